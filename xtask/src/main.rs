@@ -1,2 +1,2 @@
 //! Tasks.
-fn main(){}
+fn main() {}

@@ -1,1 +1,29 @@
-//! The engine.
+//! Matrix factorisation for implicit feedback in which **every missing entry has its own weight**,
+//! at a cost that depends on the observed entries only.
+//!
+//! Given M users, N items and a set R of observed entries, the engine finds P (M × K) and Q (N × K)
+//! that minimise
+//!
+//! ```text
+//! J = Σ_{(u,i)∈R} c_ui (r_ui − p_u·q_i)²  +  Σ_{(u,i)∉R} (a_u·b_i) (p_u·q_i)²  +  Σ_u λ_u|p_u|² + Σ_i λ_i|q_i|²
+//! ```
+//!
+//! | symbol | meaning | where |
+//! | --- | --- | --- |
+//! | `r_ui`, `c_ui` | target and weight of an observed entry | [`data`] |
+//! | `a_u`, `b_i` (length Z) | low-rank weight on missing entries | [`weights`] |
+//! | `S_t = Σ_i b_it q_i q_iᵀ` | the caches, all that rows share | [`solver`] |
+//! | `λ_u = λ m_u^ν` | penalty, m_u the row's total weight | [`solver`] |
+//! | `p_u`, `q_i` (length K) | factors | [`model`] |
+//!
+//! The method is that of He, Tang, Du, Hong, Ren and Chua, *Fast Matrix Factorization with
+//! Non-Uniform Weights on Missing Data*; `ARCHITECTURE.md` maps its equations to folders.
+
+pub mod data;
+pub mod error;
+pub mod evaluate;
+pub mod linalg;
+pub mod weights;
+
+pub use data::{Interactions, Triplets};
+pub use error::Fault;

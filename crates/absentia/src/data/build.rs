@@ -1,0 +1,400 @@
+//! From triplets, or from a source passed over twice, to compressed rows.
+
+use rayon::prelude::*;
+
+use super::entries::{Entries, Values, offsets_from_counts};
+use super::error::DataError;
+use super::interactions::{self, Interactions};
+use crate::error::Axis;
+
+/// What to do with a pair that occurs more than once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Duplicates {
+    /// Adds values and weights (an entry without a value counts 1) and keeps the latest time.
+    Sum,
+    /// Keeps the occurrence that comes last in the input.
+    #[default]
+    Last,
+    /// Keeps the occurrence with the largest value, the last one among equals.
+    Max,
+    /// Refuses the data, naming the pair.
+    Error,
+}
+
+/// Observed entries as parallel columns, in any order.
+///
+/// ```
+/// use absentia::data::{Duplicates, Triplets};
+///
+/// let data = Triplets::new(&[0, 0, 1], &[2, 0, 1]).build(2, 3, Duplicates::Error)?;
+/// assert_eq!(data.by_user().row(0).indices, [0, 2]);
+/// assert_eq!(data.by_item().row(1).indices, [1]);
+/// # Ok::<(), absentia::data::DataError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Triplets<'t> {
+    users: &'t [u32],
+    items: &'t [u32],
+    values: Option<&'t [f32]>,
+    weights: Option<&'t [f32]>,
+    times: Option<&'t [i64]>,
+}
+
+impl<'t> Triplets<'t> {
+    /// Takes user and item of each entry; values and weights are 1 until given.
+    #[must_use]
+    pub fn new(users: &'t [u32], items: &'t [u32]) -> Self {
+        Self {
+            users,
+            items,
+            values: None,
+            weights: None,
+            times: None,
+        }
+    }
+
+    /// Takes the value of each entry.
+    #[must_use]
+    pub fn values(mut self, values: &'t [f32]) -> Self {
+        self.values = Some(values);
+        self
+    }
+
+    /// Takes the weight `c_ui` of each entry.
+    #[must_use]
+    pub fn weights(mut self, weights: &'t [f32]) -> Self {
+        self.weights = Some(weights);
+        self
+    }
+
+    /// Takes the time of each entry, in any unit.
+    #[must_use]
+    pub fn times(mut self, times: &'t [i64]) -> Self {
+        self.times = Some(times);
+        self
+    }
+
+    /// Yields the matrix and its transpose.
+    ///
+    /// # Errors
+    /// Names the first entry that is out of range, not finite, negatively weighted or, under
+    /// [`Duplicates::Error`], repeated.
+    pub fn build(
+        self,
+        n_users: usize,
+        n_items: usize,
+        duplicates: Duplicates,
+    ) -> Result<Interactions<'static>, DataError> {
+        self.check(n_users, n_items)?;
+        let (offsets, mut keys) = self.bucket_by_user(n_users);
+        sort_rows(&mut keys, &offsets);
+        let merged = self.merge(&offsets, &keys, duplicates)?;
+        drop(keys);
+        let by_user = Entries {
+            cols: n_items,
+            offsets: merged.offsets.into(),
+            indices: merged.indices.into(),
+            r: Values::from_vec(merged.values),
+            c: Values::from_vec(merged.weights),
+        };
+        Ok(Interactions::from_rows(by_user, merged.times))
+    }
+
+    fn check(&self, n_users: usize, n_items: usize) -> Result<(), DataError> {
+        let len = self.users.len();
+        check_len("items", len, Some(self.items.len()))?;
+        check_len("values", len, self.values.map(<[f32]>::len))?;
+        check_len("weights", len, self.weights.map(<[f32]>::len))?;
+        check_len("times", len, self.times.map(<[i64]>::len))?;
+        if len > u32::MAX as usize {
+            return Err(DataError::TooManyTriplets { count: len as u64 });
+        }
+        interactions::check_shape(n_users, n_items)?;
+        check_indices(Axis::User, self.users, n_users)?;
+        check_indices(Axis::Item, self.items, n_items)?;
+        interactions::check_values(self.values.unwrap_or_default())?;
+        interactions::check_weights(self.weights.unwrap_or_default())
+    }
+
+    /// Yields row offsets and, by row, `(item, position in the input)`.
+    fn bucket_by_user(&self, n_users: usize) -> (Vec<u64>, Vec<(u32, u32)>) {
+        let mut counts = vec![0_u64; n_users];
+        for &user in self.users {
+            counts[user as usize] += 1;
+        }
+        let offsets = offsets_from_counts(&counts);
+        let mut next = counts;
+        next.copy_from_slice(&offsets[..n_users]);
+        let mut keys = vec![(0, 0); self.users.len()];
+        for (position, (&user, &item)) in self.users.iter().zip(self.items).enumerate() {
+            let slot = &mut next[user as usize];
+            keys[*slot as usize] = (item, position as u32);
+            *slot += 1;
+        }
+        (offsets, keys)
+    }
+
+    /// Merges equal neighbours of sorted rows.
+    fn merge(
+        &self,
+        offsets: &[u64],
+        keys: &[(u32, u32)],
+        duplicates: Duplicates,
+    ) -> Result<Merged, DataError> {
+        let repeated = has_repeats(offsets, keys);
+        let counting = repeated && duplicates == Duplicates::Sum;
+        let mut merged = Merged::with_capacity(offsets.len(), keys.len(), self, counting);
+        for (user, ends) in offsets.windows(2).enumerate() {
+            let row = &keys[ends[0] as usize..ends[1] as usize];
+            for group in row.chunk_by(|left, right| left.0 == right.0) {
+                if group.len() > 1 && duplicates == Duplicates::Error {
+                    return Err(DataError::Duplicate {
+                        user: user as u32,
+                        item: group[0].0,
+                    });
+                }
+                self.push_group(&mut merged, group, duplicates)?;
+            }
+            merged.offsets.push(merged.indices.len() as u64);
+        }
+        Ok(merged)
+    }
+
+    fn push_group(
+        &self,
+        merged: &mut Merged,
+        group: &[(u32, u32)],
+        duplicates: Duplicates,
+    ) -> Result<(), DataError> {
+        let value = |position: u32| self.values.map_or(1.0, |values| values[position as usize]);
+        let weight = |position: u32| {
+            self.weights
+                .map_or(1.0, |weights| weights[position as usize])
+        };
+        let last = group[group.len() - 1].1;
+        merged.indices.push(group[0].0);
+        let kept = match duplicates {
+            Duplicates::Max => {
+                group.iter().fold(
+                    group[0].1,
+                    |best, &(_, at)| if value(at) >= value(best) { at } else { best },
+                )
+            }
+            _ => last,
+        };
+        let (value, weight) = if duplicates == Duplicates::Sum && group.len() > 1 {
+            let total = group.iter().map(|&(_, at)| value(at)).sum();
+            (
+                total,
+                self.weights
+                    .map_or(1.0, |_| group.iter().map(|&(_, at)| weight(at)).sum()),
+            )
+        } else {
+            (value(kept), weight(kept))
+        };
+        if !value.is_finite() || !weight.is_finite() {
+            return Err(DataError::NotFinite {
+                entry: last as u64,
+                what: "sum of duplicates",
+                value,
+            });
+        }
+        merged.push_columns(value, weight);
+        if let (Some(into), Some(times)) = (&mut merged.times, self.times) {
+            let time = match duplicates {
+                Duplicates::Sum => group
+                    .iter()
+                    .map(|&(_, at)| times[at as usize])
+                    .max()
+                    .unwrap_or_default(),
+                _ => times[kept as usize],
+            };
+            into.push(time);
+        }
+        Ok(())
+    }
+}
+
+/// Rows after merging; a column that the input lacks stays empty.
+struct Merged {
+    offsets: Vec<u64>,
+    indices: Vec<u32>,
+    values: Vec<f32>,
+    weights: Vec<f32>,
+    times: Option<Vec<i64>>,
+    has_values: bool,
+    has_weights: bool,
+}
+
+impl Merged {
+    fn with_capacity(rows: usize, len: usize, from: &Triplets<'_>, counting: bool) -> Self {
+        let has_values = from.values.is_some() || counting;
+        let has_weights = from.weights.is_some();
+        let mut offsets = Vec::with_capacity(rows);
+        offsets.push(0);
+        Self {
+            offsets,
+            indices: Vec::with_capacity(len),
+            values: Vec::with_capacity(if has_values { len } else { 0 }),
+            weights: Vec::with_capacity(if has_weights { len } else { 0 }),
+            times: from.times.map(|_| Vec::with_capacity(len)),
+            has_values,
+            has_weights,
+        }
+    }
+
+    fn push_columns(&mut self, value: f32, weight: f32) {
+        if self.has_values {
+            self.values.push(value);
+        }
+        if self.has_weights {
+            self.weights.push(weight);
+        }
+    }
+}
+
+/// Entries that can be walked over as often as needed, so that they never have to be in memory.
+pub trait EntrySource {
+    /// Calls `each(user, item)` for every entry; every walk must give the same entries, in any order.
+    fn walk(&self, each: &mut dyn FnMut(u32, u32));
+}
+
+/// Yields the binary matrix of a source in two walks, holding nothing but the matrix itself.
+///
+/// Repeated pairs are kept once.
+///
+/// # Errors
+/// Names an index out of range, or a source that changed between the walks.
+pub fn from_source(
+    source: &dyn EntrySource,
+    n_users: usize,
+    n_items: usize,
+) -> Result<Interactions<'static>, DataError> {
+    interactions::check_shape(n_users, n_items)?;
+    let (mut counts, mut bad, mut total) = (vec![0_u64; n_users], None, 0_u64);
+    source.walk(&mut |user, item| {
+        let outside = if user as usize >= n_users {
+            Some((Axis::User, user, n_users))
+        } else {
+            (item as usize >= n_items).then_some((Axis::Item, item, n_items))
+        };
+        if let Some((axis, index, count)) = outside {
+            bad.get_or_insert(DataError::OutOfRange {
+                entry: total,
+                axis,
+                index: index.into(),
+                count: count as u64,
+            });
+        } else {
+            counts[user as usize] += 1;
+        }
+        total += 1;
+    });
+    if let Some(error) = bad {
+        return Err(error);
+    }
+    let offsets = offsets_from_counts(&counts);
+    counts.copy_from_slice(&offsets[..n_users]);
+    let mut indices = vec![0_u32; total as usize];
+    let mut second = 0_u64;
+    source.walk(&mut |user, item| {
+        second += 1;
+        if let Some(slot) = counts
+            .get_mut(user as usize)
+            .filter(|slot| **slot < offsets[user as usize + 1])
+        {
+            indices[*slot as usize] = item.min(n_items as u32 - 1);
+            *slot += 1;
+        }
+    });
+    if second != total || (0..n_users).any(|user| counts[user] != offsets[user + 1]) {
+        return Err(DataError::SourceChanged {
+            first: total,
+            second,
+        });
+    }
+    drop(counts);
+    sort_rows(&mut indices, &offsets);
+    let offsets = keep_once(&mut indices, offsets);
+    let by_user = Entries {
+        cols: n_items,
+        offsets: offsets.into(),
+        indices: indices.into(),
+        r: Values::Constant(1.0),
+        c: Values::Constant(1.0),
+    };
+    Ok(Interactions::from_rows(by_user, None))
+}
+
+/// Removes repeats from sorted rows in place and yields the new offsets.
+fn keep_once(indices: &mut Vec<u32>, mut offsets: Vec<u64>) -> Vec<u64> {
+    let (mut kept, mut start) = (0, 0);
+    for end in &mut offsets[1..] {
+        let first_kept = kept;
+        for at in start..*end as usize {
+            if kept == first_kept || indices[kept - 1] != indices[at] {
+                indices[kept] = indices[at];
+                kept += 1;
+            }
+        }
+        start = *end as usize;
+        *end = kept as u64;
+    }
+    indices.truncate(kept);
+    offsets
+}
+
+/// Sorts each row, rows grouped so that the work is even.
+fn sort_rows<T: Ord + Send>(keys: &mut [T], offsets: &[u64]) {
+    const GROUP: u64 = 1 << 16;
+    let mut groups = Vec::new();
+    let (mut rest, mut first) = (keys, 0);
+    for row in 1..offsets.len() {
+        if offsets[row] - offsets[first] >= GROUP || row + 1 == offsets.len() {
+            let (group, tail) = rest.split_at_mut((offsets[row] - offsets[first]) as usize);
+            groups.push((group, &offsets[first..=row]));
+            (rest, first) = (tail, row);
+        }
+    }
+    groups.into_par_iter().for_each(|(group, ends)| {
+        for pair in ends.windows(2) {
+            let row = &mut group[(pair[0] - ends[0]) as usize..(pair[1] - ends[0]) as usize];
+            if !row.is_sorted() {
+                row.sort_unstable();
+            }
+        }
+    });
+}
+
+fn has_repeats(offsets: &[u64], keys: &[(u32, u32)]) -> bool {
+    offsets.windows(2).any(|ends| {
+        keys[ends[0] as usize..ends[1] as usize]
+            .windows(2)
+            .any(|pair| pair[0].0 == pair[1].0)
+    })
+}
+
+fn check_len(what: &'static str, expected: usize, got: Option<usize>) -> Result<(), DataError> {
+    match got {
+        Some(got) if got != expected => Err(DataError::Length {
+            what,
+            expected,
+            got,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn check_indices(axis: Axis, indices: &[u32], count: usize) -> Result<(), DataError> {
+    match indices.iter().position(|&index| index as usize >= count) {
+        Some(entry) => Err(DataError::OutOfRange {
+            entry: entry as u64,
+            axis,
+            index: indices[entry].into(),
+            count: count as u64,
+        }),
+        None => Ok(()),
+    }
+}

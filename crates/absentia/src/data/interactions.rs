@@ -1,0 +1,302 @@
+//! R together with its transpose, and the entries that were shown but not taken.
+
+use std::sync::Arc;
+
+use super::build::Duplicates;
+use super::entries::{Entries, Values};
+use super::error::DataError;
+use super::storage::Storage;
+use super::{Triplets, exposed};
+use crate::error::Axis;
+
+/// The observed matrix R in both orientations.
+///
+/// Binary data costs 8 bytes an entry for both orientations together: targets and weights are
+/// stored only when they vary. *Exceptions* (entries known to have been shown, not taken) are
+/// entries with target 0 and their own weight; they count in the objective and nowhere else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interactions<'a> {
+    pub(super) by_user: Entries<'a>,
+    pub(super) by_item: Entries<'a>,
+    pub(super) exposed: Option<Arc<exposed::Marks>>,
+    pub(super) times: Option<Storage<'a, i64>>,
+}
+
+impl<'a> Interactions<'a> {
+    /// Yields the matrix of rows that were checked, with its transpose.
+    pub(super) fn from_rows(by_user: Entries<'a>, times: Option<Vec<i64>>) -> Self {
+        let by_item = by_user.transposed();
+        Self {
+            by_user,
+            by_item,
+            exposed: None,
+            times: times.map(Into::into),
+        }
+    }
+
+    /// Takes compressed rows as they are, without copying them; only the transpose is built.
+    ///
+    /// # Errors
+    /// Offsets that are inconsistent, indices out of range or not rising strictly within a row
+    /// (use [`Triplets`] for those), and values that are not finite, each named.
+    pub fn from_csr(
+        n_items: usize,
+        offsets: impl Into<Storage<'a, u64>>,
+        indices: impl Into<Storage<'a, u32>>,
+        values: Values<'a>,
+    ) -> Result<Self, DataError> {
+        let (offsets, indices) = (offsets.into(), indices.into());
+        check_rows(n_items, &offsets, &indices)?;
+        if let Values::Each(each) = &values {
+            if each.len() != indices.len() {
+                return Err(DataError::Length {
+                    what: "values",
+                    expected: indices.len(),
+                    got: each.len(),
+                });
+            }
+            check_values(each)?;
+        }
+        let by_user = Entries {
+            cols: n_items,
+            offsets,
+            indices,
+            r: values,
+            c: Values::Constant(1.0),
+        };
+        Ok(Self::from_rows(by_user, None))
+    }
+
+    /// Number of users M.
+    #[must_use]
+    pub fn n_users(&self) -> usize {
+        self.by_user.rows()
+    }
+
+    /// Number of items N.
+    #[must_use]
+    pub fn n_items(&self) -> usize {
+        self.by_item.rows()
+    }
+
+    /// Number of entries of the objective, exceptions included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.by_user.len()
+    }
+
+    /// Whether there is no entry at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_user.is_empty()
+    }
+
+    /// Number of interactions, exceptions not counted.
+    #[must_use]
+    pub fn n_interactions(&self) -> usize {
+        self.len() - self.exposed.as_ref().map_or(0, |marks| marks.count())
+    }
+
+    /// Rows by user.
+    #[must_use]
+    pub fn by_user(&self) -> &Entries<'a> {
+        &self.by_user
+    }
+
+    /// Rows by item.
+    #[must_use]
+    pub fn by_item(&self) -> &Entries<'a> {
+        &self.by_item
+    }
+
+    /// Time of each entry in the order of [`by_user`](Self::by_user), where times were given.
+    #[must_use]
+    pub fn times(&self) -> Option<&[i64]> {
+        self.times.as_deref()
+    }
+
+    /// Number of interactions n_u of each user.
+    #[must_use]
+    pub fn user_counts(&self) -> Vec<u32> {
+        if self.exposed.is_none() {
+            return (0..self.n_users())
+                .map(|user| self.by_user.row_len(user) as u32)
+                .collect();
+        }
+        (0..self.n_users())
+            .map(|user| self.seen(user as u32).count() as u32)
+            .collect()
+    }
+
+    /// Number of interactions n_i of each item.
+    #[must_use]
+    pub fn item_counts(&self) -> Vec<u32> {
+        if self.exposed.is_none() {
+            return (0..self.n_items())
+                .map(|item| self.by_item.row_len(item) as u32)
+                .collect();
+        }
+        let mut counts = vec![0; self.n_items()];
+        for user in 0..self.n_users() {
+            for item in self.seen(user as u32) {
+                counts[item as usize] += 1;
+            }
+        }
+        counts
+    }
+
+    /// Items the user interacted with, rising, exceptions left out.
+    pub fn seen(&self, user: u32) -> impl Iterator<Item = u32> + '_ {
+        let range = self.by_user.range(user as usize);
+        let marks = self.exposed.as_deref();
+        let indices = &self.by_user.indices()[range.clone()];
+        range
+            .zip(indices)
+            .filter(move |(at, _)| !marks.is_some_and(|marks| marks.is_marked(*at)))
+            .map(|(_, &item)| item)
+    }
+
+    /// Whether the entry at this position of [`by_user`](Self::by_user) is an exception.
+    #[must_use]
+    pub fn is_exposed(&self, at: usize) -> bool {
+        self.exposed
+            .as_ref()
+            .is_some_and(|marks| marks.is_marked(at))
+    }
+
+    /// Bytes held by both orientations.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let times = self
+            .times
+            .as_ref()
+            .map_or(0, |times| 8 * times.len() as u64);
+        let marks = self.exposed.as_ref().map_or(0, |marks| marks.bytes());
+        self.by_user.bytes() + self.by_item.bytes() + times + marks
+    }
+
+    /// Yields the matrix with users and items exchanged.
+    ///
+    /// Times and the marks of exceptions are kept in user order and do not travel along; a matrix
+    /// with exceptions keeps their targets and weights.
+    #[must_use]
+    pub fn transposed(&self) -> Self {
+        Self {
+            by_user: self.by_item.clone(),
+            by_item: self.by_user.clone(),
+            exposed: None,
+            times: None,
+        }
+    }
+
+    /// Yields a matrix that borrows nothing.
+    #[must_use]
+    pub fn into_owned(self) -> Interactions<'static> {
+        Interactions {
+            by_user: self.by_user.into_owned(),
+            by_item: self.by_item.into_owned(),
+            exposed: self.exposed,
+            times: self.times.map(Storage::into_owned),
+        }
+    }
+
+    /// Yields the matrix with entries added that were shown to the user and not taken.
+    ///
+    /// Each becomes an entry with target 0 and the given weight. One that is also an interaction
+    /// is left out: what was taken was not refused. Repeats keep the largest weight.
+    ///
+    /// # Errors
+    /// As [`Triplets::build`].
+    pub fn with_exposed(
+        &self,
+        users: &[u32],
+        items: &[u32],
+        weights: &[f32],
+    ) -> Result<Interactions<'static>, DataError> {
+        let shown = Triplets::new(users, items)
+            .values(weights)
+            .weights(weights)
+            .build(self.n_users(), self.n_items(), Duplicates::Max)?;
+        Ok(exposed::merge(self, &shown))
+    }
+}
+
+pub(super) fn check_shape(n_users: usize, n_items: usize) -> Result<(), DataError> {
+    for (axis, count) in [(Axis::User, n_users), (Axis::Item, n_items)] {
+        if count > u32::MAX as usize {
+            return Err(DataError::TooMany {
+                axis,
+                count: count as u64,
+            });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check_values(values: &[f32]) -> Result<(), DataError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(entry) => Err(DataError::NotFinite {
+            entry: entry as u64,
+            what: "value",
+            value: values[entry],
+        }),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_weights(weights: &[f32]) -> Result<(), DataError> {
+    match weights
+        .iter()
+        .position(|weight| !(weight.is_finite() && *weight >= 0.0))
+    {
+        Some(at) if weights[at].is_finite() => Err(DataError::NegativeWeight {
+            entry: at as u64,
+            value: weights[at],
+        }),
+        Some(at) => Err(DataError::NotFinite {
+            entry: at as u64,
+            what: "weight",
+            value: weights[at],
+        }),
+        None => Ok(()),
+    }
+}
+
+fn check_rows(n_items: usize, offsets: &[u64], indices: &[u32]) -> Result<(), DataError> {
+    let Some(n_users) = offsets.len().checked_sub(1) else {
+        return Err(DataError::Offsets { row: 0 });
+    };
+    check_shape(n_users, n_items)?;
+    if offsets[0] != 0 {
+        return Err(DataError::Offsets { row: 0 });
+    }
+    if let Some(row) = offsets
+        .windows(2)
+        .position(|ends| ends[1] < ends[0] || ends[1] > indices.len() as u64)
+    {
+        return Err(DataError::Offsets { row: row as u64 });
+    }
+    if offsets[n_users] != indices.len() as u64 {
+        return Err(DataError::Offsets {
+            row: n_users as u64,
+        });
+    }
+    if let Some(entry) = indices.iter().position(|&item| item as usize >= n_items) {
+        return Err(DataError::OutOfRange {
+            entry: entry as u64,
+            axis: Axis::Item,
+            index: indices[entry].into(),
+            count: n_items as u64,
+        });
+    }
+    for (row, ends) in offsets.windows(2).enumerate() {
+        let row_indices = &indices[ends[0] as usize..ends[1] as usize];
+        if let Some(at) = row_indices.windows(2).position(|pair| pair[1] <= pair[0]) {
+            return Err(DataError::Unsorted {
+                row: row as u64,
+                entry: ends[0] + at as u64 + 1,
+            });
+        }
+    }
+    Ok(())
+}

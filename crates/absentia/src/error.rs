@@ -1,0 +1,34 @@
+//! What can go wrong at each boundary of the engine, as values rather than text.
+
+/// Whose fault an error is; outer layers map it to exit codes, HTTP statuses or exception classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The caller passed something that cannot be honoured.
+    Caller,
+    /// Something that was asked for by name does not exist.
+    NotFound,
+    /// Reading or writing failed outside the program.
+    Io,
+    /// A defect of this library.
+    Internal,
+}
+
+/// One of the two sides of the matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+pub enum Axis {
+    /// Rows of the matrix.
+    User,
+    /// Columns of the matrix.
+    Item,
+}
+
+impl std::fmt::Display for Axis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Axis::User => "user",
+            Axis::Item => "item",
+        })
+    }
+}

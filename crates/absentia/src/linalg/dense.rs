@@ -1,0 +1,202 @@
+//! Row-major matrices whose rows start on cache lines.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Number of `f32` lanes the kernels work on at a time; also the factor block of the solvers.
+pub const LANES: usize = 16;
+
+/// One cache line of floats. Storing matrices in this unit is what aligns them.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Line([f32; LANES]);
+
+/// A row-major `rows × cols` matrix of `f32`.
+///
+/// Rows are `stride` floats apart. A [padded](Dense::padded) matrix rounds the stride up to whole
+/// cache lines and keeps the padding at zero, which lets kernels run over whole lanes; a
+/// [compact](Dense::zeros) one has `stride == cols`.
+#[derive(Clone)]
+pub struct Dense {
+    rows: usize,
+    cols: usize,
+    stride: usize,
+    lines: Vec<Line>,
+}
+
+impl Dense {
+    /// Yields a compact matrix of zeros.
+    #[must_use]
+    pub fn zeros(rows: usize, cols: usize) -> Self {
+        Self::with_stride(rows, cols, cols)
+    }
+
+    /// Yields a matrix of zeros whose rows fill whole cache lines.
+    #[must_use]
+    pub fn padded(rows: usize, cols: usize) -> Self {
+        Self::with_stride(rows, cols, cols.next_multiple_of(LANES))
+    }
+
+    fn with_stride(rows: usize, cols: usize, stride: usize) -> Self {
+        let lines = vec![Line::zeroed(); (rows * stride).div_ceil(LANES)];
+        Self {
+            rows,
+            cols,
+            stride,
+            lines,
+        }
+    }
+
+    /// Yields a compact copy of `values`, row by row, or `None` if their number is not `rows × cols`.
+    #[must_use]
+    pub fn from_slice(rows: usize, cols: usize, values: &[f32]) -> Option<Self> {
+        if rows.checked_mul(cols) != Some(values.len()) {
+            return None;
+        }
+        let mut dense = Self::zeros(rows, cols);
+        dense.as_mut_slice()[..values.len()].copy_from_slice(values);
+        Some(dense)
+    }
+
+    /// Yields a compact matrix with `value(row, col)` at every place.
+    #[must_use]
+    pub fn from_fn(rows: usize, cols: usize, mut value: impl FnMut(usize, usize) -> f32) -> Self {
+        let mut dense = Self::zeros(rows, cols);
+        for row in 0..rows {
+            for (col, slot) in dense.row_mut(row).iter_mut().enumerate() {
+                *slot = value(row, col);
+            }
+        }
+        dense
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns, padding not counted.
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Distance between the starts of two rows, in floats.
+    #[must_use]
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// The whole storage, `rows × stride` floats.
+    #[must_use]
+    pub fn as_slice(&self) -> &[f32] {
+        &bytemuck::cast_slice(&self.lines)[..self.rows * self.stride]
+    }
+
+    /// The whole storage, `rows × stride` floats; the padding must stay zero.
+    #[must_use]
+    pub fn as_mut_slice(&mut self) -> &mut [f32] {
+        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.rows * self.stride]
+    }
+
+    /// Row `row` without its padding.
+    #[must_use]
+    pub fn row(&self, row: usize) -> &[f32] {
+        let start = row * self.stride;
+        &self.as_slice()[start..start + self.cols]
+    }
+
+    /// Row `row` without its padding.
+    #[must_use]
+    pub fn row_mut(&mut self, row: usize) -> &mut [f32] {
+        let (start, cols) = (row * self.stride, self.cols);
+        &mut self.as_mut_slice()[start..start + cols]
+    }
+
+    /// Row `row` with its padding.
+    #[must_use]
+    pub fn padded_row(&self, row: usize) -> &[f32] {
+        let start = row * self.stride;
+        &self.as_slice()[start..start + self.stride]
+    }
+
+    /// Yields the same matrix with rows that fill whole cache lines.
+    #[must_use]
+    pub fn into_padded(self) -> Self {
+        if self.stride.is_multiple_of(LANES) {
+            return self;
+        }
+        let mut padded = Self::padded(self.rows, self.cols);
+        for row in 0..self.rows {
+            padded.row_mut(row).copy_from_slice(self.row(row));
+        }
+        padded
+    }
+
+    /// Yields the same matrix without padding, in place.
+    #[must_use]
+    pub fn into_compact(mut self) -> Self {
+        let (rows, cols, stride) = (self.rows, self.cols, self.stride);
+        if stride != cols {
+            let values: &mut [f32] = self.as_mut_slice();
+            for row in 1..rows {
+                values.copy_within(row * stride..row * stride + cols, row * cols);
+            }
+            self.stride = cols;
+            self.lines.truncate((rows * cols).div_ceil(LANES));
+            self.lines.shrink_to_fit();
+        }
+        self
+    }
+}
+
+/// The storage, so that a matrix can be shared as a plain slice without a copy.
+impl AsRef<[f32]> for Dense {
+    fn as_ref(&self) -> &[f32] {
+        self.as_slice()
+    }
+}
+
+/// Equal shapes and values; padding and alignment do not matter.
+impl PartialEq for Dense {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows == other.rows
+            && self.cols == other.cols
+            && (0..self.rows).all(|row| self.row(row) == other.row(row))
+    }
+}
+
+impl std::fmt::Debug for Dense {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Dense({} × {})", self.rows, self.cols)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_and_compacting_keep_the_values() {
+        let dense = Dense::from_fn(7, 5, |row, col| (row * 5 + col) as f32);
+        let padded = dense.clone().into_padded();
+        assert_eq!(padded.stride(), LANES);
+        assert!(padded.padded_row(3)[5..].iter().all(|&x| x == 0.0));
+        assert_eq!(padded.clone().into_compact(), dense);
+        assert_eq!(padded, dense);
+    }
+
+    #[test]
+    fn rows_of_padded_matrices_start_on_cache_lines() {
+        let dense = Dense::padded(3, 17);
+        for row in 0..3 {
+            assert_eq!(dense.row(row).as_ptr() as usize % 64, 0);
+        }
+    }
+
+    #[test]
+    fn a_slice_of_the_wrong_length_is_refused() {
+        assert!(Dense::from_slice(2, 3, &[0.0; 5]).is_none());
+        assert!(Dense::from_slice(usize::MAX, 3, &[0.0; 5]).is_none());
+    }
+}
