@@ -1,0 +1,101 @@
+//! The lanes as two 256-bit registers.
+
+use std::arch::x86_64::{
+    __m256, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps, _mm_shuffle_ps, _mm256_add_ps,
+    _mm256_castps256_ps128, _mm256_cvtss_f32, _mm256_extractf128_ps, _mm256_fmadd_ps,
+    _mm256_loadu_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps, _mm256_set1_epi32, _mm256_set1_ps,
+    _mm256_storeu_ps,
+};
+
+use super::entry_points;
+use super::lanes::{LANES, Lanes};
+
+/// Sixteen floats in two registers.
+#[derive(Clone, Copy)]
+pub(super) struct YmmPair(__m256, __m256);
+
+// SAFETY of every block below: the type is named only by the entry points, which enable AVX2 and
+// FMA, and they are called only where the machine has both; memory is touched through checked slices.
+impl Lanes for YmmPair {
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        // SAFETY: see above.
+        let half = unsafe { _mm256_set1_ps(value) };
+        Self(half, half)
+    }
+
+    #[inline(always)]
+    fn load(from: &[f32]) -> Self {
+        let from = &from[..LANES];
+        // SAFETY: see above; the slice has sixteen floats.
+        unsafe {
+            Self(
+                _mm256_loadu_ps(from.as_ptr()),
+                _mm256_loadu_ps(from[8..].as_ptr()),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        let to = &mut to[..LANES];
+        // SAFETY: see above; the slice has sixteen floats.
+        unsafe {
+            _mm256_storeu_ps(to.as_mut_ptr(), self.0);
+            _mm256_storeu_ps(to[8..].as_mut_ptr(), self.1);
+        }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            Self(
+                _mm256_fmadd_ps(self.0, b.0, c.0),
+                _mm256_fmadd_ps(self.1, b.1, c.1),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn mul(self, b: Self) -> Self {
+        // SAFETY: see above.
+        unsafe { Self(_mm256_mul_ps(self.0, b.0), _mm256_mul_ps(self.1, b.1)) }
+    }
+
+    #[inline(always)]
+    fn add(self, b: Self) -> Self {
+        // SAFETY: see above.
+        unsafe { Self(_mm256_add_ps(self.0, b.0), _mm256_add_ps(self.1, b.1)) }
+    }
+
+    #[inline(always)]
+    fn broadcast(self, lane: usize) -> Self {
+        let half = if lane < 8 { self.0 } else { self.1 };
+        // SAFETY: see above.
+        let all = unsafe { _mm256_permutevar8x32_ps(half, _mm256_set1_epi32((lane % 8) as i32)) };
+        Self(all, all)
+    }
+
+    #[inline(always)]
+    fn first(self) -> f32 {
+        // SAFETY: see above.
+        unsafe { _mm256_cvtss_f32(self.0) }
+    }
+
+    #[inline(always)]
+    fn sum(self) -> f32 {
+        // SAFETY: see above.
+        unsafe {
+            let eight = _mm256_add_ps(self.0, self.1);
+            let four = _mm_add_ps(
+                _mm256_castps256_ps128(eight),
+                _mm256_extractf128_ps::<1>(eight),
+            );
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
+        }
+    }
+}
+
+entry_points!(YmmPair, gram_rows = 4, panel_rows = 4, enable = "avx2,fma");

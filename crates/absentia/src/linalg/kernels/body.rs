@@ -1,0 +1,225 @@
+//! The kernels themselves, over any lane type. Lengths are checked once at each head.
+
+use super::lanes::{LANES, Lanes};
+
+/// Rows of a matrix picked by index: the fixed side as one row's entries see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Gathered<'a> {
+    /// The whole matrix, rows `stride` floats apart.
+    pub(crate) matrix: &'a [f32],
+    /// Distance between rows, a multiple of the lanes.
+    pub(crate) stride: usize,
+    /// The rows picked.
+    pub(crate) indices: &'a [u32],
+}
+
+impl<'a> Gathered<'a> {
+    /// Sixteen floats of picked row `n`, from column `at`.
+    #[inline(always)]
+    fn lanes(&self, n: usize, at: usize) -> &'a [f32] {
+        let start = self.indices[n] as usize * self.stride + at;
+        &self.matrix[start..start + LANES]
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.indices.len()
+    }
+}
+
+/// The left factor of a product: `rows` rows of `k` floats, `stride` apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Panel<'a> {
+    /// The rows.
+    pub(crate) values: &'a [f32],
+    /// Distance between rows.
+    pub(crate) stride: usize,
+    /// Number of rows.
+    pub(crate) rows: usize,
+    /// Length of each row that takes part.
+    pub(crate) k: usize,
+}
+
+#[inline(always)]
+pub(super) fn predict<L: Lanes>(p: &[f32], gathered: Gathered<'_>, out: &mut [f32]) {
+    assert_eq!(out.len(), gathered.len());
+    assert!(p.len() <= gathered.stride && p.len().is_multiple_of(LANES));
+    let mut groups = out.chunks_exact_mut(4);
+    let mut n = 0;
+    for group in &mut groups {
+        let mut sums = [L::splat(0.0); 4];
+        for at in (0..p.len()).step_by(LANES) {
+            let p_at = L::load(&p[at..]);
+            for (lane, sum) in sums.iter_mut().enumerate() {
+                *sum = p_at.mul_add(L::load(gathered.lanes(n + lane, at)), *sum);
+            }
+        }
+        for (slot, sum) in group.iter_mut().zip(sums) {
+            *slot = sum.sum();
+        }
+        n += 4;
+    }
+    for slot in groups.into_remainder() {
+        let mut sum = L::splat(0.0);
+        for at in (0..p.len()).step_by(LANES) {
+            sum = L::load(&p[at..]).mul_add(L::load(gathered.lanes(n, at)), sum);
+        }
+        *slot = sum.sum();
+        n += 1;
+    }
+}
+
+#[inline(always)]
+pub(super) fn correct<L: Lanes>(delta: &[f32], at: usize, gathered: Gathered<'_>, out: &mut [f32]) {
+    assert_eq!(out.len(), gathered.len());
+    assert!(delta.len().is_multiple_of(LANES) && at + delta.len() <= gathered.stride);
+    for (n, slot) in out.iter_mut().enumerate() {
+        let mut sum = L::splat(0.0);
+        for f in (0..delta.len()).step_by(LANES) {
+            sum = L::load(&delta[f..]).mul_add(L::load(gathered.lanes(n, at + f)), sum);
+        }
+        *slot += sum.sum();
+    }
+}
+
+#[inline(always)]
+pub(super) fn combine<L: Lanes>(
+    coefficients: &[f32],
+    at: usize,
+    gathered: Gathered<'_>,
+    out: &mut [f32],
+) {
+    assert_eq!(coefficients.len(), gathered.len());
+    assert!(out.len().is_multiple_of(LANES) && at + out.len() <= gathered.stride);
+    for (f, slot) in out.chunks_exact_mut(LANES).enumerate() {
+        // Two sums, because one would wait for itself at every entry.
+        let mut sums = [L::load(slot), L::splat(0.0)];
+        for (n, &coefficient) in coefficients.iter().enumerate() {
+            let q = L::load(gathered.lanes(n, at + f * LANES));
+            sums[n % 2] = L::splat(coefficient).mul_add(q, sums[n % 2]);
+        }
+        sums[0].add(sums[1]).store(slot);
+    }
+}
+
+#[inline(always)]
+pub(super) fn gram<L: Lanes, const ROWS: usize>(
+    d: &[f32],
+    (left, right): (usize, usize),
+    gathered: Gathered<'_>,
+    h: &mut [f32],
+    pitch: usize,
+) {
+    assert_eq!(d.len(), gathered.len());
+    assert!(left.max(right) + LANES <= gathered.stride && h.len() >= (LANES - 1) * pitch + LANES);
+    for first in (0..LANES).step_by(ROWS) {
+        // As many rows of the block as the registers hold.
+        let mut rows: [L; ROWS] = std::array::from_fn(|f| L::load(&h[(first + f) * pitch..]));
+        for (n, &weight) in d.iter().enumerate() {
+            let column = gathered.lanes(n, left);
+            let scaled = L::splat(weight).mul(L::load(gathered.lanes(n, right)));
+            for (f, row) in rows.iter_mut().enumerate() {
+                *row = L::splat(column[first + f]).mul_add(scaled, *row);
+            }
+        }
+        for (f, row) in rows.into_iter().enumerate() {
+            row.store(&mut h[(first + f) * pitch..]);
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn panel_product<L: Lanes, const ROWS: usize>(
+    x: Panel<'_>,
+    panel: &[f32],
+    scale: Option<&[f32]>,
+    out: &mut [f32],
+    pitch: usize,
+) {
+    assert!(panel.len() >= x.k * LANES && x.k <= x.stride);
+    assert!(x.rows == 0 || x.values.len() >= (x.rows - 1) * x.stride + x.k);
+    assert!(scale.is_none_or(|scale| scale.len() >= x.rows));
+    let mut row = 0;
+    while row + ROWS <= x.rows {
+        panel_rows::<L, ROWS>(x, row, panel, scale, out, pitch);
+        row += ROWS;
+    }
+    while row < x.rows {
+        panel_rows::<L, 1>(x, row, panel, scale, out, pitch);
+        row += 1;
+    }
+}
+
+/// A few rows of a product; each row's sum runs over `k` in order, whatever rows stand beside it.
+#[inline(always)]
+fn panel_rows<L: Lanes, const ROWS: usize>(
+    x: Panel<'_>,
+    first: usize,
+    panel: &[f32],
+    scale: Option<&[f32]>,
+    out: &mut [f32],
+    pitch: usize,
+) {
+    let rows: [&[f32]; ROWS] =
+        std::array::from_fn(|row| &x.values[(first + row) * x.stride..][..x.k]);
+    let mut sums = [L::splat(0.0); ROWS];
+    for (f, line) in panel[..x.k * LANES].chunks_exact(LANES).enumerate() {
+        let line = L::load(line);
+        for (row, sum) in rows.iter().zip(&mut sums) {
+            *sum = L::splat(row[f]).mul_add(line, *sum);
+        }
+    }
+    for (row, sum) in sums.into_iter().enumerate() {
+        let slot = &mut out[(first + row) * pitch..][..LANES];
+        let scale = scale.map_or(1.0, |scale| scale[first + row]);
+        L::splat(scale).mul_add(sum, L::load(slot)).store(slot);
+    }
+}
+
+#[inline(always)]
+pub(super) fn descend<L: Lanes>(h: &[f32], inverse: &[f32], g: &mut [f32], delta: &mut [f32]) {
+    const AT_ONCE: usize = 4;
+    let rows = g.len() / LANES;
+    assert!(h.len() == rows * LANES * LANES && inverse.len() == g.len() && delta.len() == g.len());
+    let mut row = 0;
+    while row + AT_ONCE <= rows {
+        descend_rows::<L, AT_ONCE>(row, h, inverse, g, delta);
+        row += AT_ONCE;
+    }
+    while row < rows {
+        descend_rows::<L, 1>(row, h, inverse, g, delta);
+        row += 1;
+    }
+}
+
+/// Coordinate steps of a few rows, interleaved: each step waits for the one before it in its row.
+#[inline(always)]
+fn descend_rows<L: Lanes, const ROWS: usize>(
+    first: usize,
+    h: &[f32],
+    inverse: &[f32],
+    g: &mut [f32],
+    delta: &mut [f32],
+) {
+    let mut gradients: [L; ROWS] = std::array::from_fn(|row| L::load(&g[(first + row) * LANES..]));
+    for f in 0..LANES {
+        for (row, gradient) in gradients.iter_mut().enumerate() {
+            let at = (first + row) * LANES + f;
+            let step = gradient.broadcast(f).mul(L::splat(inverse[at]));
+            delta[at] = step.first();
+            let against = step.mul(L::splat(-1.0));
+            *gradient = L::load(&h[at * LANES..]).mul_add(against, *gradient);
+        }
+    }
+    for (row, gradient) in gradients.into_iter().enumerate() {
+        gradient.store(&mut g[(first + row) * LANES..]);
+    }
+}
+
+#[inline(always)]
+pub(super) fn axpy(scale: f32, x: &[f32], y: &mut [f32]) {
+    assert_eq!(x.len(), y.len());
+    for (slot, value) in y.iter_mut().zip(x) {
+        *slot += scale * value;
+    }
+}

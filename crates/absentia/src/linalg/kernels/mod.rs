@@ -1,0 +1,221 @@
+//! The inner loops of the solvers and of ranking, one body for every instruction set.
+//!
+//! Each kernel in `body` is written once over a type of sixteen lanes ([`lanes::Lanes`]) and
+//! compiled once per instruction set, inside a function that enables it; [`Kernels`] picks the set
+//! at run time. The scalar variant always exists and is the oracle of the others. Which variant
+//! runs depends on the machine's instruction set only, never on timing, so a run repeats its bits.
+#![allow(unsafe_code)]
+
+mod body;
+mod lanes;
+mod scalar;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use body::{Gathered, Panel};
+
+/// An instruction set with kernels of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstructionSet {
+    /// Plain Rust, on every machine.
+    Scalar,
+    /// 256-bit vectors with fused multiply-add (`x86-64`).
+    Avx2,
+    /// 512-bit vectors (`x86-64`).
+    Avx512,
+    /// 128-bit vectors (`aarch64`).
+    Neon,
+}
+
+impl InstructionSet {
+    /// Every set this machine can run, slowest first.
+    #[must_use]
+    pub fn available() -> Vec<Self> {
+        let mut sets = vec![Self::Scalar];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                sets.push(Self::Avx2);
+            }
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+                sets.push(Self::Avx512);
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        sets.push(Self::Neon);
+        sets
+    }
+}
+
+impl std::fmt::Display for InstructionSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Scalar => "scalar",
+            Self::Avx2 => "AVX2",
+            Self::Avx512 => "AVX-512",
+            Self::Neon => "NEON",
+        })
+    }
+}
+
+/// The kernels of one instruction set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernels {
+    set: InstructionSet,
+}
+
+/// Defines, for one lane type, a function per kernel that enables its instruction set.
+macro_rules! entry_points {
+    ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal $(, enable = $features:literal)?) => {
+        use crate::linalg::kernels::body;
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn predict(p: &[f32], gathered: body::Gathered<'_>, out: &mut [f32]) {
+            body::predict::<$lanes>(p, gathered, out);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn correct(delta: &[f32], at: usize, gathered: body::Gathered<'_>, out: &mut [f32]) {
+            body::correct::<$lanes>(delta, at, gathered, out);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn combine(coefficients: &[f32], at: usize, gathered: body::Gathered<'_>, out: &mut [f32]) {
+            body::combine::<$lanes>(coefficients, at, gathered, out);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn gram(d: &[f32], at: (usize, usize), gathered: body::Gathered<'_>, h: &mut [f32], pitch: usize) {
+            body::gram::<$lanes, $gram>(d, at, gathered, h, pitch);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn panel_product(x: body::Panel<'_>, panel: &[f32], scale: Option<&[f32]>, out: &mut [f32], pitch: usize) {
+            body::panel_product::<$lanes, $panel>(x, panel, scale, out, pitch);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn descend(h: &[f32], inverse: &[f32], g: &mut [f32], delta: &mut [f32]) {
+            body::descend::<$lanes>(h, inverse, g, delta);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn axpy(scale: f32, x: &[f32], y: &mut [f32]) {
+            body::axpy(scale, x, y);
+        }
+    };
+}
+use entry_points;
+
+/// Calls a kernel of the chosen set.
+macro_rules! dispatch {
+    ($set:expr, $name:ident($($argument:expr),*)) => {
+        match $set {
+            InstructionSet::Scalar => scalar::$name($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` holds this set only if the machine reported its features.
+            InstructionSet::Avx2 => unsafe { avx2::$name($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            InstructionSet::Avx512 => unsafe { avx512::$name($($argument),*) },
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: NEON is part of the base instruction set of `aarch64`.
+            InstructionSet::Neon => unsafe { neon::$name($($argument),*) },
+            #[allow(unreachable_patterns)]
+            _ => scalar::$name($($argument),*),
+        }
+    };
+}
+
+impl Kernels {
+    /// The fastest kernels this machine can run.
+    pub(crate) fn best() -> Self {
+        use std::sync::OnceLock;
+        static BEST: OnceLock<InstructionSet> = OnceLock::new();
+        let set = BEST.get_or_init(|| {
+            InstructionSet::available()
+                .pop()
+                .unwrap_or(InstructionSet::Scalar)
+        });
+        Self { set: *set }
+    }
+
+    /// The kernels of one set, if the machine can run it.
+    #[cfg(test)]
+    pub(crate) fn of(set: InstructionSet) -> Option<Self> {
+        InstructionSet::available()
+            .contains(&set)
+            .then_some(Self { set })
+    }
+
+    /// Which set the kernels belong to.
+    pub(crate) fn set(self) -> InstructionSet {
+        self.set
+    }
+
+    /// `out[n] = p · q_n` for every gathered row.
+    pub(crate) fn predict(self, p: &[f32], gathered: Gathered<'_>, out: &mut [f32]) {
+        dispatch!(self.set, predict(p, gathered, out));
+    }
+
+    /// `out[n] += δ · q_n[at..]` for every gathered row, δ as wide as a window.
+    pub(crate) fn correct(self, delta: &[f32], at: usize, gathered: Gathered<'_>, out: &mut [f32]) {
+        dispatch!(self.set, correct(delta, at, gathered, out));
+    }
+
+    /// `out += Σ_n coefficients[n] q_n[at..]`, `out` as wide as a window.
+    pub(crate) fn combine(
+        self,
+        coefficients: &[f32],
+        at: usize,
+        gathered: Gathered<'_>,
+        out: &mut [f32],
+    ) {
+        dispatch!(self.set, combine(coefficients, at, gathered, out));
+    }
+
+    /// `h += Σ_n d[n] q_n[at.0..][..16] q_n[at.1..][..16]ᵀ`, rows of `h` a `pitch` apart.
+    pub(crate) fn gram(
+        self,
+        d: &[f32],
+        at: (usize, usize),
+        gathered: Gathered<'_>,
+        h: &mut [f32],
+        pitch: usize,
+    ) {
+        dispatch!(self.set, gram(d, at, gathered, h, pitch));
+    }
+
+    /// `out[row] += scale[row] · x[row] · panel` for a `k × 16` panel, rows of `out` a `pitch` apart.
+    pub(crate) fn panel_product(
+        self,
+        x: Panel<'_>,
+        panel: &[f32],
+        scale: Option<&[f32]>,
+        out: &mut [f32],
+        pitch: usize,
+    ) {
+        dispatch!(self.set, panel_product(x, panel, scale, out, pitch));
+    }
+
+    /// Sixteen coordinate steps on each of several `16 × 16` quadratics.
+    ///
+    /// `g` holds the negative half-gradients and `inverse` the reciprocal curvatures (0 leaves a
+    /// coordinate as it is); `delta` receives the steps.
+    pub(crate) fn descend(self, h: &[f32], inverse: &[f32], g: &mut [f32], delta: &mut [f32]) {
+        dispatch!(self.set, descend(h, inverse, g, delta));
+    }
+
+    /// `y += scale · x`.
+    pub(crate) fn axpy(self, scale: f32, x: &[f32], y: &mut [f32]) {
+        dispatch!(self.set, axpy(scale, x, y));
+    }
+}

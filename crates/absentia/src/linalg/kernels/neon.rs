@@ -1,0 +1,91 @@
+//! The lanes as four 128-bit registers.
+
+use std::arch::aarch64::{
+    float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vfmaq_f32, vgetq_lane_f32, vld1q_f32,
+    vmulq_f32, vst1q_f32,
+};
+
+use super::entry_points;
+use super::lanes::{LANES, Lanes};
+
+/// Sixteen floats in four registers.
+#[derive(Clone, Copy)]
+pub(super) struct Quads([float32x4_t; 4]);
+
+// SAFETY of every block below: NEON is part of the base instruction set of `aarch64`; memory is
+// touched through checked slices.
+impl Lanes for Quads {
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        // SAFETY: see above.
+        Self([unsafe { vdupq_n_f32(value) }; 4])
+    }
+
+    #[inline(always)]
+    fn load(from: &[f32]) -> Self {
+        let from = &from[..LANES];
+        // SAFETY: see above; the slice has sixteen floats.
+        Self(std::array::from_fn(|quad| unsafe {
+            vld1q_f32(from[4 * quad..].as_ptr())
+        }))
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        let to = &mut to[..LANES];
+        for quad in 0..4 {
+            // SAFETY: see above; the slice has sixteen floats.
+            unsafe { vst1q_f32(to[4 * quad..].as_mut_ptr(), self.0[quad]) }
+        }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        // SAFETY: see above.
+        Self(std::array::from_fn(|quad| unsafe {
+            vfmaq_f32(c.0[quad], self.0[quad], b.0[quad])
+        }))
+    }
+
+    #[inline(always)]
+    fn mul(self, b: Self) -> Self {
+        // SAFETY: see above.
+        Self(std::array::from_fn(|quad| unsafe {
+            vmulq_f32(self.0[quad], b.0[quad])
+        }))
+    }
+
+    #[inline(always)]
+    fn add(self, b: Self) -> Self {
+        // SAFETY: see above.
+        Self(std::array::from_fn(|quad| unsafe {
+            vaddq_f32(self.0[quad], b.0[quad])
+        }))
+    }
+
+    #[inline(always)]
+    fn broadcast(self, lane: usize) -> Self {
+        let mut lanes = [0.0; LANES];
+        self.store(&mut lanes);
+        Self::splat(lanes[lane])
+    }
+
+    #[inline(always)]
+    fn first(self) -> f32 {
+        // SAFETY: see above.
+        unsafe { vgetq_lane_f32::<0>(self.0[0]) }
+    }
+
+    #[inline(always)]
+    fn sum(self) -> f32 {
+        // SAFETY: see above.
+        unsafe {
+            vaddvq_f32(vaddq_f32(
+                vaddq_f32(self.0[0], self.0[1]),
+                vaddq_f32(self.0[2], self.0[3]),
+            ))
+        }
+    }
+}
+
+entry_points!(Quads, gram_rows = 4, panel_rows = 4, enable = "neon");

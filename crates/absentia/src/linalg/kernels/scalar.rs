@@ -1,0 +1,73 @@
+//! The lanes as a plain array: the oracle, and the fallback of every machine.
+
+use super::entry_points;
+use super::lanes::{LANES, Lanes};
+
+/// Sixteen floats in an array.
+#[derive(Clone, Copy)]
+pub(super) struct Array([f32; LANES]);
+
+impl Array {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(f32, f32) -> f32) -> Self {
+        Self(std::array::from_fn(|lane| f(self.0[lane], other.0[lane])))
+    }
+}
+
+impl Lanes for Array {
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        Self([value; LANES])
+    }
+
+    #[inline(always)]
+    fn load(from: &[f32]) -> Self {
+        let mut lanes = [0.0; LANES];
+        lanes.copy_from_slice(&from[..LANES]);
+        Self(lanes)
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        to[..LANES].copy_from_slice(&self.0);
+    }
+
+    // Without the instruction, a fused operation is a slow library call: two roundings are fine here.
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        self.mul(b).add(c)
+    }
+
+    #[inline(always)]
+    fn mul(self, b: Self) -> Self {
+        self.zip(b, |x, y| x * y)
+    }
+
+    #[inline(always)]
+    fn add(self, b: Self) -> Self {
+        self.zip(b, |x, y| x + y)
+    }
+
+    #[inline(always)]
+    fn broadcast(self, lane: usize) -> Self {
+        Self::splat(self.0[lane])
+    }
+
+    #[inline(always)]
+    fn first(self) -> f32 {
+        self.0[0]
+    }
+
+    #[inline(always)]
+    fn sum(self) -> f32 {
+        let mut lanes = self.0;
+        for half in [8, 4, 2, 1] {
+            for lane in 0..half {
+                lanes[lane] += lanes[lane + half];
+            }
+        }
+        lanes[0]
+    }
+}
+
+entry_points!(Array, gram_rows = 4, panel_rows = 4);
