@@ -12,8 +12,8 @@
 //! | --- | --- | --- |
 //! | `r_ui`, `c_ui` | target and weight of an observed entry | [`data`] |
 //! | `a_u`, `b_i` (length Z) | low-rank weight on missing entries | [`weights`] |
-//! | `S_t = Σ_i b_it q_i q_iᵀ` | the caches, all that rows share | [`solver`] |
-//! | `λ_u = λ m_u^ν` | penalty, m_u the row's total weight | [`solver`] |
+//! | `S_t = Σ_i b_it q_i q_iᵀ` | the caches, all that rows share | `solver` |
+//! | `λ_u = λ m_u^ν` | penalty, m_u the row's total weight | `solver` |
 //! | `p_u`, `q_i` (length K) | factors | [`model`] |
 //!
 //! The method is that of He, Tang, Du, Hong, Ren and Chua, *Fast Matrix Factorization with
@@ -22,8 +22,18 @@
 pub mod data;
 pub mod error;
 pub mod evaluate;
+pub mod fit;
 pub mod linalg;
+pub mod model;
+mod params;
+mod solver;
 pub mod weights;
 
 pub use data::{Interactions, Triplets};
-pub use error::Fault;
+pub use error::{Axis, Fault};
+pub use fit::{Run, fit};
+pub use model::Model;
+pub use params::{
+    CheckedParams, MAX_FACTORS, MAX_ITERATIONS, MAX_THREADS, Params, ParamsError, Solver,
+};
+pub use solver::Objective;

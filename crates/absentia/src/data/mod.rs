@@ -13,4 +13,4 @@ pub use entries::{Entries, Row, Values, ValuesRow};
 pub use error::DataError;
 pub use interactions::Interactions;
 pub use storage::Storage;
-pub use transform::{Confidence, Targets};
+pub use transform::{Confidence, FrozenTransform, Targets};

@@ -69,21 +69,165 @@ impl Default for Confidence {
     }
 }
 
+/// A choice of targets and weights with what it took from the training data, so that entries of a
+/// new row get the same treatment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FrozenTransform {
+    /// How targets follow from raw values.
+    pub targets: Targets,
+    /// How weights follow from raw values.
+    pub confidence: Confidence,
+    /// Factor that gives normalised targets a mean of 1.
+    pub scale: f32,
+    /// The present of decaying weights.
+    pub now: i64,
+}
+
+impl FrozenTransform {
+    /// Target of an entry with raw value `x`, given how many interactions its user and item have.
+    #[must_use]
+    pub fn target(&self, x: f32, n_user: u32, n_item: u32) -> f32 {
+        match self.targets {
+            Targets::Raw => x,
+            Targets::Binary => 1.0,
+            Targets::Log => x.ln_1p(),
+            Targets::Normalized { user, item } => {
+                (degree(n_user, user) * degree(n_item, item)) as f32 * self.scale
+            }
+        }
+    }
+
+    /// Weight of an entry with raw value `x`, weight column `column` and time `time`.
+    #[must_use]
+    pub fn weight(&self, x: f32, column: f32, time: i64) -> f32 {
+        match self.confidence {
+            Confidence::Constant { weight } => weight,
+            Confidence::Linear { alpha } => 1.0 + alpha * x,
+            Confidence::Log { alpha, epsilon } => 1.0 + alpha * (x / epsilon).ln_1p(),
+            Confidence::Decay { half_life, .. } => {
+                let age = self.now.saturating_sub(time).max(0) as f64;
+                (-age / half_life).exp2() as f32
+            }
+            Confidence::Column => column,
+        }
+    }
+
+    fn check(&self) -> Result<(), DataError> {
+        if let Targets::Normalized { user, item } = self.targets {
+            in_range(
+                "user exponent of normalized targets",
+                user,
+                user.is_finite(),
+                "finite",
+            )?;
+            in_range(
+                "item exponent of normalized targets",
+                item,
+                item.is_finite(),
+                "finite",
+            )?;
+        }
+        match self.confidence {
+            Confidence::Constant { weight } => in_range(
+                "confidence",
+                weight,
+                weight.is_finite() && weight >= 0.0,
+                "at least 0",
+            ),
+            Confidence::Linear { alpha } => in_range(
+                "confidence alpha",
+                alpha,
+                alpha.is_finite() && alpha >= 0.0,
+                "at least 0",
+            ),
+            Confidence::Log { alpha, epsilon } => {
+                in_range(
+                    "confidence alpha",
+                    alpha,
+                    alpha.is_finite() && alpha >= 0.0,
+                    "at least 0",
+                )?;
+                in_range(
+                    "confidence epsilon",
+                    epsilon,
+                    epsilon.is_finite() && epsilon > 0.0,
+                    "above 0",
+                )
+            }
+            Confidence::Decay { half_life, .. } => in_range(
+                "half-life",
+                half_life as f32,
+                half_life.is_finite() && half_life > 0.0,
+                "above 0",
+            ),
+            Confidence::Column => Ok(()),
+        }
+    }
+}
+
+/// `n^−ρ`; a side without interactions counts as one, so that new rows have a target.
+fn degree(n: u32, rho: f32) -> f64 {
+    f64::from(n.max(1)).powf(-f64::from(rho))
+}
+
 impl<'a> Interactions<'a> {
     /// Yields the same pattern with targets and weights derived from the raw values.
     ///
     /// # Errors
-    /// A parameter out of range, a column the data lacks, or an entry whose target or weight would
-    /// not be finite (or, for weights, at least 0).
+    /// As [`freeze`](Self::freeze) and [`apply`](Self::apply).
     pub fn transform(
         &self,
         targets: Targets,
         confidence: Confidence,
     ) -> Result<Interactions<'a>, DataError> {
-        let r = self.keep_exceptions(self.targets(targets)?, &self.by_user.r);
-        let c = self.keep_exceptions(self.weights(confidence)?, &self.by_user.c);
-        if let Values::Each(r) = &r {
-            super::interactions::check_values(r)?;
+        self.apply(&self.freeze(targets, confidence)?)
+    }
+
+    /// Takes from the data what the transforms need to know of it: the mean of normalised targets,
+    /// and the present of decaying weights.
+    ///
+    /// # Errors
+    /// A parameter out of range, or a column the data lacks.
+    pub fn freeze(
+        &self,
+        targets: Targets,
+        confidence: Confidence,
+    ) -> Result<FrozenTransform, DataError> {
+        let mut frozen = FrozenTransform {
+            targets,
+            confidence,
+            scale: 1.0,
+            now: 0,
+        };
+        frozen.check()?;
+        if let Targets::Normalized { user, item } = targets {
+            frozen.scale = self.mean_one_scale(user, item);
+        }
+        if let Confidence::Decay { now, .. } = confidence {
+            let Some(times) = self.times() else {
+                return Err(DataError::Lacks {
+                    transform: "decay confidence",
+                    needs: "a time for every entry",
+                });
+            };
+            frozen.now = now
+                .or_else(|| times.iter().copied().max())
+                .unwrap_or_default();
+        }
+        Ok(frozen)
+    }
+
+    /// Yields the same pattern with targets and weights by a frozen transform.
+    ///
+    /// # Errors
+    /// Names an entry whose target or weight would not be finite, or whose weight would be negative.
+    pub fn apply(&self, frozen: &FrozenTransform) -> Result<Interactions<'a>, DataError> {
+        let r = self.keep_exceptions(self.targets(frozen), &self.by_user.r);
+        let c = self.keep_exceptions(self.weights(frozen), &self.by_user.c);
+        match &r {
+            Values::Each(r) => super::interactions::check_values(r)?,
+            Values::Constant(r) => super::interactions::check_values(&[*r])?,
         }
         match &c {
             Values::Each(c) => super::interactions::check_weights(c)?,
@@ -97,89 +241,35 @@ impl<'a> Interactions<'a> {
         Ok(transformed)
     }
 
-    fn targets(&self, targets: Targets) -> Result<Values<'a>, DataError> {
-        match targets {
-            Targets::Raw => Ok(self.by_user.r.clone()),
-            Targets::Binary => Ok(Values::Constant(1.0)),
-            Targets::Log => {
-                let lowest = self.lowest_value();
-                in_range("value under log targets", lowest, lowest > -1.0, "above -1")?;
-                Ok(self.map_values(f32::ln_1p))
-            }
+    fn targets(&self, frozen: &FrozenTransform) -> Values<'a> {
+        match frozen.targets {
+            Targets::Raw => self.by_user.r.clone(),
+            Targets::Binary | Targets::Log => self.map_values(|x| frozen.target(x, 0, 0)),
             Targets::Normalized { user, item } => {
-                in_range(
-                    "user exponent of normalized targets",
-                    user,
-                    user.is_finite(),
-                    "finite",
-                )?;
-                in_range(
-                    "item exponent of normalized targets",
-                    item,
-                    item.is_finite(),
-                    "finite",
-                )?;
-                Ok(self.normalized(user, item))
+                let (users, items) = self.degrees(user, item);
+                let mut r = Vec::with_capacity(self.len());
+                for (user, factor) in users.iter().enumerate() {
+                    let row = self.by_user.row(user).indices;
+                    r.extend(
+                        row.iter()
+                            .map(|&item| (factor * items[item as usize]) as f32 * frozen.scale),
+                    );
+                }
+                Values::from_vec(r)
             }
         }
     }
 
-    fn weights(&self, confidence: Confidence) -> Result<Values<'a>, DataError> {
-        match confidence {
-            Confidence::Constant { weight } => Ok(Values::Constant(weight)),
-            Confidence::Column => Ok(self.by_user.c.clone()),
-            Confidence::Linear { alpha } => {
-                in_range(
-                    "confidence alpha",
-                    alpha,
-                    alpha.is_finite() && alpha >= 0.0,
-                    "at least 0",
-                )?;
-                Ok(self.map_values(|x| 1.0 + alpha * x))
-            }
-            Confidence::Log { alpha, epsilon } => {
-                in_range(
-                    "confidence alpha",
-                    alpha,
-                    alpha.is_finite() && alpha >= 0.0,
-                    "at least 0",
-                )?;
-                in_range(
-                    "confidence epsilon",
-                    epsilon,
-                    epsilon.is_finite() && epsilon > 0.0,
-                    "above 0",
-                )?;
-                Ok(self.map_values(|x| 1.0 + alpha * (x / epsilon).ln_1p()))
-            }
-            Confidence::Decay { half_life, now } => self.decayed(half_life, now),
-        }
-    }
-
-    fn decayed(&self, half_life: f64, now: Option<i64>) -> Result<Values<'a>, DataError> {
-        in_range(
-            "half-life",
-            half_life as f32,
-            half_life.is_finite() && half_life > 0.0,
-            "above 0",
-        )?;
-        let Some(times) = self.times() else {
-            return Err(DataError::Lacks {
-                transform: "decay confidence",
-                needs: "a time for every entry",
-            });
-        };
-        let now = now
-            .or_else(|| times.iter().copied().max())
-            .unwrap_or_default();
-        let weight = |&t: &i64| (-(now.saturating_sub(t).max(0) as f64) / half_life).exp2() as f32;
-        Ok(Values::from_vec(times.par_iter().map(weight).collect()))
-    }
-
-    fn lowest_value(&self) -> f32 {
-        match &self.by_user.r {
-            Values::Constant(value) => *value,
-            Values::Each(values) => values.iter().copied().fold(f32::INFINITY, f32::min),
+    fn weights(&self, frozen: &FrozenTransform) -> Values<'a> {
+        match (frozen.confidence, self.times()) {
+            (Confidence::Column, _) => self.by_user.c.clone(),
+            (Confidence::Decay { .. }, Some(times)) => Values::from_vec(
+                times
+                    .par_iter()
+                    .map(|&time| frozen.weight(0.0, 1.0, time))
+                    .collect(),
+            ),
+            _ => self.map_values(|x| frozen.weight(x, 1.0, 0)),
         }
     }
 
@@ -190,27 +280,31 @@ impl<'a> Interactions<'a> {
         }
     }
 
-    /// `n_u^−ρ_u n_i^−ρ_i` at every entry, divided by its mean over interactions.
-    fn normalized(&self, rho_user: f32, rho_item: f32) -> Values<'a> {
-        let power = |counts: Vec<u32>, rho: f32| -> Vec<f64> {
-            counts
-                .into_iter()
-                .map(|n| f64::from(n.max(1)).powf(-f64::from(rho)))
-                .collect()
-        };
-        let users = power(self.user_counts(), rho_user);
-        let items = power(self.item_counts(), rho_item);
-        let (mut total, mut raw) = (0.0, Vec::with_capacity(self.len()));
+    fn degrees(&self, rho_user: f32, rho_item: f32) -> (Vec<f64>, Vec<f64>) {
+        let power =
+            |counts: Vec<u32>, rho: f32| counts.into_iter().map(|n| degree(n, rho)).collect();
+        (
+            power(self.user_counts(), rho_user),
+            power(self.item_counts(), rho_item),
+        )
+    }
+
+    /// What `n_u^−ρ_u n_i^−ρ_i` must be multiplied by to have a mean of 1 over interactions.
+    fn mean_one_scale(&self, rho_user: f32, rho_item: f32) -> f32 {
+        let (users, items) = self.degrees(rho_user, rho_item);
+        let mut total = 0.0;
         for (user, factor) in users.iter().enumerate() {
-            for at in self.by_user.range(user) {
-                let value = factor * items[self.by_user.indices()[at] as usize];
-                total += if self.is_exposed(at) { 0.0 } else { value };
-                raw.push(value as f32);
-            }
+            total += factor
+                * self
+                    .seen(user as u32)
+                    .map(|item| items[item as usize])
+                    .sum::<f64>();
         }
-        let scale = (self.n_interactions() as f64 / total.max(f64::MIN_POSITIVE)) as f32;
-        raw.par_iter_mut().for_each(|value| *value *= scale);
-        Values::from_vec(raw)
+        if total > 0.0 {
+            (self.n_interactions() as f64 / total) as f32
+        } else {
+            1.0
+        }
     }
 
     /// Puts back what exceptions had before a transform.

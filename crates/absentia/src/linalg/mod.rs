@@ -2,6 +2,7 @@
 
 mod dense;
 pub(crate) mod kernels;
+pub(crate) mod spd;
 
 pub use dense::{Dense, LANES};
 pub use kernels::InstructionSet;

@@ -223,3 +223,78 @@ pub(super) fn axpy(scale: f32, x: &[f32], y: &mut [f32]) {
         *slot += scale * value;
     }
 }
+
+/// Factorises the lower triangle of `h` (n × n, rows a `pitch` apart) as L D Lᵀ in place and turns
+/// `x` from the right-hand side into the solution.
+///
+/// A pivot that is not above its `floor` counts as zero and its unknown stays 0. Yields the first
+/// pivot below minus its floor, if any: then `h` was not positive semidefinite.
+#[inline(always)]
+pub(super) fn solve_semidefinite(
+    h: &mut [f32],
+    pitch: usize,
+    floor: &[f32],
+    x: &mut [f32],
+    column: &mut [f32],
+) -> Option<f32> {
+    let n = x.len();
+    assert!(
+        floor.len() == n
+            && column.len() >= n
+            && pitch >= n
+            && (n == 0 || h.len() >= (n - 1) * pitch + n)
+    );
+    let mut negative = None;
+    for j in 0..n {
+        let pivot = h[j * pitch + j];
+        let inverse = if pivot > floor[j] { 1.0 / pivot } else { 0.0 };
+        if pivot < -floor[j] && negative.is_none() {
+            negative = Some(pivot);
+        }
+        for i in j + 1..n {
+            column[i] = h[i * pitch + j];
+        }
+        for i in j + 1..n {
+            let row = &mut h[i * pitch..i * pitch + n];
+            let factor = column[i] * inverse;
+            row[j] = factor;
+            axpy(-factor, &column[j + 1..=i], &mut row[j + 1..=i]);
+        }
+        h[j * pitch + j] = inverse;
+    }
+    solve_factored(h, pitch, x);
+    negative
+}
+
+/// Solves with a factorised matrix: L below the diagonal, reciprocal pivots on it.
+#[inline(always)]
+fn solve_factored(h: &[f32], pitch: usize, x: &mut [f32]) {
+    for i in 0..x.len() {
+        let (done, rest) = x.split_at_mut(i);
+        let sum: f32 = h[i * pitch..]
+            .iter()
+            .zip(done.iter())
+            .map(|(l, x)| l * x)
+            .sum();
+        rest[0] -= sum;
+    }
+    for (i, slot) in x.iter_mut().enumerate() {
+        *slot *= h[i * pitch + i];
+    }
+    for i in (1..x.len()).rev() {
+        let (before, rest) = x.split_at_mut(i);
+        axpy(-rest[0], &h[i * pitch..i * pitch + i], before);
+    }
+}
+
+/// `Σ_f p[f] · (q[f] · scale)` in the order and with the roundings of [`panel_product`], so that a
+/// pair scored alone has the bits it has in a ranking.
+#[inline(always)]
+pub(super) fn score<L: Lanes>(p: &[f32], q: &[f32], scale: f32) -> f32 {
+    assert_eq!(p.len(), q.len());
+    let mut sum = L::splat(0.0);
+    for (p, q) in p.iter().zip(q) {
+        sum = L::splat(*p).mul_add(L::splat(q * scale), sum);
+    }
+    sum.first()
+}

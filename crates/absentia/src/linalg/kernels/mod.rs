@@ -108,6 +108,18 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
+        pub(super) fn solve_semidefinite(
+            h: &mut [f32], pitch: usize, floor: &[f32], x: &mut [f32], column: &mut [f32],
+        ) -> Option<f32> {
+            body::solve_semidefinite(h, pitch, floor, x, column)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn score(p: &[f32], q: &[f32], scale: f32) -> f32 {
+            body::score::<$lanes>(p, q, scale)
+        }
+
+        $(#[target_feature(enable = $features)])?
         pub(super) fn axpy(scale: f32, x: &[f32], y: &mut [f32]) {
             body::axpy(scale, x, y);
         }
@@ -212,6 +224,27 @@ impl Kernels {
     /// coordinate as it is); `delta` receives the steps.
     pub(crate) fn descend(self, h: &[f32], inverse: &[f32], g: &mut [f32], delta: &mut [f32]) {
         dispatch!(self.set, descend(h, inverse, g, delta));
+    }
+
+    /// Solves `h · solution = x` in place for a positive semidefinite `h`, of which it reads and
+    /// overwrites the lower triangle; `column` is scratch.
+    ///
+    /// A pivot that is not above its `floor` counts as zero and leaves its unknown at 0. Yields the
+    /// first pivot below minus its floor, if any: then `h` was not positive semidefinite.
+    pub(crate) fn solve_semidefinite(
+        self,
+        h: &mut [f32],
+        pitch: usize,
+        floor: &[f32],
+        x: &mut [f32],
+        column: &mut [f32],
+    ) -> Option<f32> {
+        dispatch!(self.set, solve_semidefinite(h, pitch, floor, x, column))
+    }
+
+    /// `p · (q · scale)` with the bits that [`panel_product`](Self::panel_product) gives.
+    pub(crate) fn score(self, p: &[f32], q: &[f32], scale: f32) -> f32 {
+        dispatch!(self.set, score(p, q, scale))
     }
 
     /// `y += scale · x`.

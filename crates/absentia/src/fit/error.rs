@@ -1,0 +1,121 @@
+//! Why a run ended without a model.
+
+use crate::data::DataError;
+use crate::error::{Axis, Fault};
+use crate::params::ParamsError;
+use crate::weights::WeightsError;
+
+/// Why training stopped without a model.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// The parameters were refused before any work was done.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// The data does not allow the transforms asked for.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The weights on missing entries do not fit the data.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// Nothing was observed.
+    #[error(
+        "the matrix has {users} users, {items} items and no interaction: there is nothing to learn from"
+    )]
+    Empty {
+        /// Number of users.
+        users: usize,
+        /// Number of items.
+        items: usize,
+    },
+    /// The run would not fit in memory.
+    #[error(
+        "the run needs {needed} bytes and may take {limit}: lower the number of factors or of threads, \
+         or the rank of the weights, or raise the memory limit"
+    )]
+    Memory {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// Given factors have the wrong shape.
+    #[error("given {axis} factors are {rows} × {cols}, expected {expected_rows} × {expected_cols}")]
+    InitShape {
+        /// Side at fault.
+        axis: Axis,
+        /// Rows given.
+        rows: usize,
+        /// Columns given.
+        cols: usize,
+        /// Rows expected.
+        expected_rows: usize,
+        /// Columns expected.
+        expected_cols: usize,
+    },
+    /// Given factors are not finite.
+    #[error("given {axis} factors: row {row} is not finite")]
+    InitNotFinite {
+        /// Side at fault.
+        axis: Axis,
+        /// Row at fault.
+        row: usize,
+    },
+    /// Negative weights gave a row a quadratic without a minimum.
+    #[error(
+        "weights on missing entries give {axis} {row} a curvature of {curvature}, so its factors have no best value: \
+         some reconstructed weights are negative; use a non-negative factorisation of W, or raise the regularization"
+    )]
+    NotConvex {
+        /// Side of the row.
+        axis: Axis,
+        /// The row.
+        row: usize,
+        /// The curvature found.
+        curvature: f32,
+    },
+    /// A row's total weight is negative, so no power of it is a penalty.
+    #[error(
+        "the total weight of {axis} {row} is {total}, so the penalty exponent has no meaning for it: \
+         some weights on missing entries are negative; use a non-negative factorisation of W, or exponent 0"
+    )]
+    RowWeight {
+        /// Side of the row.
+        axis: Axis,
+        /// The row.
+        row: usize,
+        /// Its total weight.
+        total: f64,
+    },
+    /// The objective became NaN or infinite.
+    #[error(
+        "the objective is not finite after sweep {iteration}; raise the regularization or lower targets and weights"
+    )]
+    Diverged {
+        /// Sweep it happened in.
+        iteration: usize,
+    },
+    /// A checkpoint belongs to another run.
+    #[error("the checkpoint cannot go on with these settings: {what} differs")]
+    Resume {
+        /// What differs.
+        what: &'static str,
+    },
+    /// The thread pool could not be made.
+    #[error("cannot start {threads} threads")]
+    Threads {
+        /// How many were asked for.
+        threads: usize,
+    },
+}
+
+impl FitError {
+    /// Whose fault the error is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            FitError::Threads { .. } => Fault::Io,
+            _ => Fault::Caller,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Where a run starts.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use crate::linalg::Dense;
+use crate::model::Factors;
+
+/// Factors a run starts from.
+#[derive(Clone, Debug, Default)]
+pub enum Init {
+    /// Independent Gaussians of mean 0, seeded.
+    #[default]
+    Gaussian,
+    /// Factors given by the caller: an earlier model's, or made elsewhere.
+    Given {
+        /// One row per user.
+        users: Factors,
+        /// One row per item.
+        items: Factors,
+    },
+}
+
+/// Rows that share a random stream: rows are drawn in parallel, and the bits do not depend on it.
+const ROWS_PER_STREAM: usize = 256;
+
+/// Yields a padded matrix of Gaussians of standard deviation `std`; `side` tells P's streams from Q's.
+pub(super) fn gaussian(rows: usize, cols: usize, std: f32, seed: u64, side: u64) -> Dense {
+    let mut dense = Dense::padded(rows, cols);
+    let stride = dense.stride();
+    dense
+        .as_mut_slice()
+        .par_chunks_mut(ROWS_PER_STREAM * stride)
+        .enumerate()
+        .for_each(|(chunk, part)| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            random.set_stream(2 * chunk as u64 + side);
+            for row in part.chunks_exact_mut(stride) {
+                fill_normal(&mut row[..cols], std, &mut random);
+            }
+        });
+    dense
+}
+
+/// Fills a row by the Box-Muller transform, two numbers at a time.
+fn fill_normal(row: &mut [f32], std: f32, random: &mut impl Rng) {
+    for pair in row.chunks_mut(2) {
+        let radius = (-2.0 * open_unit(random).ln()).sqrt();
+        let angle = std::f64::consts::TAU * open_unit(random);
+        pair[0] = std * (radius * angle.cos()) as f32;
+        if let Some(second) = pair.get_mut(1) {
+            *second = std * (radius * angle.sin()) as f32;
+        }
+    }
+}
+
+/// A number in (0, 1].
+fn open_unit(random: &mut impl Rng) -> f64 {
+    ((random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_has_the_stated_spread_and_repeats_with_its_seed() {
+        let dense = gaussian(2000, 20, 0.5, 7, 0);
+        let squares: f64 = (0..2000)
+            .flat_map(|row| dense.row(row).to_vec())
+            .map(|x| f64::from(x).powi(2))
+            .sum();
+        assert!((squares / 40_000.0 - 0.25).abs() < 0.01);
+        assert_eq!(dense, gaussian(2000, 20, 0.5, 7, 0));
+        assert_ne!(dense, gaussian(2000, 20, 0.5, 7, 1));
+        assert_ne!(dense, gaussian(2000, 20, 0.5, 8, 0));
+        assert!(dense.padded_row(3)[20..].iter().all(|&x| x == 0.0));
+    }
+}

@@ -1,0 +1,97 @@
+//! What a run will take, counted before anything large is allocated.
+
+use crate::linalg::LANES;
+use crate::params::{Params, Solver};
+use crate::solver::cache::GramCache;
+
+/// Bytes a run needs, part by part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryPlan {
+    /// What takes memory, and how much.
+    pub parts: Vec<(&'static str, u64)>,
+}
+
+/// The sizes a plan depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Number of users M.
+    pub users: usize,
+    /// Number of items N.
+    pub items: usize,
+    /// Number of entries |R|.
+    pub entries: usize,
+    /// Bytes of the matrix and its transpose, as built.
+    pub data: u64,
+    /// Rank Z of the weights on missing entries.
+    pub rank: usize,
+    /// Whether the best model so far is kept beside the current one.
+    pub keeps_best: bool,
+}
+
+impl MemoryPlan {
+    /// Counts what a run of these sizes with these parameters takes at its peak.
+    #[must_use]
+    pub fn new(sizes: &Sizes, params: &Params) -> Self {
+        let stride = params.factors.next_multiple_of(LANES);
+        let rows = (sizes.users + sizes.items) as u64;
+        let factors = 4 * rows * stride as u64;
+        let threads = params.threads.unwrap_or_else(default_threads) as u64;
+        let mut parts = vec![
+            ("matrix and transpose", sizes.data),
+            ("factors", factors),
+            ("factors of the last complete sweep", factors),
+            ("weights on missing entries", 4 * rows * sizes.rank as u64),
+            ("caches", caches(sizes, params.factors)),
+            (
+                "work",
+                threads * scratch(sizes, params) + rows * 4 + rows / 8,
+            ),
+        ];
+        if sizes.keeps_best {
+            parts.push(("best factors", factors));
+        }
+        Self { parts }
+    }
+
+    /// Bytes in all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.parts.iter().map(|(_, bytes)| bytes).sum()
+    }
+}
+
+/// Number of threads this process may use: the machine's, less what a container withholds.
+#[must_use]
+pub fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Two sides' caches: both are alive at once, and the larger is being built on top of that.
+fn caches(sizes: &Sizes, factors: usize) -> u64 {
+    let (users, items) = (
+        GramCache::bytes(sizes.users, factors, sizes.rank),
+        GramCache::bytes(sizes.items, factors, sizes.rank),
+    );
+    users.max(items) + users.min(items) / 2
+}
+
+/// Buffers of one worker.
+fn scratch(sizes: &Sizes, params: &Params) -> u64 {
+    let stride = params.factors.next_multiple_of(LANES) as u64;
+    let window = match params.solver {
+        Solver::Als => stride,
+        Solver::Subspace { block } => (block as u64).max(16).min(stride),
+        _ => 16,
+    };
+    let grams = if window == 16 {
+        32 * 256
+    } else {
+        2 * window * window
+    };
+    let rows = match params.solver {
+        Solver::EalsVanilla => 24 * sizes.users.max(sizes.items) as u64,
+        Solver::AlsCg { .. } => 3 * 32 * 4 * stride,
+        _ => 4 * 32 * 5 * window,
+    };
+    4 * grams + rows + 5 * 4 * 16_384
+}

@@ -1,0 +1,83 @@
+//! How the outside follows a run, and ends it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::memory::MemoryPlan;
+use super::state::Checkpoint;
+use crate::solver::Objective;
+
+/// What one sweep over both sides did.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Sweep {
+    /// Number of the sweep, from 1.
+    pub iteration: usize,
+    /// The objective after it.
+    pub objective: Objective,
+    /// Seconds it took, validation not counted.
+    pub seconds: f64,
+    /// The validation metric after it, where it was measured.
+    pub validation: Option<f64>,
+}
+
+/// Whether a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// It goes on.
+    Continue,
+    /// It ends here, keeping what it has.
+    Stop,
+}
+
+/// Follows a run; every method has a default that does nothing.
+pub trait Observer {
+    /// Called once the sizes are known, before the first sweep.
+    fn started(&mut self, plan: &MemoryPlan) {
+        let _ = plan;
+    }
+
+    /// Called after every sweep.
+    fn swept(&mut self, sweep: &Sweep) -> Control {
+        let _ = sweep;
+        Control::Continue
+    }
+
+    /// Called with the state of the run every so many sweeps, as [`Run::checkpoint_every`] says.
+    ///
+    /// [`Run::checkpoint_every`]: super::Run::checkpoint_every
+    fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Control {
+        let _ = checkpoint;
+        Control::Continue
+    }
+}
+
+/// Follows nothing.
+impl Observer for () {}
+
+/// A flag that ends a run from another thread; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Yields a flag that is down.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Raises the flag: the run ends with the model of its last complete sweep.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the flag is up.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+}

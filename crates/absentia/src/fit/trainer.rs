@@ -1,0 +1,472 @@
+//! The state of a run and its sweep: rebuild `S^q`, half-sweep P, rebuild `S^p`, half-sweep Q.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::error::FitError;
+use super::init::{self, Init};
+use super::memory::{MemoryPlan, Sizes};
+use super::observer::{Cancel, Sweep};
+use super::state::{Best, Checkpoint};
+use super::{Fitted, StopReason, Validation};
+use crate::data::{Entries, FrozenTransform, Interactions, Values};
+use crate::error::Axis;
+use crate::linalg::Dense;
+use crate::linalg::kernels::Kernels;
+use crate::model::{Factors, Model, ModelParts};
+use crate::params::{CheckedParams, Params, Solver};
+use crate::solver::block::BlockSolver;
+use crate::solver::cache::GramCache;
+use crate::solver::cg::CgSolver;
+use crate::solver::objective::{Objective, ridge};
+use crate::solver::penalty::penalties;
+use crate::solver::vanilla::VanillaSolver;
+use crate::solver::{EntryLoss, Halt, Side, Tiles, half_sweep};
+use crate::weights::{MissingWeights, Scheme};
+
+/// A run between sweeps.
+pub(super) struct Trainer<'a> {
+    data: Interactions<'a>,
+    transform: FrozenTransform,
+    weights: MissingWeights,
+    /// W as it is and transposed, where a solver takes it without factorising it.
+    dense: Option<(Cow<'a, Dense>, Dense)>,
+    params: Params,
+    plan: MemoryPlan,
+    kernels: Kernels,
+    tiles: (Tiles, Tiles),
+    penalty: (Values<'static>, Values<'static>),
+    p: Arc<Dense>,
+    q: Arc<Dense>,
+    /// Factors before the sweep under way, to return to when it is cut short.
+    before: (Dense, Dense),
+    sq: GramCache,
+    history: Vec<Sweep>,
+    best: Option<Best>,
+}
+
+impl<'a> Trainer<'a> {
+    pub(super) fn new(
+        data: &Interactions<'a>,
+        scheme: &'a Scheme,
+        params: &CheckedParams,
+        init: Init,
+        resume: Option<Checkpoint>,
+        keeps_best: bool,
+    ) -> Result<Self, FitError> {
+        let sizes = Sizes {
+            users: data.n_users(),
+            items: data.n_items(),
+            entries: data.len(),
+            data: data.bytes(),
+            rank: scheme.rank_bound(data),
+            keeps_best,
+        };
+        let plan = MemoryPlan::new(&sizes, params);
+        if let Some(limit) = params.memory_limit.filter(|limit| *limit < plan.total()) {
+            return Err(FitError::Memory {
+                needed: plan.total(),
+                limit,
+            });
+        }
+        let transform = data.freeze(params.targets, params.confidence)?;
+        let data = data.apply(&transform)?;
+        let weights = scheme.resolve(&data)?;
+        let dense = scheme
+            .dense()
+            .filter(|_| params.solver == Solver::EalsVanilla);
+        let dense = dense.map(|w| (Cow::Borrowed(w), transposed(w)));
+        let (p, q, history, best) = start(&data, &weights, params, init, resume)?;
+        let penalty = penalties_of(&data, &weights, dense.as_ref(), params)?;
+        let kernels = Kernels::best();
+        Ok(Self {
+            tiles: (Tiles::new(data.by_user()), Tiles::new(data.by_item())),
+            before: (
+                Dense::padded(p.rows(), p.cols()),
+                Dense::padded(q.rows(), q.cols()),
+            ),
+            sq: GramCache::new(&q, weights.b(), kernels),
+            p: Arc::new(p),
+            q: Arc::new(q),
+            data,
+            transform,
+            weights,
+            dense,
+            params: (**params).clone(),
+            plan,
+            kernels,
+            penalty,
+            history,
+            best,
+        })
+    }
+
+    pub(super) fn plan(&self) -> &MemoryPlan {
+        &self.plan
+    }
+
+    /// One sweep over both sides, or `None` if it was cancelled and undone.
+    pub(super) fn sweep(&mut self, cancel: &Cancel) -> Result<Option<Sweep>, FitError> {
+        let start = Instant::now();
+        self.before
+            .0
+            .as_mut_slice()
+            .copy_from_slice(self.p.as_slice());
+        self.before
+            .1
+            .as_mut_slice()
+            .copy_from_slice(self.q.as_slice());
+        let iteration = self.iterations() + 1;
+        let sp = match self.half_sweep(Axis::User, None, cancel) {
+            Ok(_) => GramCache::new(&self.p, self.weights.a(), self.kernels),
+            Err(halt) => return self.halted(Axis::User, halt),
+        };
+        let loss = match self.half_sweep(Axis::Item, Some(&sp), cancel) {
+            Ok(loss) => loss,
+            Err(halt) => return self.halted(Axis::Item, halt),
+        };
+        self.sq = GramCache::new(&self.q, self.weights.b(), self.kernels);
+        let objective = self.objective(&sp, loss);
+        if !objective.total().is_finite() {
+            return Err(FitError::Diverged { iteration });
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Some(Sweep {
+            iteration,
+            objective,
+            seconds,
+            validation: None,
+        }))
+    }
+
+    /// Improves one side; solving Q reads `S^p`, solving P the `S^q` kept from the sweep before.
+    fn half_sweep(
+        &mut self,
+        axis: Axis,
+        sp: Option<&GramCache>,
+        cancel: &Cancel,
+    ) -> Result<EntryLoss, Halt> {
+        let (a, b) = (self.weights.a(), self.weights.b());
+        let (observed, own_weights, fixed_weights, penalty, tiles) = match axis {
+            Axis::User => (self.data.by_user(), a, b, &self.penalty.0, &self.tiles.0),
+            Axis::Item => (self.data.by_item(), b, a, &self.penalty.1, &self.tiles.1),
+        };
+        let (free, fixed) = match axis {
+            Axis::User => (&mut self.p, &*self.q),
+            Axis::Item => (&mut self.q, &*self.p),
+        };
+        let side = Side {
+            observed,
+            own_weights,
+            fixed_weights,
+            fixed,
+            cache: sp.unwrap_or(&self.sq),
+            penalty,
+            may_be_negative: self.weights.may_be_negative(),
+            kernels: self.kernels,
+            cancelled: cancel.flag(),
+        };
+        let dense = self.dense.as_ref().map(|(w, transposed)| match axis {
+            Axis::User => &**w,
+            Axis::Item => transposed,
+        });
+        // The free side may be shared with a checkpoint or the best model: then it is copied first.
+        improve(self.params.solver, Arc::make_mut(free), &side, tiles, dense)
+    }
+
+    fn halted(&mut self, axis: Axis, halt: Halt) -> Result<Option<Sweep>, FitError> {
+        match halt {
+            Halt::NotConvex(at) => Err(FitError::NotConvex {
+                axis,
+                row: at.row,
+                curvature: at.curvature,
+            }),
+            Halt::Cancelled => {
+                Arc::make_mut(&mut self.p)
+                    .as_mut_slice()
+                    .copy_from_slice(self.before.0.as_slice());
+                Arc::make_mut(&mut self.q)
+                    .as_mut_slice()
+                    .copy_from_slice(self.before.1.as_slice());
+                Ok(None)
+            }
+        }
+    }
+
+    fn objective(&self, sp: &GramCache, loss: EntryLoss) -> Objective {
+        let missing = match &self.dense {
+            Some((w, _)) => missing_by_hand(&self.data, w, &self.p, &self.q),
+            None => sp.inner(&self.sq) - loss.counted_as_missing,
+        };
+        let regularization = ridge(&self.p, &self.penalty.0) + ridge(&self.q, &self.penalty.1);
+        Objective {
+            observed: loss.observed,
+            missing,
+            regularization,
+        }
+    }
+
+    fn iterations(&self) -> usize {
+        self.history.last().map_or(0, |sweep| sweep.iteration)
+    }
+
+    pub(super) fn record(&mut self, sweep: Sweep) {
+        if let Some(score) = sweep.validation {
+            // A tie keeps the earlier model; NaN never wins.
+            if score
+                > self
+                    .best
+                    .as_ref()
+                    .map_or(f64::NEG_INFINITY, |best| best.score)
+            {
+                self.best = Some(Best {
+                    iteration: sweep.iteration,
+                    score,
+                    users: Factors::share(Arc::clone(&self.p)),
+                    items: Factors::share(Arc::clone(&self.q)),
+                });
+            }
+        }
+        self.history.push(sweep);
+    }
+
+    /// Why the run should make no further sweep, if so.
+    pub(super) fn why_over(
+        &self,
+        params: &Params,
+        validation: Option<&Validation<'_>>,
+    ) -> Option<StopReason> {
+        if let (Some(tolerance), [.., before, last]) = (params.tolerance, &self.history[..]) {
+            let (before, last) = (before.objective.total(), last.objective.total());
+            if (before - last).abs() <= tolerance * before.abs() {
+                return Some(StopReason::Converged);
+            }
+        }
+        if let (Some(best), Some(patience)) = (
+            &self.best,
+            validation.and_then(|validation| validation.patience),
+        ) {
+            let later = self
+                .history
+                .iter()
+                .filter(|sweep| sweep.iteration > best.iteration && sweep.validation.is_some());
+            if later.count() >= patience {
+                return Some(StopReason::Patience);
+            }
+        }
+        (self.iterations() >= params.iterations).then_some(StopReason::Iterations)
+    }
+
+    /// The model as it stands, sharing its factors.
+    pub(super) fn model(&self) -> Model {
+        self.model_with(
+            Factors::share(Arc::clone(&self.p)),
+            Factors::share(Arc::clone(&self.q)),
+        )
+    }
+
+    fn model_with(&self, user_factors: Factors, item_factors: Factors) -> Model {
+        Model::new(ModelParts {
+            user_factors,
+            item_factors,
+            weights: self.weights.clone(),
+            transform: self.transform,
+            user_counts: self.data.user_counts(),
+            item_counts: self.data.item_counts(),
+            params: self.params.clone(),
+            history: self.history.clone(),
+        })
+    }
+
+    pub(super) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            model: self.model(),
+            best: self.best.clone(),
+        }
+    }
+
+    pub(super) fn finish(self, reason: StopReason) -> Fitted {
+        let checkpoint = self.checkpoint();
+        let (model, chosen_iteration) = match &self.best {
+            Some(best) => (
+                self.model_with(best.users.clone(), best.items.clone()),
+                best.iteration,
+            ),
+            None => (checkpoint.model.clone(), self.iterations()),
+        };
+        Fitted {
+            model,
+            reason,
+            chosen_iteration,
+            checkpoint,
+        }
+    }
+}
+
+fn improve(
+    solver: Solver,
+    free: &mut Dense,
+    side: &Side<'_>,
+    tiles: &Tiles,
+    dense: Option<&Dense>,
+) -> Result<EntryLoss, Halt> {
+    match solver {
+        Solver::Eals => half_sweep(&BlockSolver { block: 1 }, free, side, tiles),
+        Solver::Subspace { block } => half_sweep(&BlockSolver { block }, free, side, tiles),
+        Solver::Als => half_sweep(
+            &BlockSolver {
+                block: side.fixed.stride(),
+            },
+            free,
+            side,
+            tiles,
+        ),
+        Solver::AlsCg { steps } => half_sweep(&CgSolver { steps }, free, side, tiles),
+        Solver::EalsVanilla => half_sweep(&VanillaSolver { dense }, free, side, tiles),
+    }
+}
+
+type Start = (Dense, Dense, Vec<Sweep>, Option<Best>);
+
+fn start(
+    data: &Interactions<'_>,
+    weights: &MissingWeights,
+    params: &CheckedParams,
+    init: Init,
+    resume: Option<Checkpoint>,
+) -> Result<Start, FitError> {
+    let (users, items, k) = (data.n_users(), data.n_items(), params.factors);
+    if let Some(checkpoint) = resume {
+        check_resume(&checkpoint, weights, params)?;
+        let model = checkpoint.model;
+        let p = given(Axis::User, model.user_factors(), users, k)?;
+        let q = given(Axis::Item, model.item_factors(), items, k)?;
+        return Ok((p, q, model.history().to_vec(), checkpoint.best));
+    }
+    let (p, q) = match init {
+        Init::Gaussian => (
+            init::gaussian(users, k, params.init_std, params.seed, 0),
+            init::gaussian(items, k, params.init_std, params.seed, 1),
+        ),
+        Init::Given { users: p, items: q } => (
+            given(Axis::User, &p, users, k)?,
+            given(Axis::Item, &q, items, k)?,
+        ),
+    };
+    Ok((p, q, Vec::new(), None))
+}
+
+/// A checkpoint goes on only under the settings that decide its bits.
+fn check_resume(
+    checkpoint: &Checkpoint,
+    weights: &MissingWeights,
+    params: &Params,
+) -> Result<(), FitError> {
+    let then = checkpoint.model.params();
+    let free = |params: &Params| Params {
+        iterations: 1,
+        threads: None,
+        tolerance: None,
+        memory_limit: None,
+        ..params.clone()
+    };
+    if free(then) != free(params) {
+        return Err(FitError::Resume {
+            what: "a training parameter",
+        });
+    }
+    let then = checkpoint.model.weights();
+    if then.a() != weights.a() || then.b() != weights.b() {
+        return Err(FitError::Resume {
+            what: "the weights on missing entries, or the data they come from",
+        });
+    }
+    Ok(())
+}
+
+fn given(
+    axis: Axis,
+    factors: &Factors,
+    expected_rows: usize,
+    expected_cols: usize,
+) -> Result<Dense, FitError> {
+    let (rows, cols) = (factors.rows(), factors.cols());
+    if (rows, cols) != (expected_rows, expected_cols) {
+        return Err(FitError::InitShape {
+            axis,
+            rows,
+            cols,
+            expected_rows,
+            expected_cols,
+        });
+    }
+    if let Some(row) = (0..rows).find(|&row| factors.row(row).iter().any(|x| !x.is_finite())) {
+        return Err(FitError::InitNotFinite { axis, row });
+    }
+    Ok(factors.to_padded())
+}
+
+type DensePair<'a> = (Cow<'a, Dense>, Dense);
+
+fn penalties_of(
+    data: &Interactions<'_>,
+    weights: &MissingWeights,
+    dense: Option<&DensePair<'_>>,
+    params: &Params,
+) -> Result<(Values<'static>, Values<'static>), FitError> {
+    let side = |axis: Axis, observed: &Entries<'_>, own: &Dense, fixed: &Dense| {
+        penalties(
+            observed,
+            own,
+            fixed,
+            params.regularization,
+            params.reg_exponent,
+        )
+        .map_err(|bad| FitError::RowWeight {
+            axis,
+            row: bad.row,
+            total: bad.total,
+        })
+    };
+    if let Some((w, transposed)) = dense {
+        // Row u of W is a weight row against unit rows: the same sums, without the factorisation.
+        let (user_units, item_units) = (identity(w.rows()), identity(w.cols()));
+        return Ok((
+            side(Axis::User, data.by_user(), w, &item_units)?,
+            side(Axis::Item, data.by_item(), transposed, &user_units)?,
+        ));
+    }
+    Ok((
+        side(Axis::User, data.by_user(), weights.a(), weights.b())?,
+        side(Axis::Item, data.by_item(), weights.b(), weights.a())?,
+    ))
+}
+
+fn identity(n: usize) -> Dense {
+    Dense::from_fn(n, n, |row, col| f32::from(u8::from(row == col)))
+}
+
+fn transposed(w: &Dense) -> Dense {
+    Dense::from_fn(w.cols(), w.rows(), |row, col| w.row(col)[row])
+}
+
+/// `Σ_{(u,i)∉R} w_ui (p_u·q_i)²` entry by entry, for a W that is not factorised.
+fn missing_by_hand(data: &Interactions<'_>, w: &Dense, p: &Dense, q: &Dense) -> f64 {
+    let mut total = 0.0;
+    for user in 0..data.n_users() {
+        let mut observed = data.by_user().row(user).indices.iter().peekable();
+        for item in 0..data.n_items() {
+            if observed.next_if(|&&seen| seen as usize == item).is_none() {
+                let predicted: f64 = p
+                    .row(user)
+                    .iter()
+                    .zip(q.row(item))
+                    .map(|(p, q)| f64::from(*p) * f64::from(*q))
+                    .sum();
+                total += f64::from(w.row(user)[item]) * predicted * predicted;
+            }
+        }
+    }
+    total
+}

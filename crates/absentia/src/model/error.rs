@@ -1,0 +1,61 @@
+//! Why a model could not answer.
+
+use crate::data::DataError;
+use crate::error::{Axis, Fault};
+use crate::weights::WeightsError;
+
+/// Why a model was refused or could not answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// A user or item the model does not have.
+    #[error("there is no {axis} {index}: the model has {count} {axis}s")]
+    Unknown {
+        /// Side of the index.
+        axis: Axis,
+        /// The index.
+        index: u32,
+        /// How many there are.
+        count: usize,
+    },
+    /// Parts of different shapes.
+    #[error("{what}: {got}, expected {expected}")]
+    Shape {
+        /// What does not fit.
+        what: &'static str,
+        /// The size the other parts have.
+        expected: usize,
+        /// The size it has.
+        got: usize,
+    },
+    /// Factors that are NaN or infinite.
+    #[error("{axis} factors: row {row} is not finite")]
+    NotFinite {
+        /// Side at fault.
+        axis: Axis,
+        /// Row at fault.
+        row: usize,
+    },
+    /// An entry of a new row is given twice, is not finite, or has a negative weight.
+    #[error(transparent)]
+    Entry(#[from] DataError),
+    /// The weights of a new row cannot be derived.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// The quadratic of a row has no minimum.
+    #[error(
+        "the row's quadratic has no minimum: weights on missing entries are negative, or there is no regularization"
+    )]
+    NoMinimum,
+}
+
+impl ModelError {
+    /// Whose fault the error is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            ModelError::Unknown { .. } => Fault::NotFound,
+            _ => Fault::Caller,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Why an item was recommended: the score as a sum over the user's own entries.
+//!
+//! With the items fixed, a user's best factors are linear in their entries,
+//! `p = H⁻¹ Σ_j c_j r_j q_j`, so the score of item i is `Σ_j c_j r_j q_iᵀ H⁻¹ q_j` (Hu, Koren and
+//! Volinsky 2008, section 5, here with any weights on the missing entries).
+
+use super::fold_in::{FoldIn, NewEntry, RowWeights};
+use super::{Model, ModelError};
+use crate::error::Axis;
+use crate::linalg::spd;
+
+/// What one entry of the user adds to a score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contribution {
+    /// The item the user interacted with.
+    pub item: u32,
+    /// What it adds to the score.
+    pub contribution: f64,
+}
+
+/// A score taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// The score as the model ranks by it.
+    pub score: f64,
+    /// What each entry adds, largest first.
+    pub contributions: Vec<Contribution>,
+    /// What is left: the model's factors against the exact minimiser for these entries. Contributions
+    /// and remainder add up to the score.
+    pub remainder: f64,
+}
+
+impl FoldIn<'_> {
+    /// Takes the score of `item` for a user with these entries apart.
+    ///
+    /// With `user`, the score is that of the model's factors for that user; without, that of the
+    /// folded-in factors, and nothing remains.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve), and an item or user the model does not have.
+    pub fn explain(
+        &self,
+        user: Option<u32>,
+        entries: &[NewEntry],
+        weights: &RowWeights,
+        item: u32,
+    ) -> Result<Explanation, ModelError> {
+        let model: &Model = self.model();
+        model.check(Axis::Item, item)?;
+        let quadratic = self.quadratic(entries, weights)?;
+        let scale = model
+            .item_scale()
+            .map_or(1.0, |scale| f64::from(scale[item as usize]));
+        let mut direction: Vec<f64> = self
+            .fixed_row(item)
+            .iter()
+            .map(|q| f64::from(*q) * scale)
+            .collect();
+        spd::solve(quadratic.h, &mut direction).ok_or(ModelError::NoMinimum)?;
+        let mut contributions: Vec<Contribution> = entries
+            .iter()
+            .zip(quadratic.pulls)
+            .filter(|(entry, _)| !entry.exposed)
+            .map(|(entry, pull)| {
+                let q = self.fixed_row(entry.index);
+                let along: f64 = q
+                    .iter()
+                    .zip(&direction)
+                    .map(|(q, x)| f64::from(*q) * x)
+                    .sum();
+                Contribution {
+                    item: entry.index,
+                    contribution: pull * along,
+                }
+            })
+            .collect();
+        contributions.sort_by(|left, right| {
+            right
+                .contribution
+                .total_cmp(&left.contribution)
+                .then(left.item.cmp(&right.item))
+        });
+        let explained: f64 = contributions.iter().map(|part| part.contribution).sum();
+        let score = match user {
+            Some(user) => f64::from(model.scores(&[(user, item)])?[0]),
+            None => explained,
+        };
+        Ok(Explanation {
+            score,
+            contributions,
+            remainder: score - explained,
+        })
+    }
+}

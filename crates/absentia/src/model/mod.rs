@@ -1,0 +1,200 @@
+//! A trained model: factors, the weights they were trained with, and what it can answer.
+
+mod error;
+mod explain;
+mod factors;
+mod fold_in;
+
+pub use error::ModelError;
+pub use explain::{Contribution, Explanation};
+pub use factors::Factors;
+pub use fold_in::{FoldIn, NewEntry, RowWeights};
+
+use crate::data::FrozenTransform;
+use crate::error::Axis;
+use crate::fit::Sweep;
+use crate::linalg::kernels::Kernels;
+use crate::params::Params;
+use crate::weights::MissingWeights;
+
+/// Everything a model consists of; how it is saved and loaded.
+#[derive(Clone, Debug)]
+pub struct ModelParts {
+    /// P, as trained.
+    pub user_factors: Factors,
+    /// Q, as trained.
+    pub item_factors: Factors,
+    /// Weights on missing entries, normalisers frozen.
+    pub weights: MissingWeights,
+    /// Targets and weights of observed entries, what they took from the data frozen.
+    pub transform: FrozenTransform,
+    /// Number of interactions of each user.
+    pub user_counts: Vec<u32>,
+    /// Number of interactions of each item.
+    pub item_counts: Vec<u32>,
+    /// Parameters of the run.
+    pub params: Params,
+    /// Every sweep of the run.
+    pub history: Vec<Sweep>,
+}
+
+/// A trained model.
+///
+/// Scores are `p_u · q_i · n_i^ρ`: factors are kept as trained, because folding in and explaining
+/// need them so, and the post-scaling stands beside them.
+#[derive(Clone, Debug)]
+pub struct Model {
+    parts: ModelParts,
+    item_scale: Option<Vec<f32>>,
+}
+
+impl Model {
+    /// Yields a model of parts that fit each other.
+    pub(crate) fn new(parts: ModelParts) -> Self {
+        let rho = parts.params.post_scale;
+        let item_scale = (rho != 0.0).then(|| {
+            parts
+                .item_counts
+                .iter()
+                .map(|&n| f64::from(n).powf(f64::from(rho)) as f32)
+                .collect()
+        });
+        Self { parts, item_scale }
+    }
+
+    /// Yields a model of parts that came from elsewhere.
+    ///
+    /// # Errors
+    /// Parts whose shapes do not fit each other, and factors that are not finite.
+    pub fn from_parts(parts: ModelParts) -> Result<Self, ModelError> {
+        let (users, items) = (parts.user_factors.rows(), parts.item_factors.rows());
+        let k = parts.user_factors.cols();
+        let shapes = [
+            ("columns of the item factors", k, parts.item_factors.cols()),
+            ("factors of the parameters", k, parts.params.factors),
+            ("user weights", users, parts.weights.a().rows()),
+            ("item weights", items, parts.weights.b().rows()),
+            ("user counts", users, parts.user_counts.len()),
+            ("item counts", items, parts.item_counts.len()),
+        ];
+        for (what, expected, got) in shapes {
+            if expected != got {
+                return Err(ModelError::Shape {
+                    what,
+                    expected,
+                    got,
+                });
+            }
+        }
+        for (axis, factors) in [
+            (Axis::User, &parts.user_factors),
+            (Axis::Item, &parts.item_factors),
+        ] {
+            if let Some(row) =
+                (0..factors.rows()).find(|&row| factors.row(row).iter().any(|x| !x.is_finite()))
+            {
+                return Err(ModelError::NotFinite { axis, row });
+            }
+        }
+        Ok(Self::new(parts))
+    }
+
+    /// What the model consists of.
+    #[must_use]
+    pub fn parts(&self) -> &ModelParts {
+        &self.parts
+    }
+
+    /// Number of users M.
+    #[must_use]
+    pub fn n_users(&self) -> usize {
+        self.parts.user_factors.rows()
+    }
+
+    /// Number of items N.
+    #[must_use]
+    pub fn n_items(&self) -> usize {
+        self.parts.item_factors.rows()
+    }
+
+    /// Number of factors K.
+    #[must_use]
+    pub fn n_factors(&self) -> usize {
+        self.parts.user_factors.cols()
+    }
+
+    /// P, as trained (M × K).
+    #[must_use]
+    pub fn user_factors(&self) -> &Factors {
+        &self.parts.user_factors
+    }
+
+    /// Q, as trained (N × K).
+    #[must_use]
+    pub fn item_factors(&self) -> &Factors {
+        &self.parts.item_factors
+    }
+
+    /// The post-scaling `n_i^ρ` of each item, where there is one.
+    #[must_use]
+    pub fn item_scale(&self) -> Option<&[f32]> {
+        self.item_scale.as_deref()
+    }
+
+    /// Weights on missing entries.
+    #[must_use]
+    pub fn weights(&self) -> &MissingWeights {
+        &self.parts.weights
+    }
+
+    /// Parameters of the run.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.parts.params
+    }
+
+    /// Every sweep of the run.
+    #[must_use]
+    pub fn history(&self) -> &[Sweep] {
+        &self.parts.history
+    }
+
+    /// Yields the model with another post-scaling; nothing is trained again.
+    #[must_use]
+    pub fn with_post_scale(mut self, rho: f32) -> Self {
+        self.parts.params.post_scale = rho;
+        Self::new(self.parts)
+    }
+
+    /// Scores of given pairs of user and item.
+    ///
+    /// # Errors
+    /// Names a user or item that the model does not have.
+    pub fn scores(&self, pairs: &[(u32, u32)]) -> Result<Vec<f32>, ModelError> {
+        pairs
+            .iter()
+            .map(|&(user, item)| {
+                self.check(Axis::User, user)?;
+                self.check(Axis::Item, item)?;
+                Ok(self.score_row(self.user_factors().row(user as usize), item))
+            })
+            .collect()
+    }
+
+    fn score_row(&self, p: &[f32], item: u32) -> f32 {
+        let scale = self.item_scale().map_or(1.0, |scale| scale[item as usize]);
+        Kernels::best().score(p, self.item_factors().row(item as usize), scale)
+    }
+
+    pub(crate) fn check(&self, axis: Axis, index: u32) -> Result<(), ModelError> {
+        let count = match axis {
+            Axis::User => self.n_users(),
+            Axis::Item => self.n_items(),
+        };
+        if (index as usize) < count {
+            Ok(())
+        } else {
+            Err(ModelError::Unknown { axis, index, count })
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The caches `S_t = Σ_i b_it q_i q_iᵀ` (the paper's S^q, and S^p for the other side).
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::linalg::kernels::{Gathered, Kernels};
+use crate::linalg::{Dense, LANES};
+
+/// Rows summed in `f32` before the sum goes on in `f64`.
+const CHUNK: usize = 1024;
+
+/// Z symmetric matrices K × K, laid out as the solvers read them.
+///
+/// `panels` holds, for each block of sixteen columns and each t, the `K × 16` strip `S_t[:, block]`;
+/// `diagonals` holds, for each block and each of its rows, the `Z × 16` strip of diagonal blocks.
+/// With these, both products of a tile of rows with the caches are plain matrix products.
+pub(crate) struct GramCache {
+    k: usize,
+    z: usize,
+    panels: Vec<f32>,
+    diagonals: Vec<f32>,
+}
+
+impl GramCache {
+    /// Sums over all rows of `factors` (padded), each weighted by its row of `weights`.
+    pub(crate) fn new(factors: &Dense, weights: &Dense, kernels: Kernels) -> Self {
+        let (k, z) = (factors.stride(), weights.cols());
+        let sums = gram_sums(factors, weights, kernels);
+        let blocks = k / LANES;
+        let mut panels = vec![0.0; blocks * z * k * LANES];
+        for (at, panel) in panels.chunks_exact_mut(k * LANES).enumerate() {
+            let (block, t) = (at / z, at % z);
+            let full = &sums[t * k * k..(t + 1) * k * k];
+            for (f, line) in panel.chunks_exact_mut(LANES).enumerate() {
+                for (lane, slot) in line.iter_mut().enumerate() {
+                    let g = block * LANES + lane;
+                    // Only the lower triangle was summed.
+                    *slot = full[f.max(g) * k + f.min(g)] as f32;
+                }
+            }
+        }
+        let mut cache = Self {
+            k,
+            z,
+            panels,
+            diagonals: Vec::new(),
+        };
+        cache.diagonals = cache.gather_diagonals();
+        cache
+    }
+
+    fn gather_diagonals(&self) -> Vec<f32> {
+        let mut diagonals = Vec::with_capacity(self.k * self.z * LANES);
+        for f in 0..self.k {
+            for t in 0..self.z {
+                diagonals.extend_from_slice(&self.panel(f / LANES, t)[f * LANES..(f + 1) * LANES]);
+            }
+        }
+        diagonals
+    }
+
+    /// Number of weight components Z.
+    pub(crate) fn rank(&self) -> usize {
+        self.z
+    }
+
+    /// `S_t[:, block]`, K lines of sixteen.
+    pub(crate) fn panel(&self, block: usize, t: usize) -> &[f32] {
+        let size = self.k * LANES;
+        let at = (block * self.z + t) * size;
+        &self.panels[at..at + size]
+    }
+
+    /// Row f of the diagonal blocks of all `S_t`: Z lines of sixteen.
+    pub(crate) fn diagonal(&self, f: usize) -> &[f32] {
+        let size = self.z * LANES;
+        &self.diagonals[f * size..(f + 1) * size]
+    }
+
+    /// `Σ_t ⟨S_t, other_t⟩`: with S^p and S^q, the weighted squares of all M × N predictions.
+    pub(crate) fn inner(&self, other: &Self) -> f64 {
+        let chunk = |(left, right): (&[f32], &[f32])| -> f64 {
+            left.iter()
+                .zip(right)
+                .map(|(x, y)| f64::from(*x) * f64::from(*y))
+                .sum()
+        };
+        self.panels
+            .chunks(1 << 14)
+            .zip(other.panels.chunks(1 << 14))
+            .map(chunk)
+            .sum()
+    }
+
+    /// Bytes that the caches of one side take, with what building them needs on the way.
+    pub(crate) fn bytes(rows: usize, k: usize, z: usize) -> u64 {
+        let (k, z) = (k.next_multiple_of(LANES) as u64, z as u64);
+        let held = 4 * (k * k * z + k * LANES as u64 * z);
+        let building = 8 * k * k * z * (groups(rows, k as usize, z as usize) as u64 + 1);
+        held + building
+    }
+}
+
+/// Number of groups of chunks that are summed independently; depends on shapes only.
+fn groups(rows: usize, k: usize, z: usize) -> usize {
+    // Each group holds its own sums in f64: at most 64 MiB for all.
+    let affordable = ((64 << 20) / (8 * k * k * z).max(1)).clamp(4, 32);
+    rows.div_ceil(CHUNK).clamp(1, affordable)
+}
+
+/// Lower triangles of the Z sums, each K × K, in `f64`.
+fn gram_sums(factors: &Dense, weights: &Dense, kernels: Kernels) -> Vec<f64> {
+    let (k, z, rows) = (factors.stride(), weights.cols(), factors.rows());
+    let n_groups = groups(rows, k, z);
+    let chunks = rows.div_ceil(CHUNK);
+    let partial: Vec<Vec<f64>> = (0..n_groups)
+        .into_par_iter()
+        .map(|group| {
+            let mut sums = vec![0.0_f64; z * k * k];
+            let mut scratch = ChunkScratch::new(k);
+            for chunk in group * chunks / n_groups..(group + 1) * chunks / n_groups {
+                let range = chunk * CHUNK..rows.min((chunk + 1) * CHUNK);
+                for t in 0..z {
+                    scratch.add_chunk(factors, weights, t, range.clone(), kernels);
+                    scratch.flush(&mut sums[t * k * k..(t + 1) * k * k]);
+                }
+            }
+            sums
+        })
+        .collect();
+    let mut parts = partial.into_iter();
+    let mut total = parts.next().unwrap_or_default();
+    for part in parts {
+        for (sum, more) in total.iter_mut().zip(part) {
+            *sum += more;
+        }
+    }
+    total
+}
+
+/// The `f32` sums of one chunk.
+struct ChunkScratch {
+    k: usize,
+    sums: Vec<f32>,
+    weights: Vec<f32>,
+    indices: Vec<u32>,
+}
+
+impl ChunkScratch {
+    fn new(k: usize) -> Self {
+        Self {
+            k,
+            sums: vec![0.0; k * k],
+            weights: Vec::with_capacity(CHUNK),
+            indices: Vec::with_capacity(CHUNK),
+        }
+    }
+
+    fn add_chunk(
+        &mut self,
+        factors: &Dense,
+        weights: &Dense,
+        t: usize,
+        rows: Range<usize>,
+        kernels: Kernels,
+    ) {
+        self.weights.clear();
+        self.indices.clear();
+        for row in rows {
+            let weight = weights.row(row)[t];
+            // Group weights are mostly zero: such rows add nothing.
+            if weight != 0.0 {
+                self.weights.push(weight);
+                self.indices.push(row as u32);
+            }
+        }
+        let gathered = Gathered {
+            matrix: factors.as_slice(),
+            stride: factors.stride(),
+            indices: &self.indices,
+        };
+        for f in (0..self.k).step_by(LANES) {
+            for g in (0..=f).step_by(LANES) {
+                kernels.gram(
+                    &self.weights,
+                    (f, g),
+                    gathered,
+                    &mut self.sums[f * self.k + g..],
+                    self.k,
+                );
+            }
+        }
+    }
+
+    fn flush(&mut self, into: &mut [f64]) {
+        for (sum, chunk) in into.iter_mut().zip(&mut self.sums) {
+            *sum += f64::from(*chunk);
+            *chunk = 0.0;
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! One half-sweep for both sides, and the row solvers that plug into it.
+//!
+//! With Q fixed, row u of P is the quadratic `p ↦ pᵀ H_u p − 2 pᵀ y_u` with
+//!
+//! ```text
+//! H_u = Σ_t a_ut S_t + Σ_{i∈R_u} d_ui q_i q_iᵀ + λ_u I,   d_ui = c_ui − a_u·b_i,   y_u = Σ_{i∈R_u} c_ui r_ui q_i
+//! ```
+//!
+//! and rows do not interact. Solving Q is the same function on the transposed matrix; everything
+//! here is written as if solving P. The caches `S_t` ([`cache`]) are all that rows share, so a
+//! backend elsewhere needs only "add up S" and "half-sweep my rows".
+//!
+//! | solver | what it does to a row | file |
+//! | --- | --- | --- |
+//! | `eals` | one exact step per coordinate (Algorithm 2) | [`block`], blocks of 1 |
+//! | `subspace` | one exact solve per block of coordinates | [`block`] |
+//! | `als` | one exact solve | [`block`], one block of K |
+//! | `als-cg` | a few conjugate-gradient steps | [`cg`] |
+//! | `eals-vanilla` | Algorithm 1, over every item | [`vanilla`] |
+
+pub(crate) mod block;
+pub(crate) mod cache;
+pub(crate) mod cg;
+pub(crate) mod objective;
+pub(crate) mod penalty;
+mod tile;
+pub(crate) mod vanilla;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use crate::data::{Entries, Row, Values};
+use crate::linalg::Dense;
+use crate::linalg::kernels::{Gathered, Kernels};
+use cache::GramCache;
+pub(crate) use objective::EntryLoss;
+pub use objective::Objective;
+pub(crate) use tile::{Tile, Tiles};
+
+/// What the free side reads while it is being solved.
+///
+/// Solving P borrows `(R, A, B, Q, S^q)`; solving Q borrows `(Rᵀ, B, A, P, S^p)`.
+pub(crate) struct Side<'a> {
+    /// Rows of the free side.
+    pub(crate) observed: &'a Entries<'a>,
+    /// Weight rows of the free side (A when solving P).
+    pub(crate) own_weights: &'a Dense,
+    /// Weight rows of the fixed side (B when solving P).
+    pub(crate) fixed_weights: &'a Dense,
+    /// Factors of the fixed side, padded.
+    pub(crate) fixed: &'a Dense,
+    /// `S_t` of the fixed side.
+    pub(crate) cache: &'a GramCache,
+    /// λ_u of every row of the free side.
+    pub(crate) penalty: &'a Values<'a>,
+    /// Whether some weight on missing entries may be below zero, so that curvature may be too.
+    pub(crate) may_be_negative: bool,
+    /// Inner loops to use.
+    pub(crate) kernels: Kernels,
+    /// Raised when the run is to end before the sweep does.
+    pub(crate) cancelled: &'a AtomicBool,
+}
+
+impl<'a> Side<'a> {
+    /// Rows of the fixed side that `indices` name.
+    pub(crate) fn gathered(&self, indices: &'a [u32]) -> Gathered<'a> {
+        Gathered {
+            matrix: self.fixed.as_slice(),
+            stride: self.fixed.stride(),
+            indices,
+        }
+    }
+
+    /// Weights `a_u · b_i` that the entries at `columns` would have if they were missing.
+    pub(crate) fn missing_weights(&self, row: usize, columns: &[u32], out: &mut [f32]) {
+        let a = self.own_weights.row(row);
+        if let &[a] = a {
+            // Rank one is by far the most common; its loop is a gather and a product.
+            let b = self.fixed_weights.as_slice();
+            for (slot, &column) in out.iter_mut().zip(columns) {
+                *slot = a * b[column as usize];
+            }
+            return;
+        }
+        for (slot, &column) in out.iter_mut().zip(columns) {
+            let b = self.fixed_weights.row(column as usize);
+            *slot = a.iter().zip(b).map(|(a, b)| a * b).sum();
+        }
+    }
+}
+
+/// A row whose quadratic has no minimum, because weights on missing entries are negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct NotConvex {
+    /// The row.
+    pub(crate) row: usize,
+    /// The curvature found.
+    pub(crate) curvature: f32,
+}
+
+/// Why a half-sweep ended early.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Halt {
+    /// A row has no minimum.
+    NotConvex(NotConvex),
+    /// The run was cancelled; some rows are improved and some are not.
+    Cancelled,
+}
+
+/// A way of improving the rows of a tile; the one place where solvers differ.
+pub(crate) trait RowSolver: Sync {
+    /// Scratch memory of one worker.
+    type Scratch: Send;
+
+    /// Allocates the scratch memory of one worker.
+    fn scratch(&self, side: &Side<'_>) -> Self::Scratch;
+
+    /// Improves the rows of the tile and leaves their final predictions in it.
+    fn solve(
+        &self,
+        tile: &mut Tile<'_>,
+        side: &Side<'_>,
+        scratch: &mut Self::Scratch,
+    ) -> Result<(), NotConvex>;
+}
+
+/// Improves every row of `free` with the other side held fixed, and yields the part of the
+/// objective that depends on the observed entries, as it is afterwards.
+///
+/// Rows do not interact and sums run in a fixed order, so the result does not depend on the number
+/// of threads.
+pub(crate) fn half_sweep<S: RowSolver>(
+    solver: &S,
+    free: &mut Dense,
+    side: &Side<'_>,
+    tiles: &Tiles,
+) -> Result<EntryLoss, Halt> {
+    let losses: Vec<Result<EntryLoss, Halt>> = tiles
+        .split(free)
+        .into_par_iter()
+        .map_init(
+            || (tile::TileScratch::default(), solver.scratch(side)),
+            |(buffers, scratch), (rows, factors)| {
+                if side.cancelled.load(Ordering::Relaxed) {
+                    return Err(Halt::Cancelled);
+                }
+                let mut tile = Tile::load(rows, factors, side, buffers);
+                solver
+                    .solve(&mut tile, side, scratch)
+                    .map_err(Halt::NotConvex)?;
+                Ok(tile.loss(side))
+            },
+        )
+        .collect();
+    let mut total = EntryLoss::default();
+    for loss in losses {
+        total.add(loss?);
+    }
+    Ok(total)
+}
+
+/// Row of the observed matrix that a tile's row stands for.
+pub(crate) fn observed_row<'a>(side: &Side<'a>, row: usize) -> Row<'a> {
+    side.observed.row(row)
+}

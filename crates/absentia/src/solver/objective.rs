@@ -1,0 +1,58 @@
+//! The objective J, exact, from what a sweep leaves behind.
+//!
+//! The missing part of J over *all* entries is `Σ_t ⟨S^p_t, S^q_t⟩` (the paper's fast formula, with
+//! both caches instead of one); taking away what the observed entries contribute to it leaves the
+//! missing ones. All sums are in `f64`.
+
+use crate::data::Values;
+use crate::linalg::Dense;
+
+/// What the observed entries contribute, as sums over them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct EntryLoss {
+    /// `Σ_R c (r − p·q)²`.
+    pub(crate) observed: f64,
+    /// `Σ_R (a·b) (p·q)²`, which the sum over all entries counts and the missing part must not.
+    pub(crate) counted_as_missing: f64,
+}
+
+impl EntryLoss {
+    pub(super) fn add(&mut self, other: Self) {
+        self.observed += other.observed;
+        self.counted_as_missing += other.counted_as_missing;
+    }
+}
+
+/// The objective and its three parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Objective {
+    /// `Σ_{(u,i)∈R} c_ui (r_ui − p_u·q_i)²`.
+    pub observed: f64,
+    /// `Σ_{(u,i)∉R} (a_u·b_i) (p_u·q_i)²`.
+    pub missing: f64,
+    /// `Σ_u λ_u|p_u|² + Σ_i λ_i|q_i|²`.
+    pub regularization: f64,
+}
+
+impl Objective {
+    /// The sum J of the three parts.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.observed + self.missing + self.regularization
+    }
+}
+
+/// `Σ_u λ_u |p_u|²`.
+pub(crate) fn ridge(factors: &Dense, penalty: &Values<'_>) -> f64 {
+    let square = |row: usize| -> f64 {
+        factors
+            .row(row)
+            .iter()
+            .map(|x| f64::from(*x) * f64::from(*x))
+            .sum()
+    };
+    (0..factors.rows())
+        .map(|row| f64::from(penalty.get(row)) * square(row))
+        .sum()
+}

@@ -1,0 +1,96 @@
+//! The penalty of each row, `λ_u = λ · m_u^ν`, m_u the row's total weight.
+
+use rayon::prelude::*;
+
+use crate::data::{Entries, Values};
+use crate::linalg::Dense;
+
+/// A row whose total weight is not positive, so that no power of it is a penalty.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct NoWeight {
+    /// The row.
+    pub(crate) row: usize,
+    /// Its total weight.
+    pub(crate) total: f64,
+}
+
+/// Yields λ_u for every row; `ν = 0` is the paper's single λ.
+///
+/// `m_u = Σ_{i∈R_u} c_ui + Σ_{i∉R_u} a_u·b_i`, in `O((|R| + M + N) Z)` through `Σ_i b_i`. A row
+/// without any weight at all (nothing observed, every weight on its missing entries 0) has no term
+/// in the objective but its penalty, which is then λ itself.
+pub(crate) fn penalties(
+    observed: &Entries<'_>,
+    own_weights: &Dense,
+    fixed_weights: &Dense,
+    lambda: f32,
+    exponent: f32,
+) -> Result<Values<'static>, NoWeight> {
+    if exponent == 0.0 || lambda == 0.0 {
+        return Ok(Values::Constant(lambda));
+    }
+    let all = column_sums(fixed_weights);
+    let each: Vec<Result<f32, NoWeight>> = (0..observed.rows())
+        .into_par_iter()
+        .map(|row| {
+            let total = total_weight(observed, row, own_weights, fixed_weights, &all);
+            row_penalty(row, total, lambda, exponent)
+        })
+        .collect();
+    Ok(Values::from_vec(
+        each.into_iter().collect::<Result<_, _>>()?,
+    ))
+}
+
+/// `λ m^ν` of one row with total weight m.
+pub(crate) fn row_penalty(
+    row: usize,
+    total: f64,
+    lambda: f32,
+    exponent: f32,
+) -> Result<f32, NoWeight> {
+    if total == 0.0 {
+        return Ok(lambda);
+    }
+    if total < 0.0 || !total.is_finite() {
+        return Err(NoWeight { row, total });
+    }
+    Ok((f64::from(lambda) * total.powf(f64::from(exponent))) as f32)
+}
+
+/// `Σ_i b_i`.
+pub(crate) fn column_sums(weights: &Dense) -> Vec<f64> {
+    let mut sums = vec![0.0; weights.cols()];
+    for row in 0..weights.rows() {
+        for (sum, weight) in sums.iter_mut().zip(weights.row(row)) {
+            *sum += f64::from(*weight);
+        }
+    }
+    sums
+}
+
+fn total_weight(
+    observed: &Entries<'_>,
+    row: usize,
+    own: &Dense,
+    fixed: &Dense,
+    all: &[f64],
+) -> f64 {
+    let a = own.row(row);
+    let entries = observed.row(row);
+    let mut total: f64 = a.iter().zip(all).map(|(a, sum)| f64::from(*a) * sum).sum();
+    for (n, &column) in entries.indices.iter().enumerate() {
+        let missing: f32 = a
+            .iter()
+            .zip(fixed.row(column as usize))
+            .map(|(a, b)| a * b)
+            .sum();
+        total += f64::from(entries.c.get(n)) - f64::from(missing);
+    }
+    // What rounding leaves of a row whose every item is observed with weight 0.
+    if total.abs() < 1e-9 * all.iter().map(|sum| sum.abs()).sum::<f64>() {
+        0.0
+    } else {
+        total
+    }
+}
