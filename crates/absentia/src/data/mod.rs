@@ -1,16 +1,22 @@
 //! The observed matrix R and its transpose, and how targets `r_ui` and weights `c_ui` are derived.
 
 mod build;
+mod describe;
 mod entries;
 mod error;
 mod exposed;
 mod interactions;
+mod prepare;
+mod split;
 mod storage;
 mod transform;
 
 pub use build::{Duplicates, EntrySource, Triplets, from_source};
+pub use describe::{Description, Quantiles, TailBin, gini};
 pub use entries::{Entries, Row, Values, ValuesRow};
 pub use error::DataError;
 pub use interactions::Interactions;
+pub use prepare::{Core, EventLog, Report, Sample};
+pub use split::{Part, Pick, Split, SplitReport};
 pub use storage::Storage;
 pub use transform::{Confidence, FrozenTransform, Targets};

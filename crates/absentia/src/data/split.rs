@@ -1,0 +1,298 @@
+//! Which rows train, which validate and which test.
+//!
+//! Every split depends on the seed and on the rows themselves, never on their order: random choices
+//! are hashes of seed, user and item. Rows are taken one by one, so drop duplicates first;
+//! otherwise a pair can be in training and in the test at once.
+
+use super::error::DataError;
+use super::prepare::{EventLog, Groups, mix};
+use crate::error::Axis;
+
+/// What a row is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Part {
+    /// To train on.
+    Train,
+    /// To choose settings by.
+    Valid,
+    /// To measure once.
+    Test,
+    /// History of a held-out user, from which the user is folded in.
+    FoldIn,
+}
+
+/// Which rows of a user are held out first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Pick {
+    /// The latest, ties broken by larger value and then larger item id.
+    #[default]
+    Latest,
+    /// Any, by a hash of seed, user and item.
+    Random,
+}
+
+/// How a log is split.
+///
+/// A user without enough rows to leave at least one for training keeps all of them there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case", tag = "kind"))]
+pub enum Split {
+    /// The same number of rows of every user. One for the test and none for validation is
+    /// leave-one-out; the latest n is last-n. The test takes the first picks, validation the next.
+    HoldOut {
+        /// Rows of each user for the test.
+        test: usize,
+        /// Rows of each user for validation.
+        valid: usize,
+        /// Which rows.
+        pick: Pick,
+    },
+    /// The same share of the rows of every user, rounded to whole rows.
+    Ratio {
+        /// Share for the test.
+        test: f64,
+        /// Share for validation.
+        valid: f64,
+        /// Which rows.
+        pick: Pick,
+    },
+    /// Rows at or after a time, whoever they belong to. Users and items that only occur after the
+    /// cut have nothing to be trained on.
+    TimeCut {
+        /// First time of the test.
+        test_from: i64,
+        /// First time of validation; no validation if not given.
+        valid_from: Option<i64>,
+    },
+    /// Whole users, for strong generalisation: training sees none of their rows. Users with one row
+    /// only are never chosen.
+    HeldOutUsers {
+        /// Number of test users.
+        test: usize,
+        /// Number of validation users.
+        valid: usize,
+        /// Share of each one's rows to fold in from; at least one row, and at least one is left.
+        fold_in: f64,
+        /// Which rows are held out.
+        pick: Pick,
+    },
+}
+
+impl Split {
+    /// The latest row of each user for the test, and where asked the one before for validation.
+    #[must_use]
+    pub fn leave_one_out(pick: Pick, valid: bool) -> Self {
+        Split::HoldOut {
+            test: 1,
+            valid: usize::from(valid),
+            pick,
+        }
+    }
+}
+
+/// How many rows went where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SplitReport {
+    /// Rows to train on.
+    pub train: usize,
+    /// Rows to validate on.
+    pub valid: usize,
+    /// Rows to test on.
+    pub test: usize,
+    /// Rows to fold in from.
+    pub fold_in: usize,
+}
+
+impl SplitReport {
+    /// Counts the parts.
+    #[must_use]
+    pub fn of(parts: &[Part]) -> Self {
+        let mut report = Self::default();
+        for part in parts {
+            *match part {
+                Part::Train => &mut report.train,
+                Part::Valid => &mut report.valid,
+                Part::Test => &mut report.test,
+                Part::FoldIn => &mut report.fold_in,
+            } += 1;
+        }
+        report
+    }
+}
+
+impl EventLog {
+    /// Yields the part of each row.
+    ///
+    /// # Errors
+    /// A share out of range, a latest pick or a time cut without times, or more held-out users
+    /// than there are users with two rows.
+    pub fn split(&self, split: &Split, seed: u64) -> Result<Vec<Part>, DataError> {
+        match *split {
+            Split::HoldOut { test, valid, pick } => self.split_users(pick, seed, |_| (test, valid)),
+            Split::Ratio { test, valid, pick } => {
+                check_share("test share", test)?;
+                check_share("validation share", valid)?;
+                check_share("share held out", test + valid)?;
+                let rows = |share: f64, n: usize| (share * n as f64).round() as usize;
+                self.split_users(pick, seed, |n| (rows(test, n), rows(valid, n)))
+            }
+            Split::TimeCut {
+                test_from,
+                valid_from,
+            } => self.split_time(test_from, valid_from),
+            Split::HeldOutUsers {
+                test,
+                valid,
+                fold_in,
+                pick,
+            } => {
+                check_share("fold-in share", fold_in)?;
+                self.split_held_out([test, valid], fold_in, pick, seed)
+            }
+        }
+    }
+
+    /// Rows by user, those to hold out first in front.
+    fn picked(&self, pick: Pick, seed: u64) -> Result<Groups, DataError> {
+        let groups = Groups::new(&self.user);
+        match pick {
+            Pick::Latest => {
+                let time = self.needed_times("a latest pick")?;
+                Ok(groups.sort_by_key(|row| std::cmp::Reverse(self.late_key(time, row))))
+            }
+            Pick::Random => Ok(groups.sort_by_key(|row| {
+                let at = row as usize;
+                let hash = mix(seed, u64::from(self.user[at]), u64::from(self.item[at]));
+                let time = self.time.as_ref().map_or(0, |time| time[at]);
+                (hash, self.late_key_at(time, row))
+            })),
+        }
+    }
+
+    fn late_key(&self, time: &[i64], row: u32) -> (i64, u32, u32, u32) {
+        self.late_key_at(time[row as usize], row)
+    }
+
+    /// Time, value, item and weight; rows equal in all of them cannot be told apart.
+    fn late_key_at(&self, time: i64, row: u32) -> (i64, u32, u32, u32) {
+        let at = row as usize;
+        let column = |column: &Option<Vec<f32>>| column.as_ref().map_or(0, |x| ordered(x[at]));
+        (
+            time,
+            column(&self.value),
+            self.item[at],
+            column(&self.weight),
+        )
+    }
+
+    fn needed_times(&self, transform: &'static str) -> Result<&[i64], DataError> {
+        self.time.as_deref().ok_or(DataError::Lacks {
+            transform,
+            needs: "times",
+        })
+    }
+
+    /// Holds out `(test, valid)` rows of every user, as `sizes` says for the user's row count.
+    fn split_users(
+        &self,
+        pick: Pick,
+        seed: u64,
+        sizes: impl Fn(usize) -> (usize, usize),
+    ) -> Result<Vec<Part>, DataError> {
+        let mut parts = vec![Part::Train; self.len()];
+        for rows in self.picked(pick, seed)?.iter() {
+            let (test, valid) = sizes(rows.len());
+            if test.saturating_add(valid) < rows.len() {
+                label(&mut parts, &rows[..test], Part::Test);
+                label(&mut parts, &rows[test..test + valid], Part::Valid);
+            }
+        }
+        Ok(parts)
+    }
+
+    fn split_time(&self, test_from: i64, valid_from: Option<i64>) -> Result<Vec<Part>, DataError> {
+        let part = |&time: &i64| {
+            if time >= test_from {
+                Part::Test
+            } else if valid_from.is_some_and(|from| time >= from) {
+                Part::Valid
+            } else {
+                Part::Train
+            }
+        };
+        let times = self.needed_times("a time cut")?;
+        Ok(times.iter().map(part).collect())
+    }
+
+    fn split_held_out(
+        &self,
+        [test, valid]: [usize; 2],
+        fold_in: f64,
+        pick: Pick,
+        seed: u64,
+    ) -> Result<Vec<Part>, DataError> {
+        let counts = self.counts(Axis::User);
+        let eligible = |&user: &u32| counts[user as usize] >= 2;
+        let mut users: Vec<u32> = (0..counts.len() as u32).filter(eligible).collect();
+        let wanted = test.saturating_add(valid);
+        if wanted > users.len() {
+            return Err(DataError::Parameter {
+                name: "number of held-out users",
+                got: wanted as f32,
+                range: "at most the number of users with two rows or more",
+            });
+        }
+        // A stream of its own: which users are held out says nothing about which rows are.
+        let stream = mix(seed, 0, 1);
+        users.sort_by_cached_key(|&user| (mix(stream, u64::from(user), 0), user));
+        let groups = self.picked(pick, seed)?;
+        let mut parts = vec![Part::Train; self.len()];
+        for (place, &user) in users[..wanted].iter().enumerate() {
+            let rows = groups.rows(user as usize);
+            let held_out = ((1.0 - fold_in) * rows.len() as f64).round() as usize;
+            let (held_out, history) = rows.split_at(held_out.clamp(1, rows.len() - 1));
+            let part = if place < test {
+                Part::Test
+            } else {
+                Part::Valid
+            };
+            label(&mut parts, held_out, part);
+            label(&mut parts, history, Part::FoldIn);
+        }
+        Ok(parts)
+    }
+}
+
+fn label(parts: &mut [Part], rows: &[u32], part: Part) {
+    for &row in rows {
+        parts[row as usize] = part;
+    }
+}
+
+/// Bits of a finite float that order as the float does.
+fn ordered(value: f32) -> u32 {
+    // Minus zero is zero.
+    let bits = (value + 0.0).to_bits();
+    if bits >> 31 == 0 {
+        bits | 1 << 31
+    } else {
+        !bits
+    }
+}
+
+fn check_share(name: &'static str, share: f64) -> Result<(), DataError> {
+    if (0.0..=1.0).contains(&share) {
+        return Ok(());
+    }
+    Err(DataError::Parameter {
+        name,
+        got: share as f32,
+        range: "between 0 and 1",
+    })
+}

@@ -1,0 +1,112 @@
+//! The best items of one user, from scores that come in the order of item ids.
+
+use std::cmp::Ordering;
+
+use crate::linalg::LANES;
+
+/// An item and its score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scored {
+    /// The item.
+    pub item: u32,
+    /// Its score.
+    pub score: f32,
+}
+
+/// Larger scores first, equal ones by item id.
+fn order(a: &Scored, b: &Scored) -> Ordering {
+    b.score
+        .partial_cmp(&a.score)
+        .unwrap_or(Ordering::Equal)
+        .then(a.item.cmp(&b.item))
+}
+
+/// Keeps the `limit` best in a buffer of twice that, cut down whenever it is full.
+///
+/// Items must be offered with rising ids: one that only equals the worst kept then comes after it
+/// in the ranking, so a plain `>` against the threshold settles ties.
+#[derive(Clone, Debug)]
+pub(super) struct Top {
+    limit: usize,
+    threshold: f32,
+    kept: Vec<Scored>,
+}
+
+impl Top {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            threshold: if limit == 0 {
+                f32::INFINITY
+            } else {
+                f32::NEG_INFINITY
+            },
+            kept: Vec::new(),
+        }
+    }
+
+    /// Offers scores of `items`; NaN and −∞ are never kept.
+    pub(super) fn offer(&mut self, items: &[u32], scores: &[f32]) {
+        let (panels, rest) = scores.as_chunks::<LANES>();
+        for (panel, items) in panels.iter().zip(items.chunks(LANES)) {
+            let threshold = self.threshold;
+            // Sixteen at once: nearly all panels of a long catalogue end here.
+            let better = panel.iter().fold(0, |n, &s| n + i32::from(s > threshold));
+            if better > 0 {
+                self.offer_each(items, panel);
+            }
+        }
+        self.offer_each(&items[items.len() - rest.len()..], rest);
+    }
+
+    fn offer_each(&mut self, items: &[u32], scores: &[f32]) {
+        for (&item, &score) in items.iter().zip(scores) {
+            if score > self.threshold {
+                self.kept.push(Scored { item, score });
+                if self.kept.len() >= (2 * self.limit).max(LANES) {
+                    self.cut();
+                }
+            }
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.kept.len() > self.limit {
+            self.kept.select_nth_unstable_by(self.limit - 1, order);
+            self.kept.truncate(self.limit);
+        }
+        if self.kept.len() == self.limit {
+            self.threshold = self.kept[self.limit - 1].score;
+        }
+    }
+
+    /// Yields the best, in order.
+    pub(super) fn finish(mut self) -> Vec<Scored> {
+        self.kept.sort_unstable_by(order);
+        self.kept.truncate(self.limit);
+        self.kept.shrink_to_fit();
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ties_go_to_the_smaller_id_and_nan_is_never_kept() {
+        let scores = [1.0, f32::NAN, 2.0, 1.0, 2.0, f32::NEG_INFINITY, 1.0];
+        let items: Vec<u32> = (10..17).collect();
+        let mut top = Top::new(4);
+        top.offer(&items, &scores);
+        let best: Vec<u32> = top.finish().iter().map(|scored| scored.item).collect();
+        assert_eq!(best, [12, 14, 10, 13]);
+    }
+
+    #[test]
+    fn a_limit_of_zero_keeps_nothing() {
+        let mut top = Top::new(0);
+        top.offer(&[0, 1], &[1.0, f32::INFINITY]);
+        assert!(top.finish().is_empty());
+    }
+}
