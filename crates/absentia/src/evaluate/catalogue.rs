@@ -13,7 +13,7 @@ pub struct CatalogueResult {
     pub coverage: f64,
     /// Gini coefficient of how often items are recommended, over all items: 0 is even.
     pub gini: f64,
-    /// Mean over users of the mean number n_i of training interactions of the items in the list.
+    /// Mean over users of the mean number `n_i` of training interactions of the items in the list.
     pub popularity: f64,
 }
 

@@ -65,7 +65,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Takes seen items and the number of training interactions n_i of each item apart.
+    /// Takes seen items and the number of training interactions `n_i` of each item apart.
     ///
     /// This is the way for strong generalisation: `seen` is what the users were folded in from,
     /// the counts are those of the training users.

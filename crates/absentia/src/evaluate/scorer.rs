@@ -250,7 +250,7 @@ pub struct PopularityScorer {
 }
 
 impl PopularityScorer {
-    /// Takes the number of interactions n_i of each item; counts above 2²⁴ are rounded.
+    /// Takes the number of interactions `n_i` of each item; counts above 2²⁴ are rounded.
     #[must_use]
     pub fn new(n_users: usize, item_counts: &[u32]) -> Self {
         let scores = item_counts.iter().map(|&count| count as f32).collect();
