@@ -5,57 +5,19 @@
 //! and item stand, which is what makes one user alone and all users in bulk agree to the last bit.
 
 use crate::linalg::LANES;
+use crate::linalg::kernels::{Kernels, Panel};
 
-/// Users the inner loop holds in registers at a time.
-const GROUP: usize = 4;
-
-/// Writes the scores of `rows` users for one panel to the first lanes of each row of `out`.
+/// Writes the scores of users for one panel to the first lanes of each row of `out`.
 ///
-/// `users` is `rows × k` without gaps, `panel` is `k × 16`, rows of `out` are `stride` apart.
+/// `panel` is `k × 16`, rows of `out` are `stride` apart.
 ///
 /// # Panics
 /// If a slice is too short.
-pub(super) fn score_tile(
-    users: &[f32],
-    rows: usize,
-    k: usize,
-    panel: &[f32],
-    out: &mut [f32],
-    stride: usize,
-) {
-    assert!(users.len() == rows * k && panel.len() == k * LANES && stride >= LANES);
-    assert!(rows == 0 || out.len() >= (rows - 1) * stride + LANES);
-    let whole = rows - rows % GROUP;
-    for row in (0..whole).step_by(GROUP) {
-        let scores = score_group::<GROUP>(&users[row * k..(row + GROUP) * k], k, panel);
-        store(&scores, &mut out[row * stride..], stride);
+pub(super) fn score_tile(users: Panel<'_>, panel: &[f32], out: &mut [f32], stride: usize) {
+    for row in 0..users.rows {
+        out[row * stride..row * stride + LANES].fill(0.0);
     }
-    for row in whole..rows {
-        let scores = score_group::<1>(&users[row * k..(row + 1) * k], k, panel);
-        store(&scores, &mut out[row * stride..], stride);
-    }
-}
-
-#[inline]
-fn score_group<const R: usize>(users: &[f32], k: usize, panel: &[f32]) -> [[f32; LANES]; R] {
-    let rows: [&[f32]; R] = std::array::from_fn(|row| &users[row * k..(row + 1) * k]);
-    let mut scores = [[0.0_f32; LANES]; R];
-    for (f, q) in panel.as_chunks::<LANES>().0.iter().enumerate() {
-        for (scores, row) in scores.iter_mut().zip(&rows) {
-            let p = row[f];
-            for (score, q) in scores.iter_mut().zip(q) {
-                *score += p * q;
-            }
-        }
-    }
-    scores
-}
-
-#[inline]
-fn store<const R: usize>(scores: &[[f32; LANES]; R], out: &mut [f32], stride: usize) {
-    for (row, scores) in scores.iter().enumerate() {
-        out[row * stride..row * stride + LANES].copy_from_slice(scores);
-    }
+    Kernels::best().panel_product(users, panel, None, out, stride);
 }
 
 /// Writes up to sixteen rows of length `k` into a zeroed panel, transposed.
@@ -78,19 +40,22 @@ mod tests {
         let items: Vec<f32> = (0..LANES * k).map(|x| (x as f32 * 0.11).cos()).collect();
         let mut panel = vec![0.0; k * LANES];
         pack_panel(items.chunks(k).map(|row| (row, 1.0)), &mut panel);
-        let mut bulk = vec![0.0; 11 * 32];
-        score_tile(&users, 11, k, &panel, &mut bulk, 32);
+        let tile = |users, rows| Panel {
+            values: users,
+            rows,
+            k,
+            stride: k,
+        };
+        let mut bulk = vec![f32::NAN; 11 * 32];
+        score_tile(tile(&users, 11), &panel, &mut bulk, 32);
         for row in 0..11 {
             let mut alone = [0.0; LANES];
-            score_tile(
-                &users[row * k..(row + 1) * k],
-                1,
-                k,
-                &panel,
-                &mut alone,
-                LANES,
-            );
+            let user = &users[row * k..(row + 1) * k];
+            score_tile(tile(user, 1), &panel, &mut alone, LANES);
             assert_eq!(alone, bulk[row * 32..row * 32 + LANES]);
+            // The pair scored alone, as a model does it, has the same bits too.
+            let pair = Kernels::best().score(user, &items[3 * k..4 * k], 1.0);
+            assert_eq!(pair.to_bits(), alone[3].to_bits());
         }
     }
 }

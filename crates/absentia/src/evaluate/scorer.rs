@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::error::EvaluateError;
 use super::score::{pack_panel, score_tile};
+use crate::linalg::kernels::Panel;
 use crate::linalg::{Dense, LANES};
 
 /// A model that gives every user a score for every item; the larger, the earlier in the ranking.
@@ -234,10 +235,16 @@ impl ScoreBlock for PackedItems<'_> {
             tile.scratch
                 .extend_from_slice(self.users.row(user as usize));
         }
+        let rows = Panel {
+            values: &tile.scratch,
+            rows: users.len(),
+            k,
+            stride: k,
+        };
         for (strip, first) in range.step_by(LANES).enumerate() {
             let panel = &self.panels[first * k..(first + LANES) * k];
             let out = &mut tile.scores[strip * LANES..];
-            score_tile(&tile.scratch, users.len(), k, panel, out, tile.stride);
+            score_tile(rows, panel, out, tile.stride);
         }
     }
 }

@@ -14,7 +14,10 @@ pub struct Scored {
 }
 
 /// Larger scores first, equal ones by item id.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that sorting wants")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that sorting wants"
+)]
 fn order(a: &Scored, b: &Scored) -> Ordering {
     b.score
         .partial_cmp(&a.score)
