@@ -25,7 +25,7 @@ impl User<'_> {
         for &item in training.liked.iter().chain(&training.refused) {
             seen.insert(item);
         }
-        let shown = training.liked.len() + training.refused.len();
+        let shown = training.shown();
         let mut feedback = match how {
             HeldOut::Uniform => uniform(self, &mut seen, shown, count),
             HeldOut::Exposure => exposed(self.visit(Purpose::HeldOutExposure, &mut seen), count),
@@ -50,7 +50,7 @@ fn uniform(user: &User<'_>, seen: &mut Seen, shown: usize, count: usize) -> Feed
     let mut visit = user.visit(Purpose::HeldOutUniform, seen);
     // Drawing until something new comes up is fast while most items are new; else they are listed.
     if items / 4 >= shown + count {
-        while visit.feedback.liked.len() + visit.feedback.refused.len() < count {
+        while visit.feedback.shown() < count {
             let item = visit.stream.below(items) as u32;
             visit.show(item);
         }
@@ -70,10 +70,8 @@ fn uniform(user: &User<'_>, seen: &mut Seen, shown: usize, count: usize) -> Feed
 fn exposed(mut visit: Visit<'_>, count: usize) -> Feedback {
     const DRAWS_PER_ITEM: u64 = 200;
     let patience = DRAWS_PER_ITEM.saturating_mul(count as u64);
-    while visit.feedback.liked.len() + visit.feedback.refused.len() < count
-        && visit.feedback.draws < patience
-    {
-        visit.show_next();
+    while visit.feedback.shown() < count && visit.feedback.draws < patience {
+        visit.show_drawn();
     }
     visit.feedback
 }

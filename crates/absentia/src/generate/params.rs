@@ -31,7 +31,7 @@ pub enum Exposure {
 /// | `rank` | 8 | 1 to 1024 |
 /// | `segments` | 8 | 1 to 4096 |
 /// | `categories` | 24 | 1 to 4096 |
-/// | `popularity_exponent` | 0.7 | 0 to 3 |
+/// | `popularity_exponent` | 0.8 | 0 to 3 |
 /// | `activity_exponent` | 0.6 | 0 to 3 |
 /// | `exposure` | segmented, strength 1.5 | strength 0 to 5 |
 /// | `like_rate` | 0.2 | above 0, below 1 |
@@ -81,7 +81,7 @@ impl Params {
             rank: 8,
             segments: 8,
             categories: 24,
-            popularity_exponent: 0.7,
+            popularity_exponent: 0.8,
             activity_exponent: 0.6,
             exposure: Exposure::Segmented { strength: 1.5 },
             like_rate: 0.2,

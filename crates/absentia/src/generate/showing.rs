@@ -15,8 +15,8 @@ pub(super) struct Showing {
     category_of_group: Vec<Alias>,
     /// By group and category, π_g(i) / popularity_i.
     lift: Vec<f64>,
-    /// By category, its items and the choice among them.
-    shelves: Vec<(Vec<u32>, Alias)>,
+    /// By category, the choice of an item.
+    item_of_category: Vec<Alias>,
 }
 
 impl Showing {
@@ -42,9 +42,9 @@ impl Showing {
             categories,
             category_of_group,
             lift: lift.concat(),
-            shelves: shelves
-                .into_iter()
-                .map(|(items, weights)| (items, Alias::new(&weights)))
+            item_of_category: shelves
+                .iter()
+                .map(|(items, weights)| Alias::new(items, weights))
                 .collect(),
         }
     }
@@ -61,8 +61,7 @@ impl Showing {
 
     pub(super) fn draw(&self, segment: usize, stream: &mut Stream) -> u32 {
         let category = self.category_of_group[self.group(segment)].draw(stream);
-        let (items, choice) = &self.shelves[category];
-        items[choice.draw(stream)]
+        self.item_of_category[category as usize].draw(stream)
     }
 
     /// π_g(i): the chance that one draw shows the item.
@@ -92,8 +91,9 @@ fn choice(affinity: &[f64], sizes: &[f64]) -> (Alias, Vec<f64>) {
         .map(|(a, size)| a * size)
         .collect();
     let total: f64 = weights.iter().sum();
+    let names: Vec<u32> = (0..sizes.len() as u32).collect();
     (
-        Alias::new(&weights),
+        Alias::new(&names, &weights),
         affinity.iter().map(|a| a / total).collect(),
     )
 }

@@ -97,7 +97,7 @@ impl<'g> User<'g> {
         // Finding rare items by chance could take for ever; users normally stop far earlier.
         let patience = 20 * items as u64 + 50 * quota as u64;
         while visit.feedback.liked.len() < quota && visit.feedback.draws < patience {
-            visit.show_next();
+            visit.show_few(quota);
         }
         visit.show_rest(quota, items as u32);
         let mut feedback = visit.feedback;
@@ -119,6 +119,12 @@ impl<'g> User<'g> {
 }
 
 impl Feedback {
+    /// Number of different items shown.
+    #[must_use]
+    pub fn shown(&self) -> usize {
+        self.liked.len() + self.refused.len()
+    }
+
     pub(super) fn sort(&mut self) {
         self.liked.sort_unstable();
         self.refused.sort_unstable();
@@ -134,8 +140,23 @@ pub(super) struct Visit<'v> {
 }
 
 impl Visit<'_> {
+    /// Shows a few items drawn by the exposure process, until `quota` were liked in all.
+    ///
+    /// Drawing a few before judging the first lets the processor fetch their vectors together.
+    fn show_few(&mut self, quota: usize) {
+        const FEW: usize = 16;
+        let (showing, segment) = (&self.user.generator.showing, self.user.segment);
+        let items: [u32; FEW] = std::array::from_fn(|_| showing.draw(segment, &mut self.stream));
+        let probabilities = items.map(|item| self.user.like_probability(item));
+        for (item, probability) in items.into_iter().zip(probabilities) {
+            if self.feedback.liked.len() < quota {
+                self.judge(item, probability);
+            }
+        }
+    }
+
     /// Shows an item drawn by the exposure process.
-    pub(super) fn show_next(&mut self) {
+    pub(super) fn show_drawn(&mut self) {
         let item = self
             .user
             .generator
@@ -144,13 +165,18 @@ impl Visit<'_> {
         self.show(item);
     }
 
-    /// Shows an item; one that was seen before is not judged again.
+    /// Shows an item.
     pub(super) fn show(&mut self, item: u32) {
+        self.judge(item, self.user.like_probability(item));
+    }
+
+    /// Has the user decide; an item that was seen before is not judged again.
+    fn judge(&mut self, item: u32, probability: f64) {
         self.feedback.draws += 1;
         if !self.seen.insert(item) {
             return;
         }
-        if self.stream.happens(self.user.like_probability(item)) {
+        if self.stream.happens(probability) {
             self.feedback.liked.push(item);
         } else {
             self.feedback.refused.push(item);
