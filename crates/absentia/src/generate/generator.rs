@@ -86,6 +86,7 @@ impl Generator {
     }
 
     /// Yields what each user of a range was shown, in their order, on all threads.
+    #[must_use]
     pub fn feedback(
         &self,
         users: Range<u32>,
@@ -98,6 +99,7 @@ impl Generator {
 
     /// Yields the observed items of each user of a range, rising, in the users' order, on all
     /// threads.
+    #[must_use]
     pub fn rows(&self, users: Range<u32>) -> impl IndexedParallelIterator<Item = Vec<u32>> + '_ {
         self.feedback(users).map(|feedback| feedback.liked)
     }
@@ -147,7 +149,9 @@ impl EntrySource for Generator {
         for users in self.blocks() {
             let rows: Vec<Vec<u32>> = self.rows(users.clone()).collect();
             for (user, row) in users.zip(rows) {
-                row.into_iter().for_each(|item| each(user, item));
+                for item in row {
+                    each(user, item);
+                }
             }
         }
     }

@@ -15,8 +15,8 @@
 //! `O(items · rank + segments · categories)` however many users and entries there are.
 //!
 //! The quota makes the number of entries exact without a counting pass. Its price: users who like
-//! little of what they are shown are shown more, and n_u (the number of draws) is a stopping time.
-//! By Wald's identity the expected number of times i is shown to u is still E\[n_u\] · π_g(i).
+//! little of what they are shown are shown more, and `n_u` (the number of draws) is a stopping time.
+//! By Wald's identity the expected number of times i is shown to u is still `E[n_u] · π_g(i)`.
 //!
 //! ```
 //! use absentia::generate::{Generator, Params};

@@ -5,7 +5,7 @@ use super::catalogue::Catalogue;
 use super::params::{Exposure, Params};
 use super::streams::{Purpose, Stream, Streams};
 
-/// Draws items from π_g in two steps, category then item, so that memory is
+/// Draws items from `π_g` in two steps, category then item, so that memory is
 /// `O(items + segments · categories)` and not `O(items · segments)`.
 #[derive(Clone, Debug)]
 pub(super) struct Showing {
@@ -13,7 +13,7 @@ pub(super) struct Showing {
     categories: usize,
     /// By group, the choice of a category.
     category_of_group: Vec<Alias>,
-    /// By group and category, π_g(i) / popularity_i.
+    /// By group and category, `π_g(i) / popularity_i`.
     lift: Vec<f64>,
     /// By category, the choice of an item.
     item_of_category: Vec<Alias>,
@@ -64,7 +64,7 @@ impl Showing {
         self.item_of_category[category as usize].draw(stream)
     }
 
-    /// π_g(i): the chance that one draw shows the item.
+    /// `π_g(i)`: the chance that one draw shows the item.
     pub(super) fn probability(&self, segment: usize, item: u32, catalogue: &Catalogue) -> f64 {
         let category = catalogue.category[item as usize] as usize;
         let lift = self.lift[self.group(segment) * self.categories + category];

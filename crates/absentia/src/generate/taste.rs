@@ -63,5 +63,7 @@ pub(super) fn user_vector(stream: &mut Stream, rank: usize) -> Vec<f32> {
 pub(super) fn item_vector(stream: &mut Stream, vector: &mut [f32]) {
     vector.fill_with(|| stream.normal() as f32);
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
-    vector.iter_mut().for_each(|x| *x /= length);
+    for x in vector {
+        *x /= length;
+    }
 }

@@ -10,14 +10,14 @@ use crate::linalg::Dense;
 /// Z is the number of segments, or 1 where segments do not matter to what is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedExposures {
-    /// A (M × Z): n_u in the column of the user's segment.
+    /// A (M × Z): `n_u` in the column of the user's segment.
     pub users: Dense,
-    /// B (N × Z): π_g(i).
+    /// B (N × Z): `π_g(i)`.
     pub items: Dense,
 }
 
 impl Generator {
-    /// Yields the expected exposures; generates every user once to learn n_u.
+    /// Yields the expected exposures; generates every user once to learn `n_u`.
     #[must_use]
     pub fn expected_exposures(&self) -> ExpectedExposures {
         let groups = self.showing.groups();

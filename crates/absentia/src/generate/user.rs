@@ -11,7 +11,7 @@ pub struct Feedback {
     pub liked: Vec<u32>,
     /// Items shown and not liked, rising: the true negatives among the missing entries.
     pub refused: Vec<u32>,
-    /// Number of draws n_u, repeats of the same item counted.
+    /// Number of draws `n_u`, repeats of the same item counted.
     pub draws: u64,
 }
 
@@ -50,7 +50,7 @@ impl<'g> User<'g> {
         self.generator.quota(self.number)
     }
 
-    /// Chance π_g(i) that one draw shows the item to the user.
+    /// Chance `π_g(i)` that one draw shows the item to the user.
     ///
     /// # Panics
     /// If there is no such item.
@@ -62,7 +62,7 @@ impl<'g> User<'g> {
         showing.probability(self.segment, item, catalogue)
     }
 
-    /// Chance 1 − (1 − π_g(i))^n that `draws` draws show the item at least once.
+    /// Chance `1 − (1 − π_g(i))^n` that `draws` draws show the item at least once.
     ///
     /// # Panics
     /// If there is no such item.
