@@ -23,6 +23,7 @@ pub mod data;
 pub mod error;
 pub mod evaluate;
 pub mod fit;
+pub mod generate;
 pub mod linalg;
 pub mod model;
 mod params;
