@@ -27,6 +27,7 @@ pub mod generate;
 pub mod linalg;
 pub mod model;
 mod params;
+pub mod ranking;
 mod solver;
 pub mod weights;
 

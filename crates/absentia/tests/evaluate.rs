@@ -3,9 +3,9 @@
 use absentia::Triplets;
 use absentia::data::{Duplicates, Interactions};
 use absentia::evaluate::{
-    CandidateKind, Candidates, EvaluateError, EvaluateOptions, FactorScorer, Factors, FnScorer,
-    History, ItemLists, Metric, PopularityScorer, RankRequest, Ranking, TestSet, UserItems,
-    evaluate, rank,
+    CandidateKind, Candidates, EvaluateError, EvaluateOptions, FactorRows, FactorScorer, FnScorer,
+    History, ItemLists, Metric, PopularityScorer, RankError, RankRequest, Ranking, TestSet,
+    UserItems, evaluate, rank,
 };
 use proptest::prelude::*;
 
@@ -75,8 +75,8 @@ impl Problem {
     }
 
     fn scorer(&self) -> FactorScorer<'_> {
-        let p = Factors::new(&self.p, self.users, self.k, self.k).unwrap();
-        let q = Factors::new(&self.q, self.items, self.k, self.k).unwrap();
+        let p = FactorRows::new(&self.p, self.users, self.k, self.k).unwrap();
+        let q = FactorRows::new(&self.q, self.items, self.k, self.k).unwrap();
         FactorScorer::new(p, q)
             .unwrap()
             .scaled(&self.scale)
@@ -284,8 +284,8 @@ fn one_user_alone_gets_the_bits_of_the_bulk() {
         (0..n).map(|x| (x as f64 * pace).sin() as f32).collect()
     };
     let (p, q) = (wave(users * k, 0.731), wave(items * k, 0.417));
-    let p = Factors::new(&p, users, k, k).unwrap();
-    let q = Factors::new(&q, items, k, k).unwrap();
+    let p = FactorRows::new(&p, users, k, k).unwrap();
+    let q = FactorRows::new(&q, items, k, k).unwrap();
     let scorer = FactorScorer::new(p, q).unwrap();
     let seen: ItemLists = (0..users as u32).map(|u| vec![u % 7, u % 1_500]).collect();
     let all: Vec<u32> = (0..users as u32).collect();
@@ -393,7 +393,10 @@ fn test_sets_that_do_not_fit_the_scorer_are_refused() {
     for (user, item) in [(1, 3), (2, 0)] {
         let outside = TestSet::from_pairs(&[user], &[item]).unwrap();
         let refused = attempt(&outside, &default);
-        assert!(matches!(refused, Err(EvaluateError::OutOfRange { .. })));
+        assert!(matches!(
+            refused,
+            Err(EvaluateError::Ranking(RankError::OutOfRange { .. }))
+        ));
     }
     let sampled = EvaluateOptions {
         candidates: Candidates::Sampled(UserItems::from_pairs(&[0], &[1]).unwrap()),

@@ -1,7 +1,7 @@
 //! Beyond accuracy: how much of the catalogue is recommended, how evenly, and how popular it is.
 
-use super::rank::Scored;
 use crate::data::gini;
+use crate::ranking::Scored;
 
 /// What the lists of all users look like from the side of the items.
 #[derive(Clone, Copy, Debug, PartialEq)]

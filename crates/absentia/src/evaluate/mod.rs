@@ -1,9 +1,7 @@
-//! How good a ranking is: all items ranked without a score matrix, metrics, protocols, significance.
+//! How good a ranking is: metrics, protocols, significance.
 //!
 //! | file | concept |
 //! | --- | --- |
-//! | `scorer`, `score` | where scores come from: factors, popularity, any function |
-//! | `rank/` | the best items of many users, and exact ranks of given items |
 //! | `metrics`, `summary`, `catalogue` | what a ranking is worth, written out in `docs/metrics.md` |
 //! | `protocol` | which items are ranked for whom, and what comes out |
 //! | `significance`, `student` | whether two models differ |
@@ -11,29 +9,27 @@
 mod catalogue;
 mod error;
 mod history;
-mod lists;
 mod metrics;
 mod protocol;
-mod rank;
-mod score;
-mod scorer;
 mod significance;
 mod student;
 mod summary;
 
 pub use catalogue::{CatalogueCounts, CatalogueResult};
 pub use error::EvaluateError;
-pub use history::{History, SeenItems};
-pub use lists::{ItemLists, TestSet, UserItems};
+pub use history::History;
 pub use metrics::{Metric, MetricName, UserRanks};
 pub use protocol::{
     CandidateKind, Candidates, EvaluateOptions, Evaluation, MetricResult, evaluate,
 };
-pub use rank::{RankRequest, Ranking, Scored, rank, rank_lists};
-pub use scorer::{FactorScorer, Factors, FnScorer, PopularityScorer, ScoreBlock, Scorer, Tile};
 pub use significance::{
     Bootstrap, Interval, SignificanceError, TTest, bootstrap_difference, one_sample_t_test,
     paired_t_test,
 };
 pub use student::student_two_sided;
 pub use summary::Summary;
+
+pub use crate::ranking::{
+    FactorRows, FactorScorer, FnScorer, ItemLists, PopularityScorer, RankError, RankRequest,
+    Ranking, ScoreBlock, Scored, Scorer, SeenItems, TestSet, Tile, UserItems, rank, rank_lists,
+};

@@ -3,14 +3,15 @@
 use rayon::prelude::*;
 
 use super::catalogue::{CatalogueCounts, CatalogueResult};
-use super::error::{EvaluateError, check_range};
+use super::error::EvaluateError;
 use super::history::History;
-use super::lists::{ItemLists, TestSet, UserItems};
 use super::metrics::{Metric, MetricName, UserRanks};
-use super::rank::{BATCH, RankRequest, Ranking, rank, rank_lists};
-use super::scorer::Scorer;
 use super::summary::Summary;
 use crate::error::Axis;
+use crate::ranking::{
+    BATCH, ItemLists, RankError, RankRequest, Ranking, Scorer, TestSet, UserItems, check_range,
+    rank, rank_lists,
+};
 
 /// Which items are ranked for a user.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -191,15 +192,17 @@ fn check(scorer: &dyn Scorer, history: &History<'_>, test: &TestSet) -> Result<(
         return Err(EvaluateError::NoTestUsers);
     }
     if history.item_counts.len() != scorer.n_items() {
-        return Err(EvaluateError::Length {
+        return Err(RankError::Length {
             what: "item counts",
             expected: scorer.n_items(),
             got: history.item_counts.len(),
-        });
+        }
+        .into());
     }
     let items = test.lists().items();
     check_range("test set", Axis::User, test.users(), scorer.n_users())?;
-    check_range("test set", Axis::Item, items, scorer.n_items())
+    check_range("test set", Axis::Item, items, scorer.n_items())?;
+    Ok(())
 }
 
 /// Some users of the test set.
@@ -230,7 +233,7 @@ impl<'a> Batch<'a> {
         let top = longest(options, scorer.n_items());
         if let Candidates::Sampled(negatives) = &options.candidates {
             let lists = self.with_negatives(negatives)?;
-            return rank_lists(scorer, self.users, &lists, top, &self.test);
+            return Ok(rank_lists(scorer, self.users, &lists, top, &self.test)?);
         }
         let exact = names.iter().any(|name| name.cutoff.is_none());
         let request = RankRequest {
@@ -240,7 +243,7 @@ impl<'a> Batch<'a> {
             targets: exact.then_some(&self.test),
             ..RankRequest::default()
         };
-        rank(scorer, &request)
+        Ok(rank(scorer, &request)?)
     }
 
     fn with_negatives(&self, negatives: &UserItems) -> Result<ItemLists, EvaluateError> {

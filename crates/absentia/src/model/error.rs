@@ -2,6 +2,7 @@
 
 use crate::data::DataError;
 use crate::error::{Axis, Fault};
+use crate::ranking::RankError;
 use crate::weights::WeightsError;
 
 /// Why a model was refused or could not answer.
@@ -42,6 +43,9 @@ pub enum ModelError {
     /// The weights of a new row cannot be derived.
     #[error(transparent)]
     Weights(#[from] WeightsError),
+    /// Something could not be ranked.
+    #[error(transparent)]
+    Ranking(#[from] RankError),
     /// The quadratic of a row has no minimum.
     #[error(
         "the row's quadratic has no minimum: weights on missing entries are negative, or there is no regularization"
@@ -55,6 +59,7 @@ impl ModelError {
     pub fn fault(&self) -> Fault {
         match self {
             ModelError::Unknown { .. } => Fault::NotFound,
+            ModelError::Ranking(error) => error.fault(),
             _ => Fault::Caller,
         }
     }

@@ -4,11 +4,15 @@ mod error;
 mod explain;
 mod factors;
 mod fold_in;
+mod recommend;
+mod similar;
 
 pub use error::ModelError;
 pub use explain::{Contribution, Explanation};
 pub use factors::Factors;
 pub use fold_in::{FoldIn, NewEntry, RowWeights};
+pub use recommend::Filter;
+pub use similar::Similarity;
 
 use crate::data::FrozenTransform;
 use crate::error::Axis;

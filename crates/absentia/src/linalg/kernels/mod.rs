@@ -55,6 +55,14 @@ impl InstructionSet {
     }
 }
 
+impl InstructionSet {
+    /// The set whose kernels run on this machine.
+    #[must_use]
+    pub fn best() -> Self {
+        Kernels::best().set
+    }
+}
+
 impl std::fmt::Display for InstructionSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -166,11 +174,6 @@ impl Kernels {
         InstructionSet::available()
             .contains(&set)
             .then_some(Self { set })
-    }
-
-    /// Which set the kernels belong to.
-    pub(crate) fn set(self) -> InstructionSet {
-        self.set
     }
 
     /// `out[n] = p · q_n` for every gathered row.

@@ -2,7 +2,7 @@
 
 use crate::data::Interactions;
 
-use super::error::{EvaluateError, check_rising};
+use super::error::{RankError, check_rising};
 
 /// One strictly rising list of items per row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl ItemLists {
     }
 
     /// Appends as a row whatever `fill` appends to the vector it is given.
-    pub(super) fn push_with(&mut self, fill: impl FnOnce(&mut Vec<u32>)) {
+    pub(crate) fn push_with(&mut self, fill: impl FnOnce(&mut Vec<u32>)) {
         let start = self.items.len();
         fill(&mut self.items);
         if check_rising("row", &self.items[start..]).is_err() {
@@ -103,9 +103,9 @@ impl UserItems {
     ///
     /// # Errors
     /// Columns of different lengths.
-    pub fn from_pairs(users: &[u32], items: &[u32]) -> Result<Self, EvaluateError> {
+    pub fn from_pairs(users: &[u32], items: &[u32]) -> Result<Self, RankError> {
         if users.len() != items.len() {
-            return Err(EvaluateError::Length {
+            return Err(RankError::Length {
                 what: "items",
                 expected: users.len(),
                 got: items.len(),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::error::EvaluateError;
+use super::error::RankError;
 use super::score::{pack_panel, score_tile};
 use crate::linalg::kernels::Panel;
 use crate::linalg::{Dense, LANES};
@@ -63,29 +63,24 @@ impl Tile {
 
 /// A borrowed `rows × k` matrix of factors whose rows are `stride` floats apart.
 #[derive(Clone, Copy, Debug)]
-pub struct Factors<'a> {
+pub struct FactorRows<'a> {
     values: &'a [f32],
     rows: usize,
     k: usize,
     stride: usize,
 }
 
-impl<'a> Factors<'a> {
+impl<'a> FactorRows<'a> {
     /// Takes a row-major matrix.
     ///
     /// # Errors
     /// A slice too short for its shape, or a stride below `k`.
-    pub fn new(
-        values: &'a [f32],
-        rows: usize,
-        k: usize,
-        stride: usize,
-    ) -> Result<Self, EvaluateError> {
+    pub fn new(values: &'a [f32], rows: usize, k: usize, stride: usize) -> Result<Self, RankError> {
         let needed = rows
             .checked_sub(1)
             .map_or(Some(0), |before| before.checked_mul(stride)?.checked_add(k));
         if stride < k || needed.is_none_or(|needed| values.len() < needed) {
-            return Err(EvaluateError::Length {
+            return Err(RankError::Length {
                 what: "factors",
                 expected: needed.unwrap_or(usize::MAX).max(k),
                 got: values.len().min(stride),
@@ -97,6 +92,16 @@ impl<'a> Factors<'a> {
             k,
             stride,
         })
+    }
+
+    /// Takes a matrix whose shape was checked.
+    pub(crate) fn of_model(values: &'a [f32], rows: usize, k: usize, stride: usize) -> Self {
+        Self {
+            values,
+            rows,
+            k,
+            stride,
+        }
     }
 
     /// Row `row` without its padding.
@@ -112,7 +117,7 @@ impl<'a> Factors<'a> {
     }
 }
 
-impl<'a> From<&'a Dense> for Factors<'a> {
+impl<'a> From<&'a Dense> for FactorRows<'a> {
     fn from(dense: &'a Dense) -> Self {
         Self {
             values: dense.as_slice(),
@@ -126,8 +131,8 @@ impl<'a> From<&'a Dense> for Factors<'a> {
 /// Scores `p_u · s_i q_i`, with `s_i` an optional scale of the item.
 #[derive(Clone, Copy, Debug)]
 pub struct FactorScorer<'a> {
-    users: Factors<'a>,
-    items: Factors<'a>,
+    users: FactorRows<'a>,
+    items: FactorRows<'a>,
     scale: Option<&'a [f32]>,
 }
 
@@ -137,12 +142,12 @@ impl<'a> FactorScorer<'a> {
     /// # Errors
     /// Different numbers of factors, or a row that is not finite.
     pub fn new(
-        users: impl Into<Factors<'a>>,
-        items: impl Into<Factors<'a>>,
-    ) -> Result<Self, EvaluateError> {
+        users: impl Into<FactorRows<'a>>,
+        items: impl Into<FactorRows<'a>>,
+    ) -> Result<Self, RankError> {
         let (users, items) = (users.into(), items.into());
         if users.k != items.k {
-            return Err(EvaluateError::Length {
+            return Err(RankError::Length {
                 what: "row of item factors",
                 expected: users.k,
                 got: items.k,
@@ -150,7 +155,7 @@ impl<'a> FactorScorer<'a> {
         }
         for (what, factors) in [("user factors", &users), ("item factors", &items)] {
             if let Some(row) = factors.first_not_finite() {
-                return Err(EvaluateError::NotFinite { what, row });
+                return Err(RankError::NotFinite { what, row });
             }
         }
         Ok(Self {
@@ -160,20 +165,33 @@ impl<'a> FactorScorer<'a> {
         })
     }
 
+    /// Takes factors that a model has checked: same length, all finite.
+    pub(crate) fn of_model(
+        users: FactorRows<'a>,
+        items: FactorRows<'a>,
+        scale: Option<&'a [f32]>,
+    ) -> Self {
+        Self {
+            users,
+            items,
+            scale,
+        }
+    }
+
     /// Multiplies the factors of each item by its scale, as `n_i^ρ` after training.
     ///
     /// # Errors
     /// Not one finite number per item.
-    pub fn scaled(mut self, scale: &'a [f32]) -> Result<Self, EvaluateError> {
+    pub fn scaled(mut self, scale: &'a [f32]) -> Result<Self, RankError> {
         if scale.len() != self.items.rows {
-            return Err(EvaluateError::Length {
+            return Err(RankError::Length {
                 what: "item scale",
                 expected: self.items.rows,
                 got: scale.len(),
             });
         }
         if let Some(row) = scale.iter().position(|s| !s.is_finite()) {
-            return Err(EvaluateError::NotFinite {
+            return Err(RankError::NotFinite {
                 what: "item scale",
                 row,
             });
@@ -223,7 +241,7 @@ impl Scorer for FactorScorer<'_> {
 }
 
 struct PackedItems<'a> {
-    users: Factors<'a>,
+    users: FactorRows<'a>,
     panels: Vec<f32>,
 }
 

@@ -5,23 +5,18 @@
 //! scores lives only as long as it takes to mark excluded items and compare the rest with the
 //! user's threshold. Nothing depends on the number of threads or on who else is in the batch.
 
-mod targets;
-mod top;
-
 use rayon::prelude::*;
 
-use self::targets::Targets;
-use self::top::Top;
-use super::error::{EvaluateError, check_range, check_rising};
-use super::history::SeenItems;
+use super::error::{RankError, check_range, check_rising};
 use super::lists::ItemLists;
 use super::scorer::{ScoreBlock, Scorer, Tile};
+use super::seen::SeenItems;
+use super::targets::Targets;
+use super::top::{Scored, Top};
 use crate::error::Axis;
 
-pub use self::top::Scored;
-
 /// Users whose state is held at a time.
-pub(super) const BATCH: usize = 4096;
+pub(crate) const BATCH: usize = 4096;
 /// Users scored together: with sixteen items, their factors fit the first-level cache.
 const TILE: usize = 32;
 /// Items scored before a strip is looked at; a multiple of the lanes.
@@ -61,7 +56,7 @@ pub struct Ranking {
 ///
 /// # Errors
 /// Users or items out of range, unsorted allow or deny lists, targets not one row per user.
-pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Ranking>, EvaluateError> {
+pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Ranking>, RankError> {
     check(scorer, request)?;
     let catalogue = catalogue(scorer.n_items(), request);
     let mut rankings = Vec::with_capacity(request.users.len());
@@ -75,7 +70,7 @@ pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Rankin
     Ok(rankings)
 }
 
-fn check(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<(), EvaluateError> {
+fn check(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<(), RankError> {
     let n_items = scorer.n_items();
     check_range("users", Axis::User, request.users, scorer.n_users())?;
     for (what, items) in [
@@ -89,7 +84,7 @@ fn check(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<(), EvaluateE
         return Ok(());
     };
     if targets.rows() != request.users.len() {
-        return Err(EvaluateError::Length {
+        return Err(RankError::Length {
             what: "targets",
             expected: request.users.len(),
             got: targets.rows(),
@@ -230,7 +225,7 @@ pub fn rank_lists(
     lists: &ItemLists,
     top: usize,
     targets: &ItemLists,
-) -> Result<Vec<Ranking>, EvaluateError> {
+) -> Result<Vec<Ranking>, RankError> {
     let request = RankRequest {
         users,
         targets: Some(targets),
@@ -239,7 +234,7 @@ pub fn rank_lists(
     check(scorer, &request)?;
     check_range("candidates", Axis::Item, lists.items(), scorer.n_items())?;
     if lists.rows() != users.len() {
-        return Err(EvaluateError::Length {
+        return Err(RankError::Length {
             what: "candidates",
             expected: users.len(),
             got: lists.rows(),

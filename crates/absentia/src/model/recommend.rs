@@ -1,0 +1,99 @@
+//! The best items for users, known or folded in.
+
+use super::{Factors, Model, ModelError};
+use crate::ranking::{FactorRows, FactorScorer, RankRequest, Scored, SeenItems, rank};
+
+/// Which items may be recommended to whom.
+#[derive(Clone, Copy, Default)]
+pub struct Filter<'a> {
+    /// Items left out for each user; those seen, as a rule. The training matrix is one such source.
+    pub exclude: Option<&'a dyn SeenItems>,
+    /// The only items recommended, rising; all if not given.
+    pub allow: Option<&'a [u32]>,
+    /// Items never recommended, rising.
+    pub deny: &'a [u32],
+}
+
+impl Model {
+    /// Yields scores of every user for every item, as rankings and evaluations take them.
+    #[must_use]
+    pub fn scorer(&self) -> FactorScorer<'_> {
+        FactorScorer::of_model(
+            self.user_factors().into(),
+            self.item_factors().into(),
+            self.item_scale(),
+        )
+    }
+
+    /// Yields the `n` best items of each user, largest score first, equal scores by item.
+    ///
+    /// A user alone and among others gets the same list with the same bits.
+    ///
+    /// # Errors
+    /// Users or items that the model does not have, and lists that do not rise.
+    pub fn recommend(
+        &self,
+        users: &[u32],
+        n: usize,
+        filter: &Filter<'_>,
+    ) -> Result<Vec<Vec<Scored>>, ModelError> {
+        best(&self.scorer(), users, n, filter)
+    }
+
+    /// Yields the `n` best items for rows of factors, for example of users who were folded in.
+    ///
+    /// Row numbers take the place of users in the filter.
+    ///
+    /// # Errors
+    /// Factors of the wrong length, items that the model does not have, and lists that do not rise.
+    pub fn recommend_rows(
+        &self,
+        rows: &Factors,
+        n: usize,
+        filter: &Filter<'_>,
+    ) -> Result<Vec<Vec<Scored>>, ModelError> {
+        let (expected, got) = (self.n_factors(), rows.cols());
+        if expected != got {
+            return Err(ModelError::Shape {
+                what: "columns of the rows",
+                expected,
+                got,
+            });
+        }
+        let scorer =
+            FactorScorer::of_model(rows.into(), self.item_factors().into(), self.item_scale());
+        let users: Vec<u32> = (0..rows.rows() as u32).collect();
+        best(&scorer, &users, n, filter)
+    }
+}
+
+pub(super) fn best(
+    scorer: &FactorScorer<'_>,
+    users: &[u32],
+    n: usize,
+    filter: &Filter<'_>,
+) -> Result<Vec<Vec<Scored>>, ModelError> {
+    let request = RankRequest {
+        users,
+        top: n,
+        exclude: filter.exclude,
+        allow: filter.allow,
+        deny: filter.deny,
+        targets: None,
+    };
+    Ok(rank(scorer, &request)?
+        .into_iter()
+        .map(|ranking| ranking.top)
+        .collect())
+}
+
+impl<'a> From<&'a Factors> for FactorRows<'a> {
+    fn from(factors: &'a Factors) -> Self {
+        FactorRows::of_model(
+            factors.as_slice(),
+            factors.rows(),
+            factors.cols(),
+            factors.stride(),
+        )
+    }
+}
