@@ -1,4 +1,5 @@
 //! Rankings and metrics against independent brute force, ties included.
+#![allow(clippy::unwrap_used)]
 
 use absentia::Triplets;
 use absentia::data::{Duplicates, Interactions};
@@ -260,7 +261,9 @@ fn assert_catalogue(
     let mut popularity = Vec::new();
     for order in orders.iter().filter(|order| !order.is_empty()) {
         let list = &order[..order.len().min(result.cutoff)];
-        list.iter().for_each(|&item| times[item as usize] += 1);
+        for &item in list {
+            times[item as usize] += 1;
+        }
         let total: u32 = list.iter().map(|&item| counts[item as usize]).sum();
         popularity.push(f64::from(total) / list.len() as f64);
     }

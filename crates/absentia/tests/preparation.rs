@@ -1,4 +1,5 @@
 //! Splits and filters as properties, against naive versions of themselves.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::{HashMap, HashSet};
 

@@ -5,97 +5,14 @@ use rayon::prelude::*;
 use super::catalogue::{CatalogueCounts, CatalogueResult};
 use super::error::EvaluateError;
 use super::history::History;
-use super::metrics::{Metric, MetricName, UserRanks};
+use super::metrics::{MetricName, UserRanks};
+use super::options::{Candidates, EvaluateOptions};
 use super::summary::Summary;
 use crate::error::Axis;
 use crate::ranking::{
     BATCH, ItemLists, RankError, RankRequest, Ranking, Scorer, TestSet, UserItems, check_range,
     rank, rank_lists,
 };
-
-/// Which items are ranked for a user.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Candidates {
-    /// All items.
-    #[default]
-    All,
-    /// The user's test items and a list of sampled negatives (NCF: 99), nothing else.
-    ///
-    /// Sampled metrics are larger than full ones and can order models differently, so results are
-    /// marked; seen items are not left out, the lists are taken as they are.
-    Sampled(UserItems),
-}
-
-/// What to measure, and on which candidates.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EvaluateOptions {
-    /// Cut-offs k, each for every metric that has one.
-    pub cutoffs: Vec<usize>,
-    /// The metrics.
-    pub metrics: Vec<Metric>,
-    /// Whether items the user has seen are left out of the ranking. The code released with the
-    /// eALS paper ranks them too.
-    pub exclude_seen: bool,
-    /// Which items are ranked.
-    pub candidates: Candidates,
-}
-
-impl Default for EvaluateOptions {
-    /// All metrics with a cut-off, at 10 and 20, over all unseen items.
-    fn default() -> Self {
-        let with_cutoff = |metric: &Metric| metric.has_cutoff();
-        Self {
-            cutoffs: vec![10, 20],
-            metrics: Metric::ALL.into_iter().filter(with_cutoff).collect(),
-            exclude_seen: true,
-            candidates: Candidates::All,
-        }
-    }
-}
-
-impl EvaluateOptions {
-    /// Yields every metric at every cut-off, cut-offs rising, repeats dropped.
-    ///
-    /// # Errors
-    /// No metric, no cut-off where one is needed, or a cut-off of 0.
-    pub fn names(&self) -> Result<Vec<MetricName>, EvaluateError> {
-        let cutoffs = self.sorted_cutoffs()?;
-        let mut names = Vec::new();
-        for &metric in &self.metrics {
-            if !metric.has_cutoff() {
-                names.push(MetricName {
-                    metric,
-                    cutoff: None,
-                });
-                continue;
-            }
-            if cutoffs.is_empty() {
-                let metric = metric.key();
-                return Err(EvaluateError::NoCutoffs { metric });
-            }
-            names.extend(cutoffs.iter().map(|&k| MetricName {
-                metric,
-                cutoff: Some(k),
-            }));
-        }
-        let mut seen = std::collections::HashSet::new();
-        names.retain(|name| seen.insert(*name));
-        if names.is_empty() {
-            return Err(EvaluateError::NoMetrics);
-        }
-        Ok(names)
-    }
-
-    fn sorted_cutoffs(&self) -> Result<Vec<usize>, EvaluateError> {
-        let mut cutoffs = self.cutoffs.clone();
-        cutoffs.sort_unstable();
-        cutoffs.dedup();
-        match cutoffs.first() {
-            Some(0) => Err(EvaluateError::ZeroCutoff),
-            _ => Ok(cutoffs),
-        }
-    }
-}
 
 /// On which candidates an evaluation was made; say it wherever a figure is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -230,7 +147,7 @@ impl<'a> Batch<'a> {
         options: &EvaluateOptions,
         names: &[MetricName],
     ) -> Result<Vec<Ranking>, EvaluateError> {
-        let top = longest(options, scorer.n_items());
+        let top = options.longest(scorer.n_items());
         if let Candidates::Sampled(negatives) = &options.candidates {
             let lists = self.with_negatives(negatives)?;
             return Ok(rank_lists(scorer, self.users, &lists, top, &self.test)?);
@@ -268,11 +185,6 @@ impl<'a> Batch<'a> {
         ranks.sort_unstable();
         ranks
     }
-}
-
-fn longest(options: &EvaluateOptions, n_items: usize) -> usize {
-    let longest = options.cutoffs.iter().copied().max();
-    longest.unwrap_or(0).min(n_items)
 }
 
 /// Values of all metrics as users are added.
