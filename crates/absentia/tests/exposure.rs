@@ -4,6 +4,8 @@
 //! Trained with a plain f64 solver of its own, so that this holds for the objective and not for
 //! one of the engine's solvers.
 
+#![allow(clippy::unwrap_used)]
+
 use absentia::Interactions;
 use absentia::generate::{Exposure, Feedback, Generator, Params};
 use absentia::linalg::Dense;
