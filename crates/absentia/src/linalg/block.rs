@@ -7,6 +7,8 @@ use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use rand::Rng;
 use rayon::prelude::*;
 
+use super::dense::Dense;
+
 /// Pieces that a sum over rows is split into at most; bounds the memory of partial sums.
 const MAX_PIECES: usize = 32;
 /// Rows below which a piece is not worth a task of its own.
@@ -107,6 +109,12 @@ impl Block {
     #[must_use]
     pub fn first_cols(&self, cols: usize) -> Self {
         Self::from_fn(self.rows, cols, |row, col| self.get(row, col))
+    }
+
+    /// Yields the same numbers rounded to single precision.
+    #[must_use]
+    pub fn to_dense(&self) -> Dense {
+        Dense::from_fn(self.rows, self.cols, |row, col| self.get(row, col) as f32)
     }
 
     pub(crate) fn is_finite(&self) -> bool {

@@ -13,6 +13,8 @@ use super::svd::{DecompositionError, Svd, SvdParams, check_rank, truncated_svd};
 
 /// Rounds of column updates for each product with `W`.
 const ROUNDS: usize = 4;
+/// Updates of a side whose other side stays as it is.
+const LONE_SIDE: usize = 50;
 /// Rows updated by one task.
 const PIECE: usize = 256;
 /// Relative error that rounding alone can leave.
@@ -143,6 +145,17 @@ fn start_from(svd: &Svd) -> (Block, Block) {
         }
     }
     (a, b)
+}
+
+/// Yields for each row y of `products` the row x ≥ 0 that is closest to solving `x SᵀS = y`:
+/// non-negative least squares against the columns of `s`.
+pub(crate) fn nonnegative_rows(products: &Block, s: &Block) -> Block {
+    let mut rows = Block::zeros(products.rows(), products.cols());
+    let gram = s.inner(s);
+    for _ in 0..LONE_SIDE {
+        update(&mut rows, products, &gram);
+    }
+    rows
 }
 
 /// Solves each column of `free` in turn, others fixed, given `W` times the other side and that

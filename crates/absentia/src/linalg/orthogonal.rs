@@ -9,6 +9,8 @@ use super::small::symmetric_eigen;
 const MAX_PASSES: usize = 8;
 /// Part of a scaled direction's square below which it is rounding, not direction.
 const NEGLIGIBLE: f64 = 1e-24;
+/// Smallest eigenvalue of a scaled Gram matrix that leaves orthogonality to the basis as it was.
+const BLOWN_UP: f64 = 1e-2;
 /// Gram matrices this close to the identity are accepted.
 const ACCEPTED: f64 = 1e-14;
 
@@ -26,14 +28,18 @@ pub(super) fn orthonormal(
     // Columns at rounding level of the largest one carry no direction of their own.
     let floor = block.column_norms().into_iter().fold(0.0, f64::max) * 1e-15;
     let mut floor = if floor.is_finite() { floor } else { 0.0 };
+    // Whether something of the basis may be left in the block: at first, after new directions
+    // were drawn, and after small remainders were blown up.
+    let mut mixed = true;
     for _ in 0..MAX_PASSES {
-        for other in basis {
+        for other in basis.iter().filter(|_| mixed) {
             let own = other.inner(&block);
             block.add_product(-1.0, other, &own);
         }
         let filled = rescale(&mut block, floor, rng);
         floor = 1e-12;
         if filled {
+            mixed = true;
             continue;
         }
         let gram = block.inner(&block);
@@ -43,6 +49,7 @@ pub(super) fn orthonormal(
         let Some((values, vectors)) = symmetric_eigen(&gram) else {
             break;
         };
+        mixed = values.last().is_none_or(|&least| least < BLOWN_UP);
         let mut rotated = block.times(&vectors.first_cols(width.min(block.cols())));
         let scale: Vec<f64> = values.iter().map(|&value| inverse_root(value)).collect();
         rotated.scale_columns(&scale);

@@ -6,9 +6,13 @@
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::{evd, svd};
-use faer::{Mat, Par};
+use faer::{Mat, Par, Spec};
 
 use super::block::Block;
+use super::svd::DecompositionError;
+
+/// Part of the largest eigenvalue below which a direction is left alone.
+const NEGLIGIBLE: f64 = 1e-12;
 
 /// Eigenvalues in falling order with the eigenvectors as columns, or `None` if there is no answer
 /// (a number was not finite).
@@ -22,7 +26,7 @@ pub(super) fn symmetric_eigen(matrix: &Block) -> Option<(Vec<f64>, Block)> {
         n,
         evd::ComputeEigenvectors::Yes,
         Par::Seq,
-        Default::default(),
+        Spec::default(),
     );
     evd::self_adjoint_evd(
         matrix.view(),
@@ -30,7 +34,7 @@ pub(super) fn symmetric_eigen(matrix: &Block) -> Option<(Vec<f64>, Block)> {
         Some(vectors.as_mut()),
         Par::Seq,
         MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
+        Spec::default(),
     )
     .ok()?;
     // faer sorts them rising.
@@ -49,7 +53,7 @@ pub(super) fn square_svd(matrix: &Block) -> Option<(Block, Vec<f64>, Block)> {
     let mut values = Diag::<f64>::zeros(n);
     let (mut left, mut right) = (Mat::<f64>::zeros(n, n), Mat::<f64>::zeros(n, n));
     let wanted = svd::ComputeSvdVectors::Thin;
-    let scratch = svd::svd_scratch::<f64>(n, n, wanted, wanted, Par::Seq, Default::default());
+    let scratch = svd::svd_scratch::<f64>(n, n, wanted, wanted, Par::Seq, Spec::default());
     svd::svd(
         matrix.view(),
         values.as_mut(),
@@ -57,12 +61,29 @@ pub(super) fn square_svd(matrix: &Block) -> Option<(Block, Vec<f64>, Block)> {
         Some(right.as_mut()),
         Par::Seq,
         MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
+        Spec::default(),
     )
     .ok()?;
     let columns = |of: &Mat<f64>| Block::from_fn(n, n, |row, col| of[(row, col)]);
     let sorted = (0..n).map(|at| values[at]).collect();
     Some((columns(&left), sorted, columns(&right)))
+}
+
+/// Yields the row x of each row y of `products` that solves `x SᵀS = y` with least length: the
+/// coefficients of least squares against the columns of `s`, given its products with the targets.
+pub(crate) fn least_squares_rows(products: &Block, s: &Block) -> Result<Block, DecompositionError> {
+    let (values, vectors) = symmetric_eigen(&s.inner(s)).ok_or(DecompositionError::NotFinite)?;
+    let least = values.first().map_or(0.0, |largest| largest * NEGLIGIBLE);
+    let inverse: Vec<f64> = values
+        .iter()
+        .map(|&value| if value > least { 1.0 / value } else { 0.0 })
+        .collect();
+    let mut turned = products.times(&vectors);
+    turned.scale_columns(&inverse);
+    let back = Block::from_fn(vectors.cols(), vectors.rows(), |row, col| {
+        vectors.get(col, row)
+    });
+    Ok(turned.times(&back))
 }
 
 #[cfg(test)]
