@@ -182,7 +182,10 @@ fn a_sparse_matrix_decomposes_like_the_same_matrix_stored_dense() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(40)
+    })]
 
     #[test]
     fn the_best_approximation_has_the_error_of_the_values_left_out(

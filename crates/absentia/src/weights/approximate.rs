@@ -24,6 +24,8 @@ const LEAST_SAMPLED: usize = 256;
 
 /// Rows checked by one task.
 const TILE: usize = 64;
+/// Part of a singular vector's largest entry below which another is rounding.
+const ROUNDING: f64 = 1e-9;
 /// What a rule is called in errors.
 const RULE: &str = "the weight function";
 
@@ -109,8 +111,10 @@ fn factors(w: &dyn LinearOperator, rank: usize, method: Method) -> Result<Factor
         Method::Svd => {
             let mut svd = truncated_svd(w, &SvdParams::new(rank))?;
             let roots: Vec<f64> = svd.sigma.iter().map(|sigma| sigma.sqrt()).collect();
-            svd.u.scale_columns(&roots);
-            svd.v.scale_columns(&roots);
+            for side in [&mut svd.u, &mut svd.v] {
+                side.scale_columns(&roots);
+                clear_rounding(side);
+            }
             (svd.u, svd.v, svd.converged)
         }
         Method::NonNegative => {
@@ -123,6 +127,19 @@ fn factors(w: &dyn LinearOperator, rank: usize, method: Method) -> Result<Factor
         b: b.to_dense(),
         converged,
     })
+}
+
+/// Sets what is nothing but rounding to 0, so that users and items without any weight have none,
+/// rather than one of either sign.
+fn clear_rounding(side: &mut Block) {
+    for t in 0..side.cols() {
+        let largest = (0..side.rows()).fold(0.0, |most, row| side.get(row, t).abs().max(most));
+        for row in 0..side.rows() {
+            if side.get(row, t).abs() < ROUNDING * largest {
+                side.set(row, t, 0.0);
+            }
+        }
+    }
 }
 
 /// Factors of a rule over more pairs than can be looked at: A from some of the items, then each
