@@ -32,7 +32,9 @@ mod normaliser;
 mod resolve;
 mod scheme;
 mod spec;
-mod spec_text;
+mod spec_display;
+mod spec_error;
+mod spec_parse;
 
 pub use approximation::{Approximation, Measured, Negatives};
 pub use error::WeightsError;
@@ -44,4 +46,4 @@ pub use new_rows::NewRow;
 pub use normaliser::Normaliser;
 pub use scheme::{Groups, Method, Rank, Scheme, Strength};
 pub use spec::{ArrayLoader, SchemeSpec};
-pub use spec_text::SpecError;
+pub use spec_error::SpecError;

@@ -1,6 +1,7 @@
 //! What weights on missing entries can be asked for.
 
 use super::function::{WeightFunction, WeightRule};
+use crate::data::Interactions;
 use crate::linalg::Dense;
 
 /// A way to weight missing entries, before it meets data.
@@ -89,6 +90,30 @@ impl Scheme {
             function: WeightFunction::new(rule),
             rank,
             method: Method::Svd,
+        }
+    }
+
+    /// The most components Z the weights of this scheme can have on `data`.
+    #[must_use]
+    pub fn rank_bound(&self, data: &Interactions<'_>) -> usize {
+        match self {
+            Scheme::Groups(Groups { table, .. }) => table.rows().min(table.cols()),
+            Scheme::LowRank { a, .. } => a.cols(),
+            Scheme::Dense { rank, .. } | Scheme::Function { rank, .. } => match rank {
+                Rank::Fixed(rank) => *rank,
+                Rank::Error { max_rank, .. } => *max_rank.min(&data.n_users().min(data.n_items())),
+            },
+            Scheme::Sum(terms) => terms.iter().map(|term| term.rank_bound(data)).sum(),
+            _ => 1,
+        }
+    }
+
+    /// The weights as given in full, where they are: what an approximation stands for.
+    #[must_use]
+    pub fn dense(&self) -> Option<&Dense> {
+        match self {
+            Scheme::Dense { w, .. } => Some(w),
+            _ => None,
         }
     }
 }

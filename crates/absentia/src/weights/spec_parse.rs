@@ -1,12 +1,11 @@
-//! Reading and writing [`SchemeSpec`].
+//! Reading [`SchemeSpec`].
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::scheme::{Method, Rank, Strength};
 use super::spec::SchemeSpec;
-use crate::error::Fault;
+use super::spec_error::SpecError;
 
 /// Names of schemes, longest first where one starts another.
 const SCHEMES: [&str; 7] = [
@@ -18,70 +17,6 @@ const SCHEMES: [&str; 7] = [
     "lowrank",
     "dense",
 ];
-
-/// Why a line of text is not a scheme; names the word and what would be accepted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SpecError {
-    /// Not the name of a scheme.
-    #[error(
-        "'{word}' is not a weight scheme; there are uniform:W, popularity:c0=..|mean=..,alpha=.., activity:.., popularity*activity:..,beta=.., groups:TABLE,users=..,items=.., lowrank:A,B, dense:W,rank=..|error=.., and sums of them with ' + '"
-    )]
-    Scheme {
-        /// The word.
-        word: String,
-    },
-    /// An option that the scheme does not have.
-    #[error("{scheme}: '{word}' is not an option; it takes {accepted}")]
-    Option {
-        /// Name of the scheme.
-        scheme: &'static str,
-        /// The word.
-        word: String,
-        /// What the scheme takes.
-        accepted: &'static str,
-    },
-    /// An option is given twice, or two that exclude each other.
-    #[error("{scheme}: '{word}' comes on top of another that says the same; it takes {accepted}")]
-    Twice {
-        /// Name of the scheme.
-        scheme: &'static str,
-        /// The word.
-        word: String,
-        /// What the scheme takes.
-        accepted: &'static str,
-    },
-    /// The value of an option cannot be read.
-    #[error("{scheme}: '{value}' is not a value of {name}; it must be {accepted}")]
-    Value {
-        /// Name of the scheme.
-        scheme: &'static str,
-        /// Name of the option.
-        name: &'static str,
-        /// The value.
-        value: String,
-        /// What is accepted.
-        accepted: &'static str,
-    },
-    /// An option that cannot be left out.
-    #[error("{scheme}: {name} is missing; it takes {accepted}")]
-    Missing {
-        /// Name of the scheme.
-        scheme: &'static str,
-        /// Name of the option.
-        name: &'static str,
-        /// What the scheme takes.
-        accepted: &'static str,
-    },
-}
-
-impl SpecError {
-    /// Whose fault the error is.
-    #[must_use]
-    pub fn fault(&self) -> Fault {
-        Fault::Caller
-    }
-}
 
 impl FromStr for SchemeSpec {
     type Err = SpecError;
@@ -310,85 +245,10 @@ impl<'t> Options<'t> {
     }
 }
 
-impl fmt::Display for SchemeSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = Path::display;
-        match self {
-            SchemeSpec::Uniform { weight } => write!(f, "uniform:{weight}"),
-            SchemeSpec::Popularity { strength, alpha } => {
-                write!(f, "popularity:{strength},alpha={alpha}")
-            }
-            SchemeSpec::Activity { strength, alpha } => {
-                write!(f, "activity:{strength},alpha={alpha}")
-            }
-            SchemeSpec::PopularityActivity {
-                strength,
-                alpha,
-                beta,
-            } => write!(
-                f,
-                "popularity*activity:{strength},alpha={alpha},beta={beta}"
-            ),
-            SchemeSpec::Groups {
-                table,
-                users,
-                items,
-            } => write!(
-                f,
-                "groups:{},users={},items={}",
-                path(table),
-                path(users),
-                path(items)
-            ),
-            SchemeSpec::LowRank { a, b } => write!(f, "lowrank:{},{}", path(a), path(b)),
-            SchemeSpec::Dense { w, rank, method } => {
-                write!(f, "dense:{},{rank},method={method}", path(w))
-            }
-            SchemeSpec::Sum(terms) => {
-                for (at, term) in terms.iter().enumerate() {
-                    let plus = if at == 0 { "" } else { " + " };
-                    write!(f, "{plus}{term}")?;
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-impl fmt::Display for Strength {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Strength::C0(c0) => write!(f, "c0={c0}"),
-            Strength::Mean(mean) => write!(f, "mean={mean}"),
-        }
-    }
-}
-
-impl fmt::Display for Rank {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Rank::Fixed(rank) => write!(f, "rank={rank}"),
-            Rank::Error { target, max_rank } => write!(f, "error={target},max_rank={max_rank}"),
-        }
-    }
-}
-
-impl From<SchemeSpec> for String {
-    fn from(spec: SchemeSpec) -> Self {
-        spec.to_string()
-    }
-}
-
-impl TryFrom<String> for SchemeSpec {
-    type Error = SpecError;
-
-    fn try_from(text: String) -> Result<Self, SpecError> {
-        text.parse()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn parse(text: &str) -> Result<SchemeSpec, SpecError> {
