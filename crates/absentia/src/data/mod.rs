@@ -6,6 +6,7 @@ mod entries;
 mod error;
 mod exposed;
 mod interactions;
+mod operator;
 mod prepare;
 mod split;
 mod storage;

@@ -1,8 +1,21 @@
 //! Dense algebra on `f32` rows: the only module that knows about instruction sets.
 
+mod block;
 mod dense;
 pub(crate) mod kernels;
+mod nmf;
+mod operator;
+mod orthogonal;
+mod small;
 pub(crate) mod spd;
+mod svd;
 
+pub use block::Block;
 pub use dense::{Dense, LANES};
 pub use kernels::InstructionSet;
+pub use nmf::{Nmf, NmfParams, nonnegative_factors};
+pub use operator::{LinearOperator, RowBlocks, RowOperator};
+pub use svd::{DecompositionError, Svd, SvdParams, truncated_svd};
+
+pub(crate) use nmf::nonnegative_rows;
+pub(crate) use small::least_squares_rows;

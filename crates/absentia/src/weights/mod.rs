@@ -1,74 +1,49 @@
-//! stub
-#![allow(missing_docs)]
-use crate::data::Interactions;
-use crate::linalg::Dense;
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum WeightsError {
-    #[error("x")]
-    X,
-}
-#[derive(Clone, Debug)]
-pub enum Scheme {
-    Uniform { weight: f32 },
-    LowRank { a: Dense, b: Dense },
-    Dense(Dense),
-}
-impl Scheme {
-    pub fn resolve(&self, data: &Interactions<'_>) -> Result<MissingWeights, WeightsError> {
-        Ok(match self {
-            Scheme::Uniform { weight } => MissingWeights {
-                a: Dense::from_fn(data.n_users(), 1, |_, _| *weight),
-                b: Dense::from_fn(data.n_items(), 1, |_, _| 1.0),
-            },
-            Scheme::LowRank { a, b } => MissingWeights {
-                a: a.clone(),
-                b: b.clone(),
-            },
-            Scheme::Dense(w) => MissingWeights {
-                a: Dense::from_fn(w.rows(), 1, |_, _| 1.0),
-                b: Dense::from_fn(w.cols(), 1, |_, _| 1.0),
-            },
-        })
-    }
-    pub fn rank_bound(&self, _: &Interactions<'_>) -> usize {
-        match self {
-            Scheme::LowRank { a, .. } => a.cols(),
-            _ => 1,
-        }
-    }
-    pub fn dense(&self) -> Option<&Dense> {
-        match self {
-            Scheme::Dense(w) => Some(w),
-            _ => None,
-        }
-    }
-}
-#[derive(Clone, Debug)]
-pub struct MissingWeights {
-    a: Dense,
-    b: Dense,
-}
-impl MissingWeights {
-    pub fn a(&self) -> &Dense {
-        &self.a
-    }
-    pub fn b(&self) -> &Dense {
-        &self.b
-    }
-    pub fn rank(&self) -> usize {
-        self.a.cols()
-    }
-    pub fn may_be_negative(&self) -> bool {
-        self.a
-            .as_slice()
-            .iter()
-            .chain(self.b.as_slice())
-            .any(|x| *x < 0.0)
-    }
-    pub fn new_user(&self, _n: u32) -> Result<Vec<f32>, WeightsError> {
-        Ok(self.a.row(0).to_vec())
-    }
-    pub fn new_item(&self, _n: u32) -> Result<Vec<f32>, WeightsError> {
-        Ok(self.b.row(0).to_vec())
-    }
-}
+//! The weight of every missing entry: `w_ui = a_u · b_i`, with A (M × Z) and B (N × Z).
+//!
+//! | scheme | A | B | Z |
+//! | --- | --- | --- | --- |
+//! | uniform w₀ | w₀ | 1 | 1 |
+//! | popularity c₀, α | c₀ | `f_i^α / Σ_j f_j^α` | 1 |
+//! | activity c₀, α | `c₀ f_u^α / Σ_v f_v^α` | 1 | 1 |
+//! | popularity × activity | `c₀ f_u^β / Σ_v f_v^β` | `f_i^α / Σ_j f_j^α` | 1 |
+//! | groups (segments × categories) | one-hot, or rows of the table | the other | the smaller side |
+//! | given A, B | as given | as given | any |
+//! | given dense W, or a function w(u, i) | truncated SVD or non-negative factors | | chosen |
+//! | sum | side by side | side by side | added |
+//!
+//! A [`Scheme`] is a wish; [`Scheme::resolve`] turns it into [`MissingWeights`] for given data, with
+//! everything that was learned from the data (counts, normalisers, errors of approximation) frozen.
+//! [`SchemeSpec`] is the same wish as a line of text, with arrays named by path.
+//!
+//! A truncated SVD of a positive W can give **negative** weights, under which training can
+//! diverge. [`Approximation::negatives`] counts them and [`MissingWeights::may_be_negative`] warns;
+//! [`Method::NonNegative`] cannot fail this way.
+
+mod approximate;
+mod approximation;
+mod error;
+mod explain;
+mod frozen;
+mod function;
+mod measure;
+mod missing;
+mod new_rows;
+mod normaliser;
+mod resolve;
+mod scheme;
+mod spec;
+mod spec_display;
+mod spec_error;
+mod spec_parse;
+
+pub use approximation::{Approximation, Measured, Negatives};
+pub use error::WeightsError;
+pub use explain::{Explanation, PartExplanation};
+pub use frozen::{Frozen, FrozenGroups, FrozenPart, PartKind};
+pub use function::{WeightFunction, WeightRule};
+pub use missing::MissingWeights;
+pub use new_rows::NewRow;
+pub use normaliser::Normaliser;
+pub use scheme::{Groups, Method, Rank, Scheme, Strength};
+pub use spec::{ArrayLoader, SchemeSpec};
+pub use spec_error::SpecError;

@@ -1,0 +1,53 @@
+//! R as an operator on vectors: its targets `r_ui`, zero wherever there is no entry.
+
+use rayon::prelude::*;
+
+use super::entries::Entries;
+use super::interactions::Interactions;
+use crate::linalg::{Block, LinearOperator};
+
+/// Rows of the result computed by one task.
+const PIECE: usize = 128;
+
+impl LinearOperator for Interactions<'_> {
+    fn rows(&self) -> usize {
+        self.n_users()
+    }
+
+    fn cols(&self) -> usize {
+        self.n_items()
+    }
+
+    fn apply(&self, x: &Block) -> Block {
+        product(&self.by_user, x)
+    }
+
+    fn apply_transposed(&self, y: &Block) -> Block {
+        product(&self.by_item, y)
+    }
+
+    fn squared_norm(&self) -> f64 {
+        let squared = |at: usize| f64::from(self.by_user.r.get(at)).powi(2);
+        (0..self.len()).map(squared).sum()
+    }
+}
+
+/// Each row of the result is a sum over one row of entries, so tasks do not interact.
+fn product(entries: &Entries<'_>, x: &Block) -> Block {
+    let k = x.cols();
+    let mut y = Block::zeros(entries.rows(), k);
+    y.values_mut()
+        .par_chunks_mut(PIECE * k.max(1))
+        .enumerate()
+        .for_each(|(piece, out)| {
+            for (at, sum) in out.chunks_exact_mut(k.max(1)).enumerate() {
+                let row = entries.row(piece * PIECE + at);
+                for (n, &index) in row.indices.iter().enumerate() {
+                    let r = f64::from(row.r.get(n));
+                    let pairs = sum.iter_mut().zip(x.row(index as usize));
+                    pairs.for_each(|(sum, x)| *sum += r * x);
+                }
+            }
+        });
+    y
+}

@@ -1,0 +1,250 @@
+//! Tall, thin `f64` matrices and the few products that factorisations need of them.
+//!
+//! Sums over rows are taken in pieces whose borders depend on the shape alone, so that results do
+//! not depend on the number of threads.
+
+use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
+use rand::Rng;
+use rayon::prelude::*;
+
+use super::dense::Dense;
+
+/// Pieces that a sum over rows is split into at most; bounds the memory of partial sums.
+const MAX_PIECES: usize = 32;
+/// Rows below which a piece is not worth a task of its own.
+const MIN_PIECE: usize = 512;
+
+/// A row-major `rows × cols` matrix of `f64`, usually with many rows and few columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    rows: usize,
+    cols: usize,
+    values: Vec<f64>,
+}
+
+impl Block {
+    /// Yields a matrix of zeros.
+    #[must_use]
+    pub fn zeros(rows: usize, cols: usize) -> Self {
+        Self {
+            rows,
+            cols,
+            values: vec![0.0; rows * cols],
+        }
+    }
+
+    /// Yields a matrix with `value(row, col)` at every place.
+    #[must_use]
+    pub fn from_fn(rows: usize, cols: usize, mut value: impl FnMut(usize, usize) -> f64) -> Self {
+        let mut block = Self::zeros(rows, cols);
+        for row in 0..rows {
+            for (col, slot) in block.row_mut(row).iter_mut().enumerate() {
+                *slot = value(row, col);
+            }
+        }
+        block
+    }
+
+    /// Yields a matrix of independent numbers, uniform on [−1, 1).
+    pub(crate) fn random(rows: usize, cols: usize, rng: &mut impl Rng) -> Self {
+        Self::from_fn(rows, cols, |_, _| symmetric_unit(rng))
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// All values, row by row.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// All values, row by row.
+    #[must_use]
+    pub fn values_mut(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
+    /// Row `row`.
+    #[must_use]
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.cols..(row + 1) * self.cols]
+    }
+
+    /// Row `row`.
+    #[must_use]
+    pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
+        &mut self.values[row * self.cols..(row + 1) * self.cols]
+    }
+
+    /// The number at a place.
+    #[must_use]
+    pub fn get(&self, row: usize, col: usize) -> f64 {
+        self.values[row * self.cols + col]
+    }
+
+    pub(crate) fn set(&mut self, row: usize, col: usize, value: f64) {
+        self.values[row * self.cols + col] = value;
+    }
+
+    /// Yields some of the rows.
+    pub(crate) fn rows_range(&self, range: std::ops::Range<usize>) -> Self {
+        Self {
+            rows: range.len(),
+            cols: self.cols,
+            values: self.values[range.start * self.cols..range.end * self.cols].to_vec(),
+        }
+    }
+
+    /// Yields the first `cols` columns.
+    #[must_use]
+    pub fn first_cols(&self, cols: usize) -> Self {
+        Self::from_fn(self.rows, cols, |row, col| self.get(row, col))
+    }
+
+    /// Yields the same numbers rounded to single precision.
+    #[must_use]
+    pub fn to_dense(&self) -> Dense {
+        Dense::from_fn(self.rows, self.cols, |row, col| self.get(row, col) as f32)
+    }
+
+    pub(crate) fn is_finite(&self) -> bool {
+        self.values.iter().all(|value| value.is_finite())
+    }
+
+    pub(crate) fn view(&self) -> MatRef<'_, f64> {
+        MatRef::from_row_major_slice(&self.values, self.rows, self.cols)
+    }
+
+    /// Yields the Euclidean norm of each column.
+    pub(crate) fn column_norms(&self) -> Vec<f64> {
+        let piece = piece_rows(self.rows) * self.cols.max(1);
+        let partial: Vec<Vec<f64>> = self
+            .values
+            .par_chunks(piece)
+            .map(|rows| {
+                let mut sums = vec![0.0; self.cols];
+                for row in rows.chunks_exact(self.cols) {
+                    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * x);
+                }
+                sums
+            })
+            .collect();
+        let mut norms = vec![0.0; self.cols];
+        for sums in partial {
+            norms.iter_mut().zip(sums).for_each(|(norm, s)| *norm += s);
+        }
+        norms.into_iter().map(f64::sqrt).collect()
+    }
+
+    /// Multiplies column `j` by `factors[j]`.
+    pub(crate) fn scale_columns(&mut self, factors: &[f64]) {
+        for row in self.values.chunks_exact_mut(self.cols.max(1)) {
+            row.iter_mut().zip(factors).for_each(|(x, f)| *x *= f);
+        }
+    }
+
+    /// Yields `selfᵀ · other`.
+    pub(crate) fn inner(&self, other: &Self) -> Self {
+        assert_eq!(self.rows, other.rows);
+        let mut total = Self::zeros(self.cols, other.cols);
+        if total.values.is_empty() {
+            return total;
+        }
+        let piece = piece_rows(self.rows);
+        let partial: Vec<Self> = self
+            .values
+            .par_chunks(piece * self.cols)
+            .zip(other.values.par_chunks(piece * other.cols))
+            .map(|(left, right)| inner_piece(left, self.cols, right, other.cols))
+            .collect();
+        for part in partial {
+            total
+                .values
+                .iter_mut()
+                .zip(part.values)
+                .for_each(|(sum, x)| *sum += x);
+        }
+        total
+    }
+
+    /// Adds `scale · left · right` to this matrix.
+    pub(crate) fn add_product(&mut self, scale: f64, left: &Self, right: &Self) {
+        assert_eq!((self.rows, left.cols), (left.rows, right.rows));
+        assert_eq!(self.cols, right.cols);
+        if self.values.is_empty() || left.cols == 0 {
+            return;
+        }
+        let (piece, cols) = (piece_rows(self.rows), self.cols);
+        self.values
+            .par_chunks_mut(piece * cols)
+            .zip(left.values.par_chunks(piece * left.cols))
+            .for_each(|(own, left_rows)| {
+                let rows = own.len() / cols;
+                let lhs = MatRef::from_row_major_slice(left_rows, rows, left.cols);
+                let dst = MatMut::from_row_major_slice_mut(own, rows, cols);
+                matmul(dst, Accum::Add, lhs, right.view(), scale, Par::Seq);
+            });
+    }
+
+    /// Yields `self · right`.
+    pub(crate) fn times(&self, right: &Self) -> Self {
+        let mut product = Self::zeros(self.rows, right.cols);
+        product.add_product(1.0, self, right);
+        product
+    }
+}
+
+/// Rows of one piece of a sum over `rows` rows.
+pub(crate) fn piece_rows(rows: usize) -> usize {
+    rows.div_ceil(MAX_PIECES).max(MIN_PIECE)
+}
+
+/// Yields a number uniform on [−1, 1).
+pub(crate) fn symmetric_unit(rng: &mut impl Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 * (2.0 / (1_u64 << 53) as f64) - 1.0
+}
+
+fn inner_piece(left: &[f64], left_cols: usize, right: &[f64], right_cols: usize) -> Block {
+    let rows = left.len() / left_cols;
+    let mut part = Block::zeros(left_cols, right_cols);
+    let lhs = MatRef::from_row_major_slice(left, rows, left_cols).transpose();
+    let rhs = MatRef::from_row_major_slice(right, rows, right_cols);
+    let dst = MatMut::from_row_major_slice_mut(&mut part.values, left_cols, right_cols);
+    matmul(dst, Accum::Replace, lhs, rhs, 1.0, Par::Seq);
+    part
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    #[test]
+    fn products_equal_their_definition_across_piece_borders() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let left = Block::random(1500, 3, &mut rng);
+        let right = Block::random(1500, 2, &mut rng);
+        let inner = left.inner(&right);
+        for (i, j) in [(0, 0), (2, 1), (1, 0)] {
+            let expected: f64 = (0..1500).map(|n| left.get(n, i) * right.get(n, j)).sum();
+            assert!((inner.get(i, j) - expected).abs() < 1e-11);
+        }
+        let back = left.times(&inner);
+        let expected: f64 = (0..3).map(|i| left.get(1400, i) * inner.get(i, 1)).sum();
+        assert!((back.get(1400, 1) - expected).abs() < 1e-9);
+        let norm = left.inner(&left).get(1, 1).sqrt();
+        assert!((left.column_norms()[1] - norm).abs() < 1e-10);
+    }
+}

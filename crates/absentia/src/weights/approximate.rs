@@ -1,0 +1,354 @@
+//! From a W given in full, or as a rule, to A and B.
+
+use rayon::prelude::*;
+
+use super::approximation::Approximation;
+use super::error::WeightsError;
+use super::function::{RuleRows, SampledColumns, SampledRows, WeightRule, draw_indices};
+use super::measure::{Probe, SAMPLE};
+use super::scheme::{Method, Rank};
+use crate::data::Interactions;
+use crate::linalg::{
+    Block, Dense, LinearOperator, NmfParams, RowBlocks, RowOperator, SvdParams, least_squares_rows,
+    nonnegative_factors, nonnegative_rows, truncated_svd,
+};
+
+/// Pairs up to which a rule is written out once (200 MB) and its error taken over all of them.
+pub(super) const STORED: u64 = 50_000_000;
+/// Pairs up to which all of a rule enters its factors; each product looks at all of them again.
+const VISITED: u64 = 2_000_000_000;
+/// Users and items, for each component, that the factors of a still larger rule are made from.
+const PER_COMPONENT: usize = 16;
+/// The least number of such users and items.
+const LEAST_SAMPLED: usize = 256;
+
+/// Rows checked by one task.
+const TILE: usize = 64;
+/// Part of a singular vector's largest entry below which another is rounding.
+const ROUNDING: f64 = 1e-9;
+/// What a rule is called in errors.
+const RULE: &str = "the weight function";
+
+/// A, B and how well they do.
+pub(super) type Approximated = (Dense, Dense, Approximation);
+
+/// Approximates a W that is stored.
+pub(super) fn approximate_dense(
+    w: &Dense,
+    data: &Interactions<'_>,
+    rank: Rank,
+    method: Method,
+) -> Result<Approximated, WeightsError> {
+    let (n_users, n_items) = (data.n_users(), data.n_items());
+    if (w.rows(), w.cols()) != (n_users, n_items) {
+        return Err(WeightsError::Shape {
+            rows: w.rows(),
+            cols: w.cols(),
+            n_users,
+            n_items,
+        });
+    }
+    check_weights("W", w)?;
+    let probe = Probe::All { w, data };
+    let search = Search::new(&probe, data, rank, method)?;
+    search.run(|rank| factors(&RowOperator(w), rank, method))
+}
+
+/// Approximates a W that is a rule.
+pub(super) fn approximate_rule(
+    rule: &dyn WeightRule,
+    data: &Interactions<'_>,
+    rank: Rank,
+    method: Method,
+) -> Result<Approximated, WeightsError> {
+    let (n_users, n_items) = (data.n_users(), data.n_items());
+    let rows = RuleRows {
+        rule,
+        n_users,
+        n_items,
+    };
+    let pairs = n_users as u64 * n_items as u64;
+    if pairs <= STORED {
+        let mut w = Dense::zeros(n_users, n_items);
+        rows.fill(0..n_users, w.as_mut_slice());
+        return approximate_dense(&w, data, rank, method);
+    }
+    let probe = Probe::sample(rule, data, SAMPLE);
+    check_sample(&probe)?;
+    if pairs <= VISITED {
+        check_weights(RULE, &rows)?;
+    }
+    let search = Search::new(&probe, data, rank, method)?;
+    search.run(|rank| {
+        if pairs <= VISITED {
+            factors(&RowOperator(&rows), rank, method)
+        } else {
+            factors_of_sample(&rows, rank, method)
+        }
+    })
+}
+
+/// Factors in single precision.
+struct Factors {
+    a: Dense,
+    b: Dense,
+    converged: bool,
+}
+
+impl Factors {
+    fn first(self, rank: usize) -> Self {
+        let cut = |of: &Dense| Dense::from_fn(of.rows(), rank, |row, t| of.row(row)[t]);
+        Self {
+            a: cut(&self.a),
+            b: cut(&self.b),
+            ..self
+        }
+    }
+}
+
+fn factors(w: &dyn LinearOperator, rank: usize, method: Method) -> Result<Factors, WeightsError> {
+    let (a, b, converged) = match method {
+        Method::Svd => {
+            let mut svd = truncated_svd(w, &SvdParams::new(rank))?;
+            let roots: Vec<f64> = svd.sigma.iter().map(|sigma| sigma.sqrt()).collect();
+            for side in [&mut svd.u, &mut svd.v] {
+                side.scale_columns(&roots);
+                clear_rounding(side);
+            }
+            (svd.u, svd.v, svd.converged)
+        }
+        Method::NonNegative => {
+            let found = nonnegative_factors(w, &NmfParams::new(rank))?;
+            (found.a, found.b, found.converged)
+        }
+    };
+    Ok(Factors {
+        a: a.to_dense(),
+        b: b.to_dense(),
+        converged,
+    })
+}
+
+/// Sets what is nothing but rounding to 0, so that users and items without any weight have none,
+/// rather than one of either sign.
+fn clear_rounding(side: &mut Block) {
+    for t in 0..side.cols() {
+        let largest = (0..side.rows()).fold(0.0, |most, row| side.get(row, t).abs().max(most));
+        for row in 0..side.rows() {
+            if side.get(row, t).abs() < ROUNDING * largest {
+                side.set(row, t, 0.0);
+            }
+        }
+    }
+}
+
+/// Factors of a rule over more pairs than can be looked at: A from some of the items, then each
+/// item's `b_i` by least squares over some of the users. Their error is measured like any other.
+fn factors_of_sample(
+    w: &RuleRows<'_>,
+    rank: usize,
+    method: Method,
+) -> Result<Factors, WeightsError> {
+    let size = (PER_COMPONENT * rank).max(LEAST_SAMPLED);
+    let items = draw_indices(w.n_items, size, 1);
+    let users = draw_indices(w.n_users, size, 2);
+    let columns = SampledColumns {
+        rule: w.rule,
+        n_users: w.n_users,
+        items: &items,
+    };
+    let found = factors(&RowOperator(&columns), rank, method)?;
+    let rows = SampledRows { w, users: &users };
+    let own = Block::from_fn(users.len(), rank, |at, t| {
+        f64::from(found.a.row(users[at] as usize)[t])
+    });
+    let product = RowOperator(&rows).apply_transposed(&own);
+    let b = match method {
+        Method::Svd => least_squares_rows(&product, &own)?,
+        Method::NonNegative => nonnegative_rows(&product, &own),
+    };
+    Ok(Factors {
+        b: b.to_dense(),
+        ..found
+    })
+}
+
+/// The way to a rank.
+struct Search<'a> {
+    probe: &'a Probe<'a>,
+    rank: Rank,
+    method: Method,
+    cap: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        probe: &'a Probe<'a>,
+        data: &Interactions<'_>,
+        rank: Rank,
+        method: Method,
+    ) -> Result<Self, WeightsError> {
+        let (n_users, n_items) = (data.n_users(), data.n_items());
+        let least = n_users.min(n_items);
+        let (asked, cap) = match rank {
+            Rank::Fixed(z) => (z, z),
+            Rank::Error { target, max_rank } => {
+                check_target(target)?;
+                (max_rank.min(least), max_rank.min(least))
+            }
+        };
+        if asked == 0 || asked > least {
+            return Err(WeightsError::Rank {
+                rank: asked,
+                n_users,
+                n_items,
+            });
+        }
+        Ok(Self {
+            probe,
+            rank,
+            method,
+            cap,
+        })
+    }
+
+    fn run(
+        &self,
+        factorise: impl Fn(usize) -> Result<Factors, WeightsError>,
+    ) -> Result<Approximated, WeightsError> {
+        let found = match (self.rank, self.method) {
+            (Rank::Fixed(z), _) => factorise(z)?,
+            (Rank::Error { target, .. }, Method::Svd) => {
+                self.nested(f64::from(target), factorise)?
+            }
+            (Rank::Error { target, .. }, Method::NonNegative) => {
+                self.one_by_one(f64::from(target), factorise)?
+            }
+        };
+        let Factors { a, b, converged } = found;
+        let findings = self.probe.measure(&a, &b);
+        let approximation = Approximation {
+            rank: a.cols(),
+            method: self.method,
+            relative_error: findings.relative_error,
+            measured: findings.measured,
+            negatives: findings.negatives,
+            converged,
+        };
+        Ok((a, b, approximation))
+    }
+
+    /// A truncated SVD holds those of all lower ranks, so one of a high enough rank tells them all.
+    fn nested(
+        &self,
+        target: f64,
+        factorise: impl Fn(usize) -> Result<Factors, WeightsError>,
+    ) -> Result<Factors, WeightsError> {
+        let mut rank = self.cap.min(4);
+        loop {
+            let found = factorise(rank)?;
+            let errors = self.probe.errors_by_rank(&found.a, &found.b);
+            if let Some(enough) = errors[1..].iter().position(|error| *error <= target) {
+                return Ok(found.first(enough + 1));
+            }
+            if rank == self.cap {
+                return Err(self.unreachable(target, errors[rank]));
+            }
+            rank = (4 * rank).min(self.cap);
+        }
+    }
+
+    /// Doubles the rank until it is enough, then halves the gap to the last that was not.
+    fn one_by_one(
+        &self,
+        target: f64,
+        factorise: impl Fn(usize) -> Result<Factors, WeightsError>,
+    ) -> Result<Factors, WeightsError> {
+        let error_of = |found: &Factors| self.probe.measure(&found.a, &found.b).relative_error;
+        let (mut below, mut rank) = (0, 1);
+        let mut best = loop {
+            let found = factorise(rank)?;
+            let error = error_of(&found);
+            if error <= target {
+                break found;
+            }
+            if rank == self.cap {
+                return Err(self.unreachable(target, error));
+            }
+            (below, rank) = (rank, (2 * rank).min(self.cap));
+        };
+        while best.a.cols() - below > 1 {
+            let middle = usize::midpoint(below, best.a.cols());
+            let found = factorise(middle)?;
+            if error_of(&found) <= target {
+                best = found;
+            } else {
+                below = middle;
+            }
+        }
+        Ok(best)
+    }
+
+    fn unreachable(&self, target: f64, reached: f64) -> WeightsError {
+        WeightsError::Unreachable {
+            target,
+            reached,
+            max_rank: self.cap,
+        }
+    }
+}
+
+fn check_target(target: f32) -> Result<(), WeightsError> {
+    if target.is_finite() && target > 0.0 {
+        return Ok(());
+    }
+    Err(WeightsError::Parameter {
+        scheme: "dense",
+        name: "error",
+        got: f64::from(target),
+        range: "finite and above 0",
+    })
+}
+
+/// Refuses numbers that cannot be weights, naming the first.
+pub(super) fn check_weights(what: &'static str, w: &dyn RowBlocks) -> Result<(), WeightsError> {
+    let (m, n) = (w.rows(), w.cols().max(1));
+    let found = (0..m.div_ceil(TILE))
+        .into_par_iter()
+        .map_init(Vec::new, |buffer, tile| {
+            let rows = tile * TILE..m.min((tile + 1) * TILE);
+            buffer.resize(rows.len() * w.cols(), 0.0);
+            w.fill(rows, buffer);
+            let bad = buffer.iter().position(|value| !is_weight(*value))?;
+            Some((tile * TILE + bad / n, bad % n, buffer[bad]))
+        })
+        .find_map_first(|bad| bad);
+    match found {
+        Some((row, col, value)) => Err(bad_weight(what, row, col, value)),
+        None => Ok(()),
+    }
+}
+
+fn is_weight(value: f32) -> bool {
+    value.is_finite() && value >= 0.0
+}
+
+fn check_sample(probe: &Probe<'_>) -> Result<(), WeightsError> {
+    let Probe::Sample(pairs) = probe else {
+        return Ok(());
+    };
+    match pairs.iter().find(|(_, _, w)| !is_weight(*w)) {
+        Some(&(u, i, w)) => Err(bad_weight(RULE, u as usize, i as usize, w)),
+        None => Ok(()),
+    }
+}
+
+fn bad_weight(what: &'static str, row: usize, col: usize, value: f32) -> WeightsError {
+    WeightsError::Value {
+        what,
+        row,
+        col,
+        value,
+        range: "finite and at least 0",
+    }
+}

@@ -1,0 +1,67 @@
+//! Why a line of text is not a scheme.
+
+use crate::error::Fault;
+
+/// Why a line of text is not a scheme; names the word and what would be accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// Not the name of a scheme.
+    #[error(
+        "'{word}' is not a weight scheme; there are uniform:W, popularity:c0=..|mean=..,alpha=.., activity:.., popularity*activity:..,beta=.., groups:TABLE,users=..,items=.., lowrank:A,B, dense:W,rank=..|error=.., and sums of them with ' + '"
+    )]
+    Scheme {
+        /// The word.
+        word: String,
+    },
+    /// An option that the scheme does not have.
+    #[error("{scheme}: '{word}' is not an option; it takes {accepted}")]
+    Option {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// The word.
+        word: String,
+        /// What the scheme takes.
+        accepted: &'static str,
+    },
+    /// An option is given twice, or two that exclude each other.
+    #[error("{scheme}: '{word}' comes on top of another that says the same; it takes {accepted}")]
+    Twice {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// The word.
+        word: String,
+        /// What the scheme takes.
+        accepted: &'static str,
+    },
+    /// The value of an option cannot be read.
+    #[error("{scheme}: '{value}' is not a value of {name}; it must be {accepted}")]
+    Value {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// Name of the option.
+        name: &'static str,
+        /// The value.
+        value: String,
+        /// What is accepted.
+        accepted: &'static str,
+    },
+    /// An option that cannot be left out.
+    #[error("{scheme}: {name} is missing; it takes {accepted}")]
+    Missing {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// Name of the option.
+        name: &'static str,
+        /// What the scheme takes.
+        accepted: &'static str,
+    },
+}
+
+impl SpecError {
+    /// Whose fault the error is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Caller
+    }
+}
