@@ -1,10 +1,8 @@
 //! The truncated singular value decomposition against faer's dense one, and on real data.
 
-use std::collections::HashMap;
-use std::io::Read;
-use std::path::Path;
+mod real;
 
-use absentia::data::{Duplicates, Interactions, Triplets};
+use absentia::data::{Duplicates, Triplets};
 use absentia::linalg::{
     Block, DecompositionError, Dense, LinearOperator, RowOperator, Svd, SvdParams, truncated_svd,
 };
@@ -202,34 +200,9 @@ proptest! {
     }
 }
 
-/// Reads the binary matrix of ratings, or `None` where the data set is not there.
-fn movietweetings() -> Option<Interactions<'static>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/data/movietweetings-100k/ratings.tsv.gz");
-    let file = std::fs::File::open(path).ok()?;
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(file)
-        .read_to_string(&mut text)
-        .ok()?;
-    let (mut user_ids, mut item_ids) = (HashMap::new(), HashMap::new());
-    let (mut users, mut items) = (Vec::new(), Vec::new());
-    for line in text.lines() {
-        let mut words = line.split('\t');
-        let (user, item) = (words.next()?, words.next()?);
-        let next = user_ids.len() as u32;
-        users.push(*user_ids.entry(user).or_insert(next));
-        let next = item_ids.len() as u32;
-        items.push(*item_ids.entry(item).or_insert(next));
-    }
-    let triplets = Triplets::new(&users, &items);
-    triplets
-        .build(user_ids.len(), item_ids.len(), Duplicates::Last)
-        .ok()
-}
-
 #[test]
 fn the_binary_ratings_of_movietweetings_converge_at_rank_8_and_64() {
-    let Some(data) = movietweetings() else {
+    let Some(data) = real::movietweetings() else {
         println!("skipped: shared/data/movietweetings-100k is not there");
         return;
     };
