@@ -13,7 +13,7 @@
 //! | `r_ui`, `c_ui` | target and weight of an observed entry | [`data`] |
 //! | `a_u`, `b_i` (length Z) | low-rank weight on missing entries | [`weights`] |
 //! | `S_t = Σ_i b_it q_i q_iᵀ` | the caches, all that rows share | `solver` |
-//! | `λ_u = λ m_u^ν` | penalty, m_u the row's total weight | `solver` |
+//! | `λ_u = λ m_u^ν` | penalty, `m_u` the row's total weight | `solver` |
 //! | `p_u`, `q_i` (length K) | factors | [`model`] |
 //!
 //! The method is that of He, Tang, Du, Hong, Ren and Chua, *Fast Matrix Factorization with

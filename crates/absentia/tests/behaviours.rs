@@ -1,5 +1,5 @@
 //! What every solver must do, whatever the problem.
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 mod oracle;
 mod real;
@@ -799,7 +799,7 @@ fn recommendations_leave_out_what_was_seen_and_rank_like_scores() {
 /// that of the truncated SVD.
 ///
 /// How far a hundred sweeps get depends on the start, because neighbouring singular values are
-/// close (movietweetings: σ_8 = 28.95, σ_9 = 28.81): of seeds 0 to 2 all come within 2e-4 of the
+/// close (movietweetings: `σ_8` = 28.95, `σ_9` = 28.81): of seeds 0 to 2 all come within 2e-4 of the
 /// best loss, and the one below within the bounds.
 fn check_against_svd(data: &Interactions<'_>, rank: usize) {
     let svd = truncated_svd(data, &SvdParams::new(rank)).unwrap();

@@ -1,5 +1,5 @@
 //! The fast solvers against the slow one, and both against an oracle that shares no code with them.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used)]
 
 mod oracle;
 

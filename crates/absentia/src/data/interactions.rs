@@ -115,7 +115,7 @@ impl<'a> Interactions<'a> {
         self.times.as_deref()
     }
 
-    /// Number of interactions n_u of each user.
+    /// Number of interactions `n_u` of each user.
     #[must_use]
     pub fn user_counts(&self) -> Vec<u32> {
         if self.exposed.is_none() {
@@ -128,7 +128,7 @@ impl<'a> Interactions<'a> {
             .collect()
     }
 
-    /// Number of interactions n_i of each item.
+    /// Number of interactions `n_i` of each item.
     #[must_use]
     pub fn item_counts(&self) -> Vec<u32> {
         if self.exposed.is_none() {

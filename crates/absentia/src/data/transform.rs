@@ -23,9 +23,9 @@ pub enum Targets {
     Log,
     /// `r ∝ n_u^−ρ_u · n_i^−ρ_i`, scaled so that the mean over interactions is 1.
     Normalized {
-        /// Exponent ρ_u of the user's number of interactions.
+        /// Exponent `ρ_u` of the user's number of interactions.
         user: f32,
-        /// Exponent ρ_i of the item's number of interactions.
+        /// Exponent `ρ_i` of the item's number of interactions.
         item: f32,
     },
 }

@@ -15,7 +15,7 @@ pub use state::{Best, Checkpoint};
 
 use crate::data::Interactions;
 use crate::model::Model;
-use crate::params::CheckedParams;
+use crate::params::{CheckedParams, Params};
 use crate::weights::Scheme;
 use trainer::Trainer;
 
@@ -27,6 +27,12 @@ pub struct Validation<'r> {
     pub every: usize,
     /// Measurements without improvement after which the run ends; never, when not given.
     pub patience: Option<usize>,
+}
+
+impl Validation<'_> {
+    fn is_due(&self, iteration: usize, params: &Params) -> bool {
+        iteration.is_multiple_of(self.every.max(1)) || iteration == params.iterations
+    }
 }
 
 /// How a run starts, is followed and ends; the defaults follow nothing and start from Gaussians.
@@ -154,12 +160,12 @@ fn sweeps(
         let Some(mut sweep) = pool.install(|| trainer.sweep(&cancel))? else {
             return Ok(StopReason::Cancelled);
         };
-        if let Some(validation) = &mut run.validation {
-            if sweep.iteration.is_multiple_of(validation.every.max(1))
-                || sweep.iteration == params.iterations
-            {
-                sweep.validation = Some((validation.metric)(&trainer.model()));
-            }
+        if let Some(validation) = run
+            .validation
+            .as_mut()
+            .filter(|v| v.is_due(sweep.iteration, params))
+        {
+            sweep.validation = Some((validation.metric)(&trainer.model()));
         }
         trainer.record(sweep.clone());
         let due = run

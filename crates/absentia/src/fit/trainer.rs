@@ -195,16 +195,15 @@ impl<'a> Trainer<'a> {
     }
 
     fn objective(&self, sp: &GramCache, loss: EntryLoss) -> Objective {
-        let missing = match &self.dense {
-            Some((w, _)) => missing_by_hand(&self.data, w, &self.p, &self.q),
-            None => {
-                let missing = sp.inner(&self.sq) - loss.counted_as_missing;
-                // Where weights are not negative, only rounding can be.
-                if self.weights.may_be_negative() {
-                    missing
-                } else {
-                    missing.max(0.0)
-                }
+        let missing = if let Some((w, _)) = &self.dense {
+            missing_by_hand(&self.data, w, &self.p, &self.q)
+        } else {
+            let missing = sp.inner(&self.sq) - loss.counted_as_missing;
+            // Where weights are not negative, only rounding can be.
+            if self.weights.may_be_negative() {
+                missing
+            } else {
+                missing.max(0.0)
             }
         };
         let regularization = ridge(&self.p, &self.penalty.0) + ridge(&self.q, &self.penalty.1);

@@ -72,7 +72,7 @@ mod tests {
     fn flat_directions_stay_where_they_are_and_negative_ones_are_refused() {
         let mut x = [2.0, 0.0];
         solve(vec![4.0, 0.0, 0.0, 0.0], &mut x).expect("semidefinite");
-        assert_eq!(x, [0.5, 0.0]);
+        assert!((x[0] - 0.5).abs() < 1e-15 && x[1].abs() < 1e-300);
         assert!(solve(vec![1.0, 0.0, 0.0, -1.0], &mut [1.0, 1.0]).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! Element-wise ALS, subspace ALS and ALS as one solver: exact steps over blocks of coordinates.
 //!
 //! A *window* of coordinates (sixteen, or the block if that is larger) is handled at a time. It
-//! needs only `h = H_u[window, window]` and the gradient on the window; H_u is never formed unless
+//! needs only `h = H_u[window, window]` and the gradient on the window; `H_u` is never formed unless
 //! the window is the whole row. Within a window, blocks are solved exactly one after the other:
 //! blocks of one coordinate give the paper's Algorithm 2 step by step, in its order; blocks of K
 //! give ALS; in between lies iALS++ (Rendle et al. 2021), here for any rank of weights.

@@ -1,6 +1,6 @@
 //! A few conjugate-gradient steps per row, from where it stands (what `implicit` does), for any Z.
 //!
-//! Minimises the same quadratic as the other solvers without forming H_u:
+//! Minimises the same quadratic as the other solvers without forming `H_u`:
 //! `H_u x = Σ_t a_ut S_t x + Σ_{i∈R_u} d_ui q_i (q_i·x) + λ_u x`. Products with the caches are
 //! matrix products over the tile; each step costs `O(Z K² + |R_u| K)` a row.
 

@@ -52,7 +52,7 @@ pub(crate) struct Side<'a> {
     pub(crate) fixed: &'a Dense,
     /// `S_t` of the fixed side.
     pub(crate) cache: &'a GramCache,
-    /// λ_u of every row of the free side.
+    /// `λ_u` of every row of the free side.
     pub(crate) penalty: &'a Values<'a>,
     /// Whether some weight on missing entries may be below zero, so that curvature may be too.
     pub(crate) may_be_negative: bool,

@@ -1,4 +1,4 @@
-//! The penalty of each row, `λ_u = λ · m_u^ν`, m_u the row's total weight.
+//! The penalty of each row, `λ_u = λ · m_u^ν`, `m_u` the row's total weight.
 
 use rayon::prelude::*;
 
@@ -14,7 +14,7 @@ pub(crate) struct NoWeight {
     pub(crate) total: f64,
 }
 
-/// Yields λ_u for every row; `ν = 0` is the paper's single λ.
+/// Yields `λ_u` for every row; `ν = 0` is the paper's single λ.
 ///
 /// `m_u = Σ_{i∈R_u} c_ui + Σ_{i∉R_u} a_u·b_i`, in `O((|R| + M + N) Z)` through `Σ_i b_i`. A row
 /// without any weight at all (nothing observed, every weight on its missing entries 0) has no term

@@ -53,9 +53,10 @@ impl VanillaSolver<'_> {
     fn load_row(&self, row: usize, side: &Side<'_>, scratch: &mut Scratch) {
         let n = side.fixed.rows();
         scratch.w.clear();
-        scratch.w.extend((0..n).map(|column| match self.dense {
-            Some(w) => f64::from(w.row(row)[column]),
-            None => {
+        scratch.w.extend((0..n).map(|column| {
+            if let Some(w) = self.dense {
+                f64::from(w.row(row)[column])
+            } else {
                 let (a, b) = (side.own_weights.row(row), side.fixed_weights.row(column));
                 a.iter()
                     .zip(b)
@@ -74,7 +75,7 @@ impl VanillaSolver<'_> {
 }
 
 impl Scratch {
-    /// r̂_ui of every column (the paper's equation 1).
+    /// `r̂_ui` of every column (the paper's equation 1).
     fn predict(&mut self, p: &[f32], side: &Side<'_>) {
         self.predicted.clear();
         self.predicted.extend((0..side.fixed.rows()).map(|column| {
@@ -86,7 +87,7 @@ impl Scratch {
         }));
     }
 
-    /// The update of p_uf over all columns (the paper's equation for p_uf with the cache on r̂).
+    /// The update of `p_uf` over all columns (the paper's equation for `p_uf` with the cache on r̂).
     fn update(
         &mut self,
         f: usize,

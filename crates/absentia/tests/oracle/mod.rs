@@ -1,5 +1,11 @@
 //! An independent dense `f64` reference: plain loops over every entry, sharing nothing with the engine.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::unused_self
+)]
 
 use absentia::data::{Duplicates, Interactions, Triplets};
 use absentia::linalg::Dense;
@@ -188,7 +194,7 @@ impl Problem {
         total
     }
 
-    /// One sweep of coordinate descent, straight from the paper's equations for p_uf and q_if.
+    /// One sweep of coordinate descent, straight from the paper's equations for `p_uf` and `q_if`.
     pub fn sweep(&mut self) {
         let Shape {
             users, items, k, ..

@@ -5,6 +5,9 @@
 //! at run time. The scalar variant always exists and is the oracle of the others. Which variant
 //! runs depends on the machine's instruction set only, never on timing, so a run repeats its bits.
 #![allow(unsafe_code)]
+// A lane type must be inlined into the function that enables its instruction set, or every
+// operation becomes a call.
+#![allow(clippy::inline_always, clippy::cast_possible_wrap)]
 
 mod body;
 mod lanes;
