@@ -1,0 +1,4 @@
+//! What the `absentia` command line is built from.
+
+mod scale;
+pub mod terminal;
