@@ -55,11 +55,14 @@ impl Scale {
     }
 
     /// Adds a share of the length at both ends, so that marks do not sit on the frame.
+    ///
+    /// A scale without negative values does not get any.
     pub(crate) fn padded(self, share: f64) -> Self {
         let (low, high) = (self.forward(self.low), self.forward(self.high));
         let room = (high - low) * share;
+        let floor = if self.low >= 0.0 { 0.0 } else { f64::MIN };
         Self {
-            low: self.backward(low - room),
+            low: self.backward(low - room).max(floor),
             high: self.backward(high + room),
             ..self
         }
