@@ -87,6 +87,8 @@ impl Scale {
         };
         match values {
             Some(values) => values.into_iter().map(log_tick).collect(),
+            // Even steps crowd at the far end of a log axis.
+            None if self.spacing == Spacing::Log => self.even_ticks(target * 2 / 3),
             None => self.even_ticks(target),
         }
     }
@@ -110,7 +112,7 @@ impl Scale {
             .collect()
     }
 
-    /// Powers of ten, thinned when many, joined by 2 and 5 when few; `None` when even those are too few.
+    /// Powers of ten, thinned when many, joined by 2 and 5 when few; `None` within a decade, where even steps say more.
     fn log_ticks(&self, target: usize) -> Option<Vec<f64>> {
         let decades = (self.high / self.low).log10();
         let stride = (decades / target.max(1) as f64).ceil().max(1.0) as i32;
@@ -125,7 +127,7 @@ impl Scale {
             .flat_map(|exponent| digits.iter().map(move |d| d * 10_f64.powi(exponent)))
             .filter(|v| (self.low * (1.0 - 1e-9)..=self.high * (1.0 + 1e-9)).contains(v))
             .collect();
-        (ticks.len() >= 2).then_some(ticks)
+        (decades >= 1.0 - 1e-9 && ticks.len() >= 2).then_some(ticks)
     }
 
     fn forward(&self, v: f64) -> f64 {
@@ -149,13 +151,16 @@ fn can_draw(spacing: Spacing, v: f64) -> bool {
     v.is_finite() && (spacing != Spacing::Log || v > 0.0)
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that is at least `raw`.
+/// 1, 2 or 5 times a power of ten, whichever is nearest to `raw` in ratio.
 fn nice_step(raw: f64) -> f64 {
     let magnitude = 10_f64.powf(raw.log10().floor());
-    let digit = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .find(|d| d * magnitude >= raw * (1.0 - 1e-9));
-    digit.unwrap_or(10.0) * magnitude
+    let digit = match raw / magnitude {
+        r if r < 2_f64.sqrt() => 1.0,
+        r if r < 10_f64.sqrt() => 2.0,
+        r if r < 50_f64.sqrt() => 5.0,
+        _ => 10.0,
+    };
+    digit * magnitude
 }
 
 /// The digits a multiple of `step` needs, and no more, in the unit that suits the largest value.
@@ -200,7 +205,7 @@ mod tests {
         );
         assert_eq!(
             labels(Spacing::Linear, 0.131, 0.187, 5),
-            ["0.14", "0.16", "0.18"]
+            ["0.14", "0.15", "0.16", "0.17", "0.18"]
         );
         assert_eq!(
             labels(Spacing::Linear, 1.2e6, 2.9e6, 4),

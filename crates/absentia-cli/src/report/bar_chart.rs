@@ -88,7 +88,7 @@ impl BarChart {
             scale,
             letters,
             left: 14.0 + letters as f64 * CHARACTER,
-            right: width - 14.0 - texts as f64 * CHARACTER,
+            right: width - 22.0 - texts as f64 * CHARACTER,
             width,
         })
     }

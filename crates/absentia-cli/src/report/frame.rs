@@ -46,7 +46,7 @@ impl Frame {
     /// A frame with room for the labels of its ticks.
     pub(super) fn new(size: Size, x: Scale, y: Scale) -> Self {
         let bottom = size.height - BOTTOM;
-        let y_ticks = y.ticks(((bottom - TOP) / 56.0) as usize);
+        let y_ticks = y.ticks(((bottom - TOP) / 40.0).round() as usize);
         let widest = y_ticks.iter().map(|t| t.label.chars().count()).max();
         let left = 14.0 + CHARACTER * widest.unwrap_or(1) as f64;
         let right = size.width - RIGHT;

@@ -7,8 +7,8 @@ use super::frame::{Frame, Size, nothing, svg};
 use super::marks;
 use crate::terminal::format;
 
-/// Longer curves show their points only under the pointer.
-const MOST_POINTS_SHOWN: usize = 40;
+/// Longer curves show some of their points, to be told from one another, and the others under the pointer.
+const MOST_POINTS_SHOWN: usize = 20;
 
 #[derive(Clone, Debug)]
 struct Series {
@@ -87,16 +87,19 @@ impl LineChart {
     }
 
     fn points(&self, n: usize, series: &Series, frame: &Frame) -> String {
-        let many = series.points.len() > MOST_POINTS_SHOWN;
-        let shown = series.points.iter().filter(|&&p| frame.holds(p));
+        let stride = series.points.len().div_ceil(MOST_POINTS_SHOWN);
+        let several = self.series.len() > 1;
+        let shown = series.points.iter().enumerate();
+        let shown = shown.filter(|(_, p)| frame.holds(**p));
         shown
-            .map(|&(x, y)| {
+            .map(|(place, &(x, y))| {
                 let at = (frame.x(x), frame.y(y));
                 let tooltip = self.tooltip(&series.name, x, y);
-                if many {
-                    marks::target(n, at, &tooltip)
-                } else {
+                // Neighbouring series show different points, so that close curves can still be told apart.
+                if stride == 1 || (several && (place + n).is_multiple_of(stride)) {
                     marks::point(n, at, 3.4, &tooltip)
+                } else {
+                    marks::target(n, at, &tooltip)
                 }
             })
             .collect()
@@ -150,10 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn long_curves_hide_their_points() {
+    fn long_curves_hide_most_of_their_points() {
         let values: Vec<f64> = (1..100).map(f64::from).collect();
-        let text = chart().curve("a", &values).draw(WIDE);
-        assert!(text.contains("mark target") && !text.contains("mark point"));
+        let alone = chart().curve("a", &values);
+        assert_eq!(alone.draw(WIDE).matches("mark target").count(), 99);
+        let text = alone.curve("b", &values).draw(WIDE);
+        assert_eq!(text.matches("mark point").count(), 39);
+        assert_eq!(text.matches("mark target").count(), 159);
     }
 
     #[test]

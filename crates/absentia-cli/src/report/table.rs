@@ -41,7 +41,8 @@ fn content(cell: &Cell) -> String {
             escape(mean),
             escape(half)
         ),
-        _ => escape(cell.as_text()),
+        // Long ids and schemes may break after their separators rather than within a word.
+        _ => escape(cell.as_text()).replace(',', ",<wbr>"),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Horizontal bars, for histograms and quantiles.
 
+use std::fmt::Write as _;
+
 use console::{measure_text_width, truncate_str};
 
 use super::screen::{Paint, Screen};
@@ -18,13 +20,13 @@ pub fn histogram(bars: &[(String, f64, String)], screen: &Screen) -> String {
         .saturating_sub(labels + texts + 4)
         .max(8);
     let longest = bars.iter().map(|bar| bar.1).fold(0.0, f64::max);
-    bars.iter()
-        .map(|(label, value, text)| {
-            let bar = blocks(share(*value, longest) * room as f64);
-            let bar = screen.paint(Paint::Series(0), &bar);
-            format!("{}  {bar} {text}\n", right(label, labels))
-        })
-        .collect()
+    let mut drawn = String::new();
+    for (label, value, text) in bars {
+        let bar = blocks(share(*value, longest) * room as f64);
+        let bar = screen.paint(Paint::Series(0), &bar);
+        let _ = writeln!(drawn, "{}  {bar} {text}", right(label, labels));
+    }
+    drawn
 }
 
 fn share(value: f64, longest: f64) -> f64 {

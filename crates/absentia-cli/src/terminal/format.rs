@@ -133,11 +133,11 @@ pub fn p_value(p: f64) -> String {
 
 /// `v` to a number of significant digits, without trailing zeros and with whole numbers kept whole: `0.0123`, `3.2e-7`.
 #[must_use]
-pub fn significant(v: f64, digits: usize) -> String {
+pub fn significant(v: f64, digits: u8) -> String {
     if !v.is_finite() {
         return "–".to_owned();
     }
-    let precision = digits.max(1) - 1;
+    let precision = usize::from(digits.max(1) - 1);
     let scientific = format!("{v:.precision$e}");
     let exponent = scientific
         .split_once('e')
@@ -146,7 +146,7 @@ pub fn significant(v: f64, digits: usize) -> String {
     if !(-4..15).contains(&exponent) {
         return trim_mantissa(&scientific);
     }
-    let decimals = usize::try_from(precision as i64 - exponent).unwrap_or(0);
+    let decimals = usize::try_from(i64::from(digits.max(1)) - 1 - exponent).unwrap_or(0);
     trim_zeros(&format!("{v:.decimals$}"))
 }
 
