@@ -87,3 +87,55 @@ impl Progress {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sink that can still be read after the bars have it.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Log {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    #[test]
+    fn short_work_leaves_only_its_summary() {
+        let log = Log::default();
+        let bar = Progress::lines(log.clone()).bytes("reading a.csv", Some(100));
+        for _ in 0..100 {
+            bar.advance(1);
+            bar.rows(2);
+        }
+        bar.say("one bad row");
+        bar.finish_with("200 rows");
+        assert_eq!(log.text(), "one bad row\nreading a.csv 200 rows\n");
+    }
+
+    #[test]
+    fn hidden_bars_do_nothing_and_may_be_shared() {
+        let training = Progress::hidden().training("training", 3);
+        let bar = Progress::hidden().count("scoring", 8, "users");
+        std::thread::scope(|scope| {
+            for sweep in 0..4 {
+                scope.spawn(|| bar.advance(2));
+                training.sweep(sweep, 1.0, None);
+            }
+        });
+        training.finish_with("done");
+        bar.finish();
+    }
+}
