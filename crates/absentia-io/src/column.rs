@@ -59,7 +59,7 @@ impl Column {
     pub fn is_usual_heading(self, heading: &str) -> bool {
         let plain: String = heading
             .chars()
-            .filter(|c| c.is_ascii_alphanumeric())
+            .filter(char::is_ascii_alphanumeric)
             .map(|c| c.to_ascii_lowercase())
             .collect();
         self.usual_headings().contains(&plain.as_str())

@@ -208,7 +208,11 @@ impl Error {
     }
 
     /// Builds the error of a file that breaks its format.
-    pub(crate) fn corrupt(path: &Path, format: &'static str, detail: impl ToString) -> Self {
+    pub(crate) fn corrupt(
+        path: &Path,
+        format: &'static str,
+        detail: impl std::fmt::Display,
+    ) -> Self {
         Self::Corrupt {
             path: path.to_owned(),
             format,

@@ -116,6 +116,7 @@ impl IdMap {
     }
 
     /// All ids in row order.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Cow<'_, str>> {
         (0..self.len()).map(|row| self.store.name(row))
     }
@@ -170,7 +171,7 @@ impl IdMap {
         }
         match &mut self.store {
             Store::Integers(ids) => ids.push(id),
-            _ => return self.push_text(id.to_string().as_bytes(), row),
+            _ => return Ok(self.push_text(id.to_string().as_bytes(), row)),
         }
         self.index_row(hash_integer(id), row);
         Ok(row)
@@ -211,17 +212,17 @@ impl IdMap {
         }
         match self.find_text(id.as_bytes()) {
             Some(row) => Ok(row),
-            None => self.push_text(id.as_bytes(), self.next_row()?),
+            None => Ok(self.push_text(id.as_bytes(), self.next_row()?)),
         }
     }
 
-    fn push_text(&mut self, id: &[u8], row: u32) -> Result<u32, Error> {
+    fn push_text(&mut self, id: &[u8], row: u32) -> u32 {
         if let Store::Text { offsets, bytes } = &mut self.store {
             bytes.extend_from_slice(id);
             offsets.push(bytes.len() as u64);
         }
         self.index_row(hash_text(id), row);
-        Ok(row)
+        row
     }
 
     fn find_text(&self, id: &[u8]) -> Option<u32> {

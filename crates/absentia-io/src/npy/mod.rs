@@ -8,6 +8,7 @@ mod read;
 mod write;
 
 pub use read::{read, read_file};
+pub(crate) use write::write_bytes;
 pub use write::{Element, write, write_file};
 
 /// The numbers of an array, in C order.

@@ -71,7 +71,7 @@ fn elements(reader: &mut impl Read, element: ElementType, count: usize) -> std::
     Ok(match (kind, width) {
         (b'f', 4) => Data::F32(decode(reader, count, 4, number!(f32, element))?),
         (b'f', _) => Data::F64(decode(reader, count, 8, number!(f64, element))?),
-        (b'i', 1) => Data::I32(decode(reader, count, 1, |b| i32::from(b[0] as i8))?),
+        (b'i', 1) => Data::I32(decode(reader, count, 1, |b| i32::from(b[0].cast_signed()))?),
         (b'i', 2) => Data::I32(widen(decode(reader, count, 2, number!(i16, element))?)),
         (b'i', 4) => Data::I32(decode(reader, count, 4, number!(i32, element))?),
         (b'i', _) => Data::I64(decode(reader, count, 8, number!(i64, element))?),

@@ -49,10 +49,18 @@ pub fn write<T: Element>(writer: &mut impl Write, shape: &[usize], data: &[T]) -
     let mut bytes = Vec::new();
     for part in data.chunks(32 << 10) {
         bytes.clear();
-        part.iter().for_each(|x| x.append(&mut bytes));
+        for x in part {
+            x.append(&mut bytes);
+        }
         writer.write_all(&bytes)?;
     }
     Ok(())
+}
+
+/// Writes one byte string, as scipy stores the form of a matrix.
+pub(crate) fn write_bytes(writer: &mut impl Write, text: &[u8]) -> io::Result<()> {
+    writer.write_all(&header(&format!("|S{}", text.len()), &[]))?;
+    writer.write_all(text)
 }
 
 /// Writes an array to a file, which is replaced only once the array is complete.
@@ -66,8 +74,9 @@ pub fn write_file<T: Element>(path: &Path, shape: &[usize], data: &[T]) -> Resul
 }
 
 /// The magic, version 1.0, and the dictionary padded so that elements start at a multiple of 64.
-pub(crate) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
-    let sizes: String = shape.iter().map(|d| format!("{d},")).collect();
+fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
+    let sizes: Vec<String> = shape.iter().map(|d| format!("{d},")).collect();
+    let sizes = sizes.concat();
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
     let padding = 63 - (10 + text.len()) % 64;
     text.push_str(&" ".repeat(padding));

@@ -24,7 +24,7 @@ pub(super) struct ArrowLayout {
 
 /// A batch with its place in the file.
 pub(super) struct Batch {
-    pub(super) batch: RecordBatch,
+    pub(super) columns: RecordBatch,
     pub(super) first_row: u64,
     pub(super) bytes: u64,
 }
@@ -84,7 +84,7 @@ impl ArrowLayout {
             let place = places
                 .iter()
                 .position(|&p| Some(p) == self.roles.get(column))?;
-            (place < batch.batch.num_columns()).then(|| batch.batch.column(place))
+            (place < batch.columns.num_columns()).then(|| batch.columns.column(place))
         };
         let failed = |e: arrow::error::ArrowError| Error::corrupt(&self.shape.path, self.format, e);
         let missing = || {
@@ -109,8 +109,8 @@ impl ArrowLayout {
             .transpose()
             .map_err(failed)?;
         let mut chunk = Chunk::new(&self.shape, batch.bytes);
-        chunk.reserve(batch.batch.num_rows());
-        for row in 0..batch.batch.num_rows() {
+        chunk.reserve(batch.columns.num_rows());
+        for row in 0..batch.columns.num_rows() {
             let record = || -> Result<Record<'_>, RowFault> {
                 Ok(Record {
                     user: users.key(row, self.shape.users, Column::User)?,

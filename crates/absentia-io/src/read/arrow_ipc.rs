@@ -89,7 +89,7 @@ impl<R: Iterator<Item = Result<RecordBatch, ArrowError>> + Send> Blocks for Batc
         let bytes =
             std::mem::take(&mut self.first_bytes) + (self.per_row * batch.num_rows() as f64) as u64;
         Ok(Some(Batch {
-            batch,
+            columns: batch,
             first_row,
             bytes,
         }))

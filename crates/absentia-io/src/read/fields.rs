@@ -97,7 +97,7 @@ impl Fields {
             }
             Separator::Byte(byte) => self.cut_at(record, memchr_iter(*byte, record), 1),
             Separator::Text(text) => {
-                self.cut_at(record, memmem::find_iter(record, text), text.len())
+                self.cut_at(record, memmem::find_iter(record, text), text.len());
             }
             Separator::Blanks => self.cut_blanks(record),
         }

@@ -113,7 +113,7 @@ impl<'a> Npz<'a> {
         Err(self.wrong(format!("{declared} bytes declared in a file of {length}")))
     }
 
-    fn wrong(&self, detail: impl ToString) -> Error {
+    fn wrong(&self, detail: impl std::fmt::Display) -> Error {
         Error::corrupt(self.path, FORMAT, detail)
     }
 
@@ -243,7 +243,8 @@ impl<'a> Npz<'a> {
         let starts = self.array("indptr")?.data.into_i64().unwrap_or_default();
         let minor = self.indices("indices")?;
         let rising = starts.windows(2).all(|pair| pair[0] <= pair[1]);
-        let spans = starts.first() == Some(&0) && starts.last() == Some(&(minor.len() as i64));
+        let spans =
+            starts.first() == Some(&0) && starts.last() == i64::try_from(minor.len()).ok().as_ref();
         if starts.len() as u64 != u64::from(lines) + 1 || !rising || !spans {
             return Err(self.wrong("\"indptr\" does not fit the shape and the indices"));
         }
