@@ -103,3 +103,23 @@ proptest! {
         quietly(|| survives(&mutated(valid(format), &edits), Some(format)));
     }
 }
+
+/// Every file of the fuzzers' seed corpus, whole and cut short at every length up to a bound.
+#[test]
+fn the_fuzzing_corpus() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let mut files = 0;
+    for folder in std::fs::read_dir(corpus).unwrap() {
+        let folder = folder.unwrap();
+        let format = folder.file_name().to_str().unwrap().parse::<Format>().ok();
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            for length in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
+                quietly(|| survives(&bytes[..length], format));
+            }
+            survives(&bytes, format);
+            files += 1;
+        }
+    }
+    assert!(files >= 16, "{files}");
+}

@@ -7,6 +7,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, Schema, TimeUnit};
 
+use super::arrow_ipc::guarded;
 use super::chunk::{Chunk, IdRule, Key, Record, Shape};
 use super::options::ReadOptions;
 use super::roles::Roles;
@@ -77,8 +78,15 @@ impl ArrowLayout {
         places
     }
 
+    /// Parses a batch, whose arrays may be damaged in ways that decoding did not notice.
+    pub(super) fn parse_guarded(&self, batch: &Batch) -> Result<Chunk, Error> {
+        guarded(&self.shape.path, self.format, || {
+            Ok::<_, Error>(self.parse(batch))
+        })?
+    }
+
     /// Parses a batch that holds only the columns in [`places`](Self::places).
-    pub(super) fn parse(&self, batch: &Batch) -> Result<Chunk, Error> {
+    fn parse(&self, batch: &Batch) -> Result<Chunk, Error> {
         let places = self.places();
         let array = |column| {
             let place = places

@@ -61,7 +61,7 @@ fn run(
         first_bytes: bytes,
         per_row: 0.0,
     };
-    pipeline::run(batches, |batch| layout.parse(batch), builder)
+    pipeline::run(batches, |batch| layout.parse_guarded(batch), builder)
 }
 
 /// Record batches from any reader, as blocks.

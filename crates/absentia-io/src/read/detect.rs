@@ -45,8 +45,8 @@ pub(super) fn check_text(source: &Source) -> Result<(), Error> {
             path: source.path().to_path_buf(),
         });
     }
-    let hint = by_content(head).filter(|format| !format.is_text());
-    if hint.is_some() || memchr::memchr(0, head).is_some() || is_mostly_invalid(head) {
+    if memchr::memchr(0, head).is_some() || is_mostly_invalid(head) {
+        let hint = by_content(head).filter(|format| !format.is_text());
         return Err(Error::Binary {
             path: source.path().to_path_buf(),
             hint,

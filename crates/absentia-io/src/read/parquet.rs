@@ -42,5 +42,5 @@ pub(super) fn read(
         first_bytes: 0,
         per_row: length as f64 / rows as f64,
     };
-    pipeline::run(batches, |batch| layout.parse(batch), builder)
+    pipeline::run(batches, |batch| layout.parse_guarded(batch), builder)
 }

@@ -25,26 +25,40 @@ pub(super) fn run<B: Blocks>(
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
     let width = rayon::current_num_threads() + 1;
-    let mut batch = read_batch(&mut blocks, 1)?;
-    while !batch.is_empty() {
+    let mut batch = read_batch(&mut blocks, 1);
+    while !batch.blocks.is_empty() {
+        let current = std::mem::take(&mut batch.blocks);
+        let more = batch.end.is_none();
         let (next, merged) = rayon::join(
-            || read_batch(&mut blocks, width),
-            || merge(batch, &parse, builder),
+            || more.then(|| read_batch(&mut blocks, width)),
+            || merge(current, &parse, builder),
         );
         merged?;
-        batch = next?;
+        if let Some(next) = next {
+            batch = next;
+        }
     }
-    Ok(())
+    batch.end.unwrap_or(Ok(()))
 }
 
-fn read_batch<B: Blocks>(blocks: &mut B, width: usize) -> Result<Vec<B::Block>, Error> {
-    let mut batch = Vec::with_capacity(width);
-    while batch.len() < width
-        && let Some(block) = blocks.next_block()?
-    {
-        batch.push(block);
+/// Blocks read together, and how the source ended if it did.
+struct Batch<B> {
+    blocks: Vec<B>,
+    end: Option<Result<(), Error>>,
+}
+
+/// Reads up to `width` blocks; those before a failure still count, so that the first error in the file wins.
+fn read_batch<B: Blocks>(source: &mut B, width: usize) -> Batch<B::Block> {
+    let mut blocks = Vec::with_capacity(width);
+    let mut end = None;
+    while blocks.len() < width && end.is_none() {
+        match source.next_block() {
+            Ok(Some(block)) => blocks.push(block),
+            Ok(None) => end = Some(Ok(())),
+            Err(error) => end = Some(Err(error)),
+        }
     }
-    Ok(batch)
+    Batch { blocks, end }
 }
 
 fn merge<B: Send + Sync>(
