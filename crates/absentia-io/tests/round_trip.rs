@@ -109,10 +109,10 @@ proptest! {
     }
 }
 
-/// The pairs alone, with blanks in ids replaced.
+/// The pairs alone, with what lists cannot hold replaced.
 fn without_blanks(data: &Dataset) -> Dataset {
     let mut pairs = Dataset::default();
-    let plain = |id: &str| id.replace(|c: char| c.is_ascii_whitespace(), "_");
+    let plain = |id: &str| id.replace(|c: char| c.is_ascii_whitespace() || c == '\u{feff}', "_");
     for row in 0..data.len() {
         let user = plain(&data.users.name(data.user[row]).unwrap());
         let item = plain(&data.items.name(data.item[row]).unwrap());

@@ -82,10 +82,10 @@ fn append_row(line: &mut Vec<u8>, data: &Dataset, row: usize, separator: u8) -> 
     Ok(())
 }
 
-/// Quotes an id that would otherwise be cut, trimmed or taken for a quoted one.
+/// Quotes an id that would otherwise be cut, trimmed, or taken for a quoted one or a byte-order mark.
 fn append_id(line: &mut Vec<u8>, id: &str, separator: u8) {
     let bytes = id.as_bytes();
-    let special = |b: &u8| matches!(*b, b'"' | b'\n' | b'\r') || *b == separator;
+    let special = |b: &u8| matches!(*b, b'"' | b'\n' | b'\r' | 0xef) || *b == separator;
     if !bytes.iter().any(special) && bytes.trim_ascii().len() == bytes.len() {
         return line.extend_from_slice(bytes);
     }

@@ -66,7 +66,7 @@ pub(super) fn write_adjacency(data: &Dataset, sink: Sink) -> Result<(), Error> {
 }
 
 fn check_names(data: &Dataset) -> Result<(), Error> {
-    let cut = |id: &str| id.bytes().any(|b| b.is_ascii_whitespace());
+    let cut = |id: &str| id.bytes().any(|b| b.is_ascii_whitespace()) || id.starts_with('\u{feff}');
     match data
         .users
         .iter()
@@ -76,7 +76,7 @@ fn check_names(data: &Dataset) -> Result<(), Error> {
         None => Ok(()),
         Some(id) => {
             let what = format!(
-                "the id \"{}\", which has blanks in it",
+                "the id \"{}\", which has blanks or a byte-order mark in it",
                 shorten(id.as_bytes())
             );
             Err(Error::Unrepresentable {
