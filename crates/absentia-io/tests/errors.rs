@@ -1,4 +1,5 @@
 //! Files that cannot be read end in a message that says where, what and what to do.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

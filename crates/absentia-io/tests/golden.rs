@@ -1,4 +1,5 @@
 //! A file of every format that other programs write, and what must come out of it.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Arbitrary and damaged bytes given to every reader: an error or a data set, never a panic.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

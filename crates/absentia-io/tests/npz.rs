@@ -1,4 +1,5 @@
 //! Hostile archives and arrays end in an error before they cost memory.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Writing and reading again is the identity, for every format and whatever the ids are made of.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

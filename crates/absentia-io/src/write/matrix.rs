@@ -96,7 +96,7 @@ pub(super) fn write_npz(data: &Dataset, path: &Path) -> Result<(), Error> {
 
 fn write_archive(data: &Dataset, file: &mut AtomicFile) -> io::Result<()> {
     let (starts, order) = rows_by_user(data);
-    let starts: Vec<i64> = starts.into_iter().map(|start| signed(start)).collect();
+    let starts: Vec<i64> = starts.into_iter().map(signed).collect();
     let items: Vec<i64> = order
         .iter()
         .map(|&row| i64::from(data.item[row as usize]))
