@@ -1,1 +1,65 @@
-//! Files.
+//! Files for Absentia: interactions in, interactions out, and the ids that connect them to row numbers.
+//!
+//! [`read`] takes one or more files as one [`Dataset`]: columns of dense row numbers with an [`IdMap`] for
+//! users and one for items. [`write`](write()) does the reverse. Formats are told by extension, then by content:
+//!
+//! | Format | Extensions | Ids | Holds |
+//! | --- | --- | --- | --- |
+//! | delimited text, any separator | `.csv` `.tsv` `.dat` `.txt` ... | any | rating, time, weight |
+//! | NCF / eALS | `.rating` | any | rating, time |
+//! | `RecBole` atomic | `.inter` | any | rating, time, weight |
+//! | LightGCN lists | `.adj`, or found by looking | without blanks | nothing more |
+//! | JSON lines | `.jsonl` `.ndjson` `.json` | any | rating, time, weight |
+//! | Parquet | `.parquet` `.pq` | any | rating, time, weight |
+//! | Arrow IPC file and stream | `.arrow` `.feather` `.ipc` `.arrows` | any | rating, time, weight |
+//! | MatrixMarket coordinates | `.mtx` `.mm` | row numbers | rating |
+//! | scipy sparse | `.npz` | row numbers | rating |
+//!
+//! gzip and zstd are looked through for all text formats, whatever the name says.
+//!
+//! # Columns of delimited text
+//!
+//! A column is chosen by heading or place ([`Columns`]). Those not chosen are found by their usual headings
+//! (`user_id`, `movieId`, `rating`, `timestamp`, ...); without a header, or if neither user nor item is
+//! recognised, the order is user, item, rating, time. A third and last column of numbers above 10⁸, or of
+//! dates, is time. Every row must have as many fields as the header, or as most of the first rows.
+//!
+//! # Bad rows
+//!
+//! A row that cannot be understood stops the reading with its file, line, text and a remedy, unless
+//! [`ReadOptions::skip_bad`] allows for it; those left out are counted in [`Dataset::bad_rows`].
+//!
+//! ```
+//! use absentia_io::{NoProgress, ReadOptions, read};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("ratings.csv");
+//! std::fs::write(&path, "userId,movieId,rating\nann,31,2.5\nbob,31,3\n")?;
+//! let data = read(&[path], &ReadOptions::default(), &NoProgress)?;
+//! assert_eq!(data.user, [0, 1]);
+//! assert_eq!(data.users.get("bob"), Some(1));
+//! assert_eq!(data.value, Some(vec![2.5, 3.0]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![deny(missing_docs)]
+
+mod atomic;
+mod bad_row;
+mod column;
+mod dataset;
+mod error;
+mod format;
+mod ids;
+pub mod npy;
+mod read;
+mod write;
+
+pub use atomic::AtomicFile;
+pub use bad_row::{BadRow, BadRows, RowFault};
+pub use column::{Column, ColumnRef, Columns};
+pub use dataset::Dataset;
+pub use error::{Error, Fault};
+pub use format::Format;
+pub use ids::{Axis, IdMap, RawIds};
+pub use read::{DenseIds, NoProgress, Progress, ReadOptions, Unknown, expand, read, read_with_ids};
+pub use write::write;

@@ -1,0 +1,221 @@
+//! Rows that could not be understood: what is wrong with each, and what to do about it.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::column::Column;
+use crate::error::shorten;
+
+/// What is wrong with a row.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RowFault {
+    /// The row has another number of fields than the first one.
+    #[error("{got} fields where {expected} were expected")]
+    Fields {
+        /// Fields in the first row.
+        expected: usize,
+        /// Fields in this row.
+        got: usize,
+    },
+    /// A cell is empty or null.
+    #[error("empty {column}")]
+    Blank {
+        /// The cell's column.
+        column: Column,
+    },
+    /// A cell is not a number.
+    #[error("{column} \"{text}\" is not a number")]
+    Number {
+        /// The cell's column.
+        column: Column,
+        /// The cell, shortened.
+        text: String,
+    },
+    /// A number is NaN, infinite or too large.
+    #[error("{column} \"{text}\" is not finite")]
+    NotFinite {
+        /// The cell's column.
+        column: Column,
+        /// The cell, shortened.
+        text: String,
+    },
+    /// A cell is neither a number nor an ISO-8601 date.
+    #[error("time \"{text}\" is neither a number nor an ISO-8601 date")]
+    Time {
+        /// The cell, shortened.
+        text: String,
+    },
+    /// Ids are row numbers and this one is not a whole number that is not negative.
+    #[error("{column} \"{text}\" is not a row number")]
+    NotRow {
+        /// The cell's column.
+        column: Column,
+        /// The cell, shortened.
+        text: String,
+    },
+    /// A row number lies outside the declared shape.
+    #[error("{column} {row} is outside the declared shape ({limit} rows, counted from {base})")]
+    OutOfRange {
+        /// The cell's column.
+        column: Column,
+        /// The row number as written.
+        row: u64,
+        /// The number of rows declared.
+        limit: u64,
+        /// The number of the first row.
+        base: u64,
+    },
+    /// The text is not UTF-8.
+    #[error("not UTF-8 text")]
+    Utf8,
+    /// The text holds a zero byte.
+    #[error("a zero byte in the text")]
+    Nul,
+    /// The line is longer than allowed.
+    #[error("line longer than {limit} bytes")]
+    LongLine {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// A quoted field is not closed, or text follows its closing quote.
+    #[error("unbalanced quotes")]
+    Quote,
+    /// The line is not a JSON object.
+    #[error("not a JSON object: {detail}")]
+    Json {
+        /// The parser's complaint.
+        detail: String,
+    },
+    /// A JSON object lacks a key, or the key holds no usable value.
+    #[error("no usable {column} under key {key:?}")]
+    Key {
+        /// The value looked for.
+        column: Column,
+        /// The key looked under.
+        key: String,
+    },
+}
+
+impl RowFault {
+    /// Whether skipping bad rows cannot help because the rest of the file is not to be trusted.
+    pub(crate) fn is_fatal(&self) -> bool {
+        matches!(self, Self::LongLine { .. })
+    }
+
+    fn remedy(&self) -> &'static str {
+        match self {
+            Self::Fields { .. } => {
+                "correct the line, choose another --separator, or pass --skip-bad N"
+            }
+            Self::Number {
+                column: Column::Rating,
+                ..
+            } => {
+                "correct the line, choose the column with --rating-col (or 'none'), or pass --skip-bad N"
+            }
+            Self::Number {
+                column: Column::Weight,
+                ..
+            } => "correct the line, choose the column with --weight-col, or pass --skip-bad N",
+            Self::Time { .. } => {
+                "correct the line, choose the column with --time-col (or 'none'), or pass --skip-bad N"
+            }
+            Self::Blank { .. } | Self::Key { .. } => {
+                "correct the line, choose the columns with --user-col, --item-col and so on, or pass --skip-bad N"
+            }
+            Self::NotRow { .. } => {
+                "leave out --dense-ids if ids are not row numbers, or pass --skip-bad N"
+            }
+            Self::OutOfRange { .. } => "correct the line or the shape, or pass --skip-bad N",
+            Self::Utf8 | Self::Nul => {
+                "convert the file to UTF-8, choose the right --format, or pass --skip-bad N"
+            }
+            Self::LongLine { .. } => {
+                "check that this is a text file of one row a line, or raise --max-line"
+            }
+            _ => "correct the line, or pass --skip-bad N to leave out up to N such rows",
+        }
+    }
+}
+
+/// A row that could not be understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRow {
+    /// The file concerned.
+    pub path: Arc<Path>,
+    /// The line, counted from 1; the row in formats that have no lines.
+    pub line: u64,
+    /// The row's text, shortened and escaped.
+    pub text: String,
+    /// What is wrong with it.
+    pub fault: RowFault,
+}
+
+impl BadRow {
+    pub(crate) fn new(path: &Arc<Path>, line: u64, text: &[u8], fault: RowFault) -> Self {
+        Self {
+            path: Arc::clone(path),
+            line,
+            text: shorten(text),
+            fault,
+        }
+    }
+
+    /// What the owner of the file can do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        self.fault.remedy()
+    }
+}
+
+impl fmt::Display for BadRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path.display(), self.line, self.fault)?;
+        if self.text.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " in \"{}\"", self.text)
+        }
+    }
+}
+
+/// Rows that were left out, with the first few as examples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BadRows {
+    count: u64,
+    examples: Vec<BadRow>,
+}
+
+impl BadRows {
+    /// How many examples are kept.
+    pub const EXAMPLES: usize = 8;
+
+    /// How many rows were left out.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The first few of them, in file order.
+    #[must_use]
+    pub fn examples(&self) -> &[BadRow] {
+        &self.examples
+    }
+
+    /// Notes one more; the row is described only while examples are still wanted.
+    pub(crate) fn push(&mut self, describe: impl FnOnce() -> BadRow) {
+        self.count += 1;
+        if self.examples.len() < Self::EXAMPLES {
+            self.examples.push(describe());
+        }
+    }
+
+    /// Notes all of `later`, which come after these in the file.
+    pub(crate) fn append(&mut self, later: Self) {
+        self.count += later.count;
+        let room = Self::EXAMPLES - self.examples.len();
+        self.examples.extend(later.examples.into_iter().take(room));
+    }
+}

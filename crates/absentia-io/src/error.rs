@@ -1,0 +1,282 @@
+//! What can go wrong with a file, said so that the reader of the message knows what to do next.
+
+use std::path::{Path, PathBuf};
+
+use crate::bad_row::BadRow;
+use crate::format::Format;
+use crate::ids::Axis;
+
+/// Who has to act on an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The input or an option is wrong; the caller can correct it.
+    Caller,
+    /// Something that was named does not exist.
+    NotFound,
+    /// The operating system refused to read or write.
+    Io,
+    /// A defect of this program.
+    Internal,
+}
+
+/// Why a file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused a read or a write.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file concerned.
+        path: PathBuf,
+        /// The refusal.
+        source: std::io::Error,
+    },
+    /// A file name or glob matched nothing.
+    #[error(
+        "no file matches {pattern:?}; check the name, and quote globs so that they arrive unexpanded"
+    )]
+    NoMatch {
+        /// The name or glob as given.
+        pattern: String,
+    },
+    /// A glob could not be understood.
+    #[error("{pattern:?} is not a valid file pattern: {detail}")]
+    Pattern {
+        /// The glob as given.
+        pattern: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// An option has a value that cannot be used.
+    #[error("{option} cannot be {got:?}; expected {expected}")]
+    BadOption {
+        /// The option's name on the command line.
+        option: &'static str,
+        /// The value that was given.
+        got: String,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// A row could not be understood and none may be skipped.
+    #[error("{row}; {}", row.remedy())]
+    Row {
+        /// The row and its defect.
+        row: Box<BadRow>,
+    },
+    /// More rows were bad than were allowed to be skipped.
+    #[error("more than {limit} bad rows (--skip-bad {limit}), the first at {first}; {}", first.remedy())]
+    TooManyBad {
+        /// How many were allowed.
+        limit: u64,
+        /// The first bad row.
+        first: Box<BadRow>,
+    },
+    /// A column that was asked for is not in the file.
+    #[error("{}: no column {wanted}; the columns are {}; choose with {flag}", path.display(), listed(available))]
+    Column {
+        /// The file concerned.
+        path: PathBuf,
+        /// The column looked for.
+        wanted: String,
+        /// The option that names this column.
+        flag: &'static str,
+        /// The columns there are.
+        available: Vec<String>,
+    },
+    /// A column has a type that cannot hold what it should.
+    #[error("{}: column {column:?} has type {found}, which cannot be read as a {role}; choose another with {flag}", path.display())]
+    ColumnType {
+        /// The file concerned.
+        path: PathBuf,
+        /// The column's name.
+        column: String,
+        /// What the column is used as.
+        role: &'static str,
+        /// The type in the file.
+        found: String,
+        /// The option that names this column.
+        flag: &'static str,
+    },
+    /// A text file has only one column.
+    #[error("{}:{line}: only one column in \"{text}\"; at least a user and an item are needed, choose the separator with --separator", path.display())]
+    OneColumn {
+        /// The file concerned.
+        path: PathBuf,
+        /// The line looked at.
+        line: u64,
+        /// The line's text, shortened.
+        text: String,
+    },
+    /// A file holds no rows.
+    #[error("{}: no rows; the file is empty or holds only a header", path.display())]
+    Empty {
+        /// The file concerned.
+        path: PathBuf,
+    },
+    /// A file read as text is binary.
+    #[error("{}: binary data where text was expected{}; choose with --format", path.display(), looks_like(*hint))]
+    Binary {
+        /// The file concerned.
+        path: PathBuf,
+        /// What the first bytes look like.
+        hint: Option<Format>,
+    },
+    /// A file breaks the rules of its own format.
+    #[error("{}: damaged or truncated {format}: {detail}; fetch or write the file again", path.display())]
+    Corrupt {
+        /// The file concerned.
+        path: PathBuf,
+        /// The format it should have.
+        format: &'static str,
+        /// The rule that is broken.
+        detail: String,
+    },
+    /// A file uses a part of its format that is not supported.
+    #[error("{}: {feature} is not supported; {remedy}", path.display())]
+    Unsupported {
+        /// The file concerned.
+        path: PathBuf,
+        /// The unsupported part.
+        feature: String,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// Files of one data set disagree on whether a column exists.
+    #[error("{}: {}; read the files apart or choose columns they share", path.display(), difference(column, *present))]
+    Disagree {
+        /// The first file that differs.
+        path: PathBuf,
+        /// The column's role.
+        column: &'static str,
+        /// Whether this file has it.
+        present: bool,
+    },
+    /// An id is not among the known ones.
+    #[error("{}: {axis} {id:?} is not among the known {axis}s; skip or add unknown ids, or read the matching file", path.display())]
+    UnknownId {
+        /// The file concerned.
+        path: PathBuf,
+        /// User or item.
+        axis: Axis,
+        /// The id, shortened.
+        id: String,
+    },
+    /// A table of ids is full or would be too large.
+    #[error("more than {limit} ids; {remedy}")]
+    TooManyIds {
+        /// The largest number possible.
+        limit: u64,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// A stored table of ids is not valid.
+    #[error("stored ids are not valid: {detail}")]
+    BadIds {
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// A data set cannot be written in the format asked for.
+    #[error("{format} cannot hold {what}; write another format, such as csv or parquet")]
+    Unrepresentable {
+        /// The format asked for.
+        format: Format,
+        /// What does not fit.
+        what: String,
+    },
+}
+
+impl Error {
+    /// Who has to act on the error.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Fault::NotFound
+            }
+            Self::Io { .. } => Fault::Io,
+            Self::NoMatch { .. } | Self::UnknownId { .. } => Fault::NotFound,
+            _ => Fault::Caller,
+        }
+    }
+
+    /// Wraps a refusal of the operating system with the path it concerns.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Builds the error of a file that breaks its format.
+    pub(crate) fn corrupt(
+        path: &Path,
+        format: &'static str,
+        detail: impl std::fmt::Display,
+    ) -> Self {
+        Self::Corrupt {
+            path: path.to_owned(),
+            format,
+            detail: detail.to_string(),
+        }
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 20;
+    let mut text = names
+        .iter()
+        .take(SHOWN)
+        .map(|n| shorten(n.as_bytes()))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > SHOWN {
+        text.push_str(", ...");
+    }
+    text
+}
+
+fn looks_like(hint: Option<Format>) -> String {
+    hint.map_or_else(String::new, |format| format!(" (it looks like {format})"))
+}
+
+fn difference(column: &str, present: bool) -> String {
+    if present {
+        format!("this file has a {column} column and the files before it have none")
+    } else {
+        format!("this file has no {column} column and the files before it have one")
+    }
+}
+
+/// Shortens text to about 80 characters and escapes what a terminal would not show.
+pub(crate) fn shorten(bytes: &[u8]) -> String {
+    const SHOWN: usize = 80;
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN)]);
+    let mut short: String = text
+        .chars()
+        .take(SHOWN)
+        .flat_map(char::escape_debug)
+        .collect();
+    if bytes.len() > 4 * SHOWN || text.chars().nth(SHOWN).is_some() {
+        short.push_str("...");
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_and_escaped() {
+        let short = shorten(&[b'a'; 1000]);
+        assert_eq!(short.len(), 83);
+        assert_eq!(shorten(b"a\tb\0"), "a\\tb\\0");
+    }
+
+    #[test]
+    fn a_missing_file_is_not_found() {
+        let error = Error::io(Path::new("x"))(std::io::ErrorKind::NotFound.into());
+        assert_eq!(error.fault(), Fault::NotFound);
+        assert!(error.to_string().starts_with("x: "));
+    }
+}

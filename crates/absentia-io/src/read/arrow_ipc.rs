@@ -1,0 +1,110 @@
+//! Arrow IPC files and streams.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
+use arrow::ipc::reader::{FileReader, StreamReader};
+
+use super::arrow_columns::{ArrowLayout, Batch};
+use super::builder::Builder;
+use super::options::ReadOptions;
+use super::pipeline::{self, Blocks};
+use crate::error::Error;
+
+const FORMAT: &str = "Arrow file";
+
+/// Reads an Arrow IPC file.
+pub(super) fn read_file(
+    path: &Arc<Path>,
+    options: &ReadOptions,
+    builder: &mut Builder<'_>,
+) -> Result<(), Error> {
+    let open = || FileReader::try_new(BufReader::new(File::open(path)?), None);
+    let schema = guarded(path, FORMAT, open)?.schema();
+    let layout = ArrowLayout::new(&schema, options, path, FORMAT)?;
+    let open = || FileReader::try_new(BufReader::new(File::open(path)?), Some(layout.places()));
+    let reader = guarded(path, FORMAT, open)?;
+    run(reader, &layout, path, builder)
+}
+
+/// Reads an Arrow IPC stream.
+pub(super) fn read_stream(
+    path: &Arc<Path>,
+    options: &ReadOptions,
+    builder: &mut Builder<'_>,
+) -> Result<(), Error> {
+    let open = || StreamReader::try_new(BufReader::new(File::open(path)?), None);
+    let schema = guarded(path, FORMAT, open)?.schema();
+    let layout = ArrowLayout::new(&schema, options, path, FORMAT)?;
+    let open = || StreamReader::try_new(BufReader::new(File::open(path)?), Some(layout.places()));
+    let reader = guarded(path, FORMAT, open)?;
+    run(reader, &layout, path, builder)
+}
+
+fn run(
+    reader: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send,
+    layout: &ArrowLayout,
+    path: &Arc<Path>,
+    builder: &mut Builder<'_>,
+) -> Result<(), Error> {
+    let bytes = path.metadata().map_err(Error::io(path))?.len();
+    let batches = Batches {
+        reader,
+        path: Arc::clone(path),
+        format: FORMAT,
+        next_row: 1,
+        first_bytes: bytes,
+        per_row: 0.0,
+    };
+    pipeline::run(batches, |batch| layout.parse_guarded(batch), builder)
+}
+
+/// Record batches from any reader, as blocks.
+pub(super) struct Batches<R> {
+    pub(super) reader: R,
+    pub(super) path: Arc<Path>,
+    pub(super) format: &'static str,
+    pub(super) next_row: u64,
+    /// Bytes of the file put down to the first batch.
+    pub(super) first_bytes: u64,
+    /// Bytes of the file put down to each row.
+    pub(super) per_row: f64,
+}
+
+impl<R: Iterator<Item = Result<RecordBatch, ArrowError>> + Send> Blocks for Batches<R> {
+    type Block = Batch;
+
+    fn next_block(&mut self) -> Result<Option<Batch>, Error> {
+        let reader = &mut self.reader;
+        let Some(batch) = guarded(&self.path, self.format, || reader.next().transpose())? else {
+            return Ok(None);
+        };
+        let first_row = self.next_row;
+        self.next_row += batch.num_rows() as u64;
+        let bytes =
+            std::mem::take(&mut self.first_bytes) + (self.per_row * batch.num_rows() as f64) as u64;
+        Ok(Some(Batch {
+            columns: batch,
+            first_row,
+            bytes,
+        }))
+    }
+}
+
+/// Calls into a decoder that panics on some damaged files, and turns that into an error like any other.
+pub(super) fn guarded<T, E: ToString>(
+    path: &Path,
+    format: &'static str,
+    call: impl FnOnce() -> Result<T, E>,
+) -> Result<T, Error> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(Error::corrupt(path, format, error.to_string())),
+        Err(_) => Err(Error::corrupt(path, format, "the decoder gave up")),
+    }
+}

@@ -1,0 +1,118 @@
+//! Reads the cells of a row: ratings, weights and times.
+
+use super::iso_time::iso_seconds;
+use crate::bad_row::RowFault;
+use crate::column::Column;
+use crate::error::shorten;
+use crate::ids::canonical_integer;
+
+/// Reads a finite number.
+pub(super) fn number(cell: &[u8], column: Column) -> Result<f32, RowFault> {
+    let cell = cell.trim_ascii();
+    match fast_float2::parse::<f32, _>(cell) {
+        Ok(value) if value.is_finite() => Ok(value),
+        Ok(_) => Err(RowFault::NotFinite {
+            column,
+            text: shorten(cell),
+        }),
+        Err(_) if cell.is_empty() => Err(RowFault::Blank { column }),
+        Err(_) => Err(RowFault::Number {
+            column,
+            text: shorten(cell),
+        }),
+    }
+}
+
+/// Reads a time: an integer or a float as given, or an ISO-8601 date in unix seconds.
+pub(super) fn time(cell: &[u8]) -> Result<i64, RowFault> {
+    let cell = cell.trim_ascii();
+    if let Some(time) = canonical_integer(cell) {
+        return Ok(time);
+    }
+    if cell.is_empty() {
+        return Err(RowFault::Blank {
+            column: Column::Time,
+        });
+    }
+    match fast_float2::parse::<f64, _>(cell) {
+        Ok(time) => float_time(time).ok_or_else(|| RowFault::NotFinite {
+            column: Column::Time,
+            text: shorten(cell),
+        }),
+        Err(_) => iso_seconds(cell).ok_or_else(|| RowFault::Time {
+            text: shorten(cell),
+        }),
+    }
+}
+
+/// Drops the fraction of a time, if what is left fits.
+pub(super) fn float_time(time: f64) -> Option<i64> {
+    const LIMIT: f64 = 9.2e18;
+    (time.abs() < LIMIT).then_some(time as i64)
+}
+
+/// What the cells of a column look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A number.
+    Number,
+    /// A number large enough to be a unix time.
+    Large,
+    /// An ISO-8601 date.
+    Date,
+    /// Something else.
+    Text,
+}
+
+impl Kind {
+    pub(super) fn of(cell: &[u8]) -> Self {
+        const UNIX_TIME: f64 = 1e8;
+        let cell = cell.trim_ascii();
+        match fast_float2::parse::<f64, _>(cell) {
+            Ok(value) if value > UNIX_TIME => Self::Large,
+            Ok(_) => Self::Number,
+            Err(_) if iso_seconds(cell).is_some() => Self::Date,
+            Err(_) => Self::Text,
+        }
+    }
+
+    pub(super) fn is_number(self) -> bool {
+        matches!(self, Self::Number | Self::Large)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_taken_as_given_or_from_dates() {
+        assert_eq!(time(b"1365029107"), Ok(1_365_029_107));
+        assert_eq!(time(b" 9.7830076E8 "), Ok(978_300_760));
+        assert_eq!(time(b"1970-01-02"), Ok(86_400));
+        for bad in [&b"nan"[..], b"1e30", b"soon", b""] {
+            assert!(time(bad).is_err());
+        }
+    }
+
+    #[test]
+    fn ratings_must_be_finite_numbers() {
+        assert_eq!(number(b"4.5", Column::Rating), Ok(4.5));
+        assert!(matches!(
+            number(b"inf", Column::Rating),
+            Err(RowFault::NotFinite { .. })
+        ));
+        assert!(matches!(
+            number(b"NaN", Column::Rating),
+            Err(RowFault::NotFinite { .. })
+        ));
+        assert!(matches!(
+            number(b"1e99", Column::Rating),
+            Err(RowFault::NotFinite { .. })
+        ));
+        assert!(matches!(
+            number(b"good", Column::Rating),
+            Err(RowFault::Number { .. })
+        ));
+    }
+}

@@ -1,0 +1,155 @@
+//! Reads interaction files of every format into a [`Dataset`].
+
+mod adjacency;
+mod arrow_columns;
+mod arrow_ipc;
+mod blocks;
+mod builder;
+mod cells;
+mod chunk;
+mod delimited;
+mod detect;
+mod fields;
+mod iso_time;
+mod json_cells;
+mod json_lines;
+mod lines;
+mod matrix_market;
+mod npz;
+mod options;
+mod parquet;
+mod paths;
+mod pipeline;
+mod roles;
+mod sniff;
+mod source;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use builder::Builder;
+use chunk::IdRule;
+pub use options::{DenseIds, NoProgress, Progress, ReadOptions, Unknown};
+pub use paths::expand;
+use source::Source;
+
+use crate::dataset::Dataset;
+use crate::error::Error;
+use crate::format::Format;
+use crate::ids::IdMap;
+
+/// Reads one or more files as one data set, in the order given.
+///
+/// Ids get row numbers in order of first appearance; the result does not depend on the number of threads.
+///
+/// # Errors
+/// Names the file, and the line where there is one, that could not be read, and what to do about it.
+pub fn read(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    progress: &dyn Progress,
+) -> Result<Dataset, Error> {
+    let builder = Builder::new(
+        IdMap::new(),
+        IdMap::new(),
+        Unknown::Add,
+        options.skip_bad,
+        progress,
+    );
+    read_all(paths, options, builder, progress)
+}
+
+/// Reads files whose ids are those of another data set, such as a test set.
+///
+/// The maps are returned in the data set, with more ids in them only under [`Unknown::Add`].
+///
+/// # Errors
+/// As [`read`]; also an id that is not in the maps, under [`Unknown::Error`].
+pub fn read_with_ids(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    (users, items): (IdMap, IdMap),
+    unknown: Unknown,
+    progress: &dyn Progress,
+) -> Result<Dataset, Error> {
+    let builder = Builder::new(users, items, unknown, options.skip_bad, progress);
+    read_all(paths, options, builder, progress)
+}
+
+fn read_all(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    mut builder: Builder<'_>,
+    progress: &dyn Progress,
+) -> Result<Dataset, Error> {
+    progress.start(
+        paths
+            .iter()
+            .map(|path| path.metadata().ok().map(|m| m.len()))
+            .sum(),
+    );
+    let outcome = paths
+        .iter()
+        .try_for_each(|path| read_file(path, options, paths.len() > 1, &mut builder));
+    progress.finish();
+    outcome?;
+    match paths.first() {
+        Some(path) if builder.rows_seen() == 0 => Err(Error::Empty { path: path.clone() }),
+        Some(_) => Ok(builder.finish()),
+        None => Err(Error::NoMatch {
+            pattern: String::new(),
+        }),
+    }
+}
+
+fn read_file(
+    path: &Path,
+    options: &ReadOptions,
+    many: bool,
+    builder: &mut Builder<'_>,
+) -> Result<(), Error> {
+    let path: Arc<Path> = Arc::from(path);
+    let source = Source::open(&path)?;
+    match read_source(source, options, builder) {
+        // One part of many may be empty; that all are is noticed at the end.
+        Err(Error::Empty { .. }) if many => Ok(()),
+        outcome => outcome,
+    }
+}
+
+fn read_source(
+    source: Source,
+    options: &ReadOptions,
+    builder: &mut Builder<'_>,
+) -> Result<(), Error> {
+    let path = source.path().clone();
+    let format = detect::format_of(&path, options.format, &source);
+    if format.is_text() || source.head().is_empty() {
+        detect::check_text(&source)?;
+    }
+    match format {
+        Format::Adjacency => adjacency::read(source, options, builder),
+        Format::JsonLines => json_lines::read(source, options, builder),
+        Format::MatrixMarket => matrix_market::read(source, options, builder),
+        Format::Parquet => parquet::read(&path, options, builder),
+        Format::ArrowFile => arrow_ipc::read_file(&path, options, builder),
+        Format::ArrowStream => arrow_ipc::read_stream(&path, options, builder),
+        Format::Npz => npz::read(&path, builder),
+        Format::Delimited | Format::Csv | Format::Tsv | Format::Rating | Format::Inter => {
+            delimited::read(source, format, options, builder)
+        }
+    }
+}
+
+/// What ids are, as far as the caller has said.
+fn id_rules(options: &ReadOptions) -> (IdRule, IdRule) {
+    let Some(dense) = options.dense_ids else {
+        return (IdRule::Names, IdRule::Names);
+    };
+    let rule = |limit| IdRule::Rows { limit, base: 0 };
+    (
+        rule(dense.shape.map(|(users, _)| users)),
+        rule(dense.shape.map(|(_, items)| items)),
+    )
+}

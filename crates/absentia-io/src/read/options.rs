@@ -1,0 +1,82 @@
+//! What a caller can say about the files to read.
+
+use crate::column::Columns;
+use crate::format::Format;
+
+/// How to read; the default finds everything out from the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The format, instead of one found from the extension and the content.
+    pub format: Option<Format>,
+    /// The separator of delimited text: any string, or `tab`, `space`, `comma`, `semicolon`, `pipe`.
+    pub separator: Option<String>,
+    /// Whether delimited text starts with a header.
+    pub header: Option<bool>,
+    /// Whether a field that starts with a double quote runs to the next one (default).
+    pub quotes: bool,
+    /// Which column plays which role.
+    pub columns: Columns,
+    /// How many bad rows to leave out before giving up.
+    pub skip_bad: u64,
+    /// Set when ids are row numbers from 0.
+    pub dense_ids: Option<DenseIds>,
+    /// The longest line accepted, in bytes.
+    pub max_line: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            separator: None,
+            header: None,
+            quotes: true,
+            columns: Columns::default(),
+            skip_bad: 0,
+            dense_ids: None,
+            max_line: 1 << 20,
+        }
+    }
+}
+
+/// Ids that are row numbers, counted from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DenseIds {
+    /// Users and items in all, which keeps empty rows and columns; the largest seen otherwise.
+    pub shape: Option<(u32, u32)>,
+}
+
+/// What to do with a row whose user or item is not in the maps given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// Give it a new row number.
+    Add,
+    /// Leave the row out and count it.
+    Skip,
+    /// Stop.
+    Error,
+}
+
+/// Is told how reading proceeds; all methods may be left out.
+pub trait Progress: Sync {
+    /// Reading starts; `total_bytes` is the size of all files together where it is known.
+    fn start(&self, total_bytes: Option<u64>) {
+        let _ = total_bytes;
+    }
+
+    /// This many more bytes of the files, and rows, have been taken in.
+    fn advance(&self, bytes: u64, rows: u64) {
+        let _ = (bytes, rows);
+    }
+
+    /// Reading has ended, well or not.
+    fn finish(&self) {}
+}
+
+/// Reports to nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoProgress;
+
+impl Progress for NoProgress {}
+
+impl Progress for () {}

@@ -1,0 +1,195 @@
+//! Decides which column of a file plays which role.
+
+use std::path::Path;
+
+use super::cells::Kind;
+use crate::column::{Column, ColumnRef, Columns};
+use crate::error::Error;
+
+/// The place of each role's column, counted from 0, in the order of [`Column::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Roles {
+    places: [Option<usize>; 5],
+}
+
+impl Roles {
+    pub(super) fn get(&self, column: Column) -> Option<usize> {
+        self.places[column as usize]
+    }
+
+    pub(super) fn has(&self, column: Column) -> bool {
+        self.get(column).is_some()
+    }
+
+    fn set(&mut self, column: Column, place: usize) {
+        self.places[column as usize] = Some(place);
+    }
+
+    fn is_taken(&self, place: usize) -> bool {
+        self.places.contains(&Some(place))
+    }
+
+    /// Takes the columns the caller chose.
+    fn chosen(names: &[String], columns: &Columns, path: &Path) -> Result<Self, Error> {
+        let mut roles = Self::default();
+        for column in Column::ALL {
+            let place = match columns.get(column) {
+                None | Some(ColumnRef::Absent) => continue,
+                Some(ColumnRef::Name(name)) => names.iter().position(|n| n == name),
+                Some(ColumnRef::Position(place)) => {
+                    place.checked_sub(1).filter(|&p| p < names.len())
+                }
+            };
+            match (place, columns.get(column)) {
+                (Some(place), _) => roles.set(column, place),
+                (None, wanted) => return Err(missing(path, column, names, wanted)),
+            }
+        }
+        Ok(roles)
+    }
+
+    fn recognise(&mut self, names: &[String], columns: &Columns) {
+        for column in Column::ALL
+            .into_iter()
+            .filter(|&c| columns.get(c).is_none())
+        {
+            let found =
+                (0..names.len()).find(|&p| !self.is_taken(p) && column.is_usual_heading(&names[p]));
+            self.places[column as usize] = found;
+        }
+    }
+
+    /// Finds columns by their headings.
+    pub(super) fn by_heading(
+        names: &[String],
+        columns: &Columns,
+        path: &Path,
+    ) -> Result<Self, Error> {
+        let mut roles = Self::chosen(names, columns, path)?;
+        roles.recognise(names, columns);
+        for column in [Column::User, Column::Item] {
+            if !roles.has(column) {
+                return Err(missing(path, column, names, None));
+            }
+        }
+        Ok(roles)
+    }
+
+    /// Finds columns by their headings, or by place where neither user nor item is recognised.
+    pub(super) fn by_heading_or_place(
+        names: &[String],
+        kinds: &[Kind],
+        columns: &Columns,
+        path: &Path,
+    ) -> Result<Self, Error> {
+        let mut roles = Self::chosen(names, columns, path)?;
+        roles.recognise(names, columns);
+        if roles.has(Column::User) || roles.has(Column::Item) {
+            return Self::by_heading(names, columns, path);
+        }
+        Self::by_place(names, kinds, columns, path)
+    }
+
+    /// Finds columns by place: user, item, then rating and time as far as the cells look like them.
+    pub(super) fn by_place(
+        names: &[String],
+        kinds: &[Kind],
+        columns: &Columns,
+        path: &Path,
+    ) -> Result<Self, Error> {
+        let mut roles = Self::chosen(names, columns, path)?;
+        for column in [Column::User, Column::Item] {
+            let free = (0..names.len()).find(|&p| !roles.is_taken(p));
+            match (roles.has(column), columns.get(column), free) {
+                (true, ..) => {}
+                (false, None, Some(place)) => roles.set(column, place),
+                (false, wanted, _) => return Err(missing(path, column, names, wanted)),
+            }
+        }
+        roles.guess_rating_and_time(kinds, columns);
+        Ok(roles)
+    }
+
+    fn guess_rating_and_time(&mut self, kinds: &[Kind], columns: &Columns) {
+        let free: Vec<usize> = (0..kinds.len().min(4))
+            .filter(|&p| !self.is_taken(p))
+            .collect();
+        for (nth, &place) in free.iter().enumerate() {
+            let last = nth + 1 == free.len();
+            let kind = kinds[place];
+            let open = |roles: &Self, column| !roles.has(column) && columns.get(column).is_none();
+            let like_time = kind == Kind::Date
+                || (kind == Kind::Large && last)
+                || (kind.is_number() && nth > 0);
+            if like_time && open(self, Column::Time) {
+                self.set(Column::Time, place);
+            } else if kind.is_number() && open(self, Column::Rating) {
+                self.set(Column::Rating, place);
+            }
+        }
+    }
+}
+
+fn missing(path: &Path, column: Column, names: &[String], wanted: Option<&ColumnRef>) -> Error {
+    let wanted = match wanted {
+        Some(ColumnRef::Absent) => format!("for the {column} (it cannot be left out)"),
+        Some(wanted) => wanted.to_string(),
+        None => format!("for the {column} (such as {column}_id)"),
+    };
+    Error::Column {
+        path: path.to_owned(),
+        wanted,
+        flag: column.flag(),
+        available: names.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(kinds: &[Kind], columns: &Columns) -> Roles {
+        let names: Vec<String> = (1..=kinds.len()).map(|p| p.to_string()).collect();
+        Roles::by_place(&names, kinds, columns, Path::new("x")).unwrap()
+    }
+
+    #[test]
+    fn a_third_column_of_large_numbers_is_time() {
+        use Kind::{Date, Large, Number, Text};
+        let auto = Columns::default();
+        assert_eq!(
+            place(&[Number, Number, Large], &auto).places,
+            [Some(0), Some(1), None, Some(2), None]
+        );
+        assert_eq!(
+            place(&[Number, Number, Number], &auto).places,
+            [Some(0), Some(1), Some(2), None, None]
+        );
+        assert_eq!(
+            place(&[Text, Text, Number, Large], &auto).places,
+            [Some(0), Some(1), Some(2), Some(3), None]
+        );
+        assert_eq!(
+            place(&[Text, Text, Date, Number], &auto).places,
+            [Some(0), Some(1), Some(3), Some(2), None]
+        );
+        assert_eq!(
+            place(&[Text, Text, Text], &auto).places,
+            [Some(0), Some(1), None, None, None]
+        );
+    }
+
+    #[test]
+    fn choices_win_and_the_rest_moves_up() {
+        let columns = Columns {
+            user: Some(ColumnRef::Position(2)),
+            rating: Some(ColumnRef::Absent),
+            ..Columns::default()
+        };
+        let roles = place(
+            &[Kind::Number, Kind::Number, Kind::Number, Kind::Large],
+            &columns,
+        );
+        assert_eq!(roles.places, [Some(1), Some(0), None, Some(3), None]);
+    }
+}

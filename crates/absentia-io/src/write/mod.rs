@@ -1,0 +1,74 @@
+//! Writes a [`Dataset`] in any format the readers understand.
+
+mod arrow_batches;
+mod delimited;
+mod json_lines;
+mod matrix;
+mod sink;
+
+use std::path::Path;
+
+use crate::column::Column;
+use crate::dataset::Dataset;
+use crate::error::Error;
+use crate::format::Format;
+use sink::Sink;
+
+/// Writes a data set to a file, which is replaced only once everything is written.
+///
+/// Text formats are compressed if the name ends in `.gz` or `.zst`. What a format cannot hold is refused rather
+/// than dropped, with one exception: MatrixMarket and npz hold row numbers in place of ids.
+///
+/// # Errors
+/// The file cannot be written, or the format cannot hold the data.
+pub fn write(data: &Dataset, path: &Path, format: Format) -> Result<(), Error> {
+    check_columns(data, format)?;
+    match format {
+        Format::Delimited | Format::Csv => {
+            delimited::write(data, Sink::create(path)?, b',', delimited::Heading::Names)
+        }
+        Format::Tsv => {
+            delimited::write(data, Sink::create(path)?, b'\t', delimited::Heading::Names)
+        }
+        Format::Rating => {
+            delimited::write(data, Sink::create(path)?, b'\t', delimited::Heading::None)
+        }
+        Format::Inter => {
+            delimited::write(data, Sink::create(path)?, b'\t', delimited::Heading::Typed)
+        }
+        Format::Adjacency => matrix::write_adjacency(data, Sink::create(path)?),
+        Format::JsonLines => json_lines::write(data, Sink::create(path)?),
+        Format::MatrixMarket => matrix::write_market(data, Sink::create(path)?),
+        Format::Npz => matrix::write_npz(data, path),
+        Format::Parquet => arrow_batches::write_parquet(data, path),
+        Format::ArrowFile => arrow_batches::write_file(data, path),
+        Format::ArrowStream => arrow_batches::write_stream(data, path),
+    }
+}
+
+/// The columns a data set has, in file order.
+fn columns_of(data: &Dataset) -> Vec<Column> {
+    let present = |column: &Column| match column {
+        Column::User | Column::Item => true,
+        Column::Rating => data.value.is_some(),
+        Column::Time => data.time.is_some(),
+        Column::Weight => data.weight.is_some(),
+    };
+    Column::ALL.into_iter().filter(present).collect()
+}
+
+fn check_columns(data: &Dataset, format: Format) -> Result<(), Error> {
+    let refused = |column: &Column| match format {
+        Format::Adjacency => !matches!(column, Column::User | Column::Item),
+        Format::MatrixMarket | Format::Npz => matches!(column, Column::Time | Column::Weight),
+        Format::Rating => *column == Column::Weight,
+        _ => false,
+    };
+    match columns_of(data).into_iter().find(refused) {
+        Some(column) => Err(Error::Unrepresentable {
+            format,
+            what: format!("a {column} column"),
+        }),
+        None => Ok(()),
+    }
+}
