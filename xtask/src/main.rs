@@ -1,2 +1,156 @@
-//! Tasks.
-fn main() {}
+//! Tasks of the repository: `cargo xtask <task>`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const HELP: &str = "\
+cargo xtask <task>
+
+  test     everything a change must pass: unit, property, command-line and documentation tests
+  lint     formatting, clippy and documentation, warnings denied
+  setup    what the tests use beyond Rust, where it can be installed: Chromium (Debian's package),
+           and a Python environment with safetensors; tests that miss them say so and are skipped
+  fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.first().map(String::as_str) {
+        Some("test") => {
+            setup();
+            test()
+        }
+        Some("lint") => lint(),
+        Some("setup") => {
+            setup();
+            Ok(())
+        }
+        Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
+        _ => Err(HELP.to_owned()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn test() -> Result<(), String> {
+    let mut command = cargo(&["test", "--workspace", "--all-features"]);
+    if let Some(python) = test_python().filter(|python| python.exists()) {
+        command.env("ABSENTIA_PYTHON", python);
+    }
+    run(&mut command)
+}
+
+fn lint() -> Result<(), String> {
+    run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    run(&mut cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
+    run(
+        cargo(&["doc", "--workspace", "--no-deps", "--all-features"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    )
+}
+
+/// Installs what is missing and can be had; what cannot only costs the tests that need it.
+fn setup() {
+    if !has_chromium() {
+        let update = run(&mut shell("apt-get update -qq"));
+        let install = update.and_then(|()| {
+            run(&mut shell(
+                "apt-get install -y -qq --no-install-recommends chromium",
+            ))
+        });
+        if install.is_err() {
+            eprintln!(
+                "xtask: Chromium could not be installed; tests of reports in a browser will be skipped"
+            );
+        }
+    }
+    if let Some(python) = test_python().filter(|python| !python.exists()) {
+        let folder = repository().join("target/test-python");
+        let made = run(Command::new("python3").args(["-m", "venv"]).arg(&folder));
+        let packages = [
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "numpy",
+            "safetensors",
+        ];
+        if made
+            .and_then(|()| run(Command::new(&python).args(packages)))
+            .is_err()
+        {
+            eprintln!(
+                "xtask: no Python environment with safetensors; tests that read our files from Python will be skipped"
+            );
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+fn fuzz(seconds: &str) -> Result<(), String> {
+    let targets = std::fs::read_dir(repository().join("fuzz/fuzz_targets"))
+        .map_err(|error| error.to_string())?;
+    let limit = format!("-max_total_time={seconds}");
+    for target in targets.filter_map(Result::ok) {
+        if let Some(name) = target.path().file_stem().and_then(|name| name.to_str()) {
+            // The stable toolchain takes the sanitizer flags when told that it may.
+            run(cargo(&["fuzz", "run", name, "--", &limit]).env("RUSTC_BOOTSTRAP", "1"))?;
+        }
+    }
+    Ok(())
+}
+
+fn test_python() -> Option<PathBuf> {
+    cfg!(unix).then(|| repository().join("target/test-python/bin/python"))
+}
+
+fn has_chromium() -> bool {
+    let Some(path) = std::env::var_os("PATH") else {
+        return false;
+    };
+    std::env::split_paths(&path).any(|folder| {
+        ["chromium", "chromium-browser", "google-chrome"]
+            .iter()
+            .any(|name| folder.join(name).exists())
+    })
+}
+
+fn repository() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(repository());
+    command
+}
+
+fn shell(line: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]);
+    command
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    eprintln!("xtask: {command:?}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("xtask: {command:?} ended with {status}")),
+        Err(error) => Err(format!("xtask: {command:?} could not be started: {error}")),
+    }
+}
