@@ -477,3 +477,6 @@ fn missing_by_hand(data: &Interactions<'_>, w: &Dense, p: &Dense, q: &Dense) -> 
     }
     total
 }
+
+#[cfg(test)]
+mod tests;

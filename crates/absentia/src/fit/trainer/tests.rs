@@ -1,0 +1,94 @@
+//! The objective, entry by entry, around every half-sweep of every solver.
+
+use super::*;
+use crate::data::{Confidence, Duplicates, Targets, Triplets};
+
+/// J by visiting all M × N entries.
+fn by_hand(trainer: &Trainer<'_>) -> f64 {
+    let mut total = ridge(&trainer.p, &trainer.penalty.0) + ridge(&trainer.q, &trainer.penalty.1);
+    for user in 0..trainer.data.n_users() {
+        let row = trainer.data.by_user().row(user);
+        for item in 0..trainer.data.n_items() {
+            let pairs = trainer.p.row(user).iter().zip(trainer.q.row(item));
+            let score: f64 = pairs.map(|(p, q)| f64::from(*p) * f64::from(*q)).sum();
+            total += match row.indices.binary_search(&(item as u32)) {
+                Ok(n) => f64::from(row.c.get(n)) * (f64::from(row.r.get(n)) - score).powi(2),
+                Err(_) => {
+                    f64::from(trainer.weights.weight(user as u32, item as u32)) * score * score
+                }
+            };
+        }
+    }
+    total
+}
+
+fn problem() -> (Interactions<'static>, Scheme) {
+    let (mut users, mut items, mut values, mut weights) = (vec![], vec![], vec![], vec![]);
+    for at in 0..900_u32 {
+        if at * at % 7 < 2 {
+            users.push(at / 30);
+            items.push(at % 30);
+            values.push((at % 5) as f32 - 1.0);
+            weights.push(0.3 + (at % 3) as f32);
+        }
+    }
+    let triplets = Triplets::new(&users, &items)
+        .values(&values)
+        .weights(&weights);
+    let data = triplets.build(30, 30, Duplicates::Error).unwrap();
+    let scheme = Scheme::LowRank {
+        a: Dense::from_fn(30, 2, |u, t| 0.1 * ((u + t) % 4) as f32),
+        b: Dense::from_fn(30, 2, |i, t| 0.2 * ((i * 3 + t) % 5) as f32),
+    };
+    (data, scheme)
+}
+
+#[test]
+fn no_half_sweep_raises_the_objective() {
+    let (data, scheme) = problem();
+    let solvers = [
+        Solver::Eals,
+        Solver::EalsVanilla,
+        Solver::Subspace { block: 4 },
+        Solver::Subspace { block: 16 },
+        Solver::Als,
+        Solver::AlsCg { steps: 2 },
+    ];
+    for solver in solvers {
+        let params = Params::new()
+            .factors(19)
+            .regularization(0.05)
+            .reg_exponent(0.5)
+            .solver(solver)
+            .init_std(0.5);
+        let params = params
+            .targets(Targets::Raw)
+            .confidence(Confidence::Column)
+            .check()
+            .unwrap();
+        let mut trainer =
+            Trainer::new(&data, &scheme, &params, Init::Gaussian, None, false).unwrap();
+        let (cancel, mut before) = (Cancel::new(), by_hand(&trainer));
+        for _ in 0..5 {
+            trainer.half_sweep(Axis::User, None, &cancel).unwrap();
+            let users = by_hand(&trainer);
+            assert!(
+                users <= before * (1.0 + 1e-6),
+                "{solver:?}: users raised {before} to {users}"
+            );
+            let sp = GramCache::new(&trainer.p, trainer.weights.a(), trainer.kernels);
+            let loss = trainer.half_sweep(Axis::Item, Some(&sp), &cancel).unwrap();
+            before = by_hand(&trainer);
+            assert!(
+                before <= users * (1.0 + 1e-6),
+                "{solver:?}: items raised {users} to {before}"
+            );
+            trainer.sq = GramCache::new(&trainer.q, trainer.weights.b(), trainer.kernels);
+            let fast = trainer.objective(&sp, loss).total();
+            assert!(
+                (fast - before).abs() <= 1e-6 * before,
+                "{solver:?}: {fast} instead of {before}"
+            );
+        }
+    }
+}
