@@ -183,6 +183,9 @@ pub enum Error {
         /// What does not fit.
         what: String,
     },
+    /// A model cannot be stored or taken from a file.
+    #[error(transparent)]
+    Model(#[from] crate::model::ModelFileError),
 }
 
 impl Error {

@@ -15,6 +15,8 @@
 //! | MatrixMarket coordinates | `.mtx` `.mm` | row numbers | rating |
 //! | scipy sparse | `.npz` | row numbers | rating |
 //!
+//! Trained models have a file of their own: see [`model`]. [`limits`] tells how much memory there is.
+//!
 //! gzip and zstd are looked through for all text formats, whatever the name says.
 //!
 //! # Columns of delimited text
@@ -50,6 +52,8 @@ mod dataset;
 mod error;
 mod format;
 mod ids;
+pub mod limits;
+pub mod model;
 pub mod npy;
 mod read;
 mod write;

@@ -8,8 +8,8 @@ mod read;
 mod write;
 
 pub use read::{read, read_file};
-pub(crate) use write::write_bytes;
 pub use write::{Element, write, write_file};
+pub(crate) use write::{header, write_bytes};
 
 /// The numbers of an array, in C order.
 #[derive(Clone, Debug, PartialEq)]

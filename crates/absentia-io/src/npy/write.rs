@@ -74,7 +74,7 @@ pub fn write_file<T: Element>(path: &Path, shape: &[usize], data: &[T]) -> Resul
 }
 
 /// The magic, version 1.0, and the dictionary padded so that elements start at a multiple of 64.
-fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
+pub(crate) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
     let sizes: Vec<String> = shape.iter().map(|d| format!("{d},")).collect();
     let sizes = sizes.concat();
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");

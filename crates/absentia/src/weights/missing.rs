@@ -33,7 +33,9 @@ impl MissingWeights {
                 b: b.cols(),
             });
         }
-        let parts = frozen.parts.iter().map(|part| part.rank).sum();
+        // Ranks may come from a file: they saturate rather than overflow.
+        let ranks = frozen.parts.iter().map(|part| part.rank);
+        let parts = ranks.fold(0, usize::saturating_add);
         if parts != a.cols() {
             return Err(WeightsError::Parts {
                 parts,
@@ -189,7 +191,9 @@ fn check_groups(frozen: &Frozen, n_users: usize, n_items: usize) -> Result<(), W
         let PartKind::Groups(groups) = &part.kind else {
             continue;
         };
-        if groups.rank() != part.rank || groups.table.len() != groups.segments * groups.categories {
+        if groups.rank() != part.rank
+            || groups.segments.checked_mul(groups.categories) != Some(groups.table.len())
+        {
             return Err(WeightsError::Parts {
                 parts: groups.rank(),
                 columns: part.rank,

@@ -1,0 +1,116 @@
+//! What can be wrong with a model file, or with a model that should become one.
+
+use std::path::PathBuf;
+
+use absentia::Axis;
+use absentia::model::ModelError;
+use absentia::weights::WeightsError;
+
+/// Why a model could not be stored or taken from a file.
+///
+/// Damage is reported as [`Error::Corrupt`](crate::Error::Corrupt), refusals of the operating
+/// system as [`Error::Io`](crate::Error::Io).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelFileError {
+    /// The file is not one of ours, or its first bytes are damaged beyond recognition.
+    #[error("{}: not an Absentia model, or a damaged one; models are written by `absentia train` and `absentia import`", path.display())]
+    NotAModel {
+        /// The file concerned.
+        path: PathBuf,
+    },
+    /// The file was written by a later version.
+    #[error("{}: format version {found}, written by absentia {written_by}; this version reads up to {newest}, use a newer one", path.display())]
+    TooNew {
+        /// The file concerned.
+        path: PathBuf,
+        /// Version of its format.
+        found: u32,
+        /// Version of the program that wrote it.
+        written_by: String,
+        /// The newest format that can be read.
+        newest: u32,
+    },
+    /// A run cannot go on from a finished model.
+    #[error("{}: a finished model, not a checkpoint; it can be a start (--init), but a run cannot be resumed from it", path.display())]
+    NotACheckpoint {
+        /// The file concerned.
+        path: PathBuf,
+    },
+    /// The parts of a model do not fit each other.
+    #[error("{}: {source}", path.display())]
+    Parts {
+        /// The file concerned.
+        path: PathBuf,
+        /// What does not fit.
+        source: ModelError,
+    },
+    /// The weights on missing entries do not fit each other.
+    #[error("{}: {source}", path.display())]
+    Weights {
+        /// The file concerned.
+        path: PathBuf,
+        /// What does not fit.
+        source: WeightsError,
+    },
+    /// There is not one id for every row of factors.
+    #[error("{}: {got} {axis} ids for {expected} {axis}s", path.display())]
+    IdCount {
+        /// The file concerned.
+        path: PathBuf,
+        /// Side at fault.
+        axis: Axis,
+        /// Rows of factors.
+        expected: usize,
+        /// Number of ids.
+        got: usize,
+    },
+    /// An id is given to two rows.
+    #[error("{}:{line}: id {id:?} was given before; every row needs its own", path.display())]
+    RepeatedId {
+        /// The file concerned.
+        path: PathBuf,
+        /// The line of the repetition.
+        line: usize,
+        /// The id, shortened.
+        id: String,
+    },
+    /// Something in the model would not come back as it is.
+    #[error("{}: the {what} cannot be stored: they hold a number that is not finite", path.display())]
+    NotStorable {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What cannot be stored.
+        what: &'static str,
+    },
+    /// The description of the model is larger than readers of the format accept.
+    #[error("{}: parameters and configuration take {got} bytes, and a model file can hold {most}", path.display())]
+    HeaderTooLarge {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// Bytes needed.
+        got: usize,
+        /// Bytes possible.
+        most: usize,
+    },
+    /// An array of factors does not have two dimensions, or not numbers.
+    #[error("{}: {array} is not a table of numbers, one row per {axis}", path.display())]
+    NotFactors {
+        /// The file concerned.
+        path: PathBuf,
+        /// Name of the array.
+        array: String,
+        /// Side its rows should stand for.
+        axis: Axis,
+    },
+    /// An exported layout cannot hold a matrix of this size.
+    #[error("{}: {rows} × {cols} is too large for this layout; export .npy or parquet", path.display())]
+    LayoutTooSmall {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// Number of rows.
+        rows: usize,
+        /// Number of columns.
+        cols: usize,
+    },
+}

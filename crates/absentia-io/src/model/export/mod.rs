@@ -1,0 +1,167 @@
+//! Factors for other programs: arrays, tables, and the vector files of nearest-neighbour libraries.
+
+mod table;
+mod vectors;
+
+use std::path::{Path, PathBuf};
+
+use absentia::{Axis, Model};
+
+use super::id_list;
+use super::ids::Ids;
+use crate::error::Error;
+use crate::npy;
+use vectors::Vectors;
+
+/// The files an export consists of.
+///
+/// | layout | files | loaded by |
+/// | --- | --- | --- |
+/// | `Npy` | `P.npy`, `Q.npy`, f32 in C order; `item_scale.npy` where there is a post-scaling that was not applied | `np.load` |
+/// | `Parquet` | `users.parquet`, `items.parquet`: columns `id`, `factors` (fixed-size list of f32), `scale` likewise | pandas, polars, Arrow |
+/// | `Faiss` | `users.fvecs`, `items.fvecs`: each vector after its length as i32 | `faiss.contrib.vecs_io.fvecs_read`, then `index.add` |
+/// | `Usearch` | `users.fbin`, `items.fbin`: rows and columns as u32, then all vectors | `usearch.io.load_matrix`, then `index.add` |
+/// | `Hnswlib` | `users.f32`, `items.f32`: all vectors, nothing else | `np.fromfile(f, np.float32).reshape(-1, K)`, then `index.add_items`; hnswlib has no vector file of its own |
+///
+/// All but `Parquet` come with `users.txt` and `items.txt`: the id of row r on line r + 1, with
+/// `\\`, `\n` and `\r` for a backslash and line ends inside an id. Scores are inner products:
+/// `METRIC_INNER_PRODUCT`, `metric="ip"`, `space="ip"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// `NumPy` arrays.
+    #[default]
+    Npy,
+    /// Parquet tables with ids.
+    Parquet,
+    /// `.fvecs`, as faiss reads them.
+    Faiss,
+    /// `.fbin`, as usearch reads them.
+    Usearch,
+    /// Bare floats, as hnswlib takes them through `NumPy`.
+    Hnswlib,
+}
+
+impl Layout {
+    /// All layouts.
+    pub const ALL: [Self; 5] = [
+        Self::Npy,
+        Self::Parquet,
+        Self::Faiss,
+        Self::Usearch,
+        Self::Hnswlib,
+    ];
+
+    /// The name used on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Npy => "npy",
+            Self::Parquet => "parquet",
+            Self::Faiss => "faiss",
+            Self::Usearch => "usearch",
+            Self::Hnswlib => "hnswlib",
+        }
+    }
+
+    /// Whether item factors are rescaled unless asked otherwise: an index ranks by the vectors it
+    /// is given, an array is more often read back.
+    fn scales(self) -> bool {
+        matches!(self, Self::Faiss | Self::Usearch | Self::Hnswlib)
+    }
+
+    fn file(self, axis: Axis) -> &'static str {
+        match (self, axis) {
+            (Self::Npy, Axis::User) => "P.npy",
+            (Self::Npy, Axis::Item) => "Q.npy",
+            (Self::Parquet, Axis::User) => "users.parquet",
+            (Self::Parquet, Axis::Item) => "items.parquet",
+            (Self::Faiss, Axis::User) => "users.fvecs",
+            (Self::Faiss, Axis::Item) => "items.fvecs",
+            (Self::Usearch, Axis::User) => "users.fbin",
+            (Self::Usearch, Axis::Item) => "items.fbin",
+            (Self::Hnswlib, Axis::User) => "users.f32",
+            (Self::Hnswlib, Axis::Item) => "items.f32",
+        }
+    }
+}
+
+/// How factors are exported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExportOptions {
+    /// The files to write.
+    pub layout: Layout,
+    /// Whether item factors are multiplied by the post-scaling `n_i^ρ`. When not given: yes for
+    /// the layouts of nearest-neighbour libraries, no for arrays and tables, which then hold the
+    /// scale beside the factors.
+    pub post_scale: Option<bool>,
+}
+
+/// Writes the factors and ids of a model into a folder, which is made if need be, and yields the
+/// files written. Each file is replaced only once it is complete.
+///
+/// # Errors
+/// There is not one id for each row, or a file cannot be written.
+pub fn export(
+    model: &Model,
+    ids: &Ids,
+    folder: &Path,
+    options: ExportOptions,
+) -> Result<Vec<PathBuf>, Error> {
+    ids.check(model, folder)?;
+    std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+    let layout = options.layout;
+    let applied = options.post_scale.unwrap_or(layout.scales());
+    let beside = model.item_scale().filter(|_| !applied);
+    let mut written = Vec::new();
+    for axis in [Axis::User, Axis::Item] {
+        let path = folder.join(layout.file(axis));
+        let vectors = vectors_of(model, axis, applied);
+        if layout == Layout::Parquet {
+            let scale = beside.filter(|_| axis == Axis::Item);
+            table::write(&path, ids.get(axis), &vectors, scale)?;
+        } else {
+            vectors.write(&path, layout)?;
+        }
+        written.push(path);
+    }
+    if layout == Layout::Npy {
+        written.extend(write_scale(folder, beside)?);
+    }
+    if layout != Layout::Parquet {
+        written.extend(write_ids(folder, ids)?);
+    }
+    Ok(written)
+}
+
+fn vectors_of(model: &Model, axis: Axis, scaled: bool) -> Vectors<'_> {
+    match axis {
+        Axis::User => Vectors {
+            factors: model.user_factors(),
+            scale: None,
+        },
+        Axis::Item => Vectors {
+            factors: model.item_factors(),
+            scale: model.item_scale().filter(|_| scaled),
+        },
+    }
+}
+
+/// Writes the scale, or removes one that an earlier export left and that would now be wrong.
+fn write_scale(folder: &Path, scale: Option<&[f32]>) -> Result<Option<PathBuf>, Error> {
+    let path = folder.join("item_scale.npy");
+    if let Some(scale) = scale {
+        npy::write_file(&path, &[scale.len()], scale)?;
+        return Ok(Some(path));
+    }
+    match std::fs::remove_file(&path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(&path)(e)),
+        _ => Ok(None),
+    }
+}
+
+fn write_ids(folder: &Path, ids: &Ids) -> Result<[PathBuf; 2], Error> {
+    let paths = [folder.join("users.txt"), folder.join("items.txt")];
+    id_list::write(&paths[0], &ids.users)?;
+    id_list::write(&paths[1], &ids.items)?;
+    Ok(paths)
+}

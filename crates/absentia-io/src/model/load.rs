@@ -1,0 +1,123 @@
+//! Reads models and checkpoints.
+
+use std::path::Path;
+
+use absentia::fit::{Best, Checkpoint};
+use absentia::model::{ModelError, ModelParts};
+use absentia::{Axis, Model};
+
+use super::error::ModelFileError;
+use super::ids::Ids;
+use super::opened::Opened;
+use super::{Kind, history, ids, weights};
+use crate::error::Error;
+
+/// A model with what was stored beside it.
+#[derive(Clone, Debug)]
+pub struct LoadedModel {
+    /// The model; for a checkpoint, as it stood after its last sweep.
+    pub model: Model,
+    /// The ids of its rows.
+    pub ids: Ids,
+    /// The configuration it was saved with.
+    pub config: Option<String>,
+    /// What the run remembered, if the file is a checkpoint.
+    pub checkpoint_state: Option<CheckpointState>,
+}
+
+/// What a checkpoint holds beside the model.
+#[derive(Clone, Debug)]
+pub struct CheckpointState {
+    /// The best factors so far, when a validation metric chooses.
+    pub best: Option<Best>,
+}
+
+/// Reads a model or a checkpoint.
+///
+/// The whole file is checked against its checksum first. Factors stay in the file, which is mapped
+/// into memory: replacing it (as this crate does) is fine while the model lives, writing into it
+/// or truncating it is not.
+///
+/// # Errors
+/// The file cannot be read, is not a model, is damaged, or was written by a later version.
+pub fn load_model(path: &Path) -> Result<LoadedModel, Error> {
+    let opened = Opened::open(path)?;
+    let parts = ModelParts {
+        user_factors: opened.factors("user_factors")?,
+        item_factors: opened.factors("item_factors")?,
+        weights: weights::load(&opened)?,
+        transform: opened.json("transform")?,
+        user_counts: opened.list("user_counts")?.to_vec(),
+        item_counts: opened.list("item_counts")?.to_vec(),
+        params: opened.json("params")?,
+        history: history::load(&opened)?,
+    };
+    let model = Model::from_parts(parts).map_err(|source| unfit(&opened, source))?;
+    let ids = Ids {
+        users: ids::load(&opened, Axis::User, model.n_users())?,
+        items: ids::load(&opened, Axis::Item, model.n_items())?,
+    };
+    Ok(LoadedModel {
+        checkpoint_state: checkpoint_state(&opened, &model)?,
+        config: opened.header.text("config").map(str::to_owned),
+        model,
+        ids,
+    })
+}
+
+/// Reads a checkpoint, its ids and its configuration.
+///
+/// # Errors
+/// As [`load_model`], and for a file that is a finished model.
+pub fn load_checkpoint(path: &Path) -> Result<(Checkpoint, Ids, Option<String>), Error> {
+    let loaded = load_model(path)?;
+    let Some(state) = loaded.checkpoint_state else {
+        return Err(ModelFileError::NotACheckpoint {
+            path: path.to_owned(),
+        }
+        .into());
+    };
+    let checkpoint = Checkpoint {
+        model: loaded.model,
+        best: state.best,
+    };
+    Ok((checkpoint, loaded.ids, loaded.config))
+}
+
+fn checkpoint_state(opened: &Opened, model: &Model) -> Result<Option<CheckpointState>, Error> {
+    match Kind::of(&opened.header, &opened.path)? {
+        Kind::Model => Ok(None),
+        Kind::Checkpoint => Ok(Some(CheckpointState {
+            best: best(opened, model)?,
+        })),
+    }
+}
+
+fn best(opened: &Opened, model: &Model) -> Result<Option<Best>, Error> {
+    let Some((numbers, _)) = opened.find::<f64>(history::BEST)? else {
+        return Ok(None);
+    };
+    let Some((iteration, score)) = history::best(&numbers) else {
+        return Err(opened.corrupt("its best score has no iteration"));
+    };
+    let best = Best {
+        iteration,
+        score,
+        users: opened.factors("best_user_factors")?,
+        items: opened.factors("best_item_factors")?,
+    };
+    // A model of the same shape and with finite numbers: the same checks as for its factors.
+    let mut parts = model.parts().clone();
+    parts.user_factors = best.users.clone();
+    parts.item_factors = best.items.clone();
+    Model::from_parts(parts).map_err(|source| unfit(opened, source))?;
+    Ok(Some(best))
+}
+
+fn unfit(opened: &Opened, source: ModelError) -> Error {
+    ModelFileError::Parts {
+        path: opened.path.clone(),
+        source,
+    }
+    .into()
+}

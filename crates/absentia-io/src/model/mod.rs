@@ -1,0 +1,85 @@
+//! One file for a model: factors, weights, ids, parameters, history and configuration.
+//!
+//! The file is a [safetensors](https://huggingface.co/docs/safetensors) file, so that Python reads it
+//! with `safetensors.numpy.load_file`. A checkpoint is the same file with the state of the run added.
+//!
+//! | tensor | type and shape | |
+//! | --- | --- | --- |
+//! | `user_factors`, `item_factors` | f32 (M, K), (N, K) | as trained, post-scaling not applied |
+//! | `user_weights`, `item_weights` | f32 (M, Z), (N, Z) | A and B |
+//! | `user_counts`, `item_counts` | u32 (M), (N) | interactions in the training data |
+//! | `user_ids`, `item_ids` | i64 (M), (N) | where ids are integers |
+//! | `user_id_offsets`, `user_id_bytes`, same for items | u64 (M + 1), u8 | where ids are text: UTF-8 end to end |
+//! | `history` | f64 (sweeps, 7) | iteration, observed, missing, regularization, seconds, measured (0 or 1), validation |
+//! | `best`, `best_user_factors`, `best_item_factors` | f64 (1, 2), f32 | checkpoints: iteration and score, and the factors |
+//! | `weights` | u8 | the text of that name, when it is longer than a mebibyte |
+//! | `checksum` | u8 (8) | xxh3-64 (little-endian) of all bytes of the file before it |
+//!
+//! Ids that are row numbers take no tensor. Texts in the header: `format` (`absentia`),
+//! `format_version`, `product_version`, `kind` (`model` or `checkpoint`), `params`, `transform` and
+//! `weights` (JSON), `config` (whatever the caller gave).
+//!
+//! Tensors start at multiples of their own width and are mapped into memory when loaded. A file
+//! that was truncated, or altered in any byte, is refused; a new version of the format is refused
+//! by name, an old one is read.
+
+mod error;
+mod export;
+mod header;
+mod history;
+mod id_list;
+mod ids;
+mod image;
+mod import;
+mod inspect;
+mod load;
+mod map;
+mod npz;
+mod opened;
+mod save;
+mod tensor;
+mod weights;
+
+use std::path::Path;
+
+pub use error::ModelFileError;
+pub use export::{ExportOptions, Layout, export};
+pub use ids::Ids;
+pub use import::{ImportOptions, import_implicit, import_npy};
+pub use inspect::{IdForm, ModelInfo, inspect};
+pub use load::{CheckpointState, LoadedModel, load_checkpoint, load_model};
+pub use save::{save_checkpoint, save_model};
+
+use crate::error::Error;
+
+/// What a model file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A finished model.
+    Model,
+    /// A run between two sweeps.
+    Checkpoint,
+}
+
+impl Kind {
+    /// The name used in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Checkpoint => "checkpoint",
+        }
+    }
+
+    fn of(header: &header::Header, path: &Path) -> Result<Self, Error> {
+        match header.text("kind") {
+            Some("model") => Ok(Self::Model),
+            Some("checkpoint") => Ok(Self::Checkpoint),
+            _ => Err(Error::corrupt(
+                path,
+                header::FORMAT,
+                "neither a model nor a checkpoint",
+            )),
+        }
+    }
+}

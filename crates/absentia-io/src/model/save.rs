@@ -1,0 +1,126 @@
+//! Writes models and checkpoints.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use absentia::fit::{Best, Checkpoint};
+use absentia::{Axis, Model};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::ModelFileError;
+use super::header::VERSION;
+use super::ids::Ids;
+use super::image::Image;
+use super::tensor::Tensor;
+use super::{Kind, history, ids, weights};
+use crate::error::Error;
+
+/// Writes a model, replacing the file at `path` once the new one is complete and on disk.
+///
+/// `config` is kept as it is and given back by [`load_model`](super::load_model). Factors are
+/// written row by row from where they lie; nothing large is copied.
+///
+/// # Errors
+/// The number of ids is not that of users or items, the parameters hold a number that is not
+/// finite, or the file cannot be written; the old file is then as it was.
+pub fn save_model(
+    path: &Path,
+    model: &Model,
+    ids: &Ids,
+    config: Option<&str>,
+) -> Result<(), Error> {
+    save(path, Kind::Model, model, None, ids, config)
+}
+
+/// Writes a checkpoint: a model file with the state of the run added.
+///
+/// # Errors
+/// As [`save_model`].
+pub fn save_checkpoint(
+    path: &Path,
+    checkpoint: &Checkpoint,
+    ids: &Ids,
+    config: Option<&str>,
+) -> Result<(), Error> {
+    let best = checkpoint.best.as_ref();
+    save(path, Kind::Checkpoint, &checkpoint.model, best, ids, config)
+}
+
+fn save(
+    path: &Path,
+    kind: Kind,
+    model: &Model,
+    best: Option<&Best>,
+    ids: &Ids,
+    config: Option<&str>,
+) -> Result<(), Error> {
+    ids.check(model, path)?;
+    let weights_text = weights::text(model.weights(), path)?;
+    let mut metadata = metadata(model, kind, path)?;
+    if let Some(config) = config {
+        metadata.insert("config", config.to_owned());
+    }
+    let mut tensors = weights::tensors(model.weights(), &weights_text);
+    if weights::is_short(&weights_text) {
+        metadata.insert(weights::FROZEN, weights_text.clone());
+    }
+    tensors.extend(model_tensors(model));
+    tensors.extend(ids::tensors(Axis::User, &ids.users));
+    tensors.extend(ids::tensors(Axis::Item, &ids.items));
+    if let Some(best) = best {
+        tensors.push(history::best_tensor(best));
+        tensors.push(Tensor::rows("best_user_factors", &best.users));
+        tensors.push(Tensor::rows("best_item_factors", &best.items));
+    }
+    Image { metadata, tensors }.save(path)
+}
+
+fn model_tensors(model: &Model) -> [Tensor<'_>; 5] {
+    let parts = model.parts();
+    [
+        history::tensor(&parts.history),
+        Tensor::rows("user_factors", &parts.user_factors),
+        Tensor::rows("item_factors", &parts.item_factors),
+        Tensor::list("user_counts", &parts.user_counts[..]),
+        Tensor::list("item_counts", &parts.item_counts[..]),
+    ]
+}
+
+fn metadata(
+    model: &Model,
+    kind: Kind,
+    path: &Path,
+) -> Result<BTreeMap<&'static str, String>, Error> {
+    let parts = model.parts();
+    Ok(BTreeMap::from([
+        ("format", "absentia".to_owned()),
+        ("format_version", VERSION.to_string()),
+        ("product_version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("kind", kind.name().to_owned()),
+        ("params", text_of(&parts.params, "parameters", path)?),
+        (
+            "transform",
+            text_of(&parts.transform, "targets and confidence", path)?,
+        ),
+    ]))
+}
+
+/// Turns a value into JSON from which it comes back as it is.
+pub(super) fn text_of<T: Serialize + DeserializeOwned + PartialEq>(
+    value: &T,
+    what: &'static str,
+    path: &Path,
+) -> Result<String, Error> {
+    // JSON has no NaN and no infinity: what does not come back must not be written.
+    serde_json::to_string(value)
+        .ok()
+        .filter(|text| serde_json::from_str::<T>(text).is_ok_and(|back| back == *value))
+        .ok_or_else(|| {
+            ModelFileError::NotStorable {
+                path: path.to_owned(),
+                what,
+            }
+            .into()
+        })
+}
