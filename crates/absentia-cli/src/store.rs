@@ -19,6 +19,12 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
+    /// The model and its ids as they are stored.
+    pub(crate) fn into_parts(self) -> (Model, Ids) {
+        let (users, items) = (self.users, self.items);
+        (self.model, Ids { users, items })
+    }
+
     /// Lends the ids to a reader, which gives them back in what it read.
     pub(crate) fn take_ids(&mut self) -> (IdMap, IdMap) {
         (
@@ -42,6 +48,11 @@ pub(crate) fn load(path: &Path) -> Result<Stored> {
 pub(crate) fn save(path: &Path, model: &Model, ids: &Ids, config: &toml::Table) -> Result<()> {
     let config = toml::to_string(config)?;
     Ok(model::save_model(path, model, ids, Some(&config))?)
+}
+
+/// Writes a model that was trained elsewhere, so that there is no configuration.
+pub(crate) fn save_imported(path: &Path, model: &Model, ids: &Ids) -> Result<()> {
+    Ok(model::save_model(path, model, ids, None)?)
 }
 
 /// Writes the state of a run.

@@ -281,3 +281,34 @@ fn exposed_pairs_and_excluded_pairs() {
     assert!(expected.len() < ratings.lines().count());
     assert_eq!(sandbox.read("less.csv").lines().count(), expected.len());
 }
+
+#[test]
+fn factors_go_out_and_come_back() {
+    let sandbox = Sandbox::with_models();
+    sandbox.run("export movies.absentia --out f").ok();
+    assert_eq!(sandbox.read("f/users.txt").lines().next(), Some("ann"));
+    let line = "import f/P.npy f/Q.npy --users f/users.txt --items f/items.txt --train train.csv --model again.absentia";
+    sandbox.run(line).ok();
+    let list = |model: &str| {
+        let line = format!("recommend {model} ann bob --train train.csv --json");
+        sandbox.run(&line).ok().stdout
+    };
+    assert_eq!(list("movies.absentia"), list("again.absentia"));
+    let (own, again) = (
+        sandbox.model("movies.absentia"),
+        sandbox.model("again.absentia"),
+    );
+    assert_eq!(
+        own.model.parts().item_counts,
+        again.model.parts().item_counts
+    );
+    let printed = sandbox.run("inspect again.absentia --print-config");
+    printed.fails(4, &["no configuration"]);
+    for layout in ["parquet", "faiss", "usearch", "hnswlib"] {
+        sandbox
+            .run(&format!(
+                "export movies.absentia --out {layout} --layout {layout}"
+            ))
+            .ok();
+    }
+}
