@@ -112,7 +112,7 @@ impl<'t> Options<'t> {
             "uniform" => "a weight, as in uniform:0.01",
             "popularity" | "activity" => "c0= or mean=, and alpha=",
             "popularity*activity" => "c0= or mean=, alpha= (items) and beta= (users)",
-            "groups" => "the path of a table, users= and items=",
+            "groups" => "the paths of a table, of users (or users=) and of items (or items=)",
             "lowrank" => "the paths of A and B",
             _ => "the path of W, rank= or error= (with max_rank=), and method=svd|nonnegative",
         };
@@ -139,7 +139,10 @@ impl<'t> Options<'t> {
         if let Some(value) = self.named(name) {
             return Ok(value);
         }
-        let positional = matches!(name, "weight" | "table" | "a" | "b" | "w");
+        let positional = matches!(
+            name,
+            "weight" | "table" | "users" | "items" | "a" | "b" | "w"
+        );
         let at = self
             .words
             .iter()
@@ -287,6 +290,11 @@ mod tests {
         );
         assert_eq!(spec.paths(), [Path::new("W.npy")]);
         assert!(spec.scheme().is_none());
+        let spec = parse("groups:table.csv,users.csv,items.csv").expect("read");
+        assert_eq!(
+            spec.to_string(),
+            "groups:table.csv,users=users.csv,items=items.csv"
+        );
     }
 
     #[test]

@@ -1,0 +1,172 @@
+//! Choices written as short texts: targets, confidence, splits.
+
+use absentia::data::{Confidence, Pick, Split, Targets};
+
+use super::moment::moment;
+
+/// Reads `raw`, `binary`, `log` or `normalized:0.35[,0.35]`.
+pub(super) fn parse_targets(text: &str) -> Result<Targets, String> {
+    let wrong = || "expected raw, binary, log or normalized:0.35[,0.35]".to_owned();
+    let (name, options) = text.split_once(':').unwrap_or((text, ""));
+    Ok(match name {
+        "raw" => Targets::Raw,
+        "binary" => Targets::Binary,
+        "log" => Targets::Log,
+        "normalized" => {
+            let (user, item) = options.split_once(',').unwrap_or((options, options));
+            Targets::Normalized {
+                user: user.trim().parse().map_err(|_| wrong())?,
+                item: item.trim().parse().map_err(|_| wrong())?,
+            }
+        }
+        _ => return Err(wrong()),
+    })
+}
+
+/// Reads `2`, `linear:40`, `log:10,0.5`, `decay:30d` or `column`.
+pub(super) fn parse_confidence(text: &str) -> Result<Confidence, String> {
+    let wrong =
+        || "expected a number, linear:ALPHA, log:ALPHA,EPSILON, decay:30d or column".to_owned();
+    if let Ok(weight) = text.parse() {
+        return Ok(Confidence::Constant { weight });
+    }
+    let (name, options) = text.split_once(':').unwrap_or((text, ""));
+    Ok(match name {
+        "column" => Confidence::Column,
+        "linear" => Confidence::Linear {
+            alpha: options.trim().parse().map_err(|_| wrong())?,
+        },
+        "log" => {
+            let (alpha, epsilon) = options.split_once(',').unwrap_or((options, "1"));
+            Confidence::Log {
+                alpha: alpha.trim().parse().map_err(|_| wrong())?,
+                epsilon: epsilon.trim().parse().map_err(|_| wrong())?,
+            }
+        }
+        "decay" => Confidence::Decay {
+            half_life: seconds(options.trim()).ok_or_else(wrong)?,
+            now: None,
+        },
+        _ => return Err(wrong()),
+    })
+}
+
+/// A span such as `30d`, `12h` or `90` (seconds).
+fn seconds(text: &str) -> Option<f64> {
+    let digits = text.trim_end_matches(char::is_alphabetic);
+    let unit = match &text[digits.len()..] {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        "w" => 7.0 * 86_400.0,
+        "y" => 365.25 * 86_400.0,
+        _ => return None,
+    };
+    digits.parse::<f64>().ok().map(|number| number * unit)
+}
+
+/// Reads `latest` or `random`.
+pub(crate) fn parse_pick(text: &str) -> Result<Pick, String> {
+    match text {
+        "latest" => Ok(Pick::Latest),
+        "random" => Ok(Pick::Random),
+        _ => Err("expected latest or random".to_owned()),
+    }
+}
+
+/// Reads how a log is split; `valid` says whether validation rows are wanted as well.
+///
+/// `leave-one-out`, `last:5`, `ratio:0.2[,0.1]`, `time:2020-01-31[,2020-01-01]`,
+/// `users:1000[,1000]`.
+pub(crate) fn parse_split(text: &str, pick: Pick, fold_in: f64) -> Result<Split, String> {
+    let wrong = || {
+        "expected leave-one-out[,valid], last:N[,VALID], ratio:SHARE[,VALID], \
+         time:FROM[,VALID-FROM] or users:N[,VALID]"
+            .to_owned()
+    };
+    let (name, options) = text.split_once([':', ',']).unwrap_or((text, ""));
+    let (first, second) = match options.split_once(',') {
+        Some((first, second)) => (first.trim(), Some(second.trim())),
+        None => (options.trim(), None),
+    };
+    match name {
+        "leave-one-out" => match first {
+            "" => Ok(Split::leave_one_out(pick, false)),
+            "valid" => Ok(Split::leave_one_out(pick, true)),
+            _ => Err(wrong()),
+        },
+        "last" => Ok(Split::HoldOut {
+            test: first.parse().map_err(|_| wrong())?,
+            valid: second.unwrap_or("0").parse().map_err(|_| wrong())?,
+            pick,
+        }),
+        "ratio" => Ok(Split::Ratio {
+            test: first.parse().map_err(|_| wrong())?,
+            valid: second.unwrap_or("0").parse().map_err(|_| wrong())?,
+            pick,
+        }),
+        "time" => Ok(Split::TimeCut {
+            test_from: moment(first)?,
+            valid_from: second.map(moment).transpose()?,
+        }),
+        "users" => Ok(Split::HeldOutUsers {
+            test: first.parse().map_err(|_| wrong())?,
+            valid: second.unwrap_or("0").parse().map_err(|_| wrong())?,
+            fold_in,
+            pick,
+        }),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_and_confidence_are_read() {
+        let both = Targets::Normalized {
+            user: 0.35,
+            item: 0.35,
+        };
+        assert_eq!(parse_targets("normalized:0.35"), Ok(both));
+        assert_eq!(parse_targets("normalized:0.35,0.35"), Ok(both));
+        assert!(parse_targets("normalized").is_err());
+        assert_eq!(
+            parse_confidence("linear:40"),
+            Ok(Confidence::Linear { alpha: 40.0 })
+        );
+        let month = Confidence::Decay {
+            half_life: 2_592_000.0,
+            now: None,
+        };
+        assert_eq!(parse_confidence("decay:30d"), Ok(month));
+        assert!(parse_confidence("decay:soon").is_err());
+    }
+
+    #[test]
+    fn splits_are_read() {
+        let split = |text| parse_split(text, Pick::Random, 0.8);
+        assert_eq!(
+            split("leave-one-out,valid"),
+            Ok(Split::leave_one_out(Pick::Random, true))
+        );
+        assert_eq!(
+            split("ratio:0.2,0.1"),
+            Ok(Split::Ratio {
+                test: 0.2,
+                valid: 0.1,
+                pick: Pick::Random
+            })
+        );
+        assert_eq!(
+            split("time:1970-01-02"),
+            Ok(Split::TimeCut {
+                test_from: 86_400,
+                valid_from: None
+            })
+        );
+        assert!(split("half").is_err());
+    }
+}

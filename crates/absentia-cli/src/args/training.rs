@@ -1,0 +1,159 @@
+//! What a model is trained with.
+
+use std::path::PathBuf;
+
+use absentia::data::{Confidence, Targets};
+use absentia::{Params, Solver};
+
+use super::texts::{parse_confidence, parse_targets};
+
+/// Hyper-parameters that every model of a command shares.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Training")]
+pub(crate) struct HyperArgs {
+    /// Number of factors K.
+    #[arg(long, short = 'k', value_name = "K", default_value_t = 64)]
+    pub(crate) factors: usize,
+    /// Sweeps over users and items at the most.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) iterations: usize,
+    /// Ridge penalty λ.
+    #[arg(long, value_name = "LAMBDA", default_value_t = 0.01)]
+    pub(crate) regularization: f32,
+    /// Exponent ν of a row's total weight in its penalty λ m^ν: 0 is the paper, 1 suits large K.
+    #[arg(
+        long,
+        value_name = "NU",
+        default_value_t = 0.0,
+        allow_hyphen_values = true
+    )]
+    pub(crate) reg_exponent: f32,
+    /// Factors solved together by --solver subspace: 1, 2, 4, 8 or a multiple of 16.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub(crate) block: usize,
+    /// Conjugate-gradient steps a row of --solver als-cg.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) cg_steps: usize,
+    /// What a row's value says: raw (the value), binary (1), log (ln(1 + value)), or
+    /// normalized:0.35[,0.35] (n_u^-0.35 n_i^-0.35, mean 1).
+    #[arg(long, value_name = "TARGETS", default_value = "binary", value_parser = parse_targets)]
+    pub(crate) targets: Targets,
+    /// Weight of an observed entry: a number, linear:ALPHA (1 + αx), log:ALPHA,EPSILON
+    /// (1 + α ln(1 + x/ε)), decay:30d (half a weight every 30 days), or column (--weight-col).
+    #[arg(long, value_name = "RULE", default_value = "1", value_parser = parse_confidence)]
+    pub(crate) confidence: Confidence,
+    /// Exponent ρ: item factors are rescaled by n_i^ρ after training.
+    #[arg(
+        long,
+        value_name = "RHO",
+        default_value_t = 0.0,
+        allow_hyphen_values = true
+    )]
+    pub(crate) post_scale: f32,
+    /// Standard deviation of the random start.
+    #[arg(long, value_name = "SIGMA", default_value_t = 0.01)]
+    pub(crate) init_std: f32,
+    /// Seed of the random start.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Stop when a sweep changes the objective by less than this share of it.
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) tolerance: Option<f64>,
+    /// Memory the run may take, as in 8GiB; what the machine or container has when not given.
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub(crate) memory_limit: Option<u64>,
+}
+
+impl HyperArgs {
+    /// Yields the parameters of one run.
+    pub(crate) fn params(&self, solver: SolverName, threads: Option<usize>) -> Params {
+        let solver = match solver {
+            SolverName::Eals => Solver::Eals,
+            SolverName::EalsVanilla => Solver::EalsVanilla,
+            SolverName::Subspace => Solver::Subspace { block: self.block },
+            SolverName::Als => Solver::Als,
+            SolverName::AlsCg => Solver::AlsCg {
+                steps: self.cg_steps,
+            },
+        };
+        Params {
+            factors: self.factors,
+            iterations: self.iterations,
+            regularization: self.regularization,
+            reg_exponent: self.reg_exponent,
+            solver,
+            targets: self.targets,
+            confidence: self.confidence,
+            post_scale: self.post_scale,
+            init_std: self.init_std,
+            seed: self.seed,
+            threads,
+            tolerance: self.tolerance,
+            memory_limit: self.memory_limit,
+        }
+    }
+}
+
+/// How rows are improved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SolverName {
+    /// Element-wise, fast (the paper's Algorithm 2).
+    Eals,
+    /// Element-wise over every entry (Algorithm 1): slow, exact for a dense W.
+    EalsVanilla,
+    /// Exact per block of factors (iALS++).
+    Subspace,
+    /// Exact per row.
+    Als,
+    /// A few conjugate-gradient steps a row.
+    AlsCg,
+}
+
+/// Weights on missing entries that come from files, and exceptions to them.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Weights on missing entries")]
+pub(crate) struct WeightArgs {
+    /// File of pairs that were shown and not taken: they get target 0 and a weight of their own.
+    #[arg(long, value_name = "FILE", num_args = 1)]
+    pub(crate) exposed: Vec<String>,
+    /// Weight of the exposed pairs; the file's weight column when not given, or else 1.
+    #[arg(long, value_name = "W", requires = "exposed")]
+    pub(crate) exposed_weight: Option<f32>,
+    /// Start from these factors instead of random ones: P.npy,Q.npy (needs --dense-ids), or a model.
+    #[arg(long, value_name = "P,Q|MODEL", value_delimiter = ',')]
+    pub(crate) init: Vec<PathBuf>,
+}
+
+/// Reads `1073741824`, `512MiB`, `8GB`.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == ' ');
+    let unit: f64 = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "m" | "mib" => 1024.0 * 1024.0,
+        "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
+        "t" | "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        _ => return Err("expected a size such as 512MiB or 8GB".to_owned()),
+    };
+    match digits.parse::<f64>() {
+        Ok(number) if number >= 0.0 => Ok((number * unit) as u64),
+        _ => Err("expected a size such as 512MiB or 8GB".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        assert_eq!(parse_bytes("1024"), Ok(1024));
+        assert_eq!(parse_bytes("2 GiB"), Ok(2 << 30));
+        assert_eq!(parse_bytes("1.5kB"), Ok(1500));
+        assert!(parse_bytes("plenty").is_err());
+    }
+}

@@ -1,0 +1,163 @@
+//! From the words of a command line to the verb that does the work.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::config;
+use crate::failure::{Failure, Outcome};
+use crate::ui::Ui;
+use crate::verbs;
+
+const AFTER_HELP: &str = "\
+From a file to recommendations in three commands:
+  $ absentia train ratings.csv --model movies.absentia --valid-split leave-one-out
+  $ absentia evaluate movies.absentia --train ratings.csv --test test.csv
+  $ absentia recommend movies.absentia ann --train ratings.csv
+
+Exit codes: 0 done, 1 reading, writing or an internal failure, 2 wrong usage, 3 bad data,
+4 not found (a file, a user, an item), 5 not enough memory, 130 interrupted by Ctrl-C.";
+
+/// Matrix factorisation for implicit feedback with a weight of its own for every missing entry.
+#[derive(Debug, Parser)]
+#[command(name = "absentia", version, after_help = AFTER_HELP, propagate_version = true)]
+#[command(disable_help_subcommand = true, args_override_self = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What every command takes.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Everywhere")]
+pub(crate) struct GlobalArgs {
+    /// Print one JSON object a line instead of text.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print results and errors only: no progress, no remarks.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Take arguments from a TOML file: keys are flags without the dashes, flags win over keys.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Number of threads; what the machine or container allows when not given.
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Option<u32>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Train(Box<verbs::train::Train>),
+    Evaluate(Box<verbs::evaluate::Evaluate>),
+    Recommend(Box<verbs::recommend::Recommend>),
+    Similar(verbs::similar::Similar),
+    Explain(Box<verbs::explain::Explain>),
+    Split(Box<verbs::split::SplitCommand>),
+    Describe(Box<verbs::describe::Describe>),
+    Generate(Box<verbs::generate::Generate>),
+    Convert(Box<verbs::convert::Convert>),
+    Inspect(verbs::inspect::Inspect),
+    Export(verbs::export::Export),
+    Import(Box<verbs::import::Import>),
+    Compare(Box<verbs::compare::Compare>),
+    Completions(verbs::completions::Completions),
+    Demo(verbs::demo::Demo),
+}
+
+/// What a verb is given beside its own arguments.
+pub(crate) struct Context {
+    pub(crate) ui: Ui,
+    pub(crate) threads: Option<usize>,
+    /// Every argument in force, as it would stand in a configuration file.
+    pub(crate) effective: toml::Table,
+}
+
+/// Runs the command line and yields the exit code.
+pub(crate) fn run(argv: Vec<OsString>) -> ExitCode {
+    match parse(argv) {
+        Ok((cli, effective)) => {
+            let ui = Ui::new(cli.global.json, cli.global.quiet);
+            match execute(cli, effective) {
+                Ok(outcome) => outcome.into(),
+                Err(error) => Failure::from(error).report(&ui),
+            }
+        }
+        Err(ParseError::Clap(error)) => {
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+        Err(ParseError::Config(error)) => Failure::from(error).report(&Ui::new(false, false)),
+    }
+}
+
+enum ParseError {
+    Clap(clap::Error),
+    Config(anyhow::Error),
+}
+
+fn parse(argv: Vec<OsString>) -> Result<(Cli, toml::Table), ParseError> {
+    let argv = config::expand(Cli::command(), argv).map_err(ParseError::Config)?;
+    let mut command = Cli::command();
+    let matches = command
+        .try_get_matches_from_mut(argv)
+        .map_err(ParseError::Clap)?;
+    let effective = effective(&command, &matches);
+    let cli = Cli::from_arg_matches(&matches)
+        .map_err(|error| ParseError::Clap(error.format(&mut command)))?;
+    Ok((cli, effective))
+}
+
+fn effective(command: &clap::Command, matches: &ArgMatches) -> toml::Table {
+    match matches.subcommand() {
+        Some((name, matches)) => command
+            .find_subcommand(name)
+            .map_or_else(toml::Table::new, |verb| config::effective(verb, matches)),
+        None => toml::Table::new(),
+    }
+}
+
+fn execute(cli: Cli, effective: toml::Table) -> anyhow::Result<Outcome> {
+    let threads = cli.global.threads.map(|n| n as usize);
+    if let Some(threads) = threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global()?;
+    }
+    let context = Context {
+        ui: Ui::new(cli.global.json, cli.global.quiet),
+        threads,
+        effective,
+    };
+    match cli.verb {
+        Verb::Train(verb) => verb.run(&context),
+        Verb::Evaluate(verb) => verb.run(&context),
+        Verb::Recommend(verb) => verb.run(&context),
+        Verb::Similar(verb) => verb.run(&context),
+        Verb::Explain(verb) => verb.run(&context),
+        Verb::Split(verb) => verb.run(&context),
+        Verb::Describe(verb) => verb.run(&context),
+        Verb::Generate(verb) => verb.run(&context),
+        Verb::Convert(verb) => verb.run(&context),
+        Verb::Inspect(verb) => verb.run(&context),
+        Verb::Export(verb) => verb.run(&context),
+        Verb::Import(verb) => verb.run(&context),
+        Verb::Compare(verb) => verb.run(&context),
+        Verb::Completions(verb) => verb.run(&context),
+        Verb::Demo(verb) => verb.run(&context),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

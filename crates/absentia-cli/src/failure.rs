@@ -1,0 +1,255 @@
+//! What goes wrong, told in one line with a hint, and the exit code it leads to.
+
+use std::process::ExitCode;
+
+use absentia::Fault;
+use absentia::ParamsError;
+use absentia::data::DataError;
+use absentia::evaluate::{EvaluateError, RankError, SignificanceError};
+use absentia::fit::FitError;
+use absentia::generate::GenerateError;
+use absentia::model::ModelError;
+use absentia::weights::{SpecError, WeightsError};
+
+use crate::ui::Ui;
+
+/// How a command ended when nothing went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All was done.
+    Done,
+    /// Ctrl-C ended it early, with everything kept that there was.
+    Interrupted,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => ExitCode::SUCCESS,
+            Outcome::Interrupted => ExitCode::from(130),
+        }
+    }
+}
+
+/// The kind of a failure; its number is the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Failed = 1,
+    Usage = 2,
+    Data = 3,
+    NotFound = 4,
+    Memory = 5,
+    Interrupted = 130,
+}
+
+/// A refusal made by the command line itself.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    exit: Exit,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Refusal {
+    /// Refuses arguments that make no sense together.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// Refuses data that cannot be used.
+    pub(crate) fn data(message: impl Into<String>) -> Self {
+        Self::new(Exit::Data, message)
+    }
+
+    /// Something that was named does not exist.
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Exit::NotFound, message)
+    }
+
+    /// Ctrl-C came before there was anything to keep.
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self::new(Exit::Interrupted, message)
+    }
+
+    fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// Says what to do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// A failure ready to be shown.
+pub(crate) struct Failure {
+    exit: Exit,
+    message: String,
+    hint: Option<String>,
+    silent: bool,
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        let mut message = one_line(&error);
+        let mut hint = error
+            .downcast_ref::<Refusal>()
+            .and_then(|refusal| refusal.hint.clone());
+        if hint.is_none() && error.downcast_ref::<Refusal>().is_none() {
+            // The libraries write what is wrong, a semicolon, and what to do about it.
+            if let Some((fact, remedy)) = message.rsplit_once("; ") {
+                (hint, message) = (Some(remedy.to_owned()), fact.to_owned());
+            }
+        }
+        Self {
+            exit: exit_of(&error),
+            message,
+            hint,
+            silent: is_closed_pipe(&error),
+        }
+    }
+}
+
+impl Failure {
+    /// Prints the failure and yields its exit code.
+    pub(crate) fn report(&self, ui: &Ui) -> ExitCode {
+        if self.silent {
+            return ExitCode::SUCCESS;
+        }
+        ui.error(&self.message, self.hint.as_deref());
+        ExitCode::from(self.exit as u8)
+    }
+}
+
+/// The chain of causes in one line, causes that their effect already quotes left out.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        if line.is_empty() {
+            line = text;
+        } else if !line.contains(&text) {
+            line = format!("{line}: {text}");
+        }
+    }
+    line.replace('\n', " ")
+}
+
+/// Whoever read our output has gone away; there is nobody to tell.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let direct = error.downcast_ref::<std::io::Error>();
+    direct.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+fn exit_of(error: &anyhow::Error) -> Exit {
+    error
+        .chain()
+        .find_map(exit_of_cause)
+        .unwrap_or(Exit::Failed)
+}
+
+fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    if let Some(refusal) = cause.downcast_ref::<Refusal>() {
+        return Some(refusal.exit);
+    }
+    if let Some(error) = cause.downcast_ref::<absentia_io::Error>() {
+        return Some(exit_of_file_error(error));
+    }
+    if let Some(FitError::Memory { .. }) = cause.downcast_ref::<FitError>() {
+        return Some(Exit::Memory);
+    }
+    if cause.is::<ParamsError>() || cause.is::<SpecError>() || cause.is::<GenerateError>() {
+        return Some(Exit::Usage);
+    }
+    if cause.downcast_ref::<EvaluateError>().is_some_and(is_usage) {
+        return Some(Exit::Usage);
+    }
+    Some(match fault_of(cause)? {
+        Fault::Caller => Exit::Data,
+        Fault::NotFound => Exit::NotFound,
+        Fault::Io | Fault::Internal => Exit::Failed,
+    })
+}
+
+/// Whether what was asked to be measured makes no sense, whatever the data.
+fn is_usage(error: &EvaluateError) -> bool {
+    matches!(
+        error,
+        EvaluateError::UnknownMetric { .. }
+            | EvaluateError::NoMetrics
+            | EvaluateError::NoCutoffs { .. }
+            | EvaluateError::ZeroCutoff
+    )
+}
+
+fn exit_of_file_error(error: &absentia_io::Error) -> Exit {
+    match (error, error.fault()) {
+        (absentia_io::Error::BadOption { .. }, _) => Exit::Usage,
+        (_, absentia_io::Fault::Caller) => Exit::Data,
+        (_, absentia_io::Fault::NotFound) => Exit::NotFound,
+        _ => Exit::Failed,
+    }
+}
+
+fn fault_of(cause: &(dyn std::error::Error + 'static)) -> Option<Fault> {
+    if let Some(error) = cause.downcast_ref::<FitError>() {
+        return Some(error.fault());
+    }
+    if let Some(error) = cause.downcast_ref::<DataError>() {
+        return Some(error.fault());
+    }
+    if let Some(error) = cause.downcast_ref::<WeightsError>() {
+        return Some(error.fault());
+    }
+    if let Some(error) = cause.downcast_ref::<ModelError>() {
+        return Some(error.fault());
+    }
+    if let Some(error) = cause.downcast_ref::<EvaluateError>() {
+        return Some(error.fault());
+    }
+    if let Some(error) = cause.downcast_ref::<RankError>() {
+        return Some(error.fault());
+    }
+    let error = cause.downcast_ref::<SignificanceError>()?;
+    Some(error.fault())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn causes_are_told_once_and_remedies_apart() {
+        let error = Err::<(), _>(DataError::Duplicate { user: 1, item: 2 })
+            .context("while building")
+            .expect_err("an error");
+        let failure = Failure::from(error);
+        assert_eq!(failure.exit, Exit::Data);
+        assert!(failure.message.starts_with("while building: user 1"));
+        assert!(failure.hint.is_some_and(|hint| hint.contains("merge them")));
+    }
+
+    #[test]
+    fn refusals_keep_their_code_and_hint() {
+        let error = anyhow::Error::from(Refusal::not_found("no such user; sorry").hint("look"));
+        let failure = Failure::from(error);
+        assert_eq!(failure.exit, Exit::NotFound);
+        assert_eq!(failure.message, "no such user; sorry");
+        assert_eq!(failure.hint.as_deref(), Some("look"));
+    }
+}

@@ -1,0 +1,77 @@
+//! Metrics as they are asked for on the command line, and validation while training.
+
+use absentia::Interactions;
+use absentia::Model;
+use absentia::evaluate::{
+    EvaluateOptions, Evaluation, History, Metric, MetricName, TestSet, evaluate,
+};
+
+use crate::failure::Refusal;
+
+/// Reads metrics as they are asked for: `ndcg`, to be cut at every cut-off, or `ndcg@20`.
+pub(crate) fn options(metrics: &[String], cutoffs: &[usize]) -> anyhow::Result<EvaluateOptions> {
+    let mut options = EvaluateOptions {
+        cutoffs: cutoffs.to_vec(),
+        ..EvaluateOptions::default()
+    };
+    if metrics.is_empty() {
+        return Ok(options);
+    }
+    options.metrics.clear();
+    for name in metrics {
+        let metric = match name.parse::<Metric>() {
+            Ok(metric) => metric,
+            Err(error) => {
+                let named = name.parse::<MetricName>().map_err(|_| error)?;
+                options.cutoffs.extend(named.cutoff);
+                named.metric
+            }
+        };
+        options.metrics.push(metric);
+    }
+    Ok(options)
+}
+
+/// Measures one metric of models while they are trained.
+pub(crate) struct Validator<'d> {
+    history: History<'d>,
+    test: &'d TestSet,
+    name: MetricName,
+    options: EvaluateOptions,
+}
+
+impl<'d> Validator<'d> {
+    /// Takes the matrix trained on, the held-out pairs and the name of the metric.
+    pub(crate) fn new(
+        train: &'d Interactions<'_>,
+        test: &'d TestSet,
+        metric: &str,
+    ) -> anyhow::Result<Self> {
+        let name: MetricName = metric.parse()?;
+        if test.users().is_empty() {
+            let refusal = Refusal::data("no user has a validation item");
+            return Err(refusal.hint("check --valid or --valid-split").into());
+        }
+        Ok(Self {
+            history: History::of(train),
+            test,
+            options: EvaluateOptions {
+                cutoffs: name.cutoff.into_iter().collect(),
+                metrics: vec![name.metric],
+                ..EvaluateOptions::default()
+            },
+            name,
+        })
+    }
+
+    /// The metric of a model; NaN, which never wins, if it cannot be had.
+    pub(crate) fn measure(&self, model: &Model) -> f64 {
+        let scorer = model.scorer();
+        let measured = evaluate(&scorer, &self.history, self.test, &self.options, &|_, _| {});
+        let mean = |evaluation: &Evaluation| {
+            let result = evaluation.get(&self.name.to_string())?;
+            Some(result.summary.mean)
+        };
+        measured.ok().as_ref().and_then(mean).unwrap_or(f64::NAN)
+    }
+}

@@ -1,0 +1,110 @@
+//! Model files as the commands use them.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use absentia::Model;
+use absentia::fit::Checkpoint;
+use absentia_io::model::{self, Ids};
+use absentia_io::{AtomicFile, IdMap, limits};
+use anyhow::{Context as _, Result};
+
+use crate::failure::Refusal;
+
+/// A model with its ids and the configuration it was trained by.
+pub(crate) struct Stored {
+    pub(crate) model: Model,
+    pub(crate) users: IdMap,
+    pub(crate) items: IdMap,
+}
+
+impl Stored {
+    /// The model and its ids as they are stored.
+    pub(crate) fn into_parts(self) -> (Model, Ids) {
+        let (users, items) = (self.users, self.items);
+        (self.model, Ids { users, items })
+    }
+
+    /// Lends the ids to a reader, which gives them back in what it read.
+    pub(crate) fn take_ids(&mut self) -> (IdMap, IdMap) {
+        (
+            std::mem::take(&mut self.users),
+            std::mem::take(&mut self.items),
+        )
+    }
+}
+
+/// Reads a model.
+pub(crate) fn load(path: &Path) -> Result<Stored> {
+    let loaded = model::load_model(path)?;
+    Ok(Stored {
+        model: loaded.model,
+        users: loaded.ids.users,
+        items: loaded.ids.items,
+    })
+}
+
+/// Writes a model; the old file stays as it was unless everything is written.
+pub(crate) fn save(path: &Path, model: &Model, ids: &Ids, config: &toml::Table) -> Result<()> {
+    let config = toml::to_string(config)?;
+    Ok(model::save_model(path, model, ids, Some(&config))?)
+}
+
+/// Writes a model that was trained elsewhere, so that there is no configuration.
+pub(crate) fn save_imported(path: &Path, model: &Model, ids: &Ids) -> Result<()> {
+    Ok(model::save_model(path, model, ids, None)?)
+}
+
+/// Writes the state of a run.
+pub(crate) fn save_checkpoint(
+    path: &Path,
+    checkpoint: &Checkpoint,
+    ids: &Ids,
+    config: &toml::Table,
+) -> Result<()> {
+    let config = toml::to_string(config)?;
+    let saved = model::save_checkpoint(path, checkpoint, ids, Some(&config));
+    saved.context("the checkpoint could not be written")
+}
+
+/// Reads the state of a run to go on with, if there is one yet; refuses that of other data.
+pub(crate) fn resume(path: &Path, own: &Ids) -> Result<Option<Checkpoint>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let (checkpoint, ids, _) = model::load_checkpoint(path)?;
+    if same_ids(&ids.users, &own.users) && same_ids(&ids.items, &own.items) {
+        return Ok(Some(checkpoint));
+    }
+    let refusal = Refusal::data(format!(
+        "{}: the checkpoint is of other data: its users and items are not those of this run",
+        path.display()
+    ));
+    Err(refusal
+        .hint("resume with the files the run was started on, or leave out --resume")
+        .into())
+}
+
+/// Whether two maps give the same rows to the same ids.
+pub(crate) fn same_ids(left: &IdMap, right: &IdMap) -> bool {
+    left.len() == right.len() && left.iter().zip(right.iter()).all(|(l, r)| l == r)
+}
+
+/// Finds out before a long run that its result can be written.
+pub(crate) fn check_writable(path: &Path) -> Result<()> {
+    AtomicFile::create(path).map(drop)?;
+    Ok(())
+}
+
+/// Writes a text file all at once.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    let written = file.write_all(text.as_bytes());
+    written.with_context(|| path.display().to_string())?;
+    Ok(file.commit()?)
+}
+
+/// Bytes that the machine or the container still has.
+pub(crate) fn available_memory() -> Option<u64> {
+    limits::memory_available()
+}

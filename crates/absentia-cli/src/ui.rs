@@ -1,0 +1,125 @@
+//! What a person, or a program, gets to read.
+
+use std::io::{self, Write};
+use std::sync::OnceLock;
+
+use absentia_cli::terminal::{Bar, Progress, Screen, Table};
+use serde::Serialize;
+
+/// Where output goes, and in which form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ui {
+    json: bool,
+    quiet: bool,
+}
+
+impl Ui {
+    pub(crate) fn new(json: bool, quiet: bool) -> Self {
+        Self { json, quiet }
+    }
+
+    /// Whether output is one JSON object a line.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether progress may be shown.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.json && !self.quiet
+    }
+
+    /// Makes the bars of long work.
+    pub(crate) fn progress(&self) -> Progress {
+        Progress::stderr(!self.shows_progress())
+    }
+
+    /// A bar over the files being read.
+    pub(crate) fn reading(&self) -> Reading {
+        Reading {
+            progress: self.progress(),
+            bar: OnceLock::new(),
+        }
+    }
+
+    /// The screen that results are shown on.
+    pub(crate) fn screen(&self) -> Screen {
+        Screen::stdout()
+    }
+
+    /// Prints a result for a person; JSON output leaves it out.
+    pub(crate) fn say(&self, text: impl AsRef<str>) -> io::Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        print(text.as_ref())
+    }
+
+    /// Prints a table for a person.
+    pub(crate) fn table(&self, table: &Table) -> io::Result<()> {
+        self.say(table.render(&self.screen()))
+    }
+
+    /// Prints one JSON object on a line of its own, if that was asked for.
+    pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        print(&serde_json::to_string(value).map_err(io::Error::other)?)
+    }
+
+    /// Says by the way what may be good to know.
+    pub(crate) fn note(&self, text: impl AsRef<str>) {
+        if self.shows_progress() {
+            let _ = writeln!(io::stderr(), "{}", text.as_ref().trim_end());
+        }
+    }
+
+    /// Says what may be wrong with what was asked for.
+    pub(crate) fn warn(&self, text: impl AsRef<str>) {
+        if !self.quiet {
+            let _ = writeln!(io::stderr(), "warning: {}", text.as_ref());
+        }
+    }
+
+    /// Says why the command failed.
+    pub(crate) fn error(&self, message: &str, hint: Option<&str>) {
+        let mut stderr = io::stderr().lock();
+        let _ = writeln!(stderr, "error: {message}");
+        if let Some(hint) = hint {
+            let _ = writeln!(stderr, "hint: {hint}");
+        }
+    }
+}
+
+/// Shows how reading proceeds.
+pub(crate) struct Reading {
+    progress: Progress,
+    bar: OnceLock<Bar>,
+}
+
+impl absentia_io::Progress for Reading {
+    fn start(&self, total_bytes: Option<u64>) {
+        self.bar
+            .get_or_init(|| self.progress.bytes("reading", total_bytes));
+    }
+
+    fn advance(&self, bytes: u64, rows: u64) {
+        if let Some(bar) = self.bar.get() {
+            bar.rows(rows);
+            bar.advance(bytes);
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish();
+        }
+    }
+}
+
+/// Writes text to standard output, ended by exactly one newline.
+fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{}", text.strip_suffix('\n').unwrap_or(text))?;
+    stdout.flush()
+}

@@ -1,0 +1,234 @@
+//! `compare`: several weight schemes and solvers on the same split.
+
+mod show;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use absentia::data::Pick;
+use absentia::evaluate::{
+    EvaluateOptions, Evaluation, History, PopularityScorer, TestSet, evaluate,
+};
+use absentia::fit::{Cancel, Run, StopReason, fit};
+use absentia::weights::SchemeSpec;
+use anyhow::{Context as _, Result};
+
+use super::evaluate::{Difference, differences};
+use super::train::{Follow, Held, Prepared, check_memory, end_on_interrupt, named_rows, prepare};
+use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick};
+use crate::cli::Context;
+use crate::failure::{Outcome, Refusal};
+use crate::measure;
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia compare train.csv --test test.csv --weights uniform:0.01 --weights popularity:mean=0.1,alpha=0.4 --factors 16
+  $ absentia compare ratings.csv --split leave-one-out --solver eals --solver als --factors 16 --at 5,10 --report compare.html
+
+Every variant is trained on the same rows and measured on the same users. The first one is what the
+others are tested against, user by user.";
+
+/// Train several variants on one split and compare them in one table.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    data: DataArgs,
+    /// Files of held-out interactions.
+    #[arg(long, value_name = "FILE", num_args = 1, conflicts_with = "split")]
+    test: Vec<String>,
+    /// Hold rows out of the data instead: leave-one-out, last:N, ratio:SHARE, time:FROM.
+    #[arg(long, value_name = "RULE")]
+    split: Option<String>,
+    /// Which rows --split holds out: latest or random [default: latest where there are times].
+    #[arg(long, value_name = "RULE", value_parser = parse_pick)]
+    pick: Option<Pick>,
+    /// A weight scheme to compare; give it several times.
+    #[arg(
+        long,
+        value_name = "SCHEME",
+        num_args = 1,
+        default_value = "popularity:mean=0.1,alpha=0.25"
+    )]
+    weights: Vec<SchemeSpec>,
+    /// A solver to compare; give it several times. Every scheme is trained by every solver.
+    #[arg(long, value_name = "NAME", num_args = 1, default_value = "eals")]
+    solver: Vec<SolverName>,
+    #[command(flatten)]
+    hyper: HyperArgs,
+    #[command(flatten)]
+    missing: WeightArgs,
+    /// Cut-offs, separated by commas.
+    #[arg(long, value_name = "K", value_delimiter = ',', default_value = "20")]
+    at: Vec<usize>,
+    /// Metrics, separated by commas.
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "recall,ndcg"
+    )]
+    metrics: Vec<String>,
+    /// Also rank items by their popularity, as a floor.
+    #[arg(long)]
+    baseline: bool,
+    /// Write a report with charts and tables, readable offline.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+}
+
+/// One variant, trained and measured.
+pub(super) struct Compared {
+    pub(super) name: String,
+    pub(super) seconds: f64,
+    pub(super) iterations: usize,
+    pub(super) objective: Option<f64>,
+    pub(super) curve: Vec<f64>,
+    pub(super) evaluation: Evaluation,
+    pub(super) differences: Vec<Difference>,
+}
+
+impl Compare {
+    pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        let held = match &self.split {
+            Some(rule) => Held::Split(rule, self.pick),
+            None if self.test.is_empty() => {
+                let refusal = Refusal::usage("nothing to measure on");
+                return Err(refusal
+                    .hint("pass --test FILE or --split leave-one-out")
+                    .into());
+            }
+            None => Held::Files(&self.test),
+        };
+        let prepared = prepare(&self.data, &self.missing, &held, &context.ui)?;
+        let options = measure::options(&self.metrics, &self.at)?;
+        let cancel = Cancel::new();
+        end_on_interrupt(&cancel)?;
+        let mut found: Vec<Compared> = Vec::new();
+        for (weights, solver) in self.variants() {
+            let Some(compared) =
+                self.variant(&prepared, weights, solver, &options, &cancel, context)?
+            else {
+                context
+                    .ui
+                    .warn("interrupted: the comparison is of what was complete");
+                break;
+            };
+            push(&mut found, compared)?;
+            show::line(found.last(), context)?;
+        }
+        if self.baseline && !cancel.is_cancelled() {
+            push(&mut found, floor(&prepared, &options)?)?;
+            show::line(found.last(), context)?;
+        }
+        if !found.is_empty() {
+            show::tables(&found, context)?;
+        }
+        if let Some(path) = &self.report {
+            show::report(path, &found, &prepared)?;
+        }
+        Ok(match cancel.is_cancelled() {
+            true => Outcome::Interrupted,
+            false => Outcome::Done,
+        })
+    }
+
+    fn variants(&self) -> impl Iterator<Item = (&SchemeSpec, SolverName)> {
+        let solvers = |weights| self.solver.iter().map(move |&solver| (weights, solver));
+        self.weights.iter().flat_map(solvers)
+    }
+
+    /// Trains and measures one variant; nothing if it was interrupted.
+    fn variant(
+        &self,
+        prepared: &Prepared,
+        weights: &SchemeSpec,
+        solver: SolverName,
+        options: &EvaluateOptions,
+        cancel: &Cancel,
+        context: &Context,
+    ) -> Result<Option<Compared>> {
+        let mut params = self.hyper.params(solver, context.threads);
+        params.confidence = prepared.confidence(params.confidence);
+        let scheme = prepared.tables().scheme(weights)?;
+        check_memory(prepared, &scheme, &params)?;
+        let mut follow = Follow::new(&context.ui, params.iterations).without_lines();
+        let run = Run {
+            init: prepared
+                .tables()
+                .init(&self.missing.init, self.hyper.factors)?,
+            observer: Some(&mut follow),
+            cancel: cancel.clone(),
+            ..Run::default()
+        };
+        let name = self.name(weights, params.solver.name());
+        let start = Instant::now();
+        let fitted = fit(&prepared.data, &scheme, &params.check()?, run)
+            .map_err(|error| named_rows(error, prepared))
+            .with_context(|| name.clone())?;
+        let seconds = start.elapsed().as_secs_f64();
+        follow.finish();
+        if fitted.reason == StopReason::Cancelled {
+            return Ok(None);
+        }
+        let history = History::of(&prepared.data);
+        let model = &fitted.model;
+        let evaluation = evaluate(
+            &model.scorer(),
+            &history,
+            held_out(prepared)?,
+            options,
+            &|_, _| {},
+        )?;
+        Ok(Some(Compared {
+            name,
+            seconds,
+            iterations: fitted.chosen_iteration,
+            objective: model.history().last().map(|sweep| sweep.objective.total()),
+            curve: model
+                .history()
+                .iter()
+                .map(|sweep| sweep.objective.total())
+                .collect(),
+            evaluation,
+            differences: Vec::new(),
+        }))
+    }
+
+    /// What tells a variant from the others.
+    fn name(&self, weights: &SchemeSpec, solver: &str) -> String {
+        match (self.weights.len(), self.solver.len()) {
+            (_, 1) => weights.to_string(),
+            (1, _) => solver.to_owned(),
+            _ => format!("{weights}, {solver}"),
+        }
+    }
+}
+
+fn push(found: &mut Vec<Compared>, mut compared: Compared) -> Result<()> {
+    if let Some(first) = found.first() {
+        compared.differences = differences(&compared.evaluation, &first.evaluation)?;
+    }
+    found.push(compared);
+    Ok(())
+}
+
+fn held_out(prepared: &Prepared) -> Result<&TestSet> {
+    prepared.held_out.as_ref().context("rows were held out")
+}
+
+fn floor(prepared: &Prepared, options: &EvaluateOptions) -> Result<Compared> {
+    let start = Instant::now();
+    let data = &prepared.data;
+    let scorer = PopularityScorer::new(data.n_users(), &data.item_counts());
+    let history = History::of(data);
+    Ok(Compared {
+        name: "most popular".to_owned(),
+        evaluation: evaluate(&scorer, &history, held_out(prepared)?, options, &|_, _| {})?,
+        seconds: start.elapsed().as_secs_f64(),
+        iterations: 0,
+        objective: None,
+        curve: Vec::new(),
+        differences: Vec::new(),
+    })
+}

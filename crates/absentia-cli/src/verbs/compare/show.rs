@@ -1,0 +1,134 @@
+//! A comparison as one table, as JSON and as a page.
+
+use std::path::Path;
+
+use absentia_cli::report::{Axis, BarChart, LineChart, Report};
+use absentia_cli::terminal::{Cell, Column, Table, format};
+use anyhow::Result;
+use serde_json::{Map, Value, json};
+
+use super::Compared;
+use crate::cli::Context;
+use crate::store;
+use crate::verbs::evaluate::{difference_json, metrics_json};
+use crate::verbs::train::Prepared;
+
+/// One object for a variant that is complete.
+pub(super) fn line(compared: Option<&Compared>, context: &Context) -> Result<()> {
+    let Some(compared) = compared else {
+        return Ok(());
+    };
+    let mut object = Map::new();
+    object.insert("variant".to_owned(), json!(compared.name));
+    object.insert("seconds".to_owned(), json!(compared.seconds));
+    object.insert("iterations".to_owned(), json!(compared.iterations));
+    object.insert("objective".to_owned(), json!(compared.objective));
+    object.extend(metrics_json(&compared.evaluation));
+    if !compared.differences.is_empty() {
+        let tests: Map<String, Value> = compared
+            .differences
+            .iter()
+            .map(|found| (found.name.clone(), difference_json(found)))
+            .collect();
+        object.insert("against_first".to_owned(), Value::Object(tests));
+    }
+    Ok(context.ui.json(&object)?)
+}
+
+/// The table for a person.
+pub(super) fn tables(found: &[Compared], context: &Context) -> Result<()> {
+    if context.ui.is_json() {
+        return Ok(());
+    }
+    context.ui.table(&table(found))?;
+    let first = &found[0].evaluation;
+    Ok(context.ui.say(format!(
+        "{} users, {}; ± is half of a 95% interval, p is paired against the first line",
+        first.users.len(),
+        first.candidates
+    ))?)
+}
+
+fn table(found: &[Compared]) -> Table {
+    let first = &found[0].evaluation;
+    let mut columns = vec![Column::left("variant")];
+    for metric in &first.metrics {
+        columns.push(Column::right(metric.name.to_string()).highest_is_best());
+        columns.push(Column::right("p"));
+    }
+    if let Some(list) = first.catalogue.last() {
+        columns.push(Column::right(format!("coverage@{}", list.cutoff)));
+        columns.push(Column::right(format!("popularity@{}", list.cutoff)));
+    }
+    columns.push(Column::right("seconds").lowest_is_best());
+    let mut table = Table::new(columns);
+    for compared in found {
+        table.row(cells(compared));
+    }
+    table
+}
+
+fn cells(compared: &Compared) -> Vec<Cell> {
+    let mut cells = vec![Cell::text(compared.name.as_str())];
+    for (at, metric) in compared.evaluation.metrics.iter().enumerate() {
+        let (low, high) = metric.summary.interval();
+        cells.push(Cell::mean(metric.summary.mean, (high - low) / 2.0));
+        let test = compared.differences.get(at);
+        cells.push(Cell::text(
+            test.map_or_else(String::new, |found| p_only(found.test.p)),
+        ));
+    }
+    if let Some(list) = compared.evaluation.catalogue.last() {
+        cells.push(Cell::number(list.coverage, format::percent(list.coverage)));
+        cells.push(Cell::number(
+            list.popularity,
+            format::compact(list.popularity),
+        ));
+    }
+    cells.push(Cell::number(
+        compared.seconds,
+        format!("{:.2}", compared.seconds),
+    ));
+    cells
+}
+
+fn p_only(p: f64) -> String {
+    format::p_value(p)
+        .trim_start_matches("p = ")
+        .trim_start_matches("p ")
+        .to_owned()
+}
+
+/// The page.
+pub(super) fn report(path: &Path, found: &[Compared], prepared: &Prepared) -> Result<()> {
+    let Some(first) = found.first() else {
+        return Ok(());
+    };
+    let mut report = Report::new("Comparison")
+        .paragraph(&format!(
+            "{} interactions of {} users with {} items; {} test users, {}.",
+            format::count(prepared.data.n_interactions() as u64),
+            format::count(prepared.data.n_users() as u64),
+            format::count(prepared.data.n_items() as u64),
+            format::count(first.evaluation.users.len() as u64),
+            first.evaluation.candidates
+        ))
+        .table(
+            "Metrics, ± half of a 95% interval, p paired against the first line",
+            &table(found),
+        );
+    for (at, metric) in first.evaluation.metrics.iter().enumerate() {
+        let mut chart = BarChart::new(metric.name.to_string());
+        for compared in found {
+            let summary = &compared.evaluation.metrics[at].summary;
+            let (low, high) = summary.interval();
+            chart = chart.interval(compared.name.as_str(), summary.mean, (high - low) / 2.0);
+        }
+        report = report.bar_chart_with_intervals(chart);
+    }
+    let mut curves = LineChart::new("Objective", Axis::whole("sweep"), Axis::linear("objective"));
+    for compared in found.iter().filter(|compared| !compared.curve.is_empty()) {
+        curves = curves.curve(compared.name.as_str(), &compared.curve);
+    }
+    store::write_text(path, &report.line_chart(curves).render())
+}

@@ -1,0 +1,73 @@
+//! `convert`: interactions from any format to any other.
+
+use std::path::PathBuf;
+
+use absentia_io::Format;
+use serde::Serialize;
+
+use crate::args::DataArgs;
+use crate::cli::Context;
+use crate::failure::{Outcome, Refusal};
+use crate::loading::load;
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia convert ratings.csv --out ratings.parquet
+  $ absentia convert ratings.csv --out positive.tsv.gz --min-rating 4 --k-core 2";
+
+/// Write interaction files in another format, prepared on the way if asked.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Convert {
+    #[command(flatten)]
+    data: DataArgs,
+    /// File to write; its extension says the format, .gz and .zst compress.
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Format to write, instead of what the extension says.
+    #[arg(long, value_name = "NAME")]
+    to: Option<Format>,
+}
+
+#[derive(Serialize)]
+struct Converted<'a> {
+    rows: usize,
+    users: usize,
+    items: usize,
+    out: &'a PathBuf,
+    format: &'a str,
+}
+
+impl Convert {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        let ui = &context.ui;
+        let format = format_for(&self.out, self.to)?;
+        let loaded = load(&self.data, ui)?;
+        let dataset = loaded.part(|_| true);
+        absentia_io::write(&dataset, &self.out, format)?;
+        ui.json(&Converted {
+            rows: dataset.len(),
+            users: dataset.users.len(),
+            items: dataset.items.len(),
+            out: &self.out,
+            format: format.name(),
+        })?;
+        ui.note(format!(
+            "wrote {} rows of {} users and {} items to {} ({format})",
+            dataset.len(),
+            dataset.users.len(),
+            dataset.items.len(),
+            self.out.display()
+        ));
+        Ok(Outcome::Done)
+    }
+}
+
+/// The format a file is to be written in.
+pub(crate) fn format_for(path: &std::path::Path, to: Option<Format>) -> anyhow::Result<Format> {
+    to.or_else(|| Format::from_path(path)).ok_or_else(|| {
+        Refusal::usage(format!("{}: no known extension", path.display()))
+            .hint("name the format with --to, as in --to csv")
+            .into()
+    })
+}

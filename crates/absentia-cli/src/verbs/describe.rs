@@ -1,0 +1,122 @@
+//! `describe`: what is worth knowing about data before training on it.
+
+use absentia::data::{Description, Quantiles};
+use absentia::error::Axis;
+use absentia_cli::terminal::{Cell, Column, Table, format, key_values, long_tail};
+
+use crate::args::DataArgs;
+use crate::cli::Context;
+use crate::failure::Outcome;
+use crate::loading::load;
+use crate::ui::Ui;
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia describe ratings.csv
+  $ absentia describe ratings.csv --min-rating 4 --k-core 2 --json";
+
+/// Count users, items and rows, and show how unevenly rows are spread.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Describe {
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+impl Describe {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        let loaded = load(&self.data, &context.ui)?;
+        let description = loaded.log.describe();
+        context.ui.json(&description)?;
+        if !context.ui.is_json() {
+            let counts = loaded.log.counts(Axis::Item);
+            let counts: Vec<u64> = counts.into_iter().map(u64::from).collect();
+            show(&description, &counts, &context.ui)?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn show(found: &Description, counts: &[u64], ui: &Ui) -> std::io::Result<()> {
+    let mut facts = vec![
+        ("users", format::count(found.users as u64)),
+        ("items", format::count(found.items as u64)),
+        ("rows", format::count(found.rows as u64)),
+        ("repeated pairs", format::count(found.duplicates as u64)),
+        ("density", format::percent(found.density)),
+        ("Gini of items", format::significant(found.item_gini, 3)),
+        (
+            "rows on the top 1% of items",
+            format::percent(found.top_1_percent),
+        ),
+        (
+            "rows on the top 10% of items",
+            format::percent(found.top_10_percent),
+        ),
+    ];
+    if let Some((first, last)) = found.span {
+        facts.push(("time", format!("{} to {}", when(first), when(last))));
+    }
+    ui.say(key_values(facts, &ui.screen()))?;
+    ui.table(&quantiles(found))?;
+    ui.say(long_tail("rows of an item, by popularity", counts).render(&ui.screen()))
+}
+
+fn quantiles(found: &Description) -> Table {
+    let headings = ["min", "25%", "median", "75%", "90%", "99%", "max", "mean"];
+    let columns = headings.into_iter().map(Column::right);
+    let mut table = Table::new(std::iter::once(Column::left("")).chain(columns));
+    add(&mut table, "rows of a user", &found.user_rows);
+    add(&mut table, "rows of an item", &found.item_rows);
+    if let Some(values) = &found.values {
+        add(&mut table, "rating", values);
+    }
+    table
+}
+
+fn add(table: &mut Table, name: &str, q: &Quantiles) {
+    let values = [q.min, q.p25, q.median, q.p75, q.p90, q.p99, q.max, q.mean];
+    let cells = values.map(|value| Cell::number(value, format::significant(value, 4)));
+    table.row(std::iter::once(Cell::text(name)).chain(cells));
+}
+
+/// A unix time as a date where it looks like one, in seconds or milliseconds.
+fn when(time: i64) -> String {
+    let seconds = match time {
+        100_000_000..=9_999_999_999 => time,
+        100_000_000_000..=9_999_999_999_999 => time / 1000,
+        _ => return time.to_string(),
+    };
+    let (year, month, day) = civil(seconds.div_euclid(86_400));
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Year, month and day of a number of days since 1970-01-01.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unix_times_are_shown_as_dates() {
+        assert_eq!(when(951_868_800), "2000-03-01");
+        assert_eq!(when(1_582_977_601_000), "2020-02-29");
+        assert_eq!(when(17), "17");
+    }
+}

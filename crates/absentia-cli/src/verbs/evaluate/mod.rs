@@ -1,0 +1,283 @@
+//! `evaluate`: how good the rankings of a model are.
+
+mod per_user;
+mod show;
+
+use std::path::PathBuf;
+
+use absentia::evaluate::{
+    Bootstrap, Candidates, EvaluateOptions, Evaluation, History, ItemLists, PopularityScorer,
+    Scorer, TestSet, UserItems, bootstrap_difference, evaluate, paired_t_test,
+};
+use absentia_io::Dataset;
+use anyhow::Result;
+
+use crate::args::ReadArgs;
+use crate::cli::Context;
+use crate::failure::{Outcome, Refusal};
+use crate::folding::FoldedUsers;
+use crate::loading::read_known;
+use crate::measure;
+use crate::store::{self, Stored};
+use crate::ui::Ui;
+pub(crate) use show::{Difference, difference_json, metrics_json};
+use show::{evaluation_json, evaluation_tables};
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia evaluate movies.absentia --train train.csv --test test.csv
+  $ absentia evaluate movies.absentia --train train.csv --test test.csv --at 5,10 --metrics recall,ndcg,auc --per-user users.csv
+  $ absentia evaluate movies.absentia --train train.csv --test test.csv --against other.absentia
+  $ absentia evaluate movies.absentia --train train.csv --test test.csv --baseline popularity --json
+
+All items that a user has not in --train are ranked; a user's mean counts once. Figures over sampled
+negatives (--negatives) are larger and can order models differently: they are labelled as such.
+docs/metrics.md defines every metric.";
+
+/// Measure a model on held-out interactions.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Evaluate {
+    /// The model.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Files of held-out interactions.
+    #[arg(long, value_name = "FILE", num_args = 1, required = true)]
+    test: Vec<String>,
+    /// Files the model was trained on: what users have seen is not ranked.
+    #[arg(long, value_name = "FILE", num_args = 1)]
+    train: Vec<String>,
+    /// Rank what users have seen as well, as the code released with the eALS paper does.
+    #[arg(long)]
+    rank_seen: bool,
+    /// Cut-offs, separated by commas.
+    #[arg(long, value_name = "K", value_delimiter = ',', default_value = "10,20")]
+    at: Vec<usize>,
+    /// hr, ndcg, recall, precision, map, mrr, mrr-all, auc, or any with a cut-off as in ndcg@100;
+    /// all those with a cut-off when not given.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    metrics: Vec<String>,
+    /// Write the value of every user to a CSV file.
+    #[arg(long, value_name = "FILE.csv")]
+    per_user: Option<PathBuf>,
+    /// Another model to compare with, user by user: paired t-test and bootstrap interval.
+    #[arg(long, value_name = "MODEL")]
+    against: Option<PathBuf>,
+    /// Compare with a baseline: popularity ranks items by their number of interactions.
+    #[arg(long, value_name = "NAME", value_parser = ["popularity"], conflicts_with = "against")]
+    baseline: Option<String>,
+    /// Rank only the test items and these sampled negatives: NCF's `.negative` files, or pairs.
+    #[arg(long, value_name = "FILE")]
+    negatives: Option<PathBuf>,
+    /// History of test users the model has not seen, who are folded in from it (strong
+    /// generalisation).
+    #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["train", "negatives"])]
+    fold_in: Vec<String>,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// What a model is measured on: held-out items, and what was seen before.
+struct Setting {
+    test: TestSet,
+    seen: Box<dyn absentia::evaluate::SeenItems>,
+    item_counts: Vec<u32>,
+    unknown_rows: u64,
+    names: Vec<String>,
+    options: EvaluateOptions,
+}
+
+impl Evaluate {
+    pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        let ui = &context.ui;
+        let stored = store::load(&self.model)?;
+        if !self.fold_in.is_empty() {
+            return self.run_folded(&stored, ui);
+        }
+        let (setting, stored) = self.setting(stored, ui)?;
+        let own = setting.measure(&stored.model.scorer(), ui)?;
+        let other = self.other(&setting, &stored, ui)?;
+        self.report(&setting, &own, other.as_ref(), ui)
+    }
+
+    fn other(
+        &self,
+        setting: &Setting,
+        stored: &Stored,
+        ui: &Ui,
+    ) -> Result<Option<(String, Evaluation)>> {
+        if let Some(path) = &self.against {
+            let other = store::load(path)?;
+            same_ids(stored, &other, path)?;
+            let evaluation = setting.measure(&other.model.scorer(), ui)?;
+            return Ok(Some((path.display().to_string(), evaluation)));
+        }
+        let Some(name) = &self.baseline else {
+            return Ok(None);
+        };
+        let scorer = PopularityScorer::new(stored.model.n_users(), &setting.item_counts);
+        Ok(Some((name.clone(), setting.measure(&scorer, ui)?)))
+    }
+
+    /// Reads what the model is measured on, its ids lent to the readers and given back.
+    fn setting(&self, stored: Stored, ui: &Ui) -> Result<(Setting, Stored)> {
+        let mut options = measure::options(&self.metrics, &self.at)?;
+        options.exclude_seen = !self.rank_seen;
+        let Stored {
+            model,
+            users,
+            items,
+        } = stored;
+        let test = read_known(&self.test, &self.read, (users, items), ui)?;
+        let unknown_rows = test.unknown_rows;
+        let held = TestSet::from_pairs(&test.user, &test.item)?;
+        let mut ids = (test.users, test.items);
+        if let Some(path) = &self.negatives {
+            let negatives = per_user::negatives(path, &ids, &held, &self.read)?;
+            options.candidates = Candidates::Sampled(negatives);
+        }
+        let mut seen: Box<dyn absentia::evaluate::SeenItems> = Box::new(ItemLists::new());
+        if !self.train.is_empty() {
+            let train = read_known(&self.train, &self.read, ids, ui)?;
+            seen = Box::new(seen_of(&train, model.n_users())?);
+            ids = (train.users, train.items);
+        } else if !self.rank_seen && self.negatives.is_none() {
+            let refusal = Refusal::usage("without --train it is not known what users have seen");
+            let hint = "pass --train FILE, or --rank-seen to rank everything";
+            return Err(refusal.hint(hint).into());
+        }
+        let names = held.users().iter().map(|&user| ids.0.name(user));
+        let setting = Setting {
+            names: names
+                .map(|name| name.unwrap_or_default().into_owned())
+                .collect(),
+            test: held,
+            seen,
+            item_counts: model.parts().item_counts.clone(),
+            unknown_rows,
+            options,
+        };
+        let stored = Stored {
+            model,
+            users: ids.0,
+            items: ids.1,
+        };
+        Ok((setting, stored))
+    }
+
+    /// Strong generalisation: users are rows folded in from their history.
+    fn run_folded(&self, stored: &Stored, ui: &Ui) -> Result<Outcome> {
+        let mut options = measure::options(&self.metrics, &self.at)?;
+        options.exclude_seen = !self.rank_seen;
+        let folded = FoldedUsers::read(&self.fold_in, &self.read, stored, ui)?;
+        let test = folded.test(&self.test, &self.read, stored, ui)?;
+        let names = test
+            .pairs
+            .users()
+            .iter()
+            .map(|&user| folded.users.name(user));
+        let setting = Setting {
+            names: names
+                .map(|name| name.unwrap_or_default().into_owned())
+                .collect(),
+            test: test.pairs,
+            seen: Box::new(folded.seen.clone()),
+            item_counts: stored.model.parts().item_counts.clone(),
+            unknown_rows: test.unknown_rows,
+            options,
+        };
+        let own = setting.measure(&folded.scorer(&stored.model)?, ui)?;
+        let mut other = None;
+        if let Some(path) = &self.against {
+            let against = store::load(path)?;
+            same_ids(stored, &against, path)?;
+            let folded = FoldedUsers::read(&self.fold_in, &self.read, &against, ui)?;
+            let evaluation = setting.measure(&folded.scorer(&against.model)?, ui)?;
+            other = Some((path.display().to_string(), evaluation));
+        } else if let Some(name) = &self.baseline {
+            let scorer = PopularityScorer::new(folded.users.len(), &setting.item_counts);
+            other = Some((name.clone(), setting.measure(&scorer, ui)?));
+        }
+        self.report(&setting, &own, other.as_ref(), ui)
+    }
+
+    fn report(
+        &self,
+        setting: &Setting,
+        own: &Evaluation,
+        other: Option<&(String, Evaluation)>,
+        ui: &Ui,
+    ) -> Result<Outcome> {
+        if let Some(path) = &self.per_user {
+            per_user::write(path, &setting.names, own)?;
+        }
+        let differences = match other {
+            Some((_, other)) => differences(own, other)?,
+            None => Vec::new(),
+        };
+        ui.json(&evaluation_json(
+            own,
+            other,
+            &differences,
+            setting.unknown_rows,
+        ))?;
+        if !ui.is_json() {
+            let name = self.model.display().to_string();
+            for table in evaluation_tables(&name, own, other, &differences) {
+                ui.table(&table)?;
+            }
+            ui.say(format!("{} users, {}", own.users.len(), own.candidates))?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+impl Setting {
+    fn measure(&self, scorer: &dyn Scorer, ui: &Ui) -> Result<Evaluation> {
+        let history = History::new(&*self.seen, &self.item_counts[..]);
+        let total = self.test.users().len() as u64;
+        let bar = ui.progress().count("ranking", total, "users");
+        let found = evaluate(scorer, &history, &self.test, &self.options, &|done, _| {
+            bar.set(done as u64);
+        });
+        bar.finish();
+        Ok(found?)
+    }
+}
+
+/// What each user has, as lists in the order of users.
+pub(crate) fn seen_of(dataset: &Dataset, n_users: usize) -> Result<UserItems> {
+    debug_assert!(dataset.user.iter().all(|&user| (user as usize) < n_users));
+    Ok(UserItems::from_pairs(&dataset.user, &dataset.item)?)
+}
+
+fn same_ids(own: &Stored, other: &Stored, path: &std::path::Path) -> Result<()> {
+    if store::same_ids(&own.users, &other.users) && store::same_ids(&own.items, &other.items) {
+        return Ok(());
+    }
+    let refusal = Refusal::data(format!(
+        "{}: its users and items are not those of the other model",
+        path.display()
+    ));
+    Err(refusal
+        .hint("compare models trained on the same data")
+        .into())
+}
+
+/// Tests every metric that two evaluations share.
+pub(crate) fn differences(own: &Evaluation, other: &Evaluation) -> Result<Vec<Difference>> {
+    let mut found = Vec::new();
+    for metric in &own.metrics {
+        let name = metric.name.to_string();
+        let (a, b) = own.paired(other, &name)?;
+        if a.len() < 2 {
+            continue;
+        }
+        found.push(Difference {
+            test: paired_t_test(a, b)?,
+            interval: bootstrap_difference(a, b, Bootstrap::default())?,
+            name,
+        });
+    }
+    Ok(found)
+}

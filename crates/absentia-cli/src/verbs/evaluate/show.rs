@@ -1,0 +1,140 @@
+//! Evaluations as tables and as JSON.
+
+use absentia::evaluate::{Evaluation, Interval, TTest};
+use absentia_cli::terminal::{Cell, Column, Table, format};
+use serde_json::{Map, Value, json};
+
+/// How two models differ in one metric.
+pub(crate) struct Difference {
+    pub(crate) name: String,
+    pub(crate) test: TTest,
+    pub(crate) interval: Interval,
+}
+
+/// One object with `recall@20` style keys.
+pub(crate) fn evaluation_json(
+    own: &Evaluation,
+    other: Option<&(String, Evaluation)>,
+    differences: &[Difference],
+    unknown_rows: u64,
+) -> Value {
+    let mut object = metrics_json(own);
+    object.insert("unknown_rows".to_owned(), json!(unknown_rows));
+    if let Some((name, other)) = other {
+        object.insert("against".to_owned(), json!(name));
+        object.insert("other".to_owned(), Value::Object(metrics_json(other)));
+        let tests: Map<String, Value> = differences
+            .iter()
+            .map(|found| (found.name.clone(), difference_json(found)))
+            .collect();
+        object.insert("difference".to_owned(), Value::Object(tests));
+    }
+    Value::Object(object)
+}
+
+/// The figures of one evaluation.
+pub(crate) fn metrics_json(evaluation: &Evaluation) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.insert("users".to_owned(), json!(evaluation.users.len()));
+    object.insert(
+        "candidates".to_owned(),
+        json!(evaluation.candidates.to_string()),
+    );
+    let sampled = matches!(
+        evaluation.candidates,
+        absentia::evaluate::CandidateKind::Sampled { .. }
+    );
+    object.insert("sampled".to_owned(), json!(sampled));
+    let mut intervals = Map::new();
+    for metric in &evaluation.metrics {
+        let name = metric.name.to_string();
+        let (low, high) = metric.summary.interval();
+        object.insert(name.clone(), json!(metric.summary.mean));
+        intervals.insert(name, json!([low, high]));
+    }
+    for list in &evaluation.catalogue {
+        let k = list.cutoff;
+        object.insert(format!("coverage@{k}"), json!(list.coverage));
+        object.insert(format!("gini@{k}"), json!(list.gini));
+        object.insert(format!("popularity@{k}"), json!(list.popularity));
+    }
+    object.insert("intervals".to_owned(), Value::Object(intervals));
+    object
+}
+
+pub(crate) fn difference_json(found: &Difference) -> Value {
+    json!({
+        "difference": found.test.difference,
+        "p": found.test.p,
+        "t": found.test.t,
+        "effect": found.test.effect,
+        "low": found.interval.low,
+        "high": found.interval.high,
+    })
+}
+
+/// The figures for a person: metrics, and what is recommended.
+pub(crate) fn evaluation_tables(
+    name: &str,
+    own: &Evaluation,
+    other: Option<&(String, Evaluation)>,
+    differences: &[Difference],
+) -> Vec<Table> {
+    let mut columns = vec![Column::left("metric"), Column::right(name)];
+    if let Some((other, _)) = other {
+        columns.push(Column::right(other.as_str()));
+        columns.push(Column::right("difference, 95%"));
+        columns.push(Column::right("paired t-test"));
+    }
+    let mut metrics = Table::new(columns);
+    for (at, metric) in own.metrics.iter().enumerate() {
+        let mut cells = vec![Cell::text(metric.name.to_string()), mean(own, at)];
+        if let Some((_, other)) = other {
+            cells.push(mean(other, at));
+        }
+        if let Some(found) = differences.get(at) {
+            cells.extend(difference_cells(found));
+        }
+        metrics.row(cells);
+    }
+    let mut tables = vec![metrics];
+    if !own.catalogue.is_empty() {
+        tables.push(catalogue(own));
+    }
+    tables
+}
+
+fn mean(evaluation: &Evaluation, at: usize) -> Cell {
+    let summary = &evaluation.metrics[at].summary;
+    let (low, high) = summary.interval();
+    Cell::mean(summary.mean, (high - low) / 2.0)
+}
+
+fn difference_cells(found: &Difference) -> [Cell; 2] {
+    let (low, high) = (found.interval.low, found.interval.high);
+    [
+        Cell::text(format!(
+            "{:+.4} [{low:+.4}, {high:+.4}]",
+            found.test.difference
+        )),
+        Cell::text(format::p_value(found.test.p)),
+    ]
+}
+
+fn catalogue(evaluation: &Evaluation) -> Table {
+    let mut table = Table::new([
+        Column::left("lists"),
+        Column::right("coverage"),
+        Column::right("Gini"),
+        Column::right("mean popularity"),
+    ]);
+    for list in &evaluation.catalogue {
+        table.row([
+            Cell::text(format!("first {}", list.cutoff)),
+            Cell::number(list.coverage, format::percent(list.coverage)),
+            Cell::metric(list.gini),
+            Cell::number(list.popularity, format::compact(list.popularity)),
+        ]);
+    }
+    table
+}

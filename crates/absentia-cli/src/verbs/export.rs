@@ -1,0 +1,69 @@
+//! `export`: factors for other programs.
+
+use std::path::PathBuf;
+
+use absentia_io::model::{ExportOptions, Layout, export};
+use anyhow::Result;
+use serde_json::json;
+
+use crate::cli::Context;
+use crate::failure::Outcome;
+use crate::store;
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia export movies.absentia --out factors
+  $ absentia export movies.absentia --out tables --layout parquet
+  $ absentia export movies.absentia --out index --layout faiss
+
+npy: P.npy, Q.npy, users.txt and items.txt. The layouts of nearest-neighbour libraries (faiss,
+usearch, hnswlib) hold item factors as they are ranked by, post-scaling included.";
+
+/// Write the factors of a model for other programs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Export {
+    /// The model.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Folder to write to; made if it is not there.
+    #[arg(long, short, value_name = "FOLDER")]
+    out: PathBuf,
+    /// npy, parquet (with ids), faiss, usearch or hnswlib.
+    #[arg(long, value_name = "NAME", default_value = "npy", value_parser = parse_layout)]
+    layout: Layout,
+    /// Multiply item factors by the post-scaling n_i^ρ.
+    #[arg(long, conflicts_with = "as_trained")]
+    scaled: bool,
+    /// Leave item factors as they were trained.
+    #[arg(long)]
+    as_trained: bool,
+}
+
+impl Export {
+    pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        let stored = store::load(&self.model)?;
+        let options = ExportOptions {
+            layout: self.layout,
+            post_scale: match (self.scaled, self.as_trained) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ => None,
+            },
+        };
+        let (model, ids) = stored.into_parts();
+        let files = export(&model, &ids, &self.out, options)?;
+        context
+            .ui
+            .json(&json!({"layout": self.layout.name(), "files": files}))?;
+        for file in files {
+            context.ui.note(format!("wrote {}", file.display()));
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn parse_layout(text: &str) -> Result<Layout, String> {
+    let found = Layout::ALL.into_iter().find(|layout| layout.name() == text);
+    found.ok_or_else(|| "expected npy, parquet, faiss, usearch or hnswlib".to_owned())
+}

@@ -1,0 +1,204 @@
+//! `generate`: built-in data whose exposure and taste are known.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use absentia::Interactions;
+use absentia::generate::{Exposure, Generator, HeldOut, Params};
+use absentia_io::{AtomicFile, Dataset, Format, IdMap};
+use anyhow::Context as _;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::convert::format_for;
+use crate::cli::Context;
+use crate::failure::Outcome;
+use crate::ui::Ui;
+
+/// Users generated at a time.
+const BLOCK: u32 = 8192;
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia generate --users 300 --items 200 --entries 4000 --out made.csv
+  $ absentia generate --users 300 --items 200 --entries 4000 --out made.csv --test liked.csv --truth truth
+
+An entry is observed only if it was shown and liked. --test writes what users would like of items
+they were not shown; --truth writes A.npy and B.npy, the expected number of times each item was
+shown to each user, for --weights lowrank:truth/A.npy,truth/B.npy.";
+
+/// Write generated interactions with a known exposure process.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Generate {
+    /// File to write; its extension says the format.
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Number of users.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    users: u32,
+    /// Number of items.
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    items: u32,
+    /// Number of interactions.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    entries: u64,
+    /// What users get to see: segmented[:STRENGTH], popularity or uniform.
+    #[arg(long, value_name = "KIND", default_value = "segmented", value_parser = parse_exposure)]
+    exposure: Exposure,
+    /// Rank of the planted taste.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    rank: usize,
+    /// Groups of users who are shown the same.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    segments: usize,
+    /// Groups of items that are shown together.
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    categories: usize,
+    /// Share of all pairs that would be liked.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2)]
+    like_rate: f32,
+    /// Seed.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Also write liked items that were not shown, chosen evenly, to test on.
+    #[arg(long, value_name = "FILE")]
+    test: Option<PathBuf>,
+    /// Items asked about per user for --test.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    test_items: usize,
+    /// Also write the true expected exposures to this folder, as A.npy and B.npy.
+    #[arg(long, value_name = "FOLDER")]
+    truth: Option<PathBuf>,
+    /// Format to write, instead of what the extension says.
+    #[arg(long, value_name = "NAME")]
+    to: Option<Format>,
+}
+
+#[derive(Serialize)]
+struct Generated {
+    users: usize,
+    items: usize,
+    entries: u64,
+    test_entries: Option<usize>,
+}
+
+impl Generate {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        let generator = Generator::new(self.params())?;
+        match separator(&self.out) {
+            Some(separator) if self.to.is_none() => {
+                stream(&generator, &self.out, separator, &context.ui)?;
+            }
+            _ => self.write(&generator.interactions()?, &self.out)?,
+        }
+        let mut test_entries = None;
+        if let Some(path) = &self.test {
+            let test = generator.held_out(HeldOut::Uniform, self.test_items)?;
+            test_entries = Some(test.len());
+            self.write(&test, path)?;
+        }
+        if let Some(folder) = &self.truth {
+            write_truth(&generator, folder)?;
+        }
+        let report = Generated {
+            users: self.users as usize,
+            items: self.items as usize,
+            entries: self.entries,
+            test_entries,
+        };
+        context.ui.json(&report)?;
+        context.ui.note(format!(
+            "wrote {} entries of {} users and {} items to {}",
+            report.entries,
+            report.users,
+            report.items,
+            self.out.display()
+        ));
+        Ok(Outcome::Done)
+    }
+
+    fn params(&self) -> Params {
+        Params {
+            rank: self.rank,
+            segments: self.segments,
+            categories: self.categories,
+            exposure: self.exposure,
+            like_rate: self.like_rate,
+            seed: self.seed,
+            ..Params::new(self.users as usize, self.items as usize, self.entries)
+        }
+    }
+
+    fn write(&self, data: &Interactions<'_>, path: &Path) -> anyhow::Result<()> {
+        let format = format_for(path, self.to)?;
+        let mut dataset = Dataset {
+            users: IdMap::dense(self.users),
+            items: IdMap::dense(self.items),
+            item: data.by_user().indices().to_vec(),
+            ..Dataset::default()
+        };
+        for user in 0..data.n_users() {
+            let rows = data.by_user().row_len(user);
+            dataset.user.extend(std::iter::repeat_n(user as u32, rows));
+        }
+        Ok(absentia_io::write(&dataset, path, format)?)
+    }
+}
+
+/// The separator of plain text that can be written as it is generated.
+fn separator(path: &Path) -> Option<char> {
+    match path.extension()?.to_str()? {
+        "csv" => Some(','),
+        "tsv" => Some('\t'),
+        _ => None,
+    }
+}
+
+/// Writes users block by block, so that any number of entries takes little memory.
+fn stream(generator: &Generator, path: &Path, separator: char, ui: &Ui) -> anyhow::Result<()> {
+    let users = generator.params().users as u32;
+    let bar = ui.progress().count("generating", u64::from(users), "users");
+    let mut file = AtomicFile::create(path)?;
+    writeln!(file, "user{separator}item").with_context(|| path.display().to_string())?;
+    for start in (0..users).step_by(BLOCK as usize) {
+        let block = start..users.min(start.saturating_add(BLOCK));
+        let rows: Vec<Vec<u32>> = generator.rows(block.clone()).collect();
+        for (user, row) in block.zip(rows) {
+            for item in row {
+                writeln!(file, "{user}{separator}{item}")
+                    .with_context(|| path.display().to_string())?;
+            }
+            bar.advance(1);
+        }
+    }
+    bar.finish();
+    Ok(file.commit()?)
+}
+
+fn write_truth(generator: &Generator, folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).map_err(|source| absentia_io::Error::Io {
+        path: folder.to_owned(),
+        source,
+    })?;
+    let truth = generator.expected_exposures();
+    for (name, side) in [("A.npy", truth.users), ("B.npy", truth.items)] {
+        let side = side.into_compact();
+        let shape = [side.rows(), side.cols()];
+        absentia_io::npy::write_file(&folder.join(name), &shape, side.as_slice())?;
+    }
+    Ok(())
+}
+
+fn parse_exposure(text: &str) -> Result<Exposure, String> {
+    let wrong = || "expected segmented[:STRENGTH], popularity or uniform".to_owned();
+    let (name, strength) = text.split_once(':').unwrap_or((text, "1.5"));
+    match name {
+        "segmented" => Ok(Exposure::Segmented {
+            strength: strength.parse().map_err(|_| wrong())?,
+        }),
+        "popularity" => Ok(Exposure::Popularity),
+        "uniform" => Ok(Exposure::Uniform),
+        _ => Err(wrong()),
+    }
+}

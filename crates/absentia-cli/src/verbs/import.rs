@@ -1,0 +1,105 @@
+//! `import`: factors that were trained elsewhere.
+
+use std::path::PathBuf;
+
+use absentia::Model;
+use absentia_io::model::{Ids, ImportOptions, import_implicit, import_npy};
+use anyhow::Result;
+use serde_json::json;
+
+use crate::args::ReadArgs;
+use crate::cli::Context;
+use crate::failure::{Outcome, Refusal};
+use crate::loading::read_files;
+use crate::store;
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia export movies.absentia --out factors
+  $ absentia import factors/P.npy factors/Q.npy --users factors/users.txt --items factors/items.txt --model again.absentia
+
+One file is an `.npz` saved by the Python package `implicit`, two are arrays of user and of item
+factors. Without lists of ids, ids are row numbers.";
+
+/// Make a model of factors trained elsewhere.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Import {
+    /// An `.npz` of implicit, or P.npy and Q.npy.
+    #[arg(required = true, value_name = "FILE", num_args = 1..=2)]
+    factors: Vec<PathBuf>,
+    /// File to save the model in.
+    #[arg(long, short, value_name = "FILE")]
+    model: PathBuf,
+    /// User ids, one a line, in the order of the rows.
+    #[arg(long, value_name = "FILE")]
+    users: Option<PathBuf>,
+    /// Item ids, one a line, in the order of the rows.
+    #[arg(long, value_name = "FILE")]
+    items: Option<PathBuf>,
+    /// Files the factors were trained on, to count interactions of users and items.
+    #[arg(long, value_name = "FILE", num_args = 1)]
+    train: Vec<String>,
+    /// Weight of missing entries that the factors were trained with, for folding in.
+    #[arg(long, value_name = "W", default_value_t = 1.0)]
+    weight: f32,
+    /// Penalty that the factors were trained with, for folding in; the file's when not given.
+    #[arg(long, value_name = "LAMBDA")]
+    regularization: Option<f32>,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+impl Import {
+    pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        let mut options = ImportOptions {
+            users: self.users.clone(),
+            items: self.items.clone(),
+            weight: self.weight,
+            regularization: self.regularization,
+            ..ImportOptions::default()
+        };
+        if !self.train.is_empty() {
+            let (_, ids) = self.read_factors(options.clone())?;
+            let counts = self.counts(&ids, context)?;
+            (options.user_counts, options.item_counts) = (Some(counts.0), Some(counts.1));
+        }
+        let (model, ids) = self.read_factors(options)?;
+        store::save_imported(&self.model, &model, &ids)?;
+        context.ui.json(&json!({
+            "model": self.model, "users": model.n_users(), "items": model.n_items(),
+            "factors": model.n_factors(),
+        }))?;
+        context.ui.note(format!(
+            "saved {} users, {} items and {} factors to {}",
+            model.n_users(),
+            model.n_items(),
+            model.n_factors(),
+            self.model.display()
+        ));
+        Ok(Outcome::Done)
+    }
+
+    /// Interactions of each user and item of the model.
+    fn counts(&self, ids: &Ids, context: &Context) -> Result<(Vec<u32>, Vec<u32>)> {
+        let train = read_files(&self.train, &self.read, &context.ui)?;
+        let mut counts = (vec![0; ids.users.len()], vec![0; ids.items.len()]);
+        for (&user, &item) in train.user.iter().zip(&train.item) {
+            let user = train.users.name(user).and_then(|id| ids.users.get(&id));
+            let item = train.items.name(item).and_then(|id| ids.items.get(&id));
+            if let (Some(user), Some(item)) = (user, item) {
+                counts.0[user as usize] += 1;
+                counts.1[item as usize] += 1;
+            }
+        }
+        Ok(counts)
+    }
+
+    fn read_factors(&self, options: ImportOptions) -> Result<(Model, Ids)> {
+        match &self.factors[..] {
+            [file] => Ok(import_implicit(file, options)?),
+            [users, items] => Ok(import_npy(users, items, options)?),
+            _ => Err(Refusal::usage("expected one .npz or two .npy files").into()),
+        }
+    }
+}

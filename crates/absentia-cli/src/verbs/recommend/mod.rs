@@ -1,0 +1,221 @@
+//! `recommend`: the best items for a user, for many, for all.
+
+mod sink;
+
+use std::path::PathBuf;
+
+use absentia::error::Axis;
+use absentia::evaluate::{Scored, UserItems};
+use absentia::model::Filter;
+use absentia_cli::terminal::{Cell, Column, Table};
+use absentia_io::IdMap;
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::args::ReadArgs;
+use crate::cli::Context;
+use crate::failure::{Outcome, Refusal};
+use crate::loading::{id_list, read_known, row_of};
+use crate::store::{self, Stored};
+use sink::Sink;
+
+/// Users ranked at a time: enough to keep threads busy, few enough to hold.
+const BATCH: usize = 4096;
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia recommend movies.absentia ann --train train.csv
+  $ absentia recommend movies.absentia ann bob --train train.csv --top 3 --json
+  $ absentia recommend movies.absentia --all --train train.csv --top 20 --out lists.csv
+  $ absentia recommend movies.absentia --users-file users.txt --allow-seen --deny hidden.txt --out lists.jsonl
+
+A user gets the same list alone and among others.";
+
+/// List the best items for users.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Recommend {
+    /// The model.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Ids of users.
+    #[arg(value_name = "USER")]
+    user: Vec<String>,
+    /// File of user ids, one a line.
+    #[arg(long, value_name = "FILE", conflicts_with = "user")]
+    users_file: Option<PathBuf>,
+    /// Every user of the model.
+    #[arg(long, conflicts_with_all = ["user", "users_file"])]
+    all: bool,
+    /// Length of the lists.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    top: usize,
+    /// Files of what users have seen, which is not recommended; those trained on, as a rule.
+    #[arg(long, value_name = "FILE", num_args = 1)]
+    train: Vec<String>,
+    /// Recommend what users have seen as well.
+    #[arg(long, conflicts_with = "train")]
+    allow_seen: bool,
+    /// File of item ids, one a line: recommend only these.
+    #[arg(long, value_name = "FILE")]
+    allow: Option<PathBuf>,
+    /// File of item ids, one a line: never recommend these.
+    #[arg(long, value_name = "FILE")]
+    deny: Option<PathBuf>,
+    /// File to write, streaming: .csv, .tsv, .jsonl or .parquet.
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// The list of one user.
+#[derive(Serialize)]
+pub(super) struct UserList {
+    pub(super) user: String,
+    pub(super) items: Vec<Recommended>,
+}
+
+/// An item in a list.
+#[derive(Serialize)]
+pub(super) struct Recommended {
+    pub(super) item: String,
+    pub(super) score: f32,
+}
+
+impl Recommend {
+    pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        let mut stored = store::load(&self.model)?;
+        let users = self.users(&stored.users)?;
+        let seen = self.seen(&mut stored, context)?;
+        let allow = self
+            .allow
+            .as_ref()
+            .map(|path| item_rows(path, &stored.items, context));
+        let allow = allow.transpose()?;
+        let deny = self
+            .deny
+            .as_ref()
+            .map(|path| item_rows(path, &stored.items, context));
+        let deny = deny.transpose()?.unwrap_or_default();
+        let filter = Filter {
+            exclude: seen.as_ref().map(|seen| seen as _),
+            allow: allow.as_deref(),
+            deny: &deny,
+        };
+        let bar = context
+            .ui
+            .progress()
+            .count("ranking", users.len() as u64, "users");
+        let mut sink = self
+            .out
+            .as_ref()
+            .map(|path| Sink::create(path))
+            .transpose()?;
+        for batch in users.chunks(BATCH) {
+            let lists = stored.model.recommend(batch, self.top, &filter)?;
+            for (&user, list) in batch.iter().zip(lists) {
+                let list = named(&stored, user, &list);
+                match &mut sink {
+                    Some(sink) => sink.push(&list)?,
+                    None => show(&list, context)?,
+                }
+            }
+            bar.advance(batch.len() as u64);
+        }
+        bar.finish();
+        if let (Some(sink), Some(path)) = (sink, &self.out) {
+            let rows = sink.finish()?;
+            context.ui.json(&serde_json::json!({
+                "users": users.len(), "rows": rows, "out": path,
+            }))?;
+            context.ui.note(format!(
+                "wrote {rows} recommendations for {} users to {}",
+                users.len(),
+                path.display()
+            ));
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn users(&self, known: &IdMap) -> Result<Vec<u32>> {
+        if self.all {
+            return Ok((0..known.len() as u32).collect());
+        }
+        let listed = self.users_file.as_deref().map(id_list).transpose()?;
+        let ids = listed.as_ref().unwrap_or(&self.user);
+        if ids.is_empty() {
+            let refusal = Refusal::usage("no user to recommend to");
+            return Err(refusal
+                .hint("name users, or pass --users-file FILE or --all")
+                .into());
+        }
+        ids.iter().map(|id| row_of(known, Axis::User, id)).collect()
+    }
+
+    fn seen(&self, stored: &mut Stored, context: &Context) -> Result<Option<UserItems>> {
+        if self.train.is_empty() {
+            if self.allow_seen {
+                return Ok(None);
+            }
+            let refusal = Refusal::usage("without --train it is not known what users have seen");
+            let hint = "pass --train FILE, or --allow-seen to recommend anything";
+            return Err(refusal.hint(hint).into());
+        }
+        let train = read_known(&self.train, &self.read, stored.take_ids(), &context.ui)?;
+        let seen = UserItems::from_pairs(&train.user, &train.item)?;
+        (stored.users, stored.items) = (train.users, train.items);
+        Ok(Some(seen))
+    }
+}
+
+fn item_rows(path: &std::path::Path, items: &IdMap, context: &Context) -> Result<Vec<u32>> {
+    let ids = id_list(path)?;
+    let mut rows: Vec<u32> = ids.iter().filter_map(|id| items.get(id)).collect();
+    if rows.len() < ids.len() {
+        context.ui.warn(format!(
+            "{}: {} of {} items are not in the model",
+            path.display(),
+            ids.len() - rows.len(),
+            ids.len()
+        ));
+    }
+    rows.sort_unstable();
+    rows.dedup();
+    Ok(rows)
+}
+
+fn named(stored: &Stored, user: u32, list: &[Scored]) -> UserList {
+    let item = |scored: &Scored| Recommended {
+        item: stored
+            .items
+            .name(scored.item)
+            .unwrap_or_default()
+            .into_owned(),
+        score: scored.score,
+    };
+    UserList {
+        user: stored.users.name(user).unwrap_or_default().into_owned(),
+        items: list.iter().map(item).collect(),
+    }
+}
+
+fn show(list: &UserList, context: &Context) -> Result<()> {
+    context.ui.json(list)?;
+    if context.ui.is_json() {
+        return Ok(());
+    }
+    let mut table = Table::new([
+        Column::right("rank"),
+        Column::left(format!("for {}", list.user)),
+        Column::right("score"),
+    ]);
+    for (at, recommended) in list.items.iter().enumerate() {
+        table.row([
+            Cell::count(at as u64 + 1),
+            Cell::text(recommended.item.as_str()),
+            Cell::metric(f64::from(recommended.score)),
+        ]);
+    }
+    Ok(context.ui.table(&table)?)
+}

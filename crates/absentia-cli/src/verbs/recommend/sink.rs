@@ -1,0 +1,150 @@
+//! Lists of recommendations to a file, as they come.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use absentia_io::{AtomicFile, Format};
+use anyhow::{Context as _, Result};
+use arrow::array::{ArrayRef, Float32Builder, StringBuilder, UInt32Builder};
+use arrow::datatypes::{DataType, Field, Schema};
+use arrow::record_batch::RecordBatch;
+use parquet::arrow::ArrowWriter;
+
+use super::UserList;
+use crate::failure::Refusal;
+
+/// Rows a parquet batch gathers before it is written.
+const ROWS: usize = 1 << 16;
+
+/// A file being written; nothing is in its place until [`finish`](Sink::finish).
+pub(super) enum Sink {
+    /// Columns user, item, rank, score.
+    Delimited(Box<csv::Writer<AtomicFile>>, u64),
+    /// One object a user.
+    JsonLines(Box<AtomicFile>, u64),
+    /// Columns user, item, rank, score.
+    Parquet(Box<Parquet>),
+}
+
+impl Sink {
+    pub(super) fn create(path: &Path) -> Result<Self> {
+        let file = || AtomicFile::create(path);
+        match Format::from_path(path) {
+            Some(Format::Csv) => Self::delimited(file()?, b','),
+            Some(Format::Tsv) => Self::delimited(file()?, b'\t'),
+            Some(Format::JsonLines) => Ok(Self::JsonLines(Box::new(file()?), 0)),
+            Some(Format::Parquet) => Ok(Self::Parquet(Box::new(Parquet::new(file()?)?))),
+            _ => {
+                let refusal = Refusal::usage(format!("{}: no known extension", path.display()));
+                Err(refusal
+                    .hint("name it .csv, .tsv, .jsonl or .parquet")
+                    .into())
+            }
+        }
+    }
+
+    fn delimited(file: AtomicFile, separator: u8) -> Result<Self> {
+        let mut writer = csv::WriterBuilder::new()
+            .delimiter(separator)
+            .from_writer(file);
+        writer.write_record(["user", "item", "rank", "score"])?;
+        Ok(Self::Delimited(Box::new(writer), 0))
+    }
+
+    pub(super) fn push(&mut self, list: &UserList) -> Result<()> {
+        match self {
+            Self::Delimited(writer, rows) => {
+                for (at, recommended) in list.items.iter().enumerate() {
+                    let (rank, score) = ((at + 1).to_string(), recommended.score.to_string());
+                    writer.write_record([&list.user, &recommended.item, &rank, &score])?;
+                }
+                *rows += list.items.len() as u64;
+            }
+            Self::JsonLines(file, rows) => {
+                writeln!(file, "{}", serde_json::to_string(list)?)?;
+                *rows += list.items.len() as u64;
+            }
+            Self::Parquet(parquet) => parquet.push(list)?,
+        }
+        Ok(())
+    }
+
+    /// Puts the file in its place and yields the number of rows.
+    pub(super) fn finish(self) -> Result<u64> {
+        let (file, rows) = match self {
+            Self::Delimited(writer, rows) => {
+                let file = writer.into_inner().map_err(|error| error.into_error())?;
+                (file, rows)
+            }
+            Self::JsonLines(file, rows) => (*file, rows),
+            Self::Parquet(parquet) => parquet.finish()?,
+        };
+        file.commit()?;
+        Ok(rows)
+    }
+}
+
+/// Rows gathered for a parquet file.
+pub(super) struct Parquet {
+    writer: ArrowWriter<AtomicFile>,
+    schema: Arc<Schema>,
+    users: StringBuilder,
+    items: StringBuilder,
+    ranks: UInt32Builder,
+    scores: Float32Builder,
+    gathered: usize,
+    rows: u64,
+}
+
+impl Parquet {
+    fn new(file: AtomicFile) -> Result<Self> {
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("user", DataType::Utf8, false),
+            Field::new("item", DataType::Utf8, false),
+            Field::new("rank", DataType::UInt32, false),
+            Field::new("score", DataType::Float32, false),
+        ]));
+        Ok(Self {
+            writer: ArrowWriter::try_new(file, Arc::clone(&schema), None)?,
+            schema,
+            users: StringBuilder::new(),
+            items: StringBuilder::new(),
+            ranks: UInt32Builder::new(),
+            scores: Float32Builder::new(),
+            gathered: 0,
+            rows: 0,
+        })
+    }
+
+    fn push(&mut self, list: &UserList) -> Result<()> {
+        for (at, recommended) in list.items.iter().enumerate() {
+            self.users.append_value(&list.user);
+            self.items.append_value(&recommended.item);
+            self.ranks.append_value(at as u32 + 1);
+            self.scores.append_value(recommended.score);
+        }
+        self.gathered += list.items.len();
+        match self.gathered >= ROWS {
+            true => self.write(),
+            false => Ok(()),
+        }
+    }
+
+    fn write(&mut self) -> Result<()> {
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(self.users.finish()),
+            Arc::new(self.items.finish()),
+            Arc::new(self.ranks.finish()),
+            Arc::new(self.scores.finish()),
+        ];
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
+        self.rows += std::mem::take(&mut self.gathered) as u64;
+        self.writer.write(&batch).context("while writing parquet")
+    }
+
+    fn finish(mut self) -> Result<(AtomicFile, u64)> {
+        self.write()?;
+        Ok((self.writer.into_inner()?, self.rows))
+    }
+}

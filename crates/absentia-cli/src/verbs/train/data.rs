@@ -1,0 +1,164 @@
+//! What a run is made on: the matrix with its exceptions, and the rows held out of it.
+
+use absentia::Interactions;
+use absentia::data::{Confidence, Part, Pick, Split};
+use absentia::evaluate::TestSet;
+use absentia_io::model::Ids;
+use anyhow::Result;
+
+use super::ValidationArgs;
+use crate::args::{DataArgs, ReadArgs, WeightArgs, parse_split};
+use crate::failure::Refusal;
+use crate::loading::{Loaded, load, read_known};
+use crate::tables::Tables;
+use crate::ui::Ui;
+
+/// Times above this are taken to be in milliseconds.
+const MILLISECONDS_FROM: i64 = 100_000_000_000;
+
+/// Data ready to be trained on.
+pub(crate) struct Prepared {
+    pub(crate) ids: Ids,
+    pub(crate) data: Interactions<'static>,
+    pub(crate) held_out: Option<TestSet>,
+}
+
+impl Prepared {
+    /// Files as seen from this data.
+    pub(crate) fn tables(&self) -> Tables<'_> {
+        Tables {
+            users: &self.ids.users,
+            items: &self.ids.items,
+        }
+    }
+
+    /// A half-life in seconds put into the unit of the data's times.
+    pub(crate) fn confidence(&self, confidence: Confidence) -> Confidence {
+        let latest = self
+            .data
+            .times()
+            .and_then(|times| times.iter().max().copied());
+        match (confidence, latest) {
+            (Confidence::Decay { half_life, now }, Some(latest)) if latest > MILLISECONDS_FROM => {
+                let half_life = half_life * 1000.0;
+                Confidence::Decay { half_life, now }
+            }
+            (confidence, _) => confidence,
+        }
+    }
+}
+
+/// Where held-out rows come from.
+pub(crate) enum Held<'a> {
+    /// As the validation arguments say; nowhere if they say nothing.
+    Validation(&'a ValidationArgs),
+    /// From these files.
+    Files(&'a [String]),
+    /// From the data, by a rule.
+    Split(&'a str, Option<Pick>),
+}
+
+/// Reads the data of a run, holds rows out, and adds what was shown and not taken.
+pub(crate) fn prepare(
+    args: &DataArgs,
+    missing: &WeightArgs,
+    held: &Held<'_>,
+    ui: &Ui,
+) -> Result<Prepared> {
+    let mut loaded = load(args, ui)?;
+    let held_out = match held {
+        Held::Validation(valid) if !valid.valid.is_empty() => {
+            Some(from_files(&mut loaded, &valid.valid, &args.read, ui)?)
+        }
+        Held::Validation(valid) => match &valid.valid_split {
+            Some(rule) => Some(from_split(&mut loaded, args, rule, valid.valid_pick, ui)?),
+            None => None,
+        },
+        Held::Files(patterns) => Some(from_files(&mut loaded, patterns, &args.read, ui)?),
+        Held::Split(rule, pick) => Some(from_split(&mut loaded, args, rule, *pick, ui)?),
+    };
+    let mut data = loaded.interactions(args.prepare.duplicates())?;
+    if !missing.exposed.is_empty() {
+        data = exposed(&mut loaded, &data, missing, &args.read, ui)?;
+    }
+    ui.note(format!(
+        "{} interactions of {} users with {} items",
+        data.n_interactions(),
+        data.n_users(),
+        data.n_items()
+    ));
+    Ok(Prepared {
+        ids: Ids {
+            users: loaded.users,
+            items: loaded.items,
+        },
+        data,
+        held_out,
+    })
+}
+
+fn from_files(
+    loaded: &mut Loaded,
+    patterns: &[String],
+    read: &ReadArgs,
+    ui: &Ui,
+) -> Result<TestSet> {
+    let dataset = read_known(patterns, read, loaded.take_ids(), ui)?;
+    let test = TestSet::from_pairs(&dataset.user, &dataset.item)?;
+    (loaded.users, loaded.items) = (dataset.users, dataset.items);
+    Ok(test)
+}
+
+fn from_split(
+    loaded: &mut Loaded,
+    args: &DataArgs,
+    rule: &str,
+    pick: Option<Pick>,
+    ui: &Ui,
+) -> Result<TestSet> {
+    let pick = pick.unwrap_or_else(|| match loaded.log.time() {
+        Some(_) => Pick::Latest,
+        None => {
+            ui.note("the data has no times: rows are held out at random");
+            Pick::Random
+        }
+    });
+    let wrong = |expected: String| Refusal::usage(format!("cannot split by {rule:?}: {expected}"));
+    let split = parse_split(rule, pick, 0.8).map_err(wrong)?;
+    if matches!(split, Split::HeldOutUsers { .. }) {
+        let refusal =
+            Refusal::usage("users held out whole cannot be ranked without folding them in");
+        return Err(refusal
+            .hint("use `absentia split --by users:N` and `evaluate --fold-in`")
+            .into());
+    }
+    // A pair must not be in training and held out at once.
+    loaded.log.deduplicate(args.prepare.duplicates())?;
+    let parts = loaded.log.split(&split, 0)?;
+    let held = loaded.log.select(|row| parts[row] != Part::Train);
+    loaded.log.retain(|row| parts[row] == Part::Train);
+    ui.note(format!("held out {} rows", held.len()));
+    Ok(TestSet::from_pairs(held.user(), held.item())?)
+}
+
+fn exposed(
+    loaded: &mut Loaded,
+    data: &Interactions<'_>,
+    args: &WeightArgs,
+    read: &ReadArgs,
+    ui: &Ui,
+) -> Result<Interactions<'static>> {
+    let shown = read_known(&args.exposed, read, loaded.take_ids(), ui)?;
+    let weights = match (args.exposed_weight, shown.weight) {
+        (Some(weight), _) => vec![weight; shown.user.len()],
+        (None, Some(weights)) => weights,
+        (None, None) => vec![1.0; shown.user.len()],
+    };
+    let merged = data.with_exposed(&shown.user, &shown.item, &weights)?;
+    ui.note(format!(
+        "{} pairs were shown and not taken",
+        merged.len() - merged.n_interactions()
+    ));
+    (loaded.users, loaded.items) = (shown.users, shown.items);
+    Ok(merged)
+}

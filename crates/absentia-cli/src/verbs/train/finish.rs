@@ -1,0 +1,185 @@
+//! After the last sweep: the model is saved, and what happened is said.
+
+use std::path::Path;
+
+use absentia::fit::{Fitted, StopReason};
+use absentia::weights::SchemeSpec;
+use absentia_cli::report::{Axis, LineChart, Report};
+use absentia_cli::terminal::{Cell, Column, Table, format};
+use serde::Serialize;
+
+use super::{Prepared, RunningArgs};
+use crate::cli::Context;
+use crate::failure::{Outcome, Refusal};
+use crate::store;
+
+/// A run that has ended.
+pub(super) struct Finished<'a> {
+    pub(super) fitted: &'a Fitted,
+    pub(super) prepared: &'a Prepared,
+    pub(super) weights: &'a SchemeSpec,
+    pub(super) metric: &'a str,
+    pub(super) seconds: f64,
+}
+
+#[derive(Serialize)]
+struct FinalLine<'a> {
+    model: &'a Path,
+    users: usize,
+    items: usize,
+    interactions: usize,
+    iterations: usize,
+    chosen_iteration: usize,
+    reason: StopReason,
+    interrupted: bool,
+    objective: Option<f64>,
+    validation: Option<f64>,
+    seconds: f64,
+}
+
+impl Finished<'_> {
+    /// Saves the model and whatever else was asked for, and says so.
+    pub(super) fn save(
+        &self,
+        path: &Path,
+        running: &RunningArgs,
+        context: &Context,
+    ) -> anyhow::Result<Outcome> {
+        let interrupted = self.fitted.reason == StopReason::Cancelled;
+        let ids = &self.prepared.ids;
+        if let Some(checkpoint) = running.checkpoint.as_ref().filter(|_| interrupted) {
+            store::save_checkpoint(checkpoint, &self.fitted.checkpoint, ids, &context.effective)?;
+        }
+        if self.fitted.model.history().is_empty() {
+            let refusal = Refusal::interrupted("interrupted before the first sweep was complete");
+            return Err(refusal.hint("no model was saved").into());
+        }
+        store::save(path, &self.fitted.model, ids, &context.effective)?;
+        if let Some(path) = &running.report {
+            self.report(path)?;
+        }
+        self.say(path, running, context)?;
+        Ok(match interrupted {
+            true => Outcome::Interrupted,
+            false => Outcome::Done,
+        })
+    }
+
+    fn say(&self, path: &Path, running: &RunningArgs, context: &Context) -> anyhow::Result<()> {
+        let line = self.line(path);
+        context.ui.json(&line)?;
+        let reason = match self.fitted.reason {
+            StopReason::Iterations => "all sweeps made",
+            StopReason::Converged => "the objective has settled",
+            StopReason::Patience => "the validation metric no longer improved",
+            StopReason::Cancelled | StopReason::Observer => "interrupted",
+        };
+        let mut text = format!(
+            "{reason}: {} sweeps in {}, objective {}",
+            line.iterations,
+            format::duration(std::time::Duration::from_secs_f64(self.seconds)),
+            format::significant(line.objective.unwrap_or(f64::NAN), 6),
+        );
+        if let Some(score) = line.validation {
+            text += &format!(", {} {}", self.metric, format::metric(score));
+        }
+        context.ui.note(text);
+        let saved = format!(
+            "saved the model of sweep {} to {}",
+            line.chosen_iteration,
+            path.display()
+        );
+        if !line.interrupted {
+            context.ui.note(saved);
+            return Ok(());
+        }
+        context.ui.note(format!("{saved}; it can be used as it is"));
+        if let Some(checkpoint) = &running.checkpoint {
+            let checkpoint = checkpoint.display();
+            context
+                .ui
+                .note(format!("go on with --checkpoint {checkpoint} --resume"));
+        }
+        Ok(())
+    }
+
+    fn line<'l>(&self, path: &'l Path) -> FinalLine<'l> {
+        let history = self.fitted.model.history();
+        let chosen = history
+            .iter()
+            .find(|sweep| sweep.iteration == self.fitted.chosen_iteration);
+        FinalLine {
+            model: path,
+            users: self.prepared.data.n_users(),
+            items: self.prepared.data.n_items(),
+            interactions: self.prepared.data.n_interactions(),
+            iterations: self.fitted.checkpoint.iterations(),
+            chosen_iteration: self.fitted.chosen_iteration,
+            reason: self.fitted.reason,
+            interrupted: self.fitted.reason == StopReason::Cancelled,
+            objective: chosen.map(|sweep| sweep.objective.total()),
+            validation: chosen.and_then(|sweep| sweep.validation),
+            seconds: self.seconds,
+        }
+    }
+
+    fn report(&self, path: &Path) -> anyhow::Result<()> {
+        let history = self.fitted.model.history();
+        let curve = |value: &dyn Fn(&absentia::fit::Sweep) -> f64| -> Vec<f64> {
+            history.iter().map(value).collect()
+        };
+        let sweeps = || Axis::whole("sweep");
+        let mut report = Report::new("Training run")
+            .paragraph(&format!(
+                "{} interactions of {} users with {} items, weights {}.",
+                format::count(self.prepared.data.n_interactions() as u64),
+                format::count(self.prepared.data.n_users() as u64),
+                format::count(self.prepared.data.n_items() as u64),
+                self.weights
+            ))
+            .line_chart(
+                LineChart::new("Objective", sweeps(), Axis::linear("objective"))
+                    .curve("in all", &curve(&|sweep| sweep.objective.total()))
+                    .curve("observed", &curve(&|sweep| sweep.objective.observed))
+                    .curve("missing", &curve(&|sweep| sweep.objective.missing))
+                    .curve(
+                        "regularization",
+                        &curve(&|sweep| sweep.objective.regularization),
+                    ),
+            );
+        let measured: Vec<(f64, f64)> = history
+            .iter()
+            .filter_map(|sweep| Some((sweep.iteration as f64, sweep.validation?)))
+            .collect();
+        if !measured.is_empty() {
+            let chart = LineChart::new("Validation", sweeps(), Axis::linear(self.metric));
+            report = report.line_chart(chart.series(self.metric, &measured));
+        }
+        let report = report.table("Parameters", &self.parameters());
+        store::write_text(path, &report.render())
+    }
+
+    fn parameters(&self) -> Table {
+        let params = self.fitted.model.params();
+        let mut table = Table::new([Column::left("parameter"), Column::left("value")]);
+        let rows = [
+            ("factors", params.factors.to_string()),
+            ("iterations", params.iterations.to_string()),
+            ("regularization", params.regularization.to_string()),
+            (
+                "exponent of the regularization",
+                params.reg_exponent.to_string(),
+            ),
+            ("solver", params.solver.name().to_owned()),
+            ("weights on missing entries", self.weights.to_string()),
+            ("targets", format!("{:?}", params.targets)),
+            ("confidence", format!("{:?}", params.confidence)),
+            ("post-scaling", params.post_scale.to_string()),
+            ("seed", params.seed.to_string()),
+        ];
+        for (name, value) in rows {
+            table.row([Cell::text(name), Cell::text(value)]);
+        }
+        table
+    }
+}

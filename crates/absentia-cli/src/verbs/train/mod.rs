@@ -1,0 +1,223 @@
+//! `train`: from interactions to a model.
+
+mod data;
+mod finish;
+mod follow;
+mod plan;
+
+use std::path::PathBuf;
+
+use absentia::Params;
+use absentia::data::Pick;
+use absentia::fit::{Cancel, Fitted, Run, Validation, fit};
+use absentia::weights::{Scheme, SchemeSpec};
+
+use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick};
+use crate::cli::Context;
+use crate::failure::Outcome;
+use crate::measure::Validator;
+use crate::store;
+use crate::tables::Tables;
+pub(crate) use data::{Held, Prepared, prepare};
+pub(crate) use follow::{Follow, SweepLine, end_on_interrupt};
+pub(crate) use plan::{check_memory, named_rows};
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia train ratings.csv --model movies.absentia
+  $ absentia train ratings.csv --model movies.absentia --factors 32 --iterations 10 --weights uniform:0.01
+  $ absentia train ratings.csv --model movies.absentia --valid-split leave-one-out --valid-metric ndcg@20 --patience 3
+  $ absentia train ratings.csv --model movies.absentia --checkpoint run.ckpt --checkpoint-every 5 --resume
+  $ absentia train ratings.csv --model movies.absentia --dry-run
+  $ absentia inspect movies.absentia --print-config > run.toml
+  $ absentia train --config run.toml
+
+Weights on missing entries (--weights), joined by ` + `:
+  uniform:W                            the same everywhere; 0 ignores missing entries
+  popularity:c0=512,alpha=0.4          the paper's, or mean=0.1 in place of c0
+  activity:mean=0.1,alpha=0.5          by the user's number of interactions
+  popularity*activity:mean=0.1,alpha=0.4,beta=0.5
+  groups:table.csv,users.csv,items.csv a weight for each pair of segment and category
+  lowrank:A.npy,B.npy                  given factors of the weights
+  dense:W.npy,rank=8                   every weight given, approximated
+
+Ctrl-C ends the run after which the model of the last complete sweep is saved; pressing it again
+ends the program at once.";
+
+/// Train a model.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Train {
+    #[command(flatten)]
+    data: DataArgs,
+    /// File to save the model in.
+    #[arg(long, short, value_name = "FILE")]
+    model: PathBuf,
+    #[command(flatten)]
+    hyper: HyperArgs,
+    /// How rows are improved.
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "eals",
+        help_heading = "Training"
+    )]
+    solver: SolverName,
+    /// Weights on missing entries; see below for all of them.
+    #[arg(
+        long,
+        value_name = "SCHEME",
+        default_value = "popularity:mean=0.1,alpha=0.25"
+    )]
+    #[arg(help_heading = "Weights on missing entries")]
+    weights: SchemeSpec,
+    #[command(flatten)]
+    missing: WeightArgs,
+    #[command(flatten)]
+    validation: ValidationArgs,
+    #[command(flatten)]
+    running: RunningArgs,
+}
+
+/// What chooses the best model, and may end the run.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Validation")]
+pub(crate) struct ValidationArgs {
+    /// Files of held-out rows to validate on.
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 1,
+        conflicts_with = "valid_split"
+    )]
+    pub(crate) valid: Vec<String>,
+    /// Hold rows out of the data to validate on: leave-one-out, last:N, ratio:SHARE, time:FROM.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) valid_split: Option<String>,
+    /// Which rows --valid-split holds out: latest or random [default: latest where there are times].
+    #[arg(long, value_name = "RULE", value_parser = parse_pick)]
+    pub(crate) valid_pick: Option<Pick>,
+    /// Metric that chooses the best model.
+    #[arg(long, value_name = "METRIC", default_value = "ndcg@20")]
+    pub(crate) valid_metric: String,
+    /// Sweeps between measurements.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) valid_every: usize,
+    /// Stop after this many measurements without improvement; never when not given.
+    #[arg(long, value_name = "N")]
+    pub(crate) patience: Option<usize>,
+}
+
+/// How a run is kept, resumed and reported.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "The run")]
+pub(crate) struct RunningArgs {
+    /// File that keeps the state of the run, to go on with by --resume.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Sweeps between checkpoints.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) checkpoint_every: usize,
+    /// Go on from --checkpoint, or start if there is none yet; ends in the same bits either way.
+    #[arg(long, requires = "checkpoint")]
+    pub(crate) resume: bool,
+    /// Say what the run would take and whether it fits, and stop.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Write a report with curves and tables, readable offline.
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+impl Train {
+    pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        let prepared = prepare(
+            &self.data,
+            &self.missing,
+            &Held::Validation(&self.validation),
+            &context.ui,
+        )?;
+        let params = self.params(&prepared, context);
+        let scheme = prepared.tables().scheme(&self.weights)?;
+        if self.running.dry_run {
+            plan::show(&prepared, &scheme, &params, &context.ui)?;
+            return Ok(Outcome::Done);
+        }
+        check_memory(&prepared, &scheme, &params)?;
+        store::check_writable(&self.model)?;
+        let started = std::time::Instant::now();
+        let (fitted, trouble) = self.fit(&prepared, &scheme, &params, context)?;
+        let finished = finish::Finished {
+            fitted: &fitted,
+            prepared: &prepared,
+            weights: &self.weights,
+            metric: &self.validation.valid_metric,
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        let outcome = finished.save(&self.model, &self.running, context)?;
+        match trouble {
+            Some(error) => Err(error),
+            None => Ok(outcome),
+        }
+    }
+
+    fn params(&self, prepared: &Prepared, context: &Context) -> Params {
+        let mut params = self.hyper.params(self.solver, context.threads);
+        params.confidence = prepared.confidence(params.confidence);
+        params
+    }
+
+    /// Trains; a checkpoint that could not be written does not end the run, but is told at the end.
+    fn fit(
+        &self,
+        prepared: &Prepared,
+        scheme: &Scheme,
+        params: &Params,
+        context: &Context,
+    ) -> anyhow::Result<(Fitted, Option<anyhow::Error>)> {
+        let checked = params.clone().check()?;
+        let resume = match &self.running.checkpoint {
+            Some(path) if self.running.resume => store::resume(path, &prepared.ids)?,
+            _ => None,
+        };
+        let validator = match &prepared.held_out {
+            Some(test) => {
+                let metric = &self.validation.valid_metric;
+                Some(Validator::new(&prepared.data, test, metric)?)
+            }
+            None => None,
+        };
+        let mut follow = Follow::new(&context.ui, params.iterations);
+        if validator.is_some() {
+            follow = follow.metric(&self.validation.valid_metric);
+        }
+        if let Some(path) = &self.running.checkpoint {
+            follow = follow.checkpoints(path, prepared, &context.effective);
+        }
+        let cancel = Cancel::new();
+        end_on_interrupt(&cancel)?;
+        let run = Run {
+            init: self.init(&prepared.tables())?,
+            resume,
+            validation: validator.as_ref().map(|validator| Validation {
+                metric: Box::new(|model| validator.measure(model)),
+                every: self.validation.valid_every,
+                patience: self.validation.patience,
+            }),
+            observer: Some(&mut follow),
+            cancel,
+            checkpoint_every: self
+                .running
+                .checkpoint
+                .is_some()
+                .then_some(self.running.checkpoint_every),
+        };
+        let fitted = fit(&prepared.data, scheme, &checked, run)
+            .map_err(|error| named_rows(error, prepared))?;
+        Ok((fitted, follow.finish()))
+    }
+
+    fn init(&self, tables: &Tables<'_>) -> anyhow::Result<absentia::fit::Init> {
+        tables.init(&self.missing.init, self.hyper.factors)
+    }
+}

@@ -1,0 +1,189 @@
+//! What a run will take, before it is started.
+
+use absentia::Params;
+use absentia::Solver;
+use absentia::error::Axis;
+use absentia::fit::{FitError, MemoryPlan, Sizes, default_threads};
+use absentia::weights::Scheme;
+use absentia_cli::terminal::{format, key_values};
+use serde::Serialize;
+
+use super::Prepared;
+use crate::failure::Refusal;
+use crate::store;
+use crate::ui::Ui;
+
+/// Multiply-adds a second that one thread is assumed to reach; a guess, and said to be one.
+const PER_THREAD: f64 = 5e9;
+
+/// What a run will take, and what it may.
+struct Plan {
+    sizes: Sizes,
+    memory: MemoryPlan,
+    limit: Option<u64>,
+}
+
+impl Plan {
+    fn new(prepared: &Prepared, scheme: &Scheme, params: &Params) -> Self {
+        let data = &prepared.data;
+        let sizes = Sizes {
+            users: data.n_users(),
+            items: data.n_items(),
+            entries: data.len(),
+            data: data.bytes(),
+            rank: scheme.rank_bound(data),
+            keeps_best: prepared.held_out.is_some(),
+        };
+        // The matrix is there already, so what the machine or container has left comes on top of it.
+        let left = || store::available_memory().map(|bytes| bytes.saturating_add(sizes.data));
+        Self {
+            memory: MemoryPlan::new(&sizes, params),
+            limit: params.memory_limit.or_else(left),
+            sizes,
+        }
+    }
+
+    fn check(&self) -> Result<(), FitError> {
+        match self.limit {
+            Some(limit) if self.memory.total() > limit => Err(FitError::Memory {
+                needed: self.memory.total(),
+                limit,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses a run that the caller, the machine or the container has no memory for.
+pub(crate) fn check_memory(
+    prepared: &Prepared,
+    scheme: &Scheme,
+    params: &Params,
+) -> Result<(), FitError> {
+    Plan::new(prepared, scheme, params).check()
+}
+
+#[derive(Serialize)]
+struct PlanLine<'a> {
+    users: usize,
+    items: usize,
+    interactions: usize,
+    weight_rank: usize,
+    memory: std::collections::BTreeMap<&'a str, u64>,
+    total_bytes: u64,
+    limit_bytes: Option<u64>,
+    fits: bool,
+    multiply_adds_per_sweep: f64,
+    estimated_seconds_per_sweep: f64,
+}
+
+/// Shows the plan of a run, and refuses one that does not fit.
+pub(super) fn show(
+    prepared: &Prepared,
+    scheme: &Scheme,
+    params: &Params,
+    ui: &Ui,
+) -> anyhow::Result<()> {
+    params.clone().check()?;
+    let plan = Plan::new(prepared, scheme, params);
+    let (sizes, work) = (plan.sizes, work_of_sweep(&plan.sizes, params));
+    let threads = params.threads.unwrap_or_else(default_threads);
+    let line = PlanLine {
+        users: sizes.users,
+        items: sizes.items,
+        interactions: prepared.data.n_interactions(),
+        weight_rank: sizes.rank,
+        memory: plan.memory.parts.iter().copied().collect(),
+        total_bytes: plan.memory.total(),
+        limit_bytes: plan.limit,
+        fits: plan.check().is_ok(),
+        multiply_adds_per_sweep: work,
+        estimated_seconds_per_sweep: work / (PER_THREAD * threads as f64),
+    };
+    ui.json(&line)?;
+    ui.say(key_values(
+        facts(&plan.memory, &line, threads),
+        &ui.screen(),
+    ))?;
+    Ok(plan.check()?)
+}
+
+fn facts(plan: &MemoryPlan, line: &PlanLine<'_>, threads: usize) -> Vec<(String, String)> {
+    let mut facts: Vec<(String, String)> = plan
+        .parts
+        .iter()
+        .map(|(name, bytes)| ((*name).to_owned(), format::bytes(*bytes)))
+        .collect();
+    let mut add = |name: &str, text: String| facts.push((name.to_owned(), text));
+    add("in all", format::bytes(line.total_bytes));
+    if let Some(limit) = line.limit_bytes {
+        add("may take", format::bytes(limit));
+    }
+    add(
+        "work a sweep",
+        format!(
+            "{} multiply-adds",
+            format::compact(line.multiply_adds_per_sweep)
+        ),
+    );
+    let seconds = std::time::Duration::from_secs_f64(line.estimated_seconds_per_sweep);
+    add(
+        "time a sweep",
+        format!(
+            "about {} on {threads} threads (a guess)",
+            format::duration(seconds)
+        ),
+    );
+    facts
+}
+
+/// Multiply-adds of one sweep over both sides, leading terms only.
+fn work_of_sweep(sizes: &Sizes, params: &Params) -> f64 {
+    let (k, z) = (params.factors as f64, sizes.rank as f64);
+    let (rows, entries) = (
+        (sizes.users + sizes.items) as f64,
+        2.0 * sizes.entries as f64,
+    );
+    let caches = rows * z * k * k;
+    match params.solver {
+        Solver::Eals => caches * 2.0 + entries * k * (16.0 + 2.0),
+        Solver::EalsVanilla => 4.0 * sizes.users as f64 * sizes.items as f64 * k,
+        Solver::Subspace { block } => {
+            let block = block.min(params.factors).max(16) as f64;
+            caches * 2.0 + entries * k * (block + 2.0) + rows * k * block * block / 6.0
+        }
+        Solver::Als => caches * 2.0 + entries * k * k / 2.0 + rows * k * k * k / 6.0,
+        Solver::AlsCg { steps } => caches + steps as f64 * (rows * z * k * k + 2.0 * entries * k),
+    }
+}
+
+/// Says which user or item an error means instead of its row number.
+pub(crate) fn named_rows(error: FitError, prepared: &Prepared) -> anyhow::Error {
+    let name = |axis: Axis, row: usize| {
+        let ids = match axis {
+            Axis::User => &prepared.ids.users,
+            Axis::Item => &prepared.ids.items,
+        };
+        ids.name(row as u32).unwrap_or_default().into_owned()
+    };
+    match error {
+        FitError::NotConvex {
+            axis,
+            row,
+            curvature,
+        } => Refusal::data(format!(
+            "weights on missing entries give {axis} {:?} a curvature of {curvature}: some \
+             reconstructed weights are negative, so its factors have no best value",
+            name(axis, row)
+        ))
+        .hint("use method=nonnegative for dense weights, or raise --regularization")
+        .into(),
+        FitError::RowWeight { axis, row, total } => Refusal::data(format!(
+            "the total weight of {axis} {:?} is {total}, so --reg-exponent has no meaning for it",
+            name(axis, row)
+        ))
+        .hint("use method=nonnegative for dense weights, or --reg-exponent 0")
+        .into(),
+        error => error.into(),
+    }
+}

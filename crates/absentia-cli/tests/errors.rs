@@ -1,0 +1,127 @@
+//! What is said when something is wrong: the file, the line, the value and what to do.
+
+mod support;
+
+use support::Sandbox;
+
+#[test]
+fn bad_files_are_told_apart() {
+    let sandbox = Sandbox::new();
+    sandbox.write("empty.csv", "");
+    sandbox.write("one.csv", "user\nann\n");
+    sandbox.write("nan.csv", "user,item,rating\nann,heat,4\nbob,heat,NaN\n");
+    sandbox.write(
+        "word.csv",
+        "user,item,rating\nann,heat,4\nbob,heat,good\nbob,up,3\n",
+    );
+    let train = |file: &str| sandbox.run(&format!("train {file} --model m.absentia"));
+    train("nowhere.csv").fails(4, &["nowhere.csv"]);
+    train("empty.csv").fails(3, &["empty.csv", "no rows"]);
+    train("one.csv").fails(3, &["one.csv", "one column"]);
+    train("nan.csv").fails(3, &["nan.csv:3", "NaN", "hint: ", "--skip-bad"]);
+    train("word.csv").fails(3, &["word.csv:3", "good", "hint: "]);
+    train("ratings.csv --user-col who").fails(3, &["no column", "who", "--user-col"]);
+    assert!(!sandbox.path("m.absentia").exists());
+    let skipped = sandbox
+        .run("train word.csv --model m.absentia --skip-bad 1 -k 2 --iterations 1")
+        .ok();
+    assert!(
+        skipped.stderr.contains("left out 1 bad rows"),
+        "{}",
+        skipped.stderr
+    );
+}
+
+#[test]
+fn an_unknown_user_is_offered_near_ones() {
+    let sandbox = Sandbox::with_models();
+    let ran = sandbox.run("recommend movies.absentia anm --train train.csv");
+    ran.fails(
+        4,
+        &[
+            "user \"anm\" is not in the model",
+            "hint: did you mean \"ann\"",
+        ],
+    );
+    let ran = sandbox.run("similar movies.absentia heet");
+    ran.fails(4, &["item \"heet\"", "\"heat\""]);
+}
+
+#[test]
+fn a_key_that_nobody_knows_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("run.toml", "data = ['ratings.csv']\nfactor = 8\n");
+    let ran = sandbox.run("train --config run.toml --model m.absentia");
+    ran.fails(
+        2,
+        &[
+            "run.toml",
+            "unknown key \"factor\"",
+            "hint: did you mean \"factors\"",
+        ],
+    );
+    sandbox.write("run.toml", "data = ['ratings.csv'\n");
+    sandbox
+        .run("train --config run.toml --model m.absentia")
+        .fails(2, &["run.toml:"]);
+    sandbox
+        .run("train --config none.toml --model m.absentia")
+        .fails(4, &["none.toml"]);
+}
+
+#[test]
+fn arguments_out_of_range_are_usage_errors() {
+    let sandbox = Sandbox::new();
+    let train = |flags: &str| sandbox.run(&format!("train ratings.csv --model m.absentia {flags}"));
+    train("--factors 0").fails(2, &["factors is 0"]);
+    train("--regularization -1").fails(2, &[]);
+    train("--weights popular:1").fails(2, &["not a weight scheme"]);
+    train("--solver subspace --block 7").fails(2, &["block is 7"]);
+    train("--memory-limit 1KiB").fails(5, &["the run needs", "1024"]);
+    train("--memory-limit 1KiB --dry-run").fails(5, &["the run needs"]);
+    train("--min-rating 9").fails(3, &["no row is left"]);
+    train("--valid-metric best@3 --valid-split leave-one-out").fails(2, &["no metric"]);
+    train("--model nowhere/m.absentia").fails(4, &["nowhere"]);
+    train("--duplicates error").fails(3, &["occur together more than once", "--duplicates"]);
+}
+
+#[test]
+fn what_was_seen_must_be_known() {
+    let sandbox = Sandbox::with_models();
+    sandbox
+        .run("recommend movies.absentia ann")
+        .fails(2, &["--train", "--allow-seen"]);
+    let ran = sandbox.run("evaluate movies.absentia --test test.csv");
+    ran.fails(2, &["--train", "--rank-seen"]);
+    sandbox
+        .run("evaluate movies.absentia --test test.csv --rank-seen")
+        .ok();
+}
+
+#[test]
+fn damaged_models_are_refused() {
+    let sandbox = Sandbox::with_models();
+    let mut bytes = std::fs::read(sandbox.path("movies.absentia")).expect("read");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(sandbox.path("bad.absentia"), &bytes).expect("written");
+    std::fs::write(sandbox.path("cut.absentia"), &bytes[..middle]).expect("written");
+    for name in ["bad.absentia", "cut.absentia", "ratings.csv"] {
+        let ran = sandbox.run(&format!("recommend {name} ann --train train.csv"));
+        ran.fails(3, &[name]);
+    }
+}
+
+#[test]
+fn rows_of_strangers_are_counted() {
+    let sandbox = Sandbox::with_models();
+    sandbox.write("test.csv", "user,item\nann,up\nnobody,up\nann,nothing\n");
+    let line = "evaluate movies.absentia --train train.csv --test test.csv --json";
+    let ran = sandbox.run(line).ok();
+    assert_eq!(ran.json()[0]["unknown_rows"], 2);
+    assert!(
+        ran.stderr.contains("left out 2 of 3 rows"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -1,0 +1,88 @@
+//! Every example in the help and in README runs.
+
+mod support;
+
+use std::path::Path;
+
+use support::Sandbox;
+
+/// Lines that start with a prompt and the program's name.
+fn examples(text: &str) -> Vec<String> {
+    let prompted = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("$ "));
+    let own = prompted.filter(|line| line.starts_with("absentia "));
+    own.map(str::to_owned).collect()
+}
+
+fn help(sandbox: &Sandbox, words: &str) -> String {
+    let mut command = sandbox.command(&format!("{words} --help"));
+    // Wide enough that no example is broken into two lines.
+    let output = command.env("COLUMNS", "1000").output().expect("started");
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn verbs(help: &str) -> Vec<String> {
+    let commands = help.split("Commands:").nth(1).unwrap_or_default();
+    let lines = commands
+        .lines()
+        .skip(1)
+        .take_while(|line| line.starts_with("  "));
+    let words = lines.filter_map(|line| line.split_whitespace().next());
+    words.map(str::to_owned).collect()
+}
+
+#[track_caller]
+fn run_all(sandbox: &Sandbox, examples: &[String]) {
+    for line in examples {
+        let ran = sandbox.shell(line);
+        assert_eq!(ran.code, 0, "$ {line}\n{}\n{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
+fn every_example_of_the_help_runs() {
+    let sandbox = Sandbox::with_models();
+    let overview = help(&sandbox, "");
+    run_all(&sandbox, &examples(&overview));
+    let verbs = verbs(&overview);
+    assert!(verbs.len() >= 12, "{verbs:?}");
+    for verb in verbs {
+        // The demonstration takes a minute and has a test of its own.
+        if verb == "demo" {
+            continue;
+        }
+        let found = examples(&help(&sandbox, &verb));
+        assert!(!found.is_empty(), "{verb} has no example");
+        run_all(&Sandbox::with_models(), &found);
+    }
+}
+
+#[test]
+fn every_example_of_the_readme_runs() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        eprintln!("skipped: there is no README.md");
+        return;
+    };
+    let found = examples(&text);
+    let quick: Vec<String> = found
+        .into_iter()
+        .filter(|line| !line.contains(" demo"))
+        .collect();
+    run_all(&Sandbox::with_models(), &quick);
+}
+
+#[test]
+fn help_and_version_need_no_files() {
+    let sandbox = Sandbox::new();
+    assert!(
+        sandbox
+            .run("--version")
+            .ok()
+            .stdout
+            .starts_with("absentia ")
+    );
+    sandbox.run("train").fails(2, &["--help"]);
+}

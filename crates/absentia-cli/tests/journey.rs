@@ -1,0 +1,314 @@
+//! From a file to recommendations, and what every command says on the way.
+
+mod support;
+
+use support::Sandbox;
+
+#[test]
+fn three_commands_lead_from_a_file_to_recommendations() {
+    let sandbox = Sandbox::new();
+    sandbox.run("split ratings.csv --out . --by last:2").ok();
+    sandbox
+        .run("train train.csv --model m.absentia --factors 8 --iterations 10")
+        .ok();
+    let measured = sandbox
+        .run("evaluate m.absentia --train train.csv --test test.csv --at 3,5 --json")
+        .ok();
+    let found = &measured.json()[0];
+    assert_eq!(found["users"], 24);
+    let recall = found["recall@5"].as_f64().expect("recall@5");
+    assert!(recall > 0.2 && recall <= 1.0, "{recall}");
+    assert!(found["recall@3"].as_f64() <= found["recall@5"].as_f64());
+    assert_eq!(found["sampled"], false);
+    let shown = sandbox
+        .run("recommend m.absentia ann --train train.csv --top 3")
+        .ok();
+    assert!(shown.stdout.contains("for ann"), "{}", shown.stdout);
+    assert_eq!(
+        shown
+            .stdout
+            .lines()
+            .filter(|line| line.contains("0."))
+            .count(),
+        3
+    );
+}
+
+#[test]
+fn a_list_is_the_same_alone_in_bulk_and_in_every_format() {
+    let sandbox = Sandbox::with_models();
+    let bulk = sandbox
+        .run("recommend movies.absentia --all --train train.csv --top 4 --json")
+        .ok()
+        .json();
+    assert_eq!(bulk.len(), 24);
+    for list in &bulk {
+        let user = list["user"].as_str().expect("an id");
+        let line = format!("recommend movies.absentia {user} --train train.csv --top 4 --json");
+        assert_eq!(&sandbox.run(&line).ok().json()[0], list);
+    }
+    for name in ["lists.csv", "lists.tsv", "lists.jsonl", "lists.parquet"] {
+        let line =
+            format!("recommend movies.absentia --all --train train.csv --top 4 --out {name}");
+        sandbox.run(&line).ok();
+        assert!(sandbox.path(name).exists());
+    }
+    let csv = sandbox.read("lists.csv");
+    let first = &bulk[0]["items"][0];
+    let expected = format!("ann,{},1,", first["item"].as_str().expect("an item"));
+    assert!(
+        csv.lines()
+            .nth(1)
+            .is_some_and(|line| line.starts_with(&expected)),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), 1 + 24 * 4);
+    assert_eq!(sandbox.read("lists.jsonl").lines().count(), 24);
+    // A parquet file of recommendations is an interaction file too.
+    sandbox
+        .run("convert lists.parquet --out back.csv --rating-col score")
+        .ok();
+    assert_eq!(sandbox.read("back.csv").lines().count(), 1 + 24 * 4);
+}
+
+#[test]
+fn seen_denied_and_other_items_stay_out_of_lists() {
+    let sandbox = Sandbox::with_models();
+    let train = sandbox.read("train.csv");
+    let items = |line: &str| -> Vec<String> {
+        let list = &sandbox.run(line).ok().json()[0]["items"];
+        let list = list.as_array().expect("a list");
+        list.iter()
+            .map(|one| one["item"].as_str().expect("an id").to_owned())
+            .collect()
+    };
+    let found =
+        items("recommend movies.absentia ann --train train.csv --top 99 --deny hidden.txt --json");
+    assert!(!found.is_empty() && !found.contains(&"up".to_owned()));
+    assert!(
+        found
+            .iter()
+            .all(|item| !train.contains(&format!("ann,{item},")))
+    );
+    sandbox.write("allowed.txt", "heat\nalien\nup\n");
+    let found = items("recommend movies.absentia ann --allow-seen --allow allowed.txt --json");
+    assert_eq!(found.len(), 3);
+}
+
+#[test]
+fn training_prints_a_json_object_a_sweep_and_one_at_the_end() {
+    let sandbox = Sandbox::new();
+    let line = "train ratings.csv --model m.absentia --factors 4 --iterations 3 \
+                --valid-split leave-one-out --valid-metric recall@5 --json";
+    let lines = sandbox.run(line).ok().json();
+    assert_eq!(lines.len(), 4);
+    let mut before = f64::INFINITY;
+    for (at, line) in lines[..3].iter().enumerate() {
+        assert_eq!(line["iteration"], at + 1);
+        let number = |key: &str| line[key].as_f64().expect(key);
+        let parts = number("observed") + number("missing") + number("regularization");
+        assert!((number("objective") - parts).abs() < 1e-9);
+        assert!(number("objective") < before && number("seconds") >= 0.0);
+        assert!((0.0..=1.0).contains(&number("validation")));
+        before = number("objective");
+    }
+    assert_eq!(lines[3]["model"], "m.absentia");
+    assert_eq!(lines[3]["interrupted"], false);
+    assert!(
+        sandbox
+            .run("train ratings.csv --model m.absentia --iterations 2 -k 4 --quiet")
+            .ok()
+            .stderr
+            .is_empty()
+    );
+}
+
+#[test]
+fn every_command_speaks_json() {
+    let sandbox = Sandbox::with_models();
+    for line in [
+        "describe ratings.csv",
+        "convert ratings.csv --out r.jsonl",
+        "split ratings.csv --out parts --by ratio:0.2,0.1 --pick random",
+        "generate --users 50 --items 40 --entries 120 --out g.csv",
+        "inspect movies.absentia",
+        "similar movies.absentia heat alien",
+        "explain movies.absentia ann tron --train train.csv",
+        "evaluate movies.absentia --train train.csv --test test.csv --against other.absentia",
+        "compare train.csv --test test.csv -k 4 --iterations 2 --weights uniform:0.1 --weights uniform:0",
+        "train train.csv --model m.absentia --dry-run",
+    ] {
+        let lines = sandbox.run(&format!("{line} --json")).ok().json();
+        assert!(
+            !lines.is_empty() && lines.iter().all(serde_json::Value::is_object),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn explanations_add_up_to_the_score() {
+    let sandbox = Sandbox::with_models();
+    let line = "explain movies.absentia bob jaws --train train.csv --top 2 --json";
+    let found = &sandbox.run(line).ok().json()[0];
+    let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+    let listed = found["contributions"].as_array().expect("a list");
+    let listed: f64 = listed
+        .iter()
+        .map(|part| number(&part["contribution"]))
+        .sum();
+    let sum = listed + number(&found["others"]) + number(&found["remainder"]);
+    assert!((sum - number(&found["score"])).abs() < 1e-6);
+    assert!((number(&found["missing_weight"]) - 0.1).abs() < 1e-6);
+}
+
+#[test]
+fn two_models_are_compared_user_by_user() {
+    let sandbox = Sandbox::with_models();
+    let line = "evaluate movies.absentia --train train.csv --test test.csv --at 5 --metrics ndcg \
+                --against movies.absentia --per-user users.csv --json";
+    let found = &sandbox.run(line).ok().json()[0];
+    assert_eq!(found["difference"]["ndcg@5"]["difference"], 0.0);
+    let users = sandbox.read("users.csv");
+    assert!(users.starts_with("user,ndcg@5\nann,"), "{users}");
+    assert_eq!(users.lines().count(), 25);
+    let line = "compare train.csv --test test.csv -k 4 --iterations 2 --solver eals --solver als \
+                --baseline --report compare.html --json";
+    let lines = sandbox.run(line).ok().json();
+    assert_eq!(lines.len(), 3);
+    assert!(lines[0].get("against_first").is_none());
+    assert!(lines[1]["against_first"]["recall@20"]["p"].is_number());
+    assert_eq!(lines[2]["variant"], "most popular");
+    assert!(sandbox.read("compare.html").starts_with("<!doctype html>"));
+}
+
+#[test]
+fn strangers_are_folded_in() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("split ratings.csv --out s --by users:6 --pick random")
+        .ok();
+    sandbox
+        .run("train s/train.csv --model m.absentia -k 4 --iterations 5")
+        .ok();
+    let line = "evaluate m.absentia --fold-in s/fold_in.csv --test s/test.csv --at 5 --baseline popularity --json";
+    let found = &sandbox.run(line).ok().json()[0];
+    assert_eq!(found["users"], 6);
+    assert!(found["other"]["recall@5"].is_number());
+}
+
+#[test]
+fn sampled_negatives_are_labelled() {
+    let sandbox = Sandbox::with_models();
+    let mut negatives = String::new();
+    for line in sandbox.read("test.csv").lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        negatives += &format!("({},{})\tup\tjaws\tm\n", fields[0], fields[1]);
+    }
+    sandbox.write("test.negative", &negatives);
+    let line = "evaluate movies.absentia --test test.csv --negatives test.negative --at 2";
+    let shown = sandbox.run(line).ok();
+    assert!(shown.stdout.contains("sampled"), "{}", shown.stdout);
+    assert_eq!(
+        sandbox.run(&format!("{line} --json")).ok().json()[0]["sampled"],
+        true
+    );
+}
+
+#[test]
+fn weights_from_tables_by_id_and_arrays_by_position() {
+    let sandbox = Sandbox::new();
+    let mut users = "user,segment\nann,odd\nbob,even\n".to_owned();
+    for user in 2..24 {
+        users += &format!(
+            "user{user},{}\n",
+            if user % 2 == 0 { "even" } else { "odd" }
+        );
+    }
+    sandbox.write("users.csv", &users);
+    let items: std::collections::BTreeSet<String> = sandbox
+        .read("ratings.csv")
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(1).unwrap_or_default().to_owned())
+        .collect();
+    let lines: String = items.iter().map(|item| format!("{item},film\n")).collect();
+    sandbox.write("items.csv", &lines);
+    sandbox.write("table.csv", "segment,film\nodd,0.2\neven,0\n");
+    let train = "train ratings.csv -k 4 --iterations 2 --model m.absentia";
+    sandbox
+        .run(&format!(
+            "{train} --weights groups:table.csv,users.csv,items.csv"
+        ))
+        .ok();
+    let loaded = sandbox.model("m.absentia");
+    let weight = |user: &str| {
+        let user = loaded.ids.users.get(user).expect("known");
+        loaded.model.weights().weight(user, 0)
+    };
+    assert!((weight("ann") - 0.2).abs() < 1e-7 && weight("bob").abs() < 1e-7);
+    sandbox
+        .run("generate --users 30 --items 100 --entries 200 --out g.csv --truth truth")
+        .ok();
+    let given = "--weights lowrank:truth/A.npy,truth/B.npy+uniform:0.01";
+    sandbox
+        .run(&format!(
+            "train g.csv --dense-ids --shape 30,100 -k 4 --iterations 2 --model g.absentia {given}"
+        ))
+        .ok();
+    let refused = sandbox.run(&format!("train g.csv -k 4 --model g.absentia {given}"));
+    refused.fails(2, &["by position", "--dense-ids"]);
+}
+
+#[test]
+fn exposed_pairs_and_excluded_pairs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("shown.csv", "user,item\nann,m\nann,coco\n");
+    let line = "train ratings.csv -k 4 --iterations 2 --model m.absentia --exposed shown.csv --exposed-weight 5";
+    assert!(
+        sandbox
+            .run(line)
+            .ok()
+            .stderr
+            .contains("2 pairs were shown and not taken")
+    );
+    sandbox.write("some.csv", "user,item\nann,heat\nann,alien\n");
+    let line = "convert ratings.csv --out less.csv --exclude some.csv";
+    sandbox.run(line).ok();
+    let kept = |line: &&str| !line.starts_with("ann,heat,") && !line.starts_with("ann,alien,");
+    let ratings = sandbox.read("ratings.csv");
+    let expected: Vec<&str> = ratings.lines().filter(kept).collect();
+    assert!(expected.len() < ratings.lines().count());
+    assert_eq!(sandbox.read("less.csv").lines().count(), expected.len());
+}
+
+#[test]
+fn factors_go_out_and_come_back() {
+    let sandbox = Sandbox::with_models();
+    sandbox.run("export movies.absentia --out f").ok();
+    assert_eq!(sandbox.read("f/users.txt").lines().next(), Some("ann"));
+    let line = "import f/P.npy f/Q.npy --users f/users.txt --items f/items.txt --train train.csv --model again.absentia";
+    sandbox.run(line).ok();
+    let list = |model: &str| {
+        let line = format!("recommend {model} ann bob --train train.csv --json");
+        sandbox.run(&line).ok().stdout
+    };
+    assert_eq!(list("movies.absentia"), list("again.absentia"));
+    let (own, again) = (
+        sandbox.model("movies.absentia"),
+        sandbox.model("again.absentia"),
+    );
+    assert_eq!(
+        own.model.parts().item_counts,
+        again.model.parts().item_counts
+    );
+    let printed = sandbox.run("inspect again.absentia --print-config");
+    printed.fails(4, &["no configuration"]);
+    for layout in ["parquet", "faiss", "usearch", "hnswlib"] {
+        sandbox
+            .run(&format!(
+                "export movies.absentia --out {layout} --layout {layout}"
+            ))
+            .ok();
+    }
+}

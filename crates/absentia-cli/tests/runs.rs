@@ -1,0 +1,172 @@
+//! Runs that are repeated, resumed, interrupted, or end on a full disk.
+
+mod support;
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use support::{Sandbox, bits};
+
+#[test]
+fn a_stored_configuration_repeats_the_run_bit_for_bit() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run(
+            "train ratings.csv --model m.absentia -k 5 --iterations 4 --solver subspace --block 4 \
+             --weights popularity:c0=3,alpha=0.4+uniform:0.01 --targets normalized:0.3 \
+             --confidence linear:0.5 --regularization 0.037 --reg-exponent 1 --post-scale 0.2 \
+             --seed 11 --min-rating 2 --k-core 2 --valid-split leave-one-out --valid-metric ndcg@5",
+        )
+        .ok();
+    let first = sandbox.model("m.absentia");
+    sandbox
+        .shell("absentia inspect m.absentia --print-config > run.toml")
+        .ok();
+    std::fs::remove_file(sandbox.path("m.absentia")).expect("removed");
+    sandbox.run("train --config run.toml").ok();
+    let second = sandbox.model("m.absentia");
+    assert_eq!(bits(&first), bits(&second));
+    assert_eq!(first.config, second.config);
+    assert_eq!(first.model.params(), second.model.params());
+    sandbox
+        .run("train --config run.toml --seed 12 --model other.absentia")
+        .ok();
+    assert_ne!(bits(&first), bits(&sandbox.model("other.absentia")));
+}
+
+#[test]
+fn a_resumed_run_ends_in_the_bits_of_an_uninterrupted_one() {
+    let sandbox = Sandbox::new();
+    let train = "train ratings.csv -k 6 --valid-split leave-one-out --valid-metric recall@5";
+    sandbox
+        .run(&format!("{train} --model whole.absentia --iterations 6"))
+        .ok();
+    let kept = "--checkpoint run.ckpt --checkpoint-every 1";
+    sandbox
+        .run(&format!(
+            "{train} --model part.absentia --iterations 3 {kept} --resume"
+        ))
+        .ok();
+    sandbox
+        .run(&format!(
+            "{train} --model part.absentia --iterations 6 {kept} --resume"
+        ))
+        .ok();
+    let (whole, part) = (
+        sandbox.model("whole.absentia"),
+        sandbox.model("part.absentia"),
+    );
+    assert_eq!(bits(&whole), bits(&part));
+    assert_eq!(part.model.history().len(), whole.model.history().len());
+    let other = sandbox.run(&format!(
+        "{train} --model part.absentia --seed 9 {kept} --resume"
+    ));
+    other.fails(3, &["the checkpoint cannot go on"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_first_ctrl_c_leaves_a_usable_model_and_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("generate --users 2000 --items 1000 --entries 40000 --out g.csv")
+        .ok();
+    let line = "train g.csv --model m.absentia -k 64 --iterations 100000 --checkpoint run.ckpt --checkpoint-every 1";
+    let mut command = sandbox.command(line);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let start = Instant::now();
+    while !sandbox.path("run.ckpt").exists() {
+        assert!(
+            start.elapsed() < Duration::from_secs(120),
+            "no sweep in two minutes"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let kill = std::process::Command::new("kill")
+        .arg("-INT")
+        .arg(child.id().to_string())
+        .status();
+    assert!(kill.is_ok_and(|status| status.success()));
+    let output = child.wait_with_output().expect("ended");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(
+        said.contains("saved the model of sweep") && said.contains("--resume"),
+        "{said}"
+    );
+    let list = sandbox
+        .run("recommend m.absentia 7 --train g.csv --json")
+        .ok()
+        .json();
+    assert_eq!(list[0]["items"].as_array().map(Vec::len), Some(10));
+    // The run can be gone on with: some more sweeps than it has made.
+    let made = sandbox.model("m.absentia").model.history().len();
+    let line = format!(
+        "train g.csv --model m.absentia -k 64 --iterations {} --checkpoint run.ckpt --resume",
+        made + 1
+    );
+    sandbox.run(&line).ok();
+    assert_eq!(sandbox.model("m.absentia").model.history().len(), made + 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_old_model_as_it_was() {
+    let sandbox = Sandbox::with_models();
+    let before = std::fs::read(sandbox.path("movies.absentia")).expect("read");
+    // A limit on the size of files fails writes in the same way, without needing a small disk.
+    let line = "trap '' XFSZ; ulimit -f 1; exec absentia train train.csv --model movies.absentia --factors 200 --iterations 1";
+    let ran = sandbox.shell(line);
+    ran.fails(1, &["movies.absentia"]);
+    assert_eq!(
+        std::fs::read(sandbox.path("movies.absentia")).expect("read"),
+        before
+    );
+    let left: Vec<_> = std::fs::read_dir(sandbox.folder())
+        .expect("listed")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.starts_with(".absentia"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_start_can_be_given() {
+    let sandbox = Sandbox::with_models();
+    let line = "train train.csv -k 8 --iterations 1 --weights uniform:0.1 --model more.absentia --init movies.absentia --json";
+    let warm = sandbox.run(line).ok().json();
+    let cold =
+        "train train.csv -k 8 --iterations 1 --weights uniform:0.1 --model more.absentia --json";
+    let cold = sandbox.run(cold).ok().json();
+    assert!(warm[0]["objective"].as_f64() < cold[0]["objective"].as_f64());
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_a_bit() {
+    let sandbox = Sandbox::new();
+    for threads in [1, 3] {
+        let line = format!(
+            "train ratings.csv -k 6 --iterations 3 --model t{threads}.absentia --threads {threads}"
+        );
+        sandbox.run(&line).ok();
+    }
+    assert_eq!(
+        bits(&sandbox.model("t1.absentia")),
+        bits(&sandbox.model("t3.absentia"))
+    );
+}
+
+#[test]
+fn a_report_is_a_page_of_its_own() {
+    let sandbox = Sandbox::new();
+    let line = "train ratings.csv -k 4 --iterations 4 --model m.absentia --report run.html \
+                --valid-split leave-one-out --valid-metric recall@5";
+    sandbox.run(line).ok();
+    let page = sandbox.read("run.html");
+    assert!(page.starts_with("<!doctype html>") && page.contains("<svg"));
+    assert!(page.contains("popularity:mean=0.1,alpha=0.25") && page.contains("recall@5"));
+}

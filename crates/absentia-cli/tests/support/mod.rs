@@ -1,0 +1,194 @@
+//! A folder of small files, and the program run in it.
+#![allow(dead_code, missing_docs)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use absentia_io::model::{LoadedModel, load_model};
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_absentia");
+
+const ITEMS: [&str; 14] = [
+    "heat", "alien", "up", "jaws", "big", "ran", "her", "tron", "drive", "fargo", "shrek", "m",
+    "selma", "coco",
+];
+
+pub struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+        }
+    }
+
+    /// Fails the test unless the command succeeded.
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "{}\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Fails the test unless the command failed with this code and said all of this.
+    #[track_caller]
+    pub fn fails(&self, code: i32, said: &[&str]) {
+        assert_eq!(self.code, code, "{}\n{}", self.stdout, self.stderr);
+        assert!(self.stderr.starts_with("error: ") || self.stderr.contains("\nerror: "));
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        for text in said {
+            assert!(
+                self.stderr.contains(text),
+                "no {text:?} in: {}",
+                self.stderr
+            );
+        }
+    }
+
+    /// Every line of standard output as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Vec<serde_json::Value> {
+        let parse = |line| serde_json::from_str(line).expect("a JSON object a line");
+        self.stdout.lines().map(parse).collect()
+    }
+}
+
+impl Sandbox {
+    /// A folder with ratings.csv: 24 named users, 14 named items, ratings and times.
+    pub fn new() -> Self {
+        let sandbox = Self {
+            folder: tempfile::tempdir().expect("a folder"),
+        };
+        sandbox.write("ratings.csv", &ratings());
+        sandbox
+    }
+
+    /// The same, split, with two models, for commands that need them.
+    pub fn with_models() -> Self {
+        let sandbox = Self::new();
+        sandbox.run("split ratings.csv --out . --by last:2").ok();
+        for (name, weights) in [("movies", "uniform:0.1"), ("other", "uniform:0.5")] {
+            sandbox
+                .run(&format!(
+                    "train train.csv --model {name}.absentia --factors 8 --iterations 4 --weights {weights}"
+                ))
+                .ok();
+        }
+        sandbox.write("users.txt", "ann\nbob\n");
+        sandbox.write("hidden.txt", "up\n");
+        sandbox
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).expect("written");
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).expect("read")
+    }
+
+    pub fn model(&self, name: &str) -> LoadedModel {
+        load_model(&self.path(name)).expect("a model")
+    }
+
+    /// A command ready to be run here, its words separated by blanks.
+    pub fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command
+            .args(line.split_whitespace())
+            .current_dir(self.folder());
+        command
+    }
+
+    /// Runs the program with words separated by blanks.
+    pub fn run(&self, line: &str) -> Ran {
+        Ran::of(self.command(line).output().expect("started"))
+    }
+
+    /// Runs a line in a shell that finds the program as `absentia`.
+    pub fn shell(&self, line: &str) -> Ran {
+        let folder = Path::new(PROGRAM).parent().expect("a folder");
+        let path = format!(
+            "{}:{}",
+            folder.display(),
+            std::env::var("PATH").unwrap_or_default()
+        );
+        let mut command = Command::new("sh");
+        command
+            .arg("-c")
+            .arg(line)
+            .current_dir(self.folder())
+            .env("PATH", path);
+        Ran::of(command.output().expect("started"))
+    }
+}
+
+/// Two tastes, a popular head, times in order.
+fn ratings() -> String {
+    let mut text = "user,item,rating,time\n".to_owned();
+    for user in 0..24_usize {
+        let name = match user {
+            0 => "ann".to_owned(),
+            1 => "bob".to_owned(),
+            _ => format!("user{user}"),
+        };
+        for at in 0..7_usize {
+            let taste = if user % 2 == 0 { 0 } else { 7 };
+            let item = if at < 5 {
+                taste + (user / 2 + at) % 7
+            } else {
+                (user * 5 + at * 3) % 14
+            };
+            let rating = 1 + (user + item * 3 + at) % 5;
+            let time = 1_500_000_000 + user * 1000 + at * 10;
+            text += &format!("{name},{},{rating},{time}\n", ITEMS[item]);
+        }
+    }
+    text
+}
+
+/// The bits of both sides of a model.
+pub fn bits(loaded: &LoadedModel) -> (Vec<u32>, Vec<u32>) {
+    let side = |factors: &absentia::model::Factors| {
+        let rows = (0..factors.rows()).flat_map(|row| factors.row(row).to_vec());
+        rows.map(f32::to_bits).collect()
+    };
+    (
+        side(loaded.model.user_factors()),
+        side(loaded.model.item_factors()),
+    )
+}
+
+/// A folder of the shared data, or nothing and a message when it is not there.
+pub fn shared(name: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let candidates = [
+        root.join("../shared/data"),
+        PathBuf::from("/work/shared/data"),
+    ];
+    let found = candidates
+        .iter()
+        .map(|data| data.join(name))
+        .find(|folder| folder.is_dir());
+    if found.is_none() {
+        eprintln!("skipped: ../shared/data/{name} is not there");
+    }
+    found
+}
