@@ -67,6 +67,31 @@ impl<'a> Interactions<'a> {
         Ok(Self::from_rows(by_user, None))
     }
 
+    /// Yields the matrix with a weight `c_ui` for each entry, in the order of
+    /// [`by_user`](Self::by_user); training uses them under
+    /// [`Confidence::Column`](super::Confidence::Column).
+    ///
+    /// # Errors
+    /// Not one weight per entry, and weights that are negative or not finite.
+    pub fn with_weights(mut self, weights: Values<'a>) -> Result<Self, DataError> {
+        match &weights {
+            Values::Each(each) if each.len() != self.len() => {
+                return Err(DataError::Length {
+                    what: "weights",
+                    expected: self.len(),
+                    got: each.len(),
+                });
+            }
+            Values::Each(each) => check_weights(each)?,
+            Values::Constant(weight) => check_weights(&[*weight])?,
+        }
+        self.by_item.c = self
+            .by_user
+            .moved_to_transpose(&weights, self.by_item.offsets());
+        self.by_user.c = weights;
+        Ok(self)
+    }
+
     /// Number of users M.
     #[must_use]
     pub fn n_users(&self) -> usize {

@@ -1,0 +1,15 @@
+"""Matrix factorisation for implicit feedback with a weight of its own for every missing entry.
+
+>>> import absentia, scipy.sparse as sp
+>>> X = sp.csr_matrix([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]])
+>>> model = absentia.Factorizer(factors=2, weights=absentia.weights.Uniform(0.1), random_state=0).fit(X)
+>>> items, scores = model.recommend(3, n=1)
+>>> items.tolist()
+[3]
+"""
+
+from . import weights
+from ._core import __version__
+from ._factorizer import Evaluation, Explanation, Factorizer, NotFittedError, Sweep
+
+__all__ = ["Evaluation", "Explanation", "Factorizer", "NotFittedError", "Sweep", "__version__", "weights"]

@@ -1,0 +1,370 @@
+"""Weights on missing entries.
+
+Every class says how much a missing entry ``(u, i)`` counts; ``+`` adds them up.
+
+>>> from absentia.weights import Popularity, Uniform
+>>> Popularity(c0=512, alpha=0.4) + Uniform(0.01)
+Popularity(c0=512, alpha=0.4) + Uniform(weight=0.01)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+
+if TYPE_CHECKING:
+    from ._data import Ids
+
+__all__ = [
+    "Activity",
+    "Dense",
+    "Function",
+    "Groups",
+    "LowRank",
+    "Popularity",
+    "PopularityActivity",
+    "Resolved",
+    "Sum",
+    "Uniform",
+    "Weights",
+]
+
+
+class Weights:
+    """A way to weight missing entries; the base of all others."""
+
+    def __add__(self, other: "Weights") -> "Sum":
+        if not isinstance(other, Weights):
+            return NotImplemented
+        return Sum([*_terms(self), *_terms(other)])
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = vars(self), vars(other)
+        return all(_same(value, theirs[name]) for name, value in mine.items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        given = ((name, value) for name, value in vars(self).items() if value is not None)
+        return f"{type(self).__name__}({', '.join(f'{name}={_shown(value)}' for name, value in given)})"
+
+    def resolve(self, data: Any, *, num_threads: Optional[int] = None) -> "Resolved":
+        """Yields the weights on given data: what they come to, how far off, and why.
+
+        >>> import scipy.sparse as sp
+        >>> weights = Popularity(c0=6, alpha=1).resolve(sp.csr_matrix([[1, 1, 0], [1, 0, 0]]))
+        >>> weights.weight(1, 1)
+        2.0
+        """
+        from ._data import take
+
+        taken = take(data)
+        return Resolved(self._scheme(taken.ids).resolve(taken.lent, num_threads), taken.ids)
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        raise NotImplementedError
+
+
+class Uniform(Weights):
+    """The same weight for every missing entry; 1 is what ``implicit`` does."""
+
+    def __init__(self, weight: float = 1.0) -> None:
+        self.weight = weight
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        return _core.Scheme.uniform(self.weight)
+
+
+class Popularity(Weights):
+    """``c0 f_i^alpha / sum_j f_j^alpha``, ``f_i`` the item's share of interactions: the paper's.
+
+    ``mean`` instead of ``c0`` sets the mean weight of missing entries, whatever the size of the data.
+    """
+
+    def __init__(
+        self, c0: Optional[float] = None, alpha: float = 0.4, *, mean: Optional[float] = None
+    ) -> None:
+        self.c0 = c0
+        self.alpha = alpha
+        self.mean = mean
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        return _core.Scheme.popularity(self.c0, self.mean, self.alpha)
+
+
+class Activity(Weights):
+    """As :class:`Popularity`, by how many interactions the user has."""
+
+    def __init__(
+        self, c0: Optional[float] = None, alpha: float = 0.4, *, mean: Optional[float] = None
+    ) -> None:
+        self.c0 = c0
+        self.alpha = alpha
+        self.mean = mean
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        return _core.Scheme.activity(self.c0, self.mean, self.alpha)
+
+
+class PopularityActivity(Weights):
+    """The product of popularity (``alpha``) and activity (``beta``)."""
+
+    def __init__(
+        self,
+        c0: Optional[float] = None,
+        alpha: float = 0.4,
+        beta: float = 0.4,
+        *,
+        mean: Optional[float] = None,
+    ) -> None:
+        self.c0 = c0
+        self.alpha = alpha
+        self.beta = beta
+        self.mean = mean
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        return _core.Scheme.popularity_activity(self.c0, self.mean, self.alpha, self.beta)
+
+
+Grouping = Union[ArrayLike, Mapping[Any, int]]
+
+
+class Groups(Weights):
+    """A weight for each pair of user segment and item category.
+
+    ``table[s, c]`` is the weight; ``users`` and ``items`` give the segment of each user and the
+    category of each item, as arrays in the order of the rows or as mappings from ids.
+    """
+
+    def __init__(self, table: ArrayLike, users: Grouping, items: Grouping) -> None:
+        self.table = table
+        self.users = users
+        self.items = items
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        users = _groups("users", self.users, ids.users)
+        items = _groups("items", self.items, ids.items)
+        return _core.Scheme.groups(_matrix("table", self.table), users, items)
+
+
+class LowRank(Weights):
+    """``a_u . b_i`` with both given: ``a`` has a row per user, ``b`` a row per item."""
+
+    def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
+        self.a = a
+        self.b = b
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        return _core.Scheme.low_rank(_matrix("a", self.a), _matrix("b", self.b))
+
+
+class Dense(Weights):
+    """Every weight given; approximated by ``rank`` components, or as few as reach ``error``.
+
+    ``method="nonnegative"`` never yields a negative weight; ``"svd"`` is closer.
+    """
+
+    def __init__(
+        self,
+        w: ArrayLike,
+        rank: Optional[int] = None,
+        *,
+        error: Optional[float] = None,
+        method: str = "svd",
+    ) -> None:
+        self.w = w
+        self.rank = rank
+        self.error = error
+        self.method = method
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        return _core.Scheme.dense(_matrix("w", self.w), self.rank, self.error, self.method)
+
+
+class Function(Weights):
+    """Every weight given by a function of row numbers, called on blocks.
+
+    ``function(users, items)`` gets a column and a row of numbers and yields their weights, which are
+    approximated as for :class:`Dense`.
+
+    >>> import numpy as np, scipy.sparse as sp
+    >>> near = Function(lambda u, i: np.exp(-abs(u - i) / 2), rank=2)
+    >>> near.resolve(sp.eye(6, format="csr")).rank
+    2
+    """
+
+    def __init__(
+        self,
+        function: Callable[[NDArray[np.int64], NDArray[np.int64]], ArrayLike],
+        rank: Optional[int] = None,
+        *,
+        error: Optional[float] = None,
+        method: str = "svd",
+    ) -> None:
+        self.function = function
+        self.rank = rank
+        self.error = error
+        self.method = method
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        return _core.Scheme.function(_Block(self.function), self.rank, self.error, self.method)
+
+
+class Sum(Weights):
+    """Several weights added up; what ``+`` makes."""
+
+    def __init__(self, terms: Sequence[Weights]) -> None:
+        self.terms = list(terms)
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.terms))
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        return _core.Scheme.sum([term._scheme(ids) for term in self.terms])
+
+
+class Text(Weights):
+    """Weights as on the command line, such as ``"popularity:c0=512,alpha=0.4"``."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        return _core.Scheme.parse(self.text)
+
+
+class Resolved:
+    """Weights on given data: ``a_u . b_i`` for every pair."""
+
+    def __init__(self, core: _core.MissingWeights, ids: "Ids") -> None:
+        self._core = core
+        self._ids = ids
+
+    @property
+    def rank(self) -> int:
+        """Number of components Z."""
+        return self._core.rank
+
+    @property
+    def a(self) -> NDArray[np.float32]:
+        """A, one row per user."""
+        return np.asarray(self._core.a)
+
+    @property
+    def b(self) -> NDArray[np.float32]:
+        """B, one row per item."""
+        return np.asarray(self._core.b)
+
+    @property
+    def relative_error(self) -> Optional[float]:
+        """Largest relative error over missing entries of an approximated part; ``None`` if exact."""
+        return self._core.relative_error
+
+    @property
+    def approximations(self) -> List[str]:
+        """How well each approximated part stands for what was asked for, in words."""
+        return self._core.approximations
+
+    @property
+    def may_be_negative(self) -> bool:
+        """Whether A or B has a negative entry, so that training may fail."""
+        return self._core.may_be_negative
+
+    def weight(self, user: Any, item: Any) -> float:
+        """The weight of a pair if its entry is missing."""
+        return self._core.weight(*self._pair(user, item))
+
+    def explain(self, user: Any, item: Any) -> "WeightExplanation":
+        """The weight of a pair, part by part, and why."""
+        total, parts, text = self._core.explain(*self._pair(user, item))
+        return WeightExplanation(total, parts, text)
+
+    def _pair(self, user: Any, item: Any) -> Tuple[int, int]:
+        return int(self._ids.users.rows([user])[0]), int(self._ids.items.rows([item])[0])
+
+
+class WeightExplanation:
+    """The weight of a pair; ``str`` of it is made of sentences."""
+
+    def __init__(
+        self, total: float, parts: List[Tuple[str, float, str, Optional[float]]], text: str
+    ) -> None:
+        self.total = total
+        names = ("scheme", "value", "reason", "relative_error")
+        self.parts: List[Dict[str, Any]] = [dict(zip(names, part)) for part in parts]
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"WeightExplanation(total={self.total}, parts={self.parts})"
+
+
+class _Block:
+    """Calls a weight function on a block and checks what it yields."""
+
+    def __init__(self, function: Callable[..., ArrayLike]) -> None:
+        self.function = function
+
+    def __call__(self, u0: int, u1: int, i0: int, i1: int) -> NDArray[np.float32]:
+        users, items = np.arange(u0, u1)[:, None], np.arange(i0, i1)[None, :]
+        block = np.asarray(self.function(users, items), dtype=np.float32)
+        try:
+            return np.ascontiguousarray(np.broadcast_to(block, (u1 - u0, i1 - i0)))
+        except ValueError:
+            raise ValueError(
+                f"the weight function yields shape {block.shape} for {u1 - u0} users and {i1 - i0} items"
+            ) from None
+
+
+def as_weights(given: Any) -> Weights:
+    """Takes weights, their text form, or one number for all."""
+    if isinstance(given, Weights):
+        return given
+    if isinstance(given, str):
+        return Text(given)
+    if isinstance(given, (int, float)) and not isinstance(given, bool):
+        return Uniform(float(given))
+    raise TypeError(
+        f"weights is a {type(given).__name__}; it must be one of absentia.weights, a text or a number"
+    )
+
+
+def _terms(weights: Weights) -> List[Weights]:
+    return weights.terms if isinstance(weights, Sum) else [weights]
+
+
+def _same(left: Any, right: Any) -> bool:
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        return bool(np.array_equal(left, right))
+    return bool(left == right)
+
+
+def _shown(value: Any) -> str:
+    return f"<{value.shape} array>" if isinstance(value, np.ndarray) else repr(value)
+
+
+def _matrix(name: str, given: ArrayLike) -> NDArray[np.float32]:
+    array = np.ascontiguousarray(given, dtype=np.float32)
+    if array.ndim != 2:
+        raise ValueError(f"{name} has {array.ndim} dimensions, expected 2")
+    return array
+
+
+def _groups(name: str, given: Any, ids: Any) -> NDArray[np.uint32]:
+    if isinstance(given, Mapping):
+        try:
+            given = [given[key] for key in ids.all().tolist()]
+        except KeyError as error:
+            raise KeyError(f"{name} has no group for {error.args[0]!r}") from None
+    array = np.asarray(given)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and array.min() < 0):
+        raise ValueError(f"{name} must be one group number, at least 0, for each row")
+    return np.ascontiguousarray(array, dtype=np.uint32)

@@ -1,0 +1,82 @@
+//! Errors of the engine as Python exceptions.
+
+use std::io::ErrorKind;
+
+use absentia::data::DataError;
+use absentia::evaluate::{EvaluateError, RankError};
+use absentia::fit::FitError;
+use absentia::model::ModelError;
+use absentia::weights::{SpecError, WeightsError};
+use absentia::{Fault, ParamsError};
+use pyo3::PyErr;
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyKeyError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+};
+
+/// An error that has a Python exception.
+pub(crate) trait Raise {
+    /// The exception to raise.
+    fn raise(self) -> PyErr;
+}
+
+fn exception(fault: Fault, message: String) -> PyErr {
+    match fault {
+        Fault::Caller => PyValueError::new_err(message),
+        Fault::NotFound => PyKeyError::new_err(message),
+        Fault::Io => PyOSError::new_err(message),
+        Fault::Internal => PyRuntimeError::new_err(message),
+    }
+}
+
+macro_rules! raise_by_fault {
+    ($($error:ty),*) => {
+        $(impl Raise for $error {
+            fn raise(self) -> PyErr {
+                exception(self.fault(), self.to_string())
+            }
+        })*
+    };
+}
+
+raise_by_fault!(
+    DataError,
+    EvaluateError,
+    FitError,
+    ModelError,
+    ParamsError,
+    RankError,
+    SpecError,
+    WeightsError
+);
+
+impl Raise for absentia_io::Error {
+    fn raise(self) -> PyErr {
+        use absentia_io::{Error, Fault as IoFault};
+        let message = self.to_string();
+        match (&self, self.fault()) {
+            // Python has classes of its own for these.
+            (Error::NoMatch { .. }, _) => PyFileNotFoundError::new_err(message),
+            (Error::Io { source, .. }, _) => match source.kind() {
+                ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
+                ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
+                _ => PyOSError::new_err(message),
+            },
+            (_, IoFault::Caller) => exception(Fault::Caller, message),
+            (_, IoFault::NotFound) => exception(Fault::NotFound, message),
+            (_, IoFault::Io) => exception(Fault::Io, message),
+            (_, IoFault::Internal) => exception(Fault::Internal, message),
+        }
+    }
+}
+
+/// `result.or_raise()?` for every error of the engine.
+pub(crate) trait OrRaise<T> {
+    /// Yields the value, or the error as an exception.
+    fn or_raise(self) -> Result<T, PyErr>;
+}
+
+impl<T, E: Raise> OrRaise<T> for Result<T, E> {
+    fn or_raise(self) -> Result<T, PyErr> {
+        self.map_err(Raise::raise)
+    }
+}

@@ -1,0 +1,36 @@
+//! The Python module `absentia._core`: arguments in, the GIL released, errors as exceptions.
+//!
+//! Nothing is computed here. Each class wraps one Rust type; the estimators are plain Python beside
+//! it, in `python/absentia`.
+
+mod data;
+mod error;
+mod evaluate;
+mod factors;
+mod ids;
+mod model;
+mod pool;
+mod read;
+mod rule;
+mod train;
+mod weights;
+
+use pyo3::prelude::*;
+
+/// The engine of Absentia, wrapped; use the package `absentia` instead.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<data::Matrix>()?;
+    module.add_class::<factors::Factors>()?;
+    module.add_class::<ids::IdMap>()?;
+    module.add_class::<model::Model>()?;
+    module.add_class::<weights::MissingWeights>()?;
+    module.add_class::<weights::Scheme>()?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(factors::solve_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;
+    module.add_function(wrap_pyfunction!(read::read, module)?)?;
+    module.add_function(wrap_pyfunction!(train::fit, module)?)?;
+    Ok(())
+}

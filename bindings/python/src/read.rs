@@ -1,0 +1,52 @@
+//! Rating files of every format.
+
+use std::path::PathBuf;
+
+use absentia_io::{NoProgress, ReadOptions, Unknown, expand, read_with_ids};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+
+use crate::error::OrRaise;
+use crate::ids::IdMap;
+
+type Column<'py, T> = Option<Bound<'py, PyArray1<T>>>;
+type Table<'py> = (
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u32>>,
+    Column<'py, f32>,
+    Column<'py, f32>,
+    Column<'py, i64>,
+    IdMap,
+    IdMap,
+);
+
+/// Reads files as one table: users, items, values, weights, times, and the ids of both sides.
+///
+/// With `ids`, rows whose user or item is not among them are left out.
+#[pyfunction]
+#[pyo3(signature = (patterns, ids=None))]
+pub(crate) fn read<'py>(
+    py: Python<'py>,
+    patterns: Vec<String>,
+    ids: Option<(Bound<'py, IdMap>, Bound<'py, IdMap>)>,
+) -> PyResult<Table<'py>> {
+    let known = ids.map(|(users, items)| (users.get().0.clone(), items.get().0.clone()));
+    let read = py.detach(|| {
+        let paths: Vec<PathBuf> = expand(&patterns)?;
+        let options = ReadOptions::default();
+        match known {
+            Some(ids) => read_with_ids(&paths, &options, ids, Unknown::Skip, &NoProgress),
+            None => absentia_io::read(&paths, &options, &NoProgress),
+        }
+    });
+    let table = read.or_raise()?;
+    Ok((
+        PyArray1::from_vec(py, table.user),
+        PyArray1::from_vec(py, table.item),
+        table.value.map(|column| PyArray1::from_vec(py, column)),
+        table.weight.map(|column| PyArray1::from_vec(py, column)),
+        table.time.map(|column| PyArray1::from_vec(py, column)),
+        IdMap(table.users),
+        IdMap(table.items),
+    ))
+}
