@@ -1,0 +1,211 @@
+"""What goes in: forms, types, ids, and what is refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import absentia
+from absentia import Factorizer
+
+
+def matrix(users=60, items=40, density=0.1, seed=0):
+    return sp.csr_matrix(sp.random(users, items, density, format="csr", random_state=seed, dtype=np.float32))
+
+
+def model(**params):
+    return Factorizer(**{"factors": 4, "iterations": 3, "weights": 0.1, "num_threads": 2, **params})
+
+
+def same(left, right):
+    np.testing.assert_array_equal(left.user_factors_, right.user_factors_)
+    np.testing.assert_array_equal(left.item_factors_, right.item_factors_)
+
+
+EXPECTED = model(targets="raw").fit(matrix())
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda x: x,
+        lambda x: x.tocoo(),
+        lambda x: x.tocsc(),
+        lambda x: x.tolil(),
+        lambda x: x.astype(np.float64),
+        lambda x: sp.csr_array(x),
+        lambda x: wide(x),
+        lambda x: shuffled(x),
+        lambda x: strided(x),
+    ],
+    ids=["csr", "coo", "csc", "lil", "float64", "csr_array", "int64", "unsorted", "non-contiguous"],
+)
+def test_every_form_of_a_matrix_trains_the_same_model(convert):
+    same(model(targets="raw").fit(convert(matrix())), EXPECTED)
+
+
+def wide(x):
+    x = x.copy()
+    x.indptr, x.indices = x.indptr.astype(np.int64), x.indices.astype(np.int64)
+    return x
+
+
+def shuffled(x):
+    x = x.copy()
+    for start, end in zip(x.indptr, x.indptr[1:]):
+        x.indices[start:end], x.data[start:end] = x.indices[start:end][::-1].copy(), x.data[start:end][::-1].copy()
+    x.has_sorted_indices = False
+    return x
+
+
+def strided(x):
+    x = x.copy()
+    x.indices, x.data = np.repeat(x.indices, 2)[::2], np.repeat(x.data, 2)[::2]
+    return x
+
+
+def test_repeated_entries_are_added_up():
+    rows = sp.csr_matrix((np.float32([1, 2, 4]), np.int32([1, 1, 0]), np.int32([0, 3, 3])), shape=(2, 2))
+    merged = sp.csr_matrix(np.float32([[4, 3], [0, 0]]))
+    same(model(targets="raw").fit(rows), model(targets="raw").fit(merged))
+    assert rows.nnz == 3
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.uint16])
+def test_values_of_any_number_type_are_taken(dtype):
+    x = matrix()
+    x.data = np.ones_like(x.data)
+    same(model(targets="raw").fit(x.astype(dtype)), model(targets="raw").fit(x))
+
+
+def test_explicit_zeros_are_entries():
+    x = matrix()
+    x.data[:5] = 0
+    assert len(model().fit(x).recommend(0, n=40)[0]) == 40 - np.diff(x.indptr)[0]
+
+
+def test_rows_without_entries_are_fine():
+    x = sp.vstack([sp.csr_matrix((3, 40), dtype=np.float32), matrix(), sp.csr_matrix((2, 40), dtype=np.float32)])
+    fitted = model().fit(x.tocsr())
+    assert fitted.user_factors_.shape == (65, 4) and np.isfinite(fitted.user_factors_).all()
+
+
+def test_shapes_beyond_two_to_the_31_cells_are_routine():
+    x = sp.csr_matrix((np.ones(3, np.float32), ([0, 69_999, 5], [1, 2, 69_999])), shape=(70_000, 70_000))
+    assert model(factors=2, iterations=1).fit(x).item_factors_.shape == (70_000, 2)
+
+
+def test_too_many_rows_are_refused_by_number():
+    x = sp.coo_matrix((np.ones(1), ([0], [0])), shape=(2**32 + 1, 3))
+    with pytest.raises(ValueError, match="4294967297 users are more than"):
+        model().fit(x)
+
+
+LOG = {"users": ["ann", "ann", "bob", "cy", "bob"], "items": ["up", "jaws", "jaws", "up", "alien"], "values": [1.0, 2.0, 3.0, 4.0, 5.0]}
+
+
+def tables():
+    names = {"user_id": LOG["users"], "movieId": LOG["items"], "rating": LOG["values"]}
+    yield "columns", lambda: (LOG["users"], LOG["items"], LOG["values"])
+    yield "arrays", lambda: (np.array(LOG["users"]), np.array(LOG["items"]), np.array(LOG["values"]))
+    yield "pandas", lambda: pytest.importorskip("pandas").DataFrame(names)
+    yield "polars", lambda: pytest.importorskip("polars").DataFrame(names)
+    yield "pyarrow", lambda: pytest.importorskip("pyarrow").table(names)
+
+
+@pytest.mark.parametrize("make", [make for _, make in tables()], ids=[name for name, _ in tables()])
+def test_ids_that_go_in_come_out(make, tmp_path):
+    fitted = model(targets="raw", factors=2).fit(make())
+    same(fitted, model(targets="raw", factors=2).fit((LOG["users"], LOG["items"], LOG["values"])))
+    assert fitted.user_ids_.tolist() == ["ann", "bob", "cy"]
+    items, _ = fitted.recommend("cy")
+    assert sorted(items.tolist()) == ["alien", "jaws"]
+    many, scores = fitted.recommend(["ann", "cy"])
+    assert many[0, 1] is None and scores[0, 1] == -np.inf
+    assert set(fitted.similar_users("ann")[0]) == {"bob", "cy"}
+    assert {item for item, _ in fitted.explain("ann", "alien").contributions} == {"up", "jaws"}
+    fitted.save(tmp_path / "m.absentia")
+    assert Factorizer.load(tmp_path / "m.absentia").recommend("cy", exclude_seen=False)[0].tolist()
+    with pytest.raises(KeyError, match="zoe"):
+        fitted.recommend("zoe")
+
+
+def test_integer_ids_stay_integers():
+    pandas = pytest.importorskip("pandas")
+    fitted = model(factors=2).fit(pandas.DataFrame({"user": [900, 900, 7], "item": [5, 6, 5]}))
+    items, _ = fitted.recommend(7)
+    assert items.tolist() == [6] and items.dtype == np.int64
+
+
+def test_texts_that_look_like_numbers_stay_texts():
+    fitted = model(factors=2).fit((["10", "20", "20"], ["1", "1", "2"]))
+    assert fitted.recommend("10")[0].tolist() == ["2"]
+
+
+BAD = {
+    "nan": (lambda: with_value(np.nan), ValueError, "entry 0: value is NaN"),
+    "infinite": (lambda: with_value(np.inf), ValueError, "finite"),
+    "too large for single precision": (lambda: with_value(1e300, np.float64), ValueError, "finite"),
+    "complex": (lambda: matrix().astype(np.complex128), ValueError, "complex"),
+    "empty": (lambda: sp.csr_matrix((3, 4)), ValueError, "no interaction"),
+    "no rows": (lambda: sp.csr_matrix((0, 4)), ValueError, "no interaction"),
+    "an array": (lambda: np.ones((3, 4)), (TypeError, ValueError), "sparse|dimensions"),
+    "a number": (lambda: 5, TypeError, "cannot take a int"),
+    "a file that is not there": (lambda: "/nowhere/ratings.csv", FileNotFoundError, "nowhere"),
+    "columns of different lengths": (lambda: (["a", "b"], ["x"]), ValueError, "differ in length"),
+    "ids that are missing": (lambda: (["a", None], ["x", "y"]), ValueError, "entry 1"),
+    "ids that are nan": (lambda: ([1.0, np.nan], [1, 2]), ValueError, "entry 1"),
+    "fractions as ids": (lambda: ([1.5, 2.0], [1, 2]), ValueError, "fractions"),
+    "empty texts as ids": (lambda: (["a", ""], ["x", "y"]), ValueError, "entry 1"),
+    "values that are texts": (lambda: (["a"], ["x"], ["good"]), ValueError, "numbers"),
+    "an index out of range": (lambda: broken(99), ValueError, "99"),
+    "a negative index": (lambda: broken(-1), ValueError, "negative"),
+    "offsets that fall": (lambda: fallen(), ValueError, "offsets"),
+}
+
+
+def with_value(value, dtype=np.float32):
+    x = matrix().astype(dtype)
+    x.data[0] = value
+    return x
+
+
+def broken(index):
+    x = matrix()
+    x.indices[0] = index
+    return x
+
+
+def fallen():
+    x = matrix()
+    x.indptr[3] = 10_000
+    return x
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_data_is_refused_by_name(name):
+    make, kind, message = BAD[name]
+    with pytest.raises(kind, match=message):
+        model().fit(make())
+
+
+@pytest.mark.parametrize(
+    "params, kind, message",
+    [
+        ({"factors": 0}, ValueError, "factors"),
+        ({"factors": 2.5}, TypeError, "factors"),
+        ({"iterations": -1}, ValueError, "iterations"),
+        ({"regularization": -1}, ValueError, "regularization"),
+        ({"regularization": "x"}, TypeError, "regularization"),
+        ({"solver": "sgd"}, ValueError, "solver"),
+        ({"targets": "cube"}, ValueError, "targets"),
+        ({"confidence": "linear:x"}, ValueError, "confidence"),
+        ({"weights": object()}, TypeError, "weights"),
+        ({"weights": "popularity:c0=x"}, ValueError, "c0"),
+        ({"weights": absentia.weights.Popularity()}, ValueError, "c0 or mean"),
+        ({"weights": absentia.weights.LowRank(np.ones((3, 1)), np.ones((40, 1)))}, ValueError, "rows"),
+        ({"num_threads": 10**9}, ValueError, "threads"),
+    ],
+)
+def test_bad_parameters_are_refused_by_fit(params, kind, message):
+    with pytest.raises(kind, match=message):
+        model(**params).fit(matrix())
