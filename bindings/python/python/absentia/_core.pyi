@@ -1,5 +1,5 @@
 from os import PathLike
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ Data = Union["Matrix", Csr]
 Lists = Tuple[NDArray[np.int64], Floats]
 Path = Union[str, PathLike[str]]
 
+@final
 class Matrix:
     @staticmethod
     def from_triplets(
@@ -38,12 +39,14 @@ class Matrix:
     def latest(self) -> Optional[int]: ...
     def pairs(self) -> Tuple[Rows, Rows]: ...
 
+@final
 class Factors:
     @property
     def shape(self) -> Tuple[int, int]: ...
     @property
     def __array_interface__(self) -> Dict[str, Any]: ...
 
+@final
 class IdMap:
     @staticmethod
     def dense(n: int) -> IdMap: ...
@@ -59,6 +62,7 @@ class IdMap:
     def integers(self) -> Optional[NDArray[np.int64]]: ...
     def texts(self) -> List[str]: ...
 
+@final
 class Scheme:
     @staticmethod
     def parse(text: str) -> Scheme: ...
@@ -89,6 +93,7 @@ class Scheme:
     def sum(terms: List[Scheme]) -> Scheme: ...
     def resolve(self, data: Data, threads: Optional[int] = None) -> MissingWeights: ...
 
+@final
 class MissingWeights:
     @property
     def rank(self) -> int: ...
@@ -109,6 +114,7 @@ class MissingWeights:
         self, user: int, item: int
     ) -> Tuple[float, List[Tuple[str, float, str, Optional[float]]], str]: ...
 
+@final
 class Model:
     @staticmethod
     def load(path: Path) -> Model: ...
