@@ -196,7 +196,8 @@ class AlternatingLeastSquares:
             if not isinstance(user_items, sp.csr_matrix):
                 raise ValueError("user_items needs to be a CSR sparse matrix")
             count = 1 if np.isscalar(userid) else len(userid)
-            if np.shape(user_items)[0] != count:
+            rows: Any = user_items
+            if rows.shape[0] != count:
                 raise ValueError("user_items must contain 1 row for every user in userids")
         queries = self.recalculate_user(userid, user_items) if recalculate_user else self.user_factors[userid]
         chosen = self._chosen(items, filter_items, self.item_factors, "items", "recommend", rising=True)
