@@ -10,6 +10,8 @@ cargo xtask <task>
   lint     formatting, clippy and documentation, warnings denied
   setup    what the tests use beyond Rust, where it can be installed: Chromium (Debian's package),
            and a Python environment with safetensors; tests that miss them say so and are skipped
+  bench reading
+           seconds and peak memory of reading ten million generated rows
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
 ";
 
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
             setup();
             Ok(())
         }
+        Some("bench") if arguments.get(1).is_some_and(|what| what == "reading") => bench_reading(),
         Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
         _ => Err(HELP.to_owned()),
     };
@@ -99,6 +102,38 @@ fn setup() {
             let _ = std::fs::remove_dir_all(folder);
         }
     }
+}
+
+fn bench_reading() -> Result<(), String> {
+    let folder = repository().join("target/bench");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let file = folder.join("ten-million.csv");
+    run(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "absentia-cli",
+        "--package",
+        "absentia-io",
+        "--examples",
+        "--bins",
+    ]))?;
+    if !file.exists() {
+        let sizes = [
+            "--users",
+            "500000",
+            "--items",
+            "50000",
+            "--entries",
+            "10000000",
+        ];
+        run(Command::new(repository().join("target/release/absentia"))
+            .arg("generate")
+            .args(sizes)
+            .arg("--out")
+            .arg(&file))?;
+    }
+    run(Command::new(repository().join("target/release/examples/read_speed")).arg(&file))
 }
 
 fn fuzz(seconds: &str) -> Result<(), String> {

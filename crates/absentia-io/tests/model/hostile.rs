@@ -1,6 +1,7 @@
 //! Files with a correct checksum that lie about everything else.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use absentia_io::model::{inspect, load_model, save_checkpoint};
 use proptest::prelude::*;
@@ -17,8 +18,14 @@ struct Parts {
 }
 
 impl Parts {
-    fn good(folder: &Path) -> Self {
-        let path = folder.join("good.absentia");
+    fn good() -> Self {
+        static GOOD: OnceLock<Parts> = OnceLock::new();
+        GOOD.get_or_init(Self::save).clone()
+    }
+
+    fn save() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("good.absentia");
         let (checkpoint, ids) = tiny();
         save_checkpoint(&path, &checkpoint, &ids, None).unwrap();
         let bytes = std::fs::read(path).unwrap();
@@ -60,14 +67,14 @@ impl Parts {
 fn forging_by_itself_breaks_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("same.absentia");
-    Parts::good(folder.path()).write(&path);
+    Parts::good().write(&path);
     assert!(load_model(&path).is_ok());
 }
 
 #[test]
 fn a_later_version_is_named_with_its_writer() {
     let folder = tempfile::tempdir().unwrap();
-    let mut parts = Parts::good(folder.path());
+    let mut parts = Parts::good();
     parts.text("format_version", "2");
     parts.text("product_version", "9.1.0");
     let message = parts.message(folder.path());
@@ -82,7 +89,7 @@ fn a_later_version_is_named_with_its_writer() {
 #[test]
 fn texts_that_are_not_what_they_should_be_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let good = Parts::good(folder.path());
+    let good = Parts::good();
     for key in [
         "params",
         "transform",
@@ -120,7 +127,7 @@ fn texts_that_are_not_what_they_should_be_are_refused() {
 #[test]
 fn parts_of_weights_that_overflow_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let mut parts = Parts::good(folder.path());
+    let mut parts = Parts::good();
     let part = json!({"rank": u64::MAX, "kind": "low-rank"});
     let two = json!({"rank": 2, "kind": "low-rank"});
     parts.text("weights", &json!({"parts": [part, two]}).to_string());
@@ -142,7 +149,7 @@ fn numbers_that_are_not_finite_are_refused() {
         "user_weights",
         "best_item_factors",
     ] {
-        let mut parts = Parts::good(folder.path());
+        let mut parts = Parts::good();
         let start = parts.header[name]["data_offsets"][0].as_u64().unwrap() as usize;
         parts.data[start..start + 4].copy_from_slice(&f32::NAN.to_le_bytes());
         let message = parts.message(folder.path());
@@ -172,7 +179,7 @@ proptest! {
         lie in lies(),
     ) {
         let folder = tempfile::tempdir().unwrap();
-        let mut parts = Parts::good(folder.path());
+        let mut parts = Parts::good();
         let names: Vec<String> = parts.header.as_object().unwrap().keys().cloned().collect();
         let name = &names[which.index(names.len())];
         if name != "__metadata__" {
@@ -190,7 +197,7 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 1..24),
     ) {
         let folder = tempfile::tempdir().unwrap();
-        let mut parts = Parts::good(folder.path());
+        let mut parts = Parts::good();
         let at = at.index(parts.data.len() - bytes.len());
         parts.data[at..at + bytes.len()].copy_from_slice(&bytes);
         let path = folder.path().join("forged.absentia");
@@ -203,7 +210,7 @@ proptest! {
 #[test]
 fn a_tensor_that_is_missing_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let good = Parts::good(folder.path());
+    let good = Parts::good();
     for name in [
         "user_factors",
         "history",

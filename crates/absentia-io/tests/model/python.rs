@@ -4,7 +4,7 @@ use std::process::Command;
 
 use absentia::linalg::Dense;
 use absentia::model::Factors;
-use absentia_io::model::save_checkpoint;
+use absentia_io::model::{ExportOptions, Layout, export, save_checkpoint};
 
 use crate::build::{bits, tiny};
 
@@ -29,12 +29,31 @@ print(json.dumps({
 }))
 "#;
 
-/// A Python that has the package: `ABSENTIA_PYTHON`, or the one on the path.
-fn python() -> Option<String> {
+/// Loads the exported items with the library they are for, and prints their bits.
+const FAISS: &str = r#"
+import sys
+from faiss.contrib.vecs_io import fvecs_read
+x = fvecs_read(sys.argv[1] + "/items.fvecs")
+"#;
+const USEARCH: &str = r#"
+import sys
+from usearch.io import load_matrix
+x = load_matrix(sys.argv[1] + "/items.fbin")
+"#;
+const HNSWLIB: &str = r#"
+import sys
+import numpy as np
+x = np.fromfile(sys.argv[1] + "/items.f32", np.float32).reshape(-1, 3)
+"#;
+const PRINT: &str = r"
+import json, numpy as np
+print(json.dumps([list(x.shape), np.ascontiguousarray(x).view(np.uint32).ravel().tolist()]))
+";
+
+/// A Python that can do the import: `ABSENTIA_PYTHON`, or the one on the path.
+fn python(import: &str) -> Option<String> {
     let python = std::env::var("ABSENTIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let found = Command::new(&python)
-        .args(["-c", "import safetensors.numpy"])
-        .output();
+    let found = Command::new(&python).args(["-c", import]).output();
     found
         .is_ok_and(|output| output.status.success())
         .then_some(python)
@@ -42,7 +61,7 @@ fn python() -> Option<String> {
 
 #[test]
 fn the_python_package_reads_the_same_numbers() {
-    let Some(python) = python() else {
+    let Some(python) = python("import safetensors.numpy") else {
         println!("skipped: no Python with safetensors and numpy; set ABSENTIA_PYTHON");
         return;
     };
@@ -88,4 +107,37 @@ fn the_python_package_reads_the_same_numbers() {
     );
     assert_eq!(found["factors"], 3);
     assert_eq!(found["config"], "k = \"ü\"");
+}
+
+#[test]
+fn libraries_load_what_is_exported_for_them() {
+    let (checkpoint, ids) = tiny();
+    let model = &checkpoint.model;
+    for (layout, import, script) in [
+        (Layout::Faiss, "import faiss", FAISS),
+        (Layout::Usearch, "import usearch.io", USEARCH),
+        (Layout::Hnswlib, "import numpy", HNSWLIB),
+    ] {
+        let Some(python) = python(import) else {
+            println!("skipped: no Python for {import:?}; set ABSENTIA_PYTHON");
+            continue;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let options = ExportOptions {
+            layout,
+            post_scale: Some(false),
+        };
+        export(model, &ids, folder.path(), options).unwrap();
+        let script = format!("{script}{PRINT}");
+        let output = Command::new(python)
+            .args(["-c", &script])
+            .arg(folder.path())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let expected = serde_json::json!([[3, 3], bits(model.item_factors())]);
+        assert_eq!(found, expected, "{layout:?}");
+    }
 }

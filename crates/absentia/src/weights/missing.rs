@@ -1,5 +1,7 @@
 //! The weights of missing entries, ready for the solver.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::approximation::Approximation;
@@ -16,9 +18,10 @@ const PIECE: usize = 1024;
 /// `w_ui = a_u · b_i` for every pair, with what it was made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingWeights {
-    a: Dense,
-    b: Dense,
-    frozen: Frozen,
+    // Shared: every checkpoint and every measured model holds the same ones.
+    a: Arc<Dense>,
+    b: Arc<Dense>,
+    frozen: Arc<Frozen>,
 }
 
 impl MissingWeights {
@@ -46,9 +49,9 @@ impl MissingWeights {
         check_finite("B", &b)?;
         check_groups(&frozen, a.rows(), b.rows())?;
         Ok(Self {
-            a: a.into_compact(),
-            b: b.into_compact(),
-            frozen,
+            a: Arc::new(a.into_compact()),
+            b: Arc::new(b.into_compact()),
+            frozen: Arc::new(frozen),
         })
     }
 

@@ -1,10 +1,10 @@
 //! The lanes as two 256-bit registers.
 
 use std::arch::x86_64::{
-    __m256, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps, _mm_shuffle_ps, _mm256_add_ps,
+    __m256, _MM_HINT_T0, _mm_add_ps, _mm_prefetch, _mm_storeu_ps, _mm256_add_ps,
     _mm256_castps256_ps128, _mm256_cvtss_f32, _mm256_extractf128_ps, _mm256_fmadd_ps,
-    _mm256_loadu_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps, _mm256_set1_epi32, _mm256_set1_ps,
-    _mm256_storeu_ps,
+    _mm256_hadd_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps, _mm256_set1_epi32,
+    _mm256_set1_ps, _mm256_storeu_ps,
 };
 
 use super::entry_points;
@@ -84,18 +84,52 @@ impl Lanes for YmmPair {
     }
 
     #[inline(always)]
-    fn sum(self) -> f32 {
+    fn sum_four(four: [Self; 4], to: &mut [f32]) {
+        let [a, b, c, d] = four;
         // SAFETY: see above.
         unsafe {
-            let eight = _mm256_add_ps(self.0, self.1);
-            let four = _mm_add_ps(
-                _mm256_castps256_ps128(eight),
-                _mm256_extractf128_ps::<1>(eight),
+            store_sums(
+                [
+                    _mm256_add_ps(a.0, a.1),
+                    _mm256_add_ps(b.0, b.1),
+                    _mm256_add_ps(c.0, c.1),
+                    _mm256_add_ps(d.0, d.1),
+                ],
+                to,
             );
-            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-            _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
         }
     }
+
+    #[inline(always)]
+    fn prefetch(from: &[f32], at: usize) {
+        prefetch_line(from, at);
+    }
+}
+
+/// Writes the sums of four registers to the first four floats of `to`.
+///
+/// # Safety
+/// The machine must have AVX2.
+#[inline(always)]
+pub(super) unsafe fn store_sums([a, b, c, d]: [__m256; 4], to: &mut [f32]) {
+    let to = &mut to[..4];
+    // SAFETY: the caller vouches for AVX2; the slice has four floats.
+    unsafe {
+        // Sums of neighbours twice: each half then holds a part of all four.
+        let halves = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+        let sums = _mm_add_ps(
+            _mm256_castps256_ps128(halves),
+            _mm256_extractf128_ps::<1>(halves),
+        );
+        _mm_storeu_ps(to.as_mut_ptr(), sums);
+    }
+}
+
+/// Asks for the cache line at `from[at]`.
+#[inline(always)]
+pub(super) fn prefetch_line(from: &[f32], at: usize) {
+    // SAFETY: a prefetch reads nothing and may point anywhere.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(at).cast()) }
 }
 
 entry_points!(YmmPair, gram_rows = 4, panel_rows = 4, enable = "avx2,fma");

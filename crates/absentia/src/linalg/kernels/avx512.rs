@@ -1,11 +1,12 @@
 //! The lanes as one 512-bit register.
 
 use std::arch::x86_64::{
-    __m512, _mm512_add_ps, _mm512_cvtss_f32, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mul_ps,
-    _mm512_permutexvar_ps, _mm512_reduce_add_ps, _mm512_set1_epi32, _mm512_set1_ps,
-    _mm512_storeu_ps,
+    __m256, __m512, _mm256_add_ps, _mm512_add_ps, _mm512_castps512_ps256, _mm512_cvtss_f32,
+    _mm512_extractf32x8_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mul_ps, _mm512_permutexvar_ps,
+    _mm512_set1_epi32, _mm512_set1_ps, _mm512_storeu_ps,
 };
 
+use super::avx2::{prefetch_line, store_sums};
 use super::entry_points;
 use super::lanes::{LANES, Lanes};
 
@@ -67,9 +68,30 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
-    fn sum(self) -> f32 {
-        // SAFETY: see above.
-        unsafe { _mm512_reduce_add_ps(self.0) }
+    fn sum_four(four: [Self; 4], to: &mut [f32]) {
+        let [a, b, c, d] = four;
+        // SAFETY: see above; AVX-512DQ and AVX2 are enabled too.
+        unsafe { store_sums([fold(a.0), fold(b.0), fold(c.0), fold(d.0)], to) }
+    }
+
+    #[inline(always)]
+    fn prefetch(from: &[f32], at: usize) {
+        prefetch_line(from, at);
+    }
+}
+
+/// Adds the upper half to the lower one.
+///
+/// # Safety
+/// The machine must have AVX-512F and AVX-512DQ.
+#[inline(always)]
+unsafe fn fold(lanes: __m512) -> __m256 {
+    // SAFETY: the caller vouches for the instruction sets.
+    unsafe {
+        _mm256_add_ps(
+            _mm512_castps512_ps256(lanes),
+            _mm512_extractf32x8_ps::<1>(lanes),
+        )
     }
 }
 

@@ -21,6 +21,14 @@ impl<'a> Gathered<'a> {
         &self.matrix[start..start + LANES]
     }
 
+    /// Asks for sixteen floats of picked row `n`, if there is one, before they are needed.
+    #[inline(always)]
+    fn prefetch<L: Lanes>(&self, n: usize, at: usize) {
+        if let Some(&index) = self.indices.get(n) {
+            L::prefetch(self.matrix, index as usize * self.stride + at);
+        }
+    }
+
     #[inline(always)]
     fn len(&self) -> usize {
         self.indices.len()
@@ -40,6 +48,9 @@ pub(crate) struct Panel<'a> {
     pub(crate) k: usize,
 }
 
+/// How many picked rows ahead memory is asked for: rows lie anywhere, so nothing else foresees them.
+const AHEAD: usize = 8;
+
 #[inline(always)]
 pub(super) fn predict<L: Lanes>(p: &[f32], gathered: Gathered<'_>, out: &mut [f32]) {
     assert_eq!(out.len(), gathered.len());
@@ -51,12 +62,11 @@ pub(super) fn predict<L: Lanes>(p: &[f32], gathered: Gathered<'_>, out: &mut [f3
         for at in (0..p.len()).step_by(LANES) {
             let p_at = L::load(&p[at..]);
             for (lane, sum) in sums.iter_mut().enumerate() {
+                gathered.prefetch::<L>(n + lane + AHEAD, at);
                 *sum = p_at.mul_add(L::load(gathered.lanes(n + lane, at)), *sum);
             }
         }
-        for (slot, sum) in group.iter_mut().zip(sums) {
-            *slot = sum.sum();
-        }
+        L::sum_four(sums, group);
         n += 4;
     }
     for slot in groups.into_remainder() {
@@ -64,7 +74,9 @@ pub(super) fn predict<L: Lanes>(p: &[f32], gathered: Gathered<'_>, out: &mut [f3
         for at in (0..p.len()).step_by(LANES) {
             sum = L::load(&p[at..]).mul_add(L::load(gathered.lanes(n, at)), sum);
         }
-        *slot = sum.sum();
+        let mut alone = [0.0; 4];
+        L::sum_four([sum; 4], &mut alone);
+        *slot = alone[0];
         n += 1;
     }
 }
@@ -73,12 +85,32 @@ pub(super) fn predict<L: Lanes>(p: &[f32], gathered: Gathered<'_>, out: &mut [f3
 pub(super) fn correct<L: Lanes>(delta: &[f32], at: usize, gathered: Gathered<'_>, out: &mut [f32]) {
     assert_eq!(out.len(), gathered.len());
     assert!(delta.len().is_multiple_of(LANES) && at + delta.len() <= gathered.stride);
-    for (n, slot) in out.iter_mut().enumerate() {
+    let mut groups = out.chunks_exact_mut(4);
+    let mut n = 0;
+    for group in &mut groups {
+        let mut sums = [L::splat(0.0); 4];
+        for f in (0..delta.len()).step_by(LANES) {
+            let step = L::load(&delta[f..]);
+            for (lane, sum) in sums.iter_mut().enumerate() {
+                *sum = step.mul_add(L::load(gathered.lanes(n + lane, at + f)), *sum);
+            }
+        }
+        let mut change = [0.0; 4];
+        L::sum_four(sums, &mut change);
+        for (slot, change) in group.iter_mut().zip(change) {
+            *slot += change;
+        }
+        n += 4;
+    }
+    for slot in groups.into_remainder() {
         let mut sum = L::splat(0.0);
         for f in (0..delta.len()).step_by(LANES) {
             sum = L::load(&delta[f..]).mul_add(L::load(gathered.lanes(n, at + f)), sum);
         }
-        *slot += sum.sum();
+        let mut change = [0.0; 4];
+        L::sum_four([sum; 4], &mut change);
+        *slot += change[0];
+        n += 1;
     }
 }
 
@@ -113,8 +145,12 @@ pub(super) fn gram<L: Lanes, const ROWS: usize>(
     assert_eq!(d.len(), gathered.len());
     assert!(left.max(right) + LANES <= gathered.stride && h.len() >= (LANES - 1) * pitch + LANES);
     for first in (0..LANES).step_by(ROWS) {
-        // As many rows of the block as the registers hold.
-        let mut rows: [L; ROWS] = std::array::from_fn(|f| L::load(&h[(first + f) * pitch..]));
+        // As many rows of the block as the registers hold. Filled by a loop: a closure would not
+        // be inlined into the function that enables the instruction set.
+        let mut rows = [L::splat(0.0); ROWS];
+        for (f, row) in rows.iter_mut().enumerate() {
+            *row = L::load(&h[(first + f) * pitch..]);
+        }
         for (n, &weight) in d.iter().enumerate() {
             let column = gathered.lanes(n, left);
             let scaled = L::splat(weight).mul(L::load(gathered.lanes(n, right)));
@@ -160,8 +196,10 @@ fn panel_rows<L: Lanes, const ROWS: usize>(
     out: &mut [f32],
     pitch: usize,
 ) {
-    let rows: [&[f32]; ROWS] =
-        std::array::from_fn(|row| &x.values[(first + row) * x.stride..][..x.k]);
+    let mut rows: [&[f32]; ROWS] = [&[]; ROWS];
+    for (row, slot) in rows.iter_mut().enumerate() {
+        *slot = &x.values[(first + row) * x.stride..][..x.k];
+    }
     let mut sums = [L::splat(0.0); ROWS];
     for (f, line) in panel[..x.k * LANES].chunks_exact(LANES).enumerate() {
         let line = L::load(line);
@@ -201,7 +239,10 @@ fn descend_rows<L: Lanes, const ROWS: usize>(
     g: &mut [f32],
     delta: &mut [f32],
 ) {
-    let mut gradients: [L; ROWS] = std::array::from_fn(|row| L::load(&g[(first + row) * LANES..]));
+    let mut gradients = [L::splat(0.0); ROWS];
+    for (row, gradient) in gradients.iter_mut().enumerate() {
+        *gradient = L::load(&g[(first + row) * LANES..]);
+    }
     for f in 0..LANES {
         for (row, gradient) in gradients.iter_mut().enumerate() {
             let at = (first + row) * LANES + f;

@@ -38,6 +38,9 @@ pub(super) trait Lanes: Copy {
     /// The first lane.
     fn first(self) -> f32;
 
-    /// Sum of the lanes, in an order of the implementation's choice.
-    fn sum(self) -> f32;
+    /// Sums of the lanes of four, each in the same order, into the first four floats of `to`.
+    fn sum_four(four: [Self; 4], to: &mut [f32]);
+
+    /// Asks the memory for the cache line at `from[at]`, where the machine can; never faults.
+    fn prefetch(from: &[f32], at: usize);
 }

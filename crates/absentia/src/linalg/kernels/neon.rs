@@ -77,15 +77,17 @@ impl Lanes for Quads {
     }
 
     #[inline(always)]
-    fn sum(self) -> f32 {
-        // SAFETY: see above.
-        unsafe {
-            vaddvq_f32(vaddq_f32(
-                vaddq_f32(self.0[0], self.0[1]),
-                vaddq_f32(self.0[2], self.0[3]),
-            ))
+    fn sum_four(four: [Self; 4], to: &mut [f32]) {
+        for (slot, one) in to[..4].iter_mut().zip(four) {
+            let [a, b, c, d] = one.0;
+            // SAFETY: see above.
+            *slot = unsafe { vaddvq_f32(vaddq_f32(vaddq_f32(a, b), vaddq_f32(c, d))) };
         }
     }
+
+    // The stable compiler offers no prefetch here.
+    #[inline(always)]
+    fn prefetch(_: &[f32], _: usize) {}
 }
 
 entry_points!(Quads, gram_rows = 4, panel_rows = 4, enable = "neon");

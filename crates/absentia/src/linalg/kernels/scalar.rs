@@ -59,15 +59,20 @@ impl Lanes for Array {
     }
 
     #[inline(always)]
-    fn sum(self) -> f32 {
-        let mut lanes = self.0;
-        for half in [8, 4, 2, 1] {
-            for lane in 0..half {
-                lanes[lane] += lanes[lane + half];
+    fn sum_four(four: [Self; 4], to: &mut [f32]) {
+        for (slot, one) in to[..4].iter_mut().zip(four) {
+            let mut lanes = one.0;
+            for half in [8, 4, 2, 1] {
+                for lane in 0..half {
+                    lanes[lane] += lanes[lane + half];
+                }
             }
+            *slot = lanes[0];
         }
-        lanes[0]
     }
+
+    #[inline(always)]
+    fn prefetch(_: &[f32], _: usize) {}
 }
 
 entry_points!(Array, gram_rows = 4, panel_rows = 4);
