@@ -125,8 +125,12 @@ impl From<anyhow::Error> for Failure {
                 (hint, message) = (Some(remedy.to_owned()), fact.to_owned());
             }
         }
+        let exit = exit_of(&error);
+        if hint.is_none() && exit == Exit::NotFound {
+            hint = Some("check the name and the folder".to_owned());
+        }
         Self {
-            exit: exit_of(&error),
+            exit,
             message,
             hint,
             silent: is_closed_pipe(&error),

@@ -73,6 +73,10 @@ fn a_key_that_nobody_knows_is_named() {
 fn arguments_out_of_range_are_usage_errors() {
     let sandbox = Sandbox::new();
     let train = |flags: &str| sandbox.run(&format!("train ratings.csv --model m.absentia {flags}"));
+    let ran = sandbox.run("train ratings.csv");
+    ran.fails(2, &["no file to save the model in", "--model FILE"]);
+    train("--resume").fails(2, &["--checkpoint FILE"]);
+    train("--exposed-weight 2").fails(2, &["--exposed FILE"]);
     train("--factors 0").fails(2, &["factors is 0"]);
     train("--regularization -1").fails(2, &[]);
     train("--weights popular:1").fails(2, &["not a weight scheme"]);

@@ -312,3 +312,30 @@ fn factors_go_out_and_come_back() {
             .ok();
     }
 }
+
+#[test]
+fn the_demonstration_shows_a_gain_that_the_control_lacks() {
+    let sandbox = Sandbox::new();
+    let line = "demo --users 800 --items 600 --entries 16000 --json";
+    let lines = sandbox.run(line).ok().json();
+    assert_eq!(lines.len(), 7);
+    let liked = |at: usize| lines[at]["liked@20"].as_f64().expect("a share");
+    assert!(liked(1) > liked(0) && liked(2) > 1.1 * liked(1));
+    assert!(liked(5) - liked(3) < 0.25 * (liked(2) - liked(0)));
+    let shown = sandbox
+        .run("demo --users 300 --items 300 --entries 4000")
+        .ok();
+    assert!(
+        shown.stdout.contains("The reason") && shown.stdout.contains("Recommendations for user")
+    );
+}
+
+#[test]
+fn held_out_pairs_that_are_trained_on_are_noticed() {
+    let sandbox = Sandbox::with_models();
+    let line = "evaluate movies.absentia --train ratings.csv --test test.csv";
+    let said = sandbox.run(line).ok().stderr;
+    assert!(said.contains("are in --train as well"), "{said}");
+    let line = "train ratings.csv --valid test.csv --model m.absentia -k 4 --iterations 1";
+    assert!(sandbox.run(line).ok().stderr.contains("--exclude"));
+}

@@ -117,7 +117,7 @@ pub(crate) struct WeightArgs {
     #[arg(long, value_name = "FILE", num_args = 1)]
     pub(crate) exposed: Vec<String>,
     /// Weight of the exposed pairs; the file's weight column when not given, or else 1.
-    #[arg(long, value_name = "W", requires = "exposed")]
+    #[arg(long, value_name = "W")]
     pub(crate) exposed_weight: Option<f32>,
     /// Start from these factors instead of random ones: P.npy,Q.npy (needs --dense-ids), or a model.
     #[arg(long, value_name = "P,Q|MODEL", value_delimiter = ',')]

@@ -24,14 +24,17 @@ folded in from. Give the folder's files to train, evaluate and compare.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SplitCommand {
-    #[command(flatten)]
-    data: DataArgs,
     /// Folder to write to; made if it is not there.
     #[arg(long, short, value_name = "FOLDER")]
     out: PathBuf,
     /// leave-one-out[,valid]; last:N[,VALID]; ratio:SHARE[,VALID] of every user's rows;
     /// time:FROM[,VALID-FROM] (unix or 2020-01-31); users:N[,VALID] held out whole.
-    #[arg(long, value_name = "RULE", default_value = "leave-one-out")]
+    #[arg(
+        long,
+        visible_alias = "method",
+        value_name = "RULE",
+        default_value = "leave-one-out"
+    )]
     by: String,
     /// Which rows of a user are held out: latest (ties by rating, then item) or random.
     #[arg(long, value_name = "RULE", default_value = "latest", value_parser = parse_pick)]
@@ -48,6 +51,8 @@ pub(crate) struct SplitCommand {
     /// Compress: gz or zst.
     #[arg(long, value_name = "KIND", value_parser = ["gz", "zst"])]
     compress: Option<String>,
+    #[command(flatten)]
+    data: DataArgs,
 }
 
 impl SplitCommand {

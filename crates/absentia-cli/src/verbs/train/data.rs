@@ -65,6 +65,11 @@ pub(crate) fn prepare(
     held: &Held<'_>,
     ui: &Ui,
 ) -> Result<Prepared> {
+    if missing.exposed_weight.is_some() && missing.exposed.is_empty() {
+        let refusal =
+            Refusal::usage("--exposed-weight is the weight of pairs that --exposed names");
+        return Err(refusal.hint("pass --exposed FILE as well").into());
+    }
     let mut loaded = load(args, ui)?;
     let held_out = match held {
         Held::Validation(valid) if !valid.valid.is_empty() => {
@@ -81,6 +86,9 @@ pub(crate) fn prepare(
     if !missing.exposed.is_empty() {
         data = exposed(&mut loaded, &data, missing, &args.read, ui)?;
     }
+    if let Some(test) = &held_out {
+        warn_of_overlap(&data, test, ui);
+    }
     ui.note(format!(
         "{} interactions of {} users with {} items",
         data.n_interactions(),
@@ -95,6 +103,25 @@ pub(crate) fn prepare(
         data,
         held_out,
     })
+}
+
+/// Held-out pairs that are trained on as well are never ranked, so figures would be too low.
+fn warn_of_overlap(data: &Interactions<'_>, test: &TestSet, ui: &Ui) {
+    let mut both = 0;
+    for (row, &user) in test.users().iter().enumerate() {
+        let trained = data.by_user().row(user as usize).indices;
+        let held = test.lists().row(row).iter();
+        both += held
+            .filter(|item| trained.binary_search(item).is_ok())
+            .count();
+    }
+    if both > 0 {
+        ui.warn(format!(
+            "{both} of {} held-out pairs are trained on as well and count as missed; leave them out \
+             of the training data with --exclude FILE",
+            test.lists().len()
+        ));
+    }
 }
 
 fn from_files(
