@@ -37,6 +37,8 @@ pub(super) fn check_file(reader: impl Read + Seek) -> Checked<()> {
     let blocks = [footer.dictionaries(), footer.recordBatches()];
     for block in blocks.into_iter().flatten().flatten() {
         let start = u64::try_from(block.offset()).map_err(|e| e.to_string())?;
+        scan.within(start, block.metaDataLength().into())?;
+        scan.within(start, block.bodyLength())?;
         scan.message(start)?;
     }
     Ok(())
@@ -83,6 +85,20 @@ impl<R: Read + Seek> Scan<R> {
             .read_exact(&mut bytes)
             .map_err(|e| e.to_string())?;
         Ok(bytes)
+    }
+
+    /// Checks that so many bytes can follow `start`.
+    fn within(&self, start: u64, count: i64) -> Checked<()> {
+        let end = u64::try_from(count)
+            .ok()
+            .and_then(|count| start.checked_add(count));
+        match end {
+            Some(end) if end <= self.length => Ok(()),
+            _ => Err(format!(
+                "a block of {count} bytes at {start} in a file of {}",
+                self.length
+            )),
+        }
     }
 
     fn word(&mut self, start: u64) -> Checked<u32> {
