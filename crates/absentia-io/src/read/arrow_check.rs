@@ -37,9 +37,10 @@ pub(super) fn check_file(reader: impl Read + Seek) -> Checked<()> {
     let blocks = [footer.dictionaries(), footer.recordBatches()];
     for block in blocks.into_iter().flatten().flatten() {
         let start = u64::try_from(block.offset()).map_err(|e| e.to_string())?;
-        scan.within(start, block.metaDataLength().into())?;
-        scan.within(start, block.bodyLength())?;
-        scan.message(start)?;
+        // The decoder takes the body from where the footer says, not from where the metadata ends.
+        let body = scan.within(start, block.metaDataLength().into())?;
+        scan.within(body, block.bodyLength())?;
+        scan.message(start, Some(body))?;
     }
     Ok(())
 }
@@ -49,7 +50,7 @@ pub(super) fn check_stream(reader: impl Read + Seek) -> Checked<()> {
     let mut scan = Scan::new(reader)?;
     let mut at = 0;
     while at < scan.length {
-        match scan.message(at)? {
+        match scan.message(at, None)? {
             Some(next) => at = next,
             None => break,
         }
@@ -87,13 +88,13 @@ impl<R: Read + Seek> Scan<R> {
         Ok(bytes)
     }
 
-    /// Checks that so many bytes can follow `start`.
-    fn within(&self, start: u64, count: i64) -> Checked<()> {
+    /// The place `count` bytes after `start`, if it is in the file.
+    fn within(&self, start: u64, count: i64) -> Checked<u64> {
         let end = u64::try_from(count)
             .ok()
             .and_then(|count| start.checked_add(count));
         match end {
-            Some(end) if end <= self.length => Ok(()),
+            Some(end) if end <= self.length => Ok(end),
             _ => Err(format!(
                 "a block of {count} bytes at {start} in a file of {}",
                 self.length
@@ -106,8 +107,8 @@ impl<R: Read + Seek> Scan<R> {
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// Checks the message at `start`; returns where the next one starts, `None` at the end mark.
-    fn message(&mut self, start: u64) -> Checked<Option<u64>> {
+    /// Checks the message at `start` whose body is at `body` or follows it; returns where the next one starts, `None` at the end mark.
+    fn message(&mut self, start: u64, body: Option<u64>) -> Checked<Option<u64>> {
         let (length, metadata) = match self.word(start)? {
             CONTINUATION => (self.word(start + 4)?, start + 8),
             length => (length, start + 4),
@@ -117,13 +118,8 @@ impl<R: Read + Seek> Scan<R> {
         }
         let bytes = self.bytes(metadata, length.into())?;
         let message = root_as_message(&bytes).map_err(|e| e.to_string())?;
-        let body = metadata + u64::from(length);
-        let body_length = u64::try_from(message.bodyLength()).map_err(|e| e.to_string())?;
-        let end = body
-            .checked_add(body_length)
-            .filter(|&end| end <= self.length);
-        let end = end
-            .ok_or_else(|| format!("a body of {body_length} bytes in a file of {}", self.length))?;
+        let body = body.unwrap_or(metadata + u64::from(length));
+        let end = self.within(body, message.bodyLength())?;
         if let Some(batch) = batch_of(&message).filter(|batch| batch.compression().is_some()) {
             self.compressed(&batch, body)?;
         }
