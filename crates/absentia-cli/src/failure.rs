@@ -22,6 +22,16 @@ pub(crate) enum Outcome {
     Interrupted,
 }
 
+impl Outcome {
+    pub(crate) fn interrupted_if(interrupted: bool) -> Self {
+        if interrupted {
+            Self::Interrupted
+        } else {
+            Self::Done
+        }
+    }
+}
+
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         match outcome {
@@ -126,11 +136,11 @@ impl From<anyhow::Error> for Failure {
 
 impl Failure {
     /// Prints the failure and yields its exit code.
-    pub(crate) fn report(&self, ui: &Ui) -> ExitCode {
+    pub(crate) fn report(&self) -> ExitCode {
         if self.silent {
             return ExitCode::SUCCESS;
         }
-        ui.error(&self.message, self.hint.as_deref());
+        Ui::error(&self.message, self.hint.as_deref());
         ExitCode::from(self.exit as u8)
     }
 }

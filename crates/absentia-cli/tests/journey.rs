@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::fmt::Write as _;
+
 use support::Sandbox;
 
 #[test]
@@ -203,7 +205,7 @@ fn sampled_negatives_are_labelled() {
     let mut negatives = String::new();
     for line in sandbox.read("test.csv").lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
-        negatives += &format!("({},{})\tup\tjaws\tm\n", fields[0], fields[1]);
+        let _ = writeln!(negatives, "({},{})\tup\tjaws\tm", fields[0], fields[1]);
     }
     sandbox.write("test.negative", &negatives);
     let line = "evaluate movies.absentia --test test.csv --negatives test.negative --at 2";
@@ -220,10 +222,8 @@ fn weights_from_tables_by_id_and_arrays_by_position() {
     let sandbox = Sandbox::new();
     let mut users = "user,segment\nann,odd\nbob,even\n".to_owned();
     for user in 2..24 {
-        users += &format!(
-            "user{user},{}\n",
-            if user % 2 == 0 { "even" } else { "odd" }
-        );
+        let segment = if user % 2 == 0 { "even" } else { "odd" };
+        let _ = writeln!(users, "user{user},{segment}");
     }
     sandbox.write("users.csv", &users);
     let items: std::collections::BTreeSet<String> = sandbox
@@ -232,8 +232,8 @@ fn weights_from_tables_by_id_and_arrays_by_position() {
         .skip(1)
         .map(|line| line.split(',').nth(1).unwrap_or_default().to_owned())
         .collect();
-    let lines: String = items.iter().map(|item| format!("{item},film\n")).collect();
-    sandbox.write("items.csv", &lines);
+    let lines: Vec<String> = items.iter().map(|item| format!("{item},film")).collect();
+    sandbox.write("items.csv", &lines.join("\n"));
     sandbox.write("table.csv", "segment,film\nodd,0.2\neven,0\n");
     let train = "train ratings.csv -k 4 --iterations 2 --model m.absentia";
     sandbox

@@ -127,10 +127,7 @@ impl Compare {
         if let Some(path) = &self.report {
             show::report(path, &found, &prepared)?;
         }
-        Ok(match cancel.is_cancelled() {
-            true => Outcome::Interrupted,
-            false => Outcome::Done,
-        })
+        Ok(Outcome::interrupted_if(cancel.is_cancelled()))
     }
 
     fn variants(&self) -> impl Iterator<Item = (&SchemeSpec, SolverName)> {

@@ -116,12 +116,12 @@ fn from_split(
     pick: Option<Pick>,
     ui: &Ui,
 ) -> Result<TestSet> {
-    let pick = pick.unwrap_or_else(|| match loaded.log.time() {
-        Some(_) => Pick::Latest,
-        None => {
-            ui.note("the data has no times: rows are held out at random");
-            Pick::Random
+    let pick = pick.unwrap_or_else(|| {
+        if loaded.log.time().is_some() {
+            return Pick::Latest;
         }
+        ui.note("the data has no times: rows are held out at random");
+        Pick::Random
     });
     let wrong = |expected: String| Refusal::usage(format!("cannot split by {rule:?}: {expected}"));
     let split = parse_split(rule, pick, 0.8).map_err(wrong)?;
