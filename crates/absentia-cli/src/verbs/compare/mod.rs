@@ -96,6 +96,9 @@ impl Compare {
             None if self.test.is_empty() => Held::Split("leave-one-out", self.pick),
             None => Held::Files(&self.test),
         };
+        for &solver in &self.solver {
+            self.hyper.params(solver, context.threads).check()?;
+        }
         let prepared = prepare(&self.data, &self.missing, &held, &context.ui)?;
         let options = measure::options(&self.metrics, &self.at)?;
         let cancel = Cancel::new();

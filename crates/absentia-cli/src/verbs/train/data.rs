@@ -12,6 +12,7 @@ use crate::failure::Refusal;
 use crate::loading::{Loaded, load, read_known};
 use crate::tables::Tables;
 use crate::ui::Ui;
+use crate::verbs::split::split_rows;
 
 /// Times above this are taken to be in milliseconds.
 const MILLISECONDS_FROM: i64 = 100_000_000_000;
@@ -161,7 +162,7 @@ fn from_split(
     }
     // A pair must not be in training and held out at once.
     loaded.log.deduplicate(args.prepare.duplicates())?;
-    let parts = loaded.log.split(&split, 0)?;
+    let parts = split_rows(&loaded.log, &split, 0)?;
     let held = loaded.log.select(|row| parts[row] != Part::Train);
     loaded.log.retain(|row| parts[row] == Part::Train);
     ui.note(format!("held out {} rows", held.len()));

@@ -132,6 +132,8 @@ pub(crate) struct RunningArgs {
 impl Train {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let path = self.target()?;
+        // Parameters out of range are found before anything is read.
+        self.hyper.params(self.solver, context.threads).check()?;
         let prepared = prepare(
             &self.data,
             &self.missing,
