@@ -213,8 +213,8 @@ fn is_usage(error: &EvaluateError) -> bool {
 fn exit_of_file_error(error: &absentia_io::Error) -> Exit {
     match (error, error.fault()) {
         (absentia_io::Error::BadOption { .. }, _) => Exit::Usage,
-        (_, absentia_io::Fault::Caller) => Exit::Data,
-        (_, absentia_io::Fault::NotFound) => Exit::NotFound,
+        (_, absentia::Fault::Caller) => Exit::Data,
+        (_, absentia::Fault::NotFound) => Exit::NotFound,
         _ => Exit::Failed,
     }
 }
