@@ -59,9 +59,9 @@ impl Demo {
         let name = "the control: everyone is shown anything alike";
         let control = self.experiment(name, Exposure::Uniform, context)?;
         ui.say(format!(
-            "Where everything is shown alike there is little to know about exposure: the advantage \
-             shrinks from {:+.4} to {:+.4}.\nIt came from knowing what was shown, not from the \
-             training; what is left is that some users were shown more than others.\n\n",
+            "Where everything is shown alike there is nothing to know about exposure, and weights that \
+             know it are uniform ones: the advantage goes from {:+.4} to {:+.4}.\n\
+             It came from knowing what was shown, not from the training.\n\n",
             experiment.advantage(),
             control.advantage()
         ))?;
