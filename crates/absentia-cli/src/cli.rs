@@ -80,18 +80,15 @@ pub(crate) struct Context {
 /// Runs the command line and yields the exit code.
 pub(crate) fn run(argv: Vec<OsString>) -> ExitCode {
     match parse(argv) {
-        Ok((cli, effective)) => {
-            let ui = Ui::new(cli.global.json, cli.global.quiet);
-            match execute(cli, effective) {
-                Ok(outcome) => outcome.into(),
-                Err(error) => Failure::from(error).report(&ui),
-            }
-        }
+        Ok((cli, effective)) => match execute(cli, effective) {
+            Ok(outcome) => outcome.into(),
+            Err(error) => Failure::from(error).report(),
+        },
         Err(ParseError::Clap(error)) => {
             let _ = error.print();
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
-        Err(ParseError::Config(error)) => Failure::from(error).report(&Ui::new(false, false)),
+        Err(ParseError::Config(error)) => Failure::from(error).report(),
     }
 }
 

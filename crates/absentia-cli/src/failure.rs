@@ -22,6 +22,16 @@ pub(crate) enum Outcome {
     Interrupted,
 }
 
+impl Outcome {
+    pub(crate) fn interrupted_if(interrupted: bool) -> Self {
+        if interrupted {
+            Self::Interrupted
+        } else {
+            Self::Done
+        }
+    }
+}
+
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         match outcome {
@@ -115,8 +125,12 @@ impl From<anyhow::Error> for Failure {
                 (hint, message) = (Some(remedy.to_owned()), fact.to_owned());
             }
         }
+        let exit = exit_of(&error);
+        if hint.is_none() && exit == Exit::NotFound {
+            hint = Some("check the name and the folder".to_owned());
+        }
         Self {
-            exit: exit_of(&error),
+            exit,
             message,
             hint,
             silent: is_closed_pipe(&error),
@@ -126,11 +140,11 @@ impl From<anyhow::Error> for Failure {
 
 impl Failure {
     /// Prints the failure and yields its exit code.
-    pub(crate) fn report(&self, ui: &Ui) -> ExitCode {
+    pub(crate) fn report(&self) -> ExitCode {
         if self.silent {
             return ExitCode::SUCCESS;
         }
-        ui.error(&self.message, self.hint.as_deref());
+        Ui::error(&self.message, self.hint.as_deref());
         ExitCode::from(self.exit as u8)
     }
 }
@@ -199,8 +213,8 @@ fn is_usage(error: &EvaluateError) -> bool {
 fn exit_of_file_error(error: &absentia_io::Error) -> Exit {
     match (error, error.fault()) {
         (absentia_io::Error::BadOption { .. }, _) => Exit::Usage,
-        (_, absentia_io::Fault::Caller) => Exit::Data,
-        (_, absentia_io::Fault::NotFound) => Exit::NotFound,
+        (_, absentia::Fault::Caller) => Exit::Data,
+        (_, absentia::Fault::NotFound) => Exit::NotFound,
         _ => Exit::Failed,
     }
 }

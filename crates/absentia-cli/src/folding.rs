@@ -1,6 +1,7 @@
 //! Users the model has not seen, folded in from their history.
 
 use absentia::Model;
+use absentia::data::EventLog;
 use absentia::error::Axis;
 use absentia::evaluate::{FactorScorer, TestSet, UserItems};
 use absentia::linalg::Dense;
@@ -11,6 +12,7 @@ use rayon::prelude::*;
 
 use crate::args::ReadArgs;
 use crate::failure::Refusal;
+use crate::loading::log_of;
 use crate::store::Stored;
 use crate::ui::Ui;
 
@@ -35,7 +37,7 @@ impl FoldedUsers {
         stored: &Stored,
         ui: &Ui,
     ) -> Result<Self> {
-        let history = read_items_known(patterns, args, IdMap::new(), stored, Unknown::Add)?;
+        let mut history = read_items_known(patterns, args, IdMap::new(), stored, Unknown::Add)?;
         if history.unknown_rows > 0 {
             ui.warn(format!(
                 "{}: left out {} rows whose item the model does not know",
@@ -43,7 +45,8 @@ impl FoldedUsers {
                 history.unknown_rows
             ));
         }
-        let entries = entries_of(&history);
+        let log = log_of(&mut history)?;
+        let entries = entries_of(&log, history.users.len());
         let bar = ui
             .progress()
             .count("folding in", entries.len() as u64, "users");
@@ -59,7 +62,7 @@ impl FoldedUsers {
         let (rows, k) = (rows?, stored.model.n_factors());
         Ok(Self {
             factors: Dense::from_fn(rows.len(), k, |row, factor| rows[row][factor]),
-            seen: UserItems::from_pairs(&history.user, &history.item)?,
+            seen: UserItems::from_pairs(log.user(), log.item())?,
             users: history.users,
         })
     }
@@ -145,17 +148,17 @@ fn retain<T>(column: &mut Vec<T>, keep: &[bool]) {
 }
 
 /// The entries of each user, a repeated item counting once, the last time.
-pub(crate) fn entries_of(data: &Dataset) -> Vec<Vec<NewEntry>> {
-    let mut entries: Vec<Vec<NewEntry>> = vec![Vec::new(); data.users.len()];
-    for (row, (&user, &item)) in data.user.iter().zip(&data.item).enumerate() {
+pub(crate) fn entries_of(log: &EventLog, n_users: usize) -> Vec<Vec<NewEntry>> {
+    let mut entries: Vec<Vec<NewEntry>> = vec![Vec::new(); n_users];
+    for (row, (&user, &item)) in log.user().iter().zip(log.item()).enumerate() {
         let mut entry = NewEntry::new(item);
-        if let Some(value) = &data.value {
+        if let Some(value) = log.value() {
             entry.value = value[row];
         }
-        if let Some(weight) = &data.weight {
+        if let Some(weight) = log.weight() {
             entry.weight = weight[row];
         }
-        if let Some(time) = &data.time {
+        if let Some(time) = log.time() {
             entry.time = time[row];
         }
         entries[user as usize].push(entry);

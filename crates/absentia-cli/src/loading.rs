@@ -203,13 +203,13 @@ fn renumbered(log: &EventLog, axis: Axis, present: &[u32]) -> Result<EventLog> {
     for (at, &row) in present.iter().enumerate() {
         place[row as usize] = at as u32;
     }
-    let ids = |side| match side == axis {
-        true => log
-            .ids(side)
-            .iter()
-            .map(|&row| place[row as usize])
-            .collect(),
-        false => log.ids(side).to_vec(),
+    let ids = |side| -> Vec<u32> {
+        if side == axis {
+            let rows = log.ids(side).iter();
+            rows.map(|&row| place[row as usize]).collect()
+        } else {
+            log.ids(side).to_vec()
+        }
     };
     let mut changed = EventLog::new(ids(Axis::User), ids(Axis::Item))?;
     if let Some(value) = log.value() {

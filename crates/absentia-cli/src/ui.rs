@@ -7,15 +7,21 @@ use absentia_cli::terminal::{Bar, Progress, Screen, Table};
 use serde::Serialize;
 
 /// Where output goes, and in which form.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Ui {
     json: bool,
     quiet: bool,
+    screen: Screen,
+    progress: Progress,
 }
 
 impl Ui {
     pub(crate) fn new(json: bool, quiet: bool) -> Self {
-        Self { json, quiet }
+        Self {
+            json,
+            quiet,
+            screen: Screen::stdout(),
+            progress: Progress::stderr(json || quiet),
+        }
     }
 
     /// Whether output is one JSON object a line.
@@ -24,26 +30,26 @@ impl Ui {
     }
 
     /// Whether progress may be shown.
-    pub(crate) fn shows_progress(&self) -> bool {
+    fn shows_progress(&self) -> bool {
         !self.json && !self.quiet
     }
 
     /// Makes the bars of long work.
-    pub(crate) fn progress(&self) -> Progress {
-        Progress::stderr(!self.shows_progress())
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// A bar over the files being read.
     pub(crate) fn reading(&self) -> Reading {
         Reading {
-            progress: self.progress(),
+            progress: self.progress.clone(),
             bar: OnceLock::new(),
         }
     }
 
     /// The screen that results are shown on.
-    pub(crate) fn screen(&self) -> Screen {
-        Screen::stdout()
+    pub(crate) fn screen(&self) -> &Screen {
+        &self.screen
     }
 
     /// Prints a result for a person; JSON output leaves it out.
@@ -56,7 +62,7 @@ impl Ui {
 
     /// Prints a table for a person.
     pub(crate) fn table(&self, table: &Table) -> io::Result<()> {
-        self.say(table.render(&self.screen()))
+        self.say(table.render(&self.screen))
     }
 
     /// Prints one JSON object on a line of its own, if that was asked for.
@@ -82,7 +88,7 @@ impl Ui {
     }
 
     /// Says why the command failed.
-    pub(crate) fn error(&self, message: &str, hint: Option<&str>) {
+    pub(crate) fn error(message: &str, hint: Option<&str>) {
         let mut stderr = io::stderr().lock();
         let _ = writeln!(stderr, "error: {message}");
         if let Some(hint) = hint {

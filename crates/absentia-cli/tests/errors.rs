@@ -73,8 +73,13 @@ fn a_key_that_nobody_knows_is_named() {
 fn arguments_out_of_range_are_usage_errors() {
     let sandbox = Sandbox::new();
     let train = |flags: &str| sandbox.run(&format!("train ratings.csv --model m.absentia {flags}"));
+    let ran = sandbox.run("train ratings.csv");
+    ran.fails(2, &["no file to save the model in", "--model FILE"]);
+    train("--resume").fails(2, &["--checkpoint FILE"]);
+    train("--exposed-weight 2").fails(2, &["--exposed FILE"]);
     train("--factors 0").fails(2, &["factors is 0"]);
-    train("--regularization -1").fails(2, &[]);
+    train("--regularization -1").fails(2, &["regularization is -1"]);
+    train("--factors 99999999").fails(2, &["factors is 99999999"]);
     train("--weights popular:1").fails(2, &["not a weight scheme"]);
     train("--solver subspace --block 7").fails(2, &["block is 7"]);
     train("--memory-limit 1KiB").fails(5, &["the run needs", "1024"]);
@@ -82,6 +87,8 @@ fn arguments_out_of_range_are_usage_errors() {
     train("--min-rating 9").fails(3, &["no row is left"]);
     train("--valid-metric best@3 --valid-split leave-one-out").fails(2, &["no metric"]);
     train("--model nowhere/m.absentia").fails(4, &["nowhere"]);
+    train("--time-col none --valid-split last:1 --valid-pick latest")
+        .fails(3, &["times", "--time-col"]);
     train("--duplicates error").fails(3, &["occur together more than once", "--duplicates"]);
 }
 

@@ -15,6 +15,14 @@ fn examples(text: &str) -> Vec<String> {
     own.map(str::to_owned).collect()
 }
 
+/// Commands between back-ticks, as tables have them.
+fn inline(text: &str) -> Vec<String> {
+    let tables = text.lines().filter(|line| line.starts_with('|'));
+    let code = tables.flat_map(|line| line.split('`').skip(1).step_by(2));
+    let own = code.filter(|code| code.starts_with("absentia ") && code.len() > 20);
+    own.map(str::to_owned).collect()
+}
+
 fn help(sandbox: &Sandbox, words: &str) -> String {
     let mut command = sandbox.command(&format!("{words} --help"));
     // Wide enough that no example is broken into two lines.
@@ -49,10 +57,6 @@ fn every_example_of_the_help_runs() {
     let verbs = verbs(&overview);
     assert!(verbs.len() >= 12, "{verbs:?}");
     for verb in verbs {
-        // The demonstration takes a minute and has a test of its own.
-        if verb == "demo" {
-            continue;
-        }
         let found = examples(&help(&sandbox, &verb));
         assert!(!found.is_empty(), "{verb} has no example");
         run_all(&Sandbox::with_models(), &found);
@@ -66,12 +70,10 @@ fn every_example_of_the_readme_runs() {
         eprintln!("skipped: there is no README.md");
         return;
     };
-    let found = examples(&text);
-    let quick: Vec<String> = found
-        .into_iter()
-        .filter(|line| !line.contains(" demo"))
-        .collect();
-    run_all(&Sandbox::with_models(), &quick);
+    let mut found = examples(&text);
+    found.extend(inline(&text));
+    assert!(!found.is_empty());
+    run_all(&Sandbox::with_models(), &found);
 }
 
 #[test]

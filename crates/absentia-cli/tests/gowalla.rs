@@ -17,7 +17,7 @@ fn gowalla_validation_values_are_pinned() {
             .display()
             .to_string(),
     );
-    let rows = format!("{train} --exclude {valid} --no-header");
+    let rows = format!("{train} --exclude {valid}");
     sandbox.run(&format!("convert {rows} --out train.tsv")).ok();
     sandbox
         .run(
@@ -26,27 +26,34 @@ fn gowalla_validation_values_are_pinned() {
         )
         .ok();
     let line = format!(
-        "evaluate m.absentia --train train.tsv --test {valid} --no-header --at 20 --metrics recall,ndcg \
+        "evaluate m.absentia --train train.tsv --test {valid} --at 20 --metrics recall,ndcg \
          --baseline popularity --json"
     );
     let found = &sandbox.run(&line).ok().json()[0];
     assert_eq!(found["users"], 29_858);
     let number = |value: &serde_json::Value| value.as_f64().expect("a number");
     let pinned = [
+        // Checked by a separate program: items by count, ties by id, those seen left out.
         (
             "most popular recall@20",
             number(&found["other"]["recall@20"]),
-            0.0,
-            1e-9,
+            0.027_572_647,
+            1e-8,
         ),
         (
             "most popular ndcg@20",
             number(&found["other"]["ndcg@20"]),
-            0.0,
-            1e-9,
+            0.014_117_344,
+            1e-8,
         ),
-        ("eals recall@20", number(&found["recall@20"]), 0.0, 1e-4),
-        ("eals ndcg@20", number(&found["ndcg@20"]), 0.0, 1e-4),
+        // The bits depend on the instruction set, so the last digits are left open.
+        (
+            "eals recall@20",
+            number(&found["recall@20"]),
+            0.102_74,
+            2e-4,
+        ),
+        ("eals ndcg@20", number(&found["ndcg@20"]), 0.060_02, 2e-4),
     ];
     for (name, got, expected, tolerance) in pinned {
         assert!(

@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::fmt::Write as _;
+
 use support::Sandbox;
 
 #[test]
@@ -203,7 +205,7 @@ fn sampled_negatives_are_labelled() {
     let mut negatives = String::new();
     for line in sandbox.read("test.csv").lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
-        negatives += &format!("({},{})\tup\tjaws\tm\n", fields[0], fields[1]);
+        let _ = writeln!(negatives, "({},{})\tup\tjaws\tm", fields[0], fields[1]);
     }
     sandbox.write("test.negative", &negatives);
     let line = "evaluate movies.absentia --test test.csv --negatives test.negative --at 2";
@@ -220,10 +222,8 @@ fn weights_from_tables_by_id_and_arrays_by_position() {
     let sandbox = Sandbox::new();
     let mut users = "user,segment\nann,odd\nbob,even\n".to_owned();
     for user in 2..24 {
-        users += &format!(
-            "user{user},{}\n",
-            if user % 2 == 0 { "even" } else { "odd" }
-        );
+        let segment = if user % 2 == 0 { "even" } else { "odd" };
+        let _ = writeln!(users, "user{user},{segment}");
     }
     sandbox.write("users.csv", &users);
     let items: std::collections::BTreeSet<String> = sandbox
@@ -232,8 +232,8 @@ fn weights_from_tables_by_id_and_arrays_by_position() {
         .skip(1)
         .map(|line| line.split(',').nth(1).unwrap_or_default().to_owned())
         .collect();
-    let lines: String = items.iter().map(|item| format!("{item},film\n")).collect();
-    sandbox.write("items.csv", &lines);
+    let lines: Vec<String> = items.iter().map(|item| format!("{item},film")).collect();
+    sandbox.write("items.csv", &lines.join("\n"));
     sandbox.write("table.csv", "segment,film\nodd,0.2\neven,0\n");
     let train = "train ratings.csv -k 4 --iterations 2 --model m.absentia";
     sandbox
@@ -311,4 +311,31 @@ fn factors_go_out_and_come_back() {
             ))
             .ok();
     }
+}
+
+#[test]
+fn the_demonstration_shows_a_gain_that_the_control_lacks() {
+    let sandbox = Sandbox::new();
+    let line = "demo --users 800 --items 600 --entries 16000 --json";
+    let lines = sandbox.run(line).ok().json();
+    assert_eq!(lines.len(), 7);
+    let liked = |at: usize| lines[at]["liked@20"].as_f64().expect("a share");
+    assert!(liked(1) > liked(0) && liked(2) > 1.1 * liked(1));
+    assert!(liked(5) - liked(3) < 0.25 * (liked(2) - liked(0)));
+    let shown = sandbox
+        .run("demo --users 300 --items 300 --entries 4000")
+        .ok();
+    assert!(
+        shown.stdout.contains("The reason") && shown.stdout.contains("Recommendations for user")
+    );
+}
+
+#[test]
+fn held_out_pairs_that_are_trained_on_are_noticed() {
+    let sandbox = Sandbox::with_models();
+    let line = "evaluate movies.absentia --train ratings.csv --test test.csv";
+    let said = sandbox.run(line).ok().stderr;
+    assert!(said.contains("are in --train as well"), "{said}");
+    let line = "train ratings.csv --valid test.csv --model m.absentia -k 4 --iterations 1";
+    assert!(sandbox.run(line).ok().stderr.contains("--exclude"));
 }

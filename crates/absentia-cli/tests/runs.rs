@@ -137,12 +137,24 @@ fn a_full_disk_leaves_the_old_model_as_it_was() {
 #[test]
 fn a_start_can_be_given() {
     let sandbox = Sandbox::with_models();
-    let line = "train train.csv -k 8 --iterations 1 --weights uniform:0.1 --model more.absentia --init movies.absentia --json";
+    let line = "train train.csv -k 8 --iterations 1 --weights uniform:0.1 --model warm.absentia --init movies.absentia --json";
     let warm = sandbox.run(line).ok().json();
     let cold =
         "train train.csv -k 8 --iterations 1 --weights uniform:0.1 --model more.absentia --json";
     let cold = sandbox.run(cold).ok().json();
     assert!(warm[0]["objective"].as_f64() < cold[0]["objective"].as_f64());
+    // Tables by id start a run as the model they came from does.
+    sandbox
+        .run("export movies.absentia --out f --layout parquet")
+        .ok();
+    let line = "train train.csv -k 8 --iterations 1 --weights uniform:0.1 --model again.absentia \
+                --init f/users.parquet,f/items.parquet";
+    sandbox.run(line).ok();
+    let (more, again) = (
+        sandbox.model("warm.absentia"),
+        sandbox.model("again.absentia"),
+    );
+    assert_eq!(bits(&more), bits(&again));
 }
 
 #[test]

@@ -2,22 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use absentia::{Axis, Fault};
+
 use crate::bad_row::BadRow;
 use crate::format::Format;
-use crate::ids::Axis;
-
-/// Who has to act on an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The input or an option is wrong; the caller can correct it.
-    Caller,
-    /// Something that was named does not exist.
-    NotFound,
-    /// The operating system refused to read or write.
-    Io,
-    /// A defect of this program.
-    Internal,
-}
 
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]

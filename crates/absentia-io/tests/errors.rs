@@ -3,7 +3,8 @@
 
 mod common;
 
-use absentia_io::{DenseIds, Error, Fault, ReadOptions};
+use absentia::Fault;
+use absentia_io::{DenseIds, Error, ReadOptions};
 use common::{fixture, message, read_default, read_one, read_text, rows};
 
 #[track_caller]

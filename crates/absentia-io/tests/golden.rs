@@ -274,7 +274,7 @@ fn known_ids_are_used() {
     let added = again(Unknown::Add).unwrap();
     assert_eq!((added.user, added.users.len()), (vec![2, 1, 1], 3));
     let error = again(Unknown::Error).unwrap_err();
-    assert_eq!(error.fault(), absentia_io::Fault::NotFound);
+    assert_eq!(error.fault(), absentia::Fault::NotFound);
     assert!(
         error
             .to_string()

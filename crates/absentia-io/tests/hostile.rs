@@ -124,3 +124,15 @@ fn the_fuzzing_corpus() {
     }
     assert!(files >= 16, "{files}");
 }
+
+/// Found by fuzzing: the decoder would allocate 112 TiB and end the process.
+#[test]
+fn a_compressed_arrow_buffer_cannot_ask_for_any_memory() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let bytes = std::fs::read(corpus.join("arrow/declares_too_much.feather")).unwrap();
+    let error = common::message("x.feather", bytes);
+    assert!(
+        error.contains("bytes declared in a compressed buffer"),
+        "{error}"
+    );
+}

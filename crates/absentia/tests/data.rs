@@ -32,7 +32,7 @@ fn binary_data_takes_eight_bytes_an_entry() {
     let offsets = 2 * 101 * 8;
     assert_eq!(data.bytes(), 8 * 10_000 + offsets);
     let same = Triplets::new(&users, &items)
-        .values(&[3.0; 10_000])
+        .values(&vec![3.0; 10_000])
         .build(100, 100, Duplicates::Error)
         .unwrap();
     assert_eq!(same.bytes(), data.bytes());

@@ -7,5 +7,6 @@ mod texts;
 mod training;
 
 pub(crate) use input::{DataArgs, ReadArgs};
+pub(crate) use prepare::PrepareArgs;
 pub(crate) use texts::{parse_pick, parse_split};
 pub(crate) use training::{HyperArgs, SolverName, WeightArgs};

@@ -18,7 +18,12 @@ pub(crate) struct HyperArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) iterations: usize,
     /// Ridge penalty λ.
-    #[arg(long, value_name = "LAMBDA", default_value_t = 0.01)]
+    #[arg(
+        long,
+        value_name = "LAMBDA",
+        default_value_t = 0.01,
+        allow_negative_numbers = true
+    )]
     pub(crate) regularization: f32,
     /// Exponent ν of a row's total weight in its penalty λ m^ν: 0 is the paper, 1 suits large K.
     #[arg(
@@ -51,13 +56,18 @@ pub(crate) struct HyperArgs {
     )]
     pub(crate) post_scale: f32,
     /// Standard deviation of the random start.
-    #[arg(long, value_name = "SIGMA", default_value_t = 0.01)]
+    #[arg(
+        long,
+        value_name = "SIGMA",
+        default_value_t = 0.01,
+        allow_negative_numbers = true
+    )]
     pub(crate) init_std: f32,
     /// Seed of the random start.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Stop when a sweep changes the objective by less than this share of it.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
     /// Memory the run may take, as in 8GiB; what the machine or container has when not given.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
@@ -117,7 +127,7 @@ pub(crate) struct WeightArgs {
     #[arg(long, value_name = "FILE", num_args = 1)]
     pub(crate) exposed: Vec<String>,
     /// Weight of the exposed pairs; the file's weight column when not given, or else 1.
-    #[arg(long, value_name = "W", requires = "exposed")]
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
     pub(crate) exposed_weight: Option<f32>,
     /// Start from these factors instead of random ones: P.npy,Q.npy (needs --dense-ids), or a model.
     #[arg(long, value_name = "P,Q|MODEL", value_delimiter = ',')]

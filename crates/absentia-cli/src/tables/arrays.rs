@@ -6,6 +6,10 @@ use absentia::error::Axis;
 use absentia::linalg::Dense;
 use absentia_io::{IdMap, npy};
 use anyhow::{Context as _, Result};
+use arrow::array::{Array as _, ArrayRef, AsArray as _};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float32Type};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::failure::Refusal;
 
@@ -54,44 +58,94 @@ pub(super) fn cells(path: &Path) -> Result<Vec<Vec<String>>> {
         .from_reader(text.as_bytes());
     let mut lines = Vec::new();
     for line in reader.records() {
-        let line = line.with_context(|| path.display().to_string())?;
+        let line = line.map_err(|error| Refusal::data(format!("{}: {error}", path.display())))?;
         lines.push(line.iter().map(str::to_owned).collect());
     }
     Ok(lines)
 }
 
-/// Rows of numbers found by the id in the first column; a first line without numbers is a header.
+/// Rows of numbers found by the id in the first column of a CSV or parquet file.
 pub(super) fn keyed(path: &Path, axis: Axis, ids: &IdMap) -> Result<Dense> {
-    let mut lines = cells(path)?;
-    let is_header = |line: &Vec<String>| line[1..].iter().any(|cell| cell.parse::<f32>().is_err());
-    let header = lines.first().is_some_and(is_header);
-    let lines = lines.split_off(usize::from(header));
-    let width = lines.first().map_or(0, |line| line.len() - 1);
+    let lines = if path
+        .extension()
+        .is_some_and(|extension| extension == "parquet")
+    {
+        parquet_lines(path).with_context(|| path.display().to_string())?
+    } else {
+        text_lines(path)?
+    };
+    let width = lines.first().map_or(0, |(_, numbers)| numbers.len());
     let mut rows = Dense::zeros(ids.len(), width);
     let mut found = vec![false; ids.len()];
-    for (at, line) in lines.iter().enumerate() {
-        let Some(row) = ids.get(&line[0]) else {
-            continue;
-        };
-        found[row as usize] = true;
-        for (slot, cell) in rows.row_mut(row as usize).iter_mut().zip(&line[1..]) {
-            *slot = cell.parse().map_err(|_| {
-                let line = at + 1 + usize::from(header);
-                Refusal::data(format!(
-                    "{}:{line}: {cell:?} is not a number",
-                    path.display()
-                ))
-            })?;
+    for (id, numbers) in &lines {
+        if numbers.len() != width {
+            let (path, got) = (path.display(), numbers.len());
+            let refusal = Refusal::data(format!("{path}: {got} numbers for {id:?}, not {width}"));
+            return Err(refusal.into());
+        }
+        if let Some(row) = ids.get(id) {
+            found[row as usize] = true;
+            rows.row_mut(row as usize).copy_from_slice(numbers);
         }
     }
-    if let Some(row) = found.iter().position(|found| !found) {
-        let id = ids.name(row as u32).unwrap_or_default();
-        let refusal = Refusal::data(format!("{}: no row for {axis} {id:?}", path.display()));
-        return Err(refusal
-            .hint(format!("give every {axis} of the data a row"))
-            .into());
+    match found.iter().position(|found| !found) {
+        None => Ok(rows),
+        Some(row) => {
+            let id = ids.name(row as u32).unwrap_or_default();
+            let refusal = Refusal::data(format!("{}: no row for {axis} {id:?}", path.display()));
+            let hint = format!("give every {axis} of the data a row");
+            Err(refusal.hint(hint).into())
+        }
     }
-    Ok(rows)
+}
+
+type Line = (String, Vec<f32>);
+
+/// An id and its numbers from each line; a first line without numbers is a header.
+fn text_lines(path: &Path) -> Result<Vec<Line>> {
+    let lines = cells(path)?;
+    let is_header = |line: &Vec<String>| line[1..].iter().any(|cell| cell.parse::<f32>().is_err());
+    let header = usize::from(lines.first().is_some_and(is_header));
+    let numbered = lines.iter().enumerate().skip(header);
+    let parsed = numbered.map(|(at, line)| {
+        let number = |cell: &String| {
+            cell.parse::<f32>().map_err(|_| {
+                let place = format!("{}:{}", path.display(), at + 1);
+                Refusal::data(format!("{place}: {cell:?} is not a number"))
+            })
+        };
+        let numbers: Result<Vec<f32>, Refusal> = line[1..].iter().map(number).collect();
+        Ok((line[0].clone(), numbers?))
+    });
+    parsed.collect()
+}
+
+/// An id and its numbers from each row; a column may be a list of numbers, as exports have it.
+fn parquet_lines(path: &Path) -> Result<Vec<Line>> {
+    let file = std::fs::File::open(path)?;
+    let mut lines = Vec::new();
+    for batch in ParquetRecordBatchReaderBuilder::try_new(file)?.build()? {
+        let batch = batch?;
+        let ids = cast(batch.column(0), &DataType::Utf8)?;
+        for row in 0..batch.num_rows() {
+            let mut numbers = Vec::new();
+            for column in &batch.columns()[1..] {
+                numbers.extend(numbers_of(column, row)?);
+            }
+            lines.push((ids.as_string::<i32>().value(row).to_owned(), numbers));
+        }
+    }
+    Ok(lines)
+}
+
+fn numbers_of(column: &ArrayRef, row: usize) -> Result<Vec<f32>> {
+    let values = match column.data_type() {
+        DataType::FixedSizeList(..) => column.as_fixed_size_list().value(row),
+        DataType::List(_) => column.as_list::<i32>().value(row),
+        _ => column.slice(row, 1),
+    };
+    let values = cast(&values, &DataType::Float32)?;
+    Ok(values.as_primitive::<Float32Type>().values().to_vec())
 }
 
 #[cfg(test)]

@@ -13,9 +13,10 @@ use crate::failure::Refusal;
 
 /// Columns 1 and 2, and where a value is wanted column 3.
 pub(super) fn first_columns(value: bool) -> ReadOptions {
-    let rating = match value {
-        true => ColumnRef::Position(3),
-        false => ColumnRef::Absent,
+    let rating = if value {
+        ColumnRef::Position(3)
+    } else {
+        ColumnRef::Absent
     };
     ReadOptions {
         columns: Columns {

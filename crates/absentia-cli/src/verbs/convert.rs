@@ -19,14 +19,14 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Convert {
-    #[command(flatten)]
-    data: DataArgs,
     /// File to write; its extension says the format, .gz and .zst compress.
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
     /// Format to write, instead of what the extension says.
     #[arg(long, value_name = "NAME")]
     to: Option<Format>,
+    #[command(flatten)]
+    data: DataArgs,
 }
 
 #[derive(Serialize)]

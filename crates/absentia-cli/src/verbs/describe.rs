@@ -57,9 +57,9 @@ fn show(found: &Description, counts: &[u64], ui: &Ui) -> std::io::Result<()> {
     if let Some((first, last)) = found.span {
         facts.push(("time", format!("{} to {}", when(first), when(last))));
     }
-    ui.say(key_values(facts, &ui.screen()))?;
+    ui.say(key_values(facts, ui.screen()))?;
     ui.table(&quantiles(found))?;
-    ui.say(long_tail("rows of an item, by popularity", counts).render(&ui.screen()))
+    ui.say(long_tail("rows of an item, by popularity", counts).render(ui.screen()))
 }
 
 fn quantiles(found: &Description) -> Table {

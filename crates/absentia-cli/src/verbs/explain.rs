@@ -8,18 +8,19 @@ use absentia_cli::terminal::{Cell, Column, Table, format};
 use anyhow::Result;
 use serde_json::json;
 
-use crate::args::ReadArgs;
+use crate::args::{PrepareArgs, ReadArgs};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::folding::entries_of;
-use crate::loading::{read_known, row_of};
+use crate::loading::{log_of, read_known, row_of};
 use crate::store::{self, Stored};
 
 const EXAMPLES: &str = "\
 Examples:
   $ absentia explain movies.absentia ann heat --train train.csv
 
-The contributions of the user's own interactions, and what is left of the score, add up to it.";
+The contributions of the user's own interactions, and what is left of the score, add up to it. Pass
+the same --min-rating and other preparation as to train, so that it is the same interactions.";
 
 /// Explain a score by the user's own interactions.
 #[derive(Debug, clap::Args)]
@@ -42,6 +43,8 @@ pub(crate) struct Explain {
     top: usize,
     #[command(flatten)]
     read: ReadArgs,
+    #[command(flatten)]
+    prepare: PrepareArgs,
 }
 
 impl Explain {
@@ -50,8 +53,10 @@ impl Explain {
         let user = row_of(&stored.users, Axis::User, &self.user)?;
         let item = row_of(&stored.items, Axis::Item, &self.item)?;
         let ids = stored.take_ids();
-        let train = read_known(&self.train, &self.read, ids, &context.ui)?;
-        let entries = entries_of(&train).swap_remove(user as usize);
+        let mut train = read_known(&self.train, &self.read, ids, &context.ui)?;
+        let mut log = log_of(&mut train)?;
+        self.prepare.apply(&mut log, &context.ui)?;
+        let entries = entries_of(&log, train.users.len()).swap_remove(user as usize);
         (stored.users, stored.items) = (train.users, train.items);
         if entries.is_empty() {
             let refusal = Refusal::not_found(format!("user {:?} has no row in --train", self.user));

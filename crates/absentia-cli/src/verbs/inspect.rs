@@ -47,7 +47,7 @@ impl Inspect {
         context.ui.json(&object(&info))?;
         context
             .ui
-            .say(key_values(facts(&info), &context.ui.screen()))?;
+            .say(key_values(facts(&info), context.ui.screen()))?;
         if info.history.len() > 1 && !context.ui.is_json() {
             show_history(&info.history, &context.ui)?;
         }
@@ -66,14 +66,14 @@ fn show_history(history: &[Sweep], ui: &Ui) -> Result<()> {
         .map(|sweep| sweep.objective.total())
         .collect();
     let plot = LinePlot::new("objective").x_label("sweep").whole_x();
-    ui.say(plot.curve("objective", &totals).render(&ui.screen()))?;
+    ui.say(plot.curve("objective", &totals).render(ui.screen()))?;
     let measured: Vec<(f64, f64)> = history
         .iter()
         .filter_map(|sweep| Some((sweep.iteration as f64, sweep.validation?)))
         .collect();
     if measured.len() > 1 {
         let plot = LinePlot::new("validation").x_label("sweep").whole_x();
-        ui.say(plot.series("validation", &measured).render(&ui.screen()))?;
+        ui.say(plot.series("validation", &measured).render(ui.screen()))?;
     }
     Ok(())
 }

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use absentia::data::{Part, Pick, SplitReport};
+use absentia::data::{DataError, EventLog, Part, Pick, Split, SplitReport};
 use absentia_io::Format;
-use anyhow::Context as _;
 
 use crate::args::{DataArgs, parse_pick, parse_split};
 use crate::cli::Context;
@@ -24,14 +23,17 @@ folded in from. Give the folder's files to train, evaluate and compare.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SplitCommand {
-    #[command(flatten)]
-    data: DataArgs,
     /// Folder to write to; made if it is not there.
     #[arg(long, short, value_name = "FOLDER")]
     out: PathBuf,
     /// leave-one-out[,valid]; last:N[,VALID]; ratio:SHARE[,VALID] of every user's rows;
     /// time:FROM[,VALID-FROM] (unix or 2020-01-31); users:N[,VALID] held out whole.
-    #[arg(long, value_name = "RULE", default_value = "leave-one-out")]
+    #[arg(
+        long,
+        visible_alias = "method",
+        value_name = "RULE",
+        default_value = "leave-one-out"
+    )]
     by: String,
     /// Which rows of a user are held out: latest (ties by rating, then item) or random.
     #[arg(long, value_name = "RULE", default_value = "latest", value_parser = parse_pick)]
@@ -48,6 +50,8 @@ pub(crate) struct SplitCommand {
     /// Compress: gz or zst.
     #[arg(long, value_name = "KIND", value_parser = ["gz", "zst"])]
     compress: Option<String>,
+    #[command(flatten)]
+    data: DataArgs,
 }
 
 impl SplitCommand {
@@ -58,10 +62,7 @@ impl SplitCommand {
         // A pair must not be in training and in the test at once.
         let merged = loaded.log.deduplicate(self.data.prepare.duplicates());
         merged.map_err(|error| loaded.named(error))?;
-        let parts = loaded
-            .log
-            .split(&split, self.seed)
-            .context("cannot split; without times, use --pick random")?;
+        let parts = split_rows(&loaded.log, &split, self.seed)?;
         std::fs::create_dir_all(&self.out).map_err(|source| absentia_io::Error::Io {
             path: self.out.clone(),
             source,
@@ -102,6 +103,16 @@ impl SplitCommand {
         let dataset = loaded.part(|row| parts[row] == part);
         Ok(absentia_io::write(&dataset, &self.out.join(file), self.to)?)
     }
+}
+
+/// The part of each row; says what to do where there are no times.
+pub(crate) fn split_rows(log: &EventLog, split: &Split, seed: u64) -> anyhow::Result<Vec<Part>> {
+    log.split(split, seed).map_err(|error| match error {
+        DataError::Lacks { .. } => Refusal::data(format!("cannot split: {error}"))
+            .hint("name the column with --time-col, or pick rows at random")
+            .into(),
+        error => error.into(),
+    })
 }
 
 fn extension(format: Format) -> &'static str {

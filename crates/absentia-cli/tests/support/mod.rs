@@ -1,26 +1,27 @@
 //! A folder of small files, and the program run in it.
 #![allow(dead_code, missing_docs)]
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use absentia_io::model::{LoadedModel, load_model};
 
-pub const PROGRAM: &str = env!("CARGO_BIN_EXE_absentia");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_absentia");
 
 const ITEMS: [&str; 14] = [
     "heat", "alien", "up", "jaws", "big", "ran", "her", "tron", "drive", "fargo", "shrek", "m",
     "selma", "coco",
 ];
 
-pub struct Sandbox {
+pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
 }
 
-pub struct Ran {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Ran {
@@ -34,14 +35,14 @@ impl Ran {
 
     /// Fails the test unless the command succeeded.
     #[track_caller]
-    pub fn ok(self) -> Self {
+    pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, 0, "{}\n{}", self.stdout, self.stderr);
         self
     }
 
     /// Fails the test unless the command failed with this code and said all of this.
     #[track_caller]
-    pub fn fails(&self, code: i32, said: &[&str]) {
+    pub(crate) fn fails(&self, code: i32, said: &[&str]) {
         assert_eq!(self.code, code, "{}\n{}", self.stdout, self.stderr);
         assert!(self.stderr.starts_with("error: ") || self.stderr.contains("\nerror: "));
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
@@ -56,7 +57,7 @@ impl Ran {
 
     /// Every line of standard output as JSON.
     #[track_caller]
-    pub fn json(&self) -> Vec<serde_json::Value> {
+    pub(crate) fn json(&self) -> Vec<serde_json::Value> {
         let parse = |line| serde_json::from_str(line).expect("a JSON object a line");
         self.stdout.lines().map(parse).collect()
     }
@@ -64,7 +65,7 @@ impl Ran {
 
 impl Sandbox {
     /// A folder with ratings.csv: 24 named users, 14 named items, ratings and times.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let sandbox = Self {
             folder: tempfile::tempdir().expect("a folder"),
         };
@@ -73,7 +74,7 @@ impl Sandbox {
     }
 
     /// The same, split, with two models, for commands that need them.
-    pub fn with_models() -> Self {
+    pub(crate) fn with_models() -> Self {
         let sandbox = Self::new();
         sandbox.run("split ratings.csv --out . --by last:2").ok();
         for (name, weights) in [("movies", "uniform:0.1"), ("other", "uniform:0.5")] {
@@ -88,28 +89,28 @@ impl Sandbox {
         sandbox
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).expect("written");
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).expect("read")
     }
 
-    pub fn model(&self, name: &str) -> LoadedModel {
+    pub(crate) fn model(&self, name: &str) -> LoadedModel {
         load_model(&self.path(name)).expect("a model")
     }
 
     /// A command ready to be run here, its words separated by blanks.
-    pub fn command(&self, line: &str) -> Command {
+    pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(PROGRAM);
         command
             .args(line.split_whitespace())
@@ -118,12 +119,12 @@ impl Sandbox {
     }
 
     /// Runs the program with words separated by blanks.
-    pub fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> Ran {
         Ran::of(self.command(line).output().expect("started"))
     }
 
     /// Runs a line in a shell that finds the program as `absentia`.
-    pub fn shell(&self, line: &str) -> Ran {
+    pub(crate) fn shell(&self, line: &str) -> Ran {
         let folder = Path::new(PROGRAM).parent().expect("a folder");
         let path = format!(
             "{}:{}",
@@ -158,14 +159,14 @@ fn ratings() -> String {
             };
             let rating = 1 + (user + item * 3 + at) % 5;
             let time = 1_500_000_000 + user * 1000 + at * 10;
-            text += &format!("{name},{},{rating},{time}\n", ITEMS[item]);
+            let _ = writeln!(text, "{name},{},{rating},{time}", ITEMS[item]);
         }
     }
     text
 }
 
 /// The bits of both sides of a model.
-pub fn bits(loaded: &LoadedModel) -> (Vec<u32>, Vec<u32>) {
+pub(crate) fn bits(loaded: &LoadedModel) -> (Vec<u32>, Vec<u32>) {
     let side = |factors: &absentia::model::Factors| {
         let rows = (0..factors.rows()).flat_map(|row| factors.row(row).to_vec());
         rows.map(f32::to_bits).collect()
@@ -177,7 +178,7 @@ pub fn bits(loaded: &LoadedModel) -> (Vec<u32>, Vec<u32>) {
 }
 
 /// A folder of the shared data, or nothing and a message when it is not there.
-pub fn shared(name: &str) -> Option<PathBuf> {
+pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let candidates = [
         root.join("../shared/data"),

@@ -5,31 +5,12 @@ mod raw;
 mod store;
 
 use std::borrow::Cow;
-use std::fmt;
 
 use crate::error::Error;
 use index::Index;
 pub use raw::RawIds;
 pub(crate) use store::canonical_integer;
 use store::{Store, hash_integer, hash_text};
-
-/// Users or items.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
-    /// Rows of the matrix.
-    User,
-    /// Columns of the matrix.
-    Item,
-}
-
-impl fmt::Display for Axis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::User => "user",
-            Self::Item => "item",
-        })
-    }
-}
 
 /// An id in the form in which it is stored.
 #[derive(Clone, Copy, Debug)]

@@ -10,6 +10,7 @@ use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use arrow::ipc::reader::{FileReader, StreamReader};
 
+use super::arrow_check;
 use super::arrow_columns::{ArrowLayout, Batch};
 use super::builder::Builder;
 use super::options::ReadOptions;
@@ -24,6 +25,7 @@ pub(super) fn read_file(
     options: &ReadOptions,
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
+    check(path, arrow_check::check_file)?;
     let open = || FileReader::try_new(BufReader::new(File::open(path)?), None);
     let schema = guarded(path, FORMAT, open)?.schema();
     let layout = ArrowLayout::new(&schema, options, path, FORMAT)?;
@@ -38,12 +40,18 @@ pub(super) fn read_stream(
     options: &ReadOptions,
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
+    check(path, arrow_check::check_stream)?;
     let open = || StreamReader::try_new(BufReader::new(File::open(path)?), None);
     let schema = guarded(path, FORMAT, open)?.schema();
     let layout = ArrowLayout::new(&schema, options, path, FORMAT)?;
     let open = || StreamReader::try_new(BufReader::new(File::open(path)?), Some(layout.places()));
     let reader = guarded(path, FORMAT, open)?;
     run(reader, &layout, path, builder)
+}
+
+fn check(path: &Path, look: impl FnOnce(File) -> Result<(), String>) -> Result<(), Error> {
+    let file = File::open(path).map_err(Error::io(path))?;
+    guarded(path, FORMAT, || look(file))
 }
 
 fn run(

@@ -7,7 +7,8 @@ use super::options::{Progress, Unknown};
 use crate::bad_row::BadRows;
 use crate::dataset::Dataset;
 use crate::error::{Error, shorten};
-use crate::ids::{Axis, IdMap};
+use crate::ids::IdMap;
+use absentia::Axis;
 
 /// The row of an id that is not known.
 const ABSENT: u32 = u32::MAX;

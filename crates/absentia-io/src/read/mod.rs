@@ -1,6 +1,7 @@
 //! Reads interaction files of every format into a [`Dataset`].
 
 mod adjacency;
+mod arrow_check;
 mod arrow_columns;
 mod arrow_ipc;
 mod blocks;

@@ -64,5 +64,5 @@ fn other_files_are_not_taken_for_models() {
     assert!(message(&path).contains("not an Absentia model"));
     assert!(message(folder.path()).contains("not an Absentia model"));
     let missing = load_model(&folder.path().join("missing")).unwrap_err();
-    assert_eq!(missing.fault(), absentia_io::Fault::NotFound);
+    assert_eq!(missing.fault(), absentia::Fault::NotFound);
 }

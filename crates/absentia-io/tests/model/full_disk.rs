@@ -52,6 +52,6 @@ fn child() {
     };
     let (model, ids) = large();
     let error = save_model(&path, &model, &ids, Some("new")).unwrap_err();
-    assert_eq!(error.fault(), absentia_io::Fault::Io);
+    assert_eq!(error.fault(), absentia::Fault::Io);
     assert!(error.to_string().contains("m.absentia"), "{error}");
 }

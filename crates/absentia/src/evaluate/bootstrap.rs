@@ -44,7 +44,7 @@ pub struct Interval {
 /// Yields the percentile bootstrap interval of the mean of `a − b` over users.
 ///
 /// # Errors
-/// As [`paired_t_test`]; also fewer than 10 resamples or a level outside (0, 1).
+/// As [`paired_t_test`](super::paired_t_test); also fewer than 10 resamples or a level outside (0, 1).
 pub fn bootstrap_difference(
     a: &[f32],
     b: &[f32],

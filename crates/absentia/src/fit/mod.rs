@@ -1,9 +1,11 @@
 //! A training run: start, sweeps, stopping rules, checkpoints, cancellation.
 
+mod dense;
 mod error;
 mod init;
 mod memory;
 mod observer;
+mod start;
 mod state;
 mod trainer;
 

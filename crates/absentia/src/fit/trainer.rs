@@ -4,13 +4,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::dense::{DensePair, missing_by_hand, penalties_of, transposed};
 use super::error::FitError;
-use super::init::{self, Init};
+use super::init::Init;
 use super::memory::{MemoryPlan, Sizes};
 use super::observer::{Cancel, Sweep};
+use super::start::start;
 use super::state::{Best, Checkpoint};
 use super::{Fitted, StopReason, Validation};
-use crate::data::{Entries, FrozenTransform, Interactions, Values};
+use crate::data::{FrozenTransform, Interactions, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
@@ -20,7 +22,6 @@ use crate::solver::block::BlockSolver;
 use crate::solver::cache::GramCache;
 use crate::solver::cg::CgSolver;
 use crate::solver::objective::{Objective, ridge};
-use crate::solver::penalty::penalties;
 use crate::solver::vanilla::VanillaSolver;
 use crate::solver::{EntryLoss, Halt, Side, Tiles, half_sweep};
 use crate::weights::{MissingWeights, Scheme};
@@ -31,7 +32,7 @@ pub(super) struct Trainer<'a> {
     transform: FrozenTransform,
     weights: MissingWeights,
     /// W as it is and transposed, where a solver takes it without factorising it.
-    dense: Option<(Cow<'a, Dense>, Dense)>,
+    dense: Option<DensePair<'a>>,
     params: Params,
     plan: MemoryPlan,
     kernels: Kernels,
@@ -332,150 +333,6 @@ fn improve(
         Solver::AlsCg { steps } => half_sweep(&CgSolver { steps }, free, side, tiles),
         Solver::EalsVanilla => half_sweep(&VanillaSolver { dense }, free, side, tiles),
     }
-}
-
-type Start = (Dense, Dense, Vec<Sweep>, Option<Best>);
-
-fn start(
-    data: &Interactions<'_>,
-    weights: &MissingWeights,
-    params: &CheckedParams,
-    init: Init,
-    resume: Option<Checkpoint>,
-) -> Result<Start, FitError> {
-    let (users, items, k) = (data.n_users(), data.n_items(), params.factors);
-    if let Some(checkpoint) = resume {
-        check_resume(&checkpoint, weights, params)?;
-        let model = checkpoint.model;
-        let p = given(Axis::User, model.user_factors(), users, k)?;
-        let q = given(Axis::Item, model.item_factors(), items, k)?;
-        return Ok((p, q, model.history().to_vec(), checkpoint.best));
-    }
-    let (p, q) = match init {
-        Init::Gaussian => (
-            init::gaussian(users, k, params.init_std, params.seed, 0),
-            init::gaussian(items, k, params.init_std, params.seed, 1),
-        ),
-        Init::Given { users: p, items: q } => (
-            given(Axis::User, &p, users, k)?,
-            given(Axis::Item, &q, items, k)?,
-        ),
-    };
-    Ok((p, q, Vec::new(), None))
-}
-
-/// A checkpoint goes on only under the settings that decide its bits.
-fn check_resume(
-    checkpoint: &Checkpoint,
-    weights: &MissingWeights,
-    params: &Params,
-) -> Result<(), FitError> {
-    let then = checkpoint.model.params();
-    let free = |params: &Params| Params {
-        iterations: 1,
-        threads: None,
-        tolerance: None,
-        memory_limit: None,
-        ..params.clone()
-    };
-    if free(then) != free(params) {
-        return Err(FitError::Resume {
-            what: "a training parameter",
-        });
-    }
-    let then = checkpoint.model.weights();
-    if then.a() != weights.a() || then.b() != weights.b() {
-        return Err(FitError::Resume {
-            what: "the weights on missing entries, or the data they come from",
-        });
-    }
-    Ok(())
-}
-
-fn given(
-    axis: Axis,
-    factors: &Factors,
-    expected_rows: usize,
-    expected_cols: usize,
-) -> Result<Dense, FitError> {
-    let (rows, cols) = (factors.rows(), factors.cols());
-    if (rows, cols) != (expected_rows, expected_cols) {
-        return Err(FitError::InitShape {
-            axis,
-            rows,
-            cols,
-            expected_rows,
-            expected_cols,
-        });
-    }
-    if let Some(row) = (0..rows).find(|&row| factors.row(row).iter().any(|x| !x.is_finite())) {
-        return Err(FitError::InitNotFinite { axis, row });
-    }
-    Ok(factors.to_padded())
-}
-
-type DensePair<'a> = (Cow<'a, Dense>, Dense);
-
-fn penalties_of(
-    data: &Interactions<'_>,
-    weights: &MissingWeights,
-    dense: Option<&DensePair<'_>>,
-    params: &Params,
-) -> Result<(Values<'static>, Values<'static>), FitError> {
-    let side = |axis: Axis, observed: &Entries<'_>, own: &Dense, fixed: &Dense| {
-        penalties(
-            observed,
-            own,
-            fixed,
-            params.regularization,
-            params.reg_exponent,
-        )
-        .map_err(|bad| FitError::RowWeight {
-            axis,
-            row: bad.row,
-            total: bad.total,
-        })
-    };
-    if let Some((w, transposed)) = dense {
-        // Row u of W is a weight row against unit rows: the same sums, without the factorisation.
-        let (user_units, item_units) = (identity(w.rows()), identity(w.cols()));
-        return Ok((
-            side(Axis::User, data.by_user(), w, &item_units)?,
-            side(Axis::Item, data.by_item(), transposed, &user_units)?,
-        ));
-    }
-    Ok((
-        side(Axis::User, data.by_user(), weights.a(), weights.b())?,
-        side(Axis::Item, data.by_item(), weights.b(), weights.a())?,
-    ))
-}
-
-fn identity(n: usize) -> Dense {
-    Dense::from_fn(n, n, |row, col| f32::from(u8::from(row == col)))
-}
-
-fn transposed(w: &Dense) -> Dense {
-    Dense::from_fn(w.cols(), w.rows(), |row, col| w.row(col)[row])
-}
-
-/// `Σ_{(u,i)∉R} w_ui (p_u·q_i)²` entry by entry, for a W that is not factorised.
-fn missing_by_hand(data: &Interactions<'_>, w: &Dense, p: &Dense, q: &Dense) -> f64 {
-    let mut total = 0.0;
-    for user in 0..data.n_users() {
-        let mut observed = data.by_user().row(user).indices.iter().peekable();
-        for item in 0..data.n_items() {
-            if observed.next_if(|&&seen| seen as usize == item).is_none() {
-                let predicted: f64 = p
-                    .row(user)
-                    .iter()
-                    .zip(q.row(item))
-                    .map(|(p, q)| f64::from(*p) * f64::from(*q))
-                    .sum();
-                total += f64::from(w.row(user)[item]) * predicted * predicted;
-            }
-        }
-    }
-    total
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 use super::tile::{PIECE, for_each_piece, sum_pieces};
 use super::{NotConvex, RowSolver, Side, Tile};
 use crate::linalg::LANES;
-use crate::linalg::kernels::Panel;
+use crate::linalg::kernels::{Gathered, Panel};
 
 /// Curvature below this share of what the missing entries contribute is rounding, and counts as 0.
 const CURVATURE_FLOOR: f32 = 4e-7;
@@ -23,6 +23,7 @@ pub(crate) struct BlockSolver {
 }
 
 /// Buffers of one worker.
+#[derive(Default)]
 pub(crate) struct Scratch {
     /// Weights of the tile's rows, one line of rows per component.
     scales: Vec<f32>,
@@ -51,19 +52,6 @@ struct Window {
 
 impl RowSolver for BlockSolver {
     type Scratch = Scratch;
-
-    fn scratch(&self, _: &Side<'_>) -> Scratch {
-        Scratch {
-            scales: Vec::new(),
-            h: Vec::new(),
-            floor: Vec::new(),
-            inverse: Vec::new(),
-            g: Vec::new(),
-            delta: Vec::new(),
-            error: Vec::new(),
-            column: Vec::new(),
-        }
-    }
 
     fn solve(
         &self,
@@ -333,7 +321,7 @@ impl Scratch {
             error.len(),
             &mut self.g[at * width..(at + 1) * width],
             |range, out| {
-                let part = crate::linalg::kernels::Gathered {
+                let part = Gathered {
                     indices: &gathered.indices[range.clone()],
                     ..gathered
                 };
@@ -371,7 +359,7 @@ impl Scratch {
 /// Adds `Σ d q qᵀ` of two blocks of coordinates to `h`.
 fn add_gram(
     d: &[f32],
-    gathered: crate::linalg::kernels::Gathered<'_>,
+    gathered: Gathered<'_>,
     at: (usize, usize),
     h: &mut [f32],
     pitch: usize,
@@ -383,7 +371,7 @@ fn add_gram(
     }
     let mut sum = [0.0; LANES * LANES];
     sum_pieces(d.len(), &mut sum, |range, out| {
-        let part = crate::linalg::kernels::Gathered {
+        let part = Gathered {
             indices: &gathered.indices[range.clone()],
             ..gathered
         };
@@ -405,7 +393,7 @@ fn apply_steps(window: Window, tile: &mut Tile<'_>, side: &Side<'_>, delta: &[f3
         let entries = tile.entries(at, side);
         let gathered = entries.gathered;
         for_each_piece(entries.predicted, |first, out| {
-            let part = crate::linalg::kernels::Gathered {
+            let part = Gathered {
                 indices: &gathered.indices[first..first + out.len()],
                 ..gathered
             };

@@ -28,10 +28,6 @@ pub(crate) struct Scratch {
 impl RowSolver for CgSolver {
     type Scratch = Scratch;
 
-    fn scratch(&self, _: &Side<'_>) -> Scratch {
-        Scratch::default()
-    }
-
     fn solve(
         &self,
         tile: &mut Tile<'_>,

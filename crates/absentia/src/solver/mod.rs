@@ -110,11 +110,8 @@ pub(crate) enum Halt {
 
 /// A way of improving the rows of a tile; the one place where solvers differ.
 pub(crate) trait RowSolver: Sync {
-    /// Scratch memory of one worker.
-    type Scratch: Send;
-
-    /// Allocates the scratch memory of one worker.
-    fn scratch(&self, side: &Side<'_>) -> Self::Scratch;
+    /// Scratch memory of one worker, empty until its first tile.
+    type Scratch: Default + Send;
 
     /// Improves the rows of the tile and leaves their final predictions in it.
     fn solve(
@@ -140,7 +137,7 @@ pub(crate) fn half_sweep<S: RowSolver>(
         .split(free)
         .into_par_iter()
         .map_init(
-            || (tile::TileScratch::default(), solver.scratch(side)),
+            || (tile::TileScratch::default(), S::Scratch::default()),
             |(buffers, scratch), (rows, factors)| {
                 if side.cancelled.load(Ordering::Relaxed) {
                     return Err(Halt::Cancelled);

@@ -23,10 +23,6 @@ pub(crate) struct Scratch {
 impl RowSolver for VanillaSolver<'_> {
     type Scratch = Scratch;
 
-    fn scratch(&self, _: &Side<'_>) -> Scratch {
-        Scratch::default()
-    }
-
     fn solve(
         &self,
         tile: &mut Tile<'_>,

@@ -17,7 +17,7 @@ use super::evaluate::{Difference, differences};
 use super::train::{Follow, Held, Prepared, check_memory, end_on_interrupt, named_rows, prepare};
 use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick};
 use crate::cli::Context;
-use crate::failure::{Outcome, Refusal};
+use crate::failure::Outcome;
 use crate::measure;
 
 const EXAMPLES: &str = "\
@@ -32,12 +32,11 @@ others are tested against, user by user.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Compare {
-    #[command(flatten)]
-    data: DataArgs,
     /// Files of held-out interactions.
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with = "split")]
     test: Vec<String>,
-    /// Hold rows out of the data instead: leave-one-out, last:N, ratio:SHARE, time:FROM.
+    /// Hold rows out of the data instead: leave-one-out (the default without --test), last:N,
+    /// ratio:SHARE, time:FROM.
     #[arg(long, value_name = "RULE")]
     split: Option<String>,
     /// Which rows --split holds out: latest or random [default: latest where there are times].
@@ -75,6 +74,8 @@ pub(crate) struct Compare {
     /// Write a report with charts and tables, readable offline.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataArgs,
 }
 
 /// One variant, trained and measured.
@@ -92,14 +93,12 @@ impl Compare {
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let held = match &self.split {
             Some(rule) => Held::Split(rule, self.pick),
-            None if self.test.is_empty() => {
-                let refusal = Refusal::usage("nothing to measure on");
-                return Err(refusal
-                    .hint("pass --test FILE or --split leave-one-out")
-                    .into());
-            }
+            None if self.test.is_empty() => Held::Split("leave-one-out", self.pick),
             None => Held::Files(&self.test),
         };
+        for &solver in &self.solver {
+            self.hyper.params(solver, context.threads).check()?;
+        }
         let prepared = prepare(&self.data, &self.missing, &held, &context.ui)?;
         let options = measure::options(&self.metrics, &self.at)?;
         let cancel = Cancel::new();
@@ -127,10 +126,7 @@ impl Compare {
         if let Some(path) = &self.report {
             show::report(path, &found, &prepared)?;
         }
-        Ok(match cancel.is_cancelled() {
-            true => Outcome::Interrupted,
-            false => Outcome::Done,
-        })
+        Ok(Outcome::interrupted_if(cancel.is_cancelled()))
     }
 
     fn variants(&self) -> impl Iterator<Item = (&SchemeSpec, SolverName)> {

@@ -55,17 +55,17 @@ impl Demo {
         let segments = Exposure::Segmented { strength: 1.5 };
         let experiment =
             self.experiment("segments are shown different items", segments, context)?;
-        self.show_reason(&experiment, context)?;
+        show_reason(&experiment, context)?;
         let name = "the control: everyone is shown anything alike";
         let control = self.experiment(name, Exposure::Uniform, context)?;
         ui.say(format!(
-            "Where everything is shown alike there is little to know about exposure: the advantage \
-             shrinks from {:+.4} to {:+.4}.\nIt came from knowing what was shown, not from the \
-             training; what is left is that some users were shown more than others.\n\n",
+            "Where everything is shown alike there is nothing to know about exposure, and weights that \
+             know it are uniform ones: the advantage goes from {:+.4} to {:+.4}.\n\
+             It came from knowing what was shown, not from the training.\n\n",
             experiment.advantage(),
             control.advantage()
         ))?;
-        self.show_lists(&experiment, context)?;
+        show_lists(&experiment, context)?;
         Ok(Outcome::Done)
     }
 
@@ -87,62 +87,62 @@ impl Demo {
         context.ui.say("")?;
         Ok(experiment)
     }
+}
 
-    fn show_reason(&self, experiment: &Experiment, context: &Context) -> Result<()> {
-        let ratio = |at: usize| {
-            let measured: &Measured = &experiment.measured[at];
-            format::significant(measured.weight_ratio, 2)
-        };
-        Ok(context.ui.say(format!(
-            "The reason: only {} of the missing entries were shown and refused, and only those say \
-             something about taste.\nA refused entry weighs {} times a never-shown one under uniform \
-             weights, {} times under popularity, and {} times under weights that know the exposure: \
-             they ask the model to score low what was refused, and leave it free where nothing is \
-             known.\n\n",
-            format::percent(experiment.refused_share),
-            ratio(0),
-            ratio(1),
-            ratio(2)
-        ))?)
-    }
+fn show_reason(experiment: &Experiment, context: &Context) -> Result<()> {
+    let ratio = |at: usize| {
+        let measured: &Measured = &experiment.measured[at];
+        format::significant(measured.weight_ratio, 2)
+    };
+    Ok(context.ui.say(format!(
+        "The reason: only {} of the missing entries were shown and refused, and only those say \
+         something about taste.\nA refused entry weighs {} times a never-shown one under uniform \
+         weights, {} times under popularity, and {} times under weights that know the exposure: \
+         they ask the model to score low what was refused, and leave it free where nothing is \
+         known.\n\n",
+        format::percent(experiment.refused_share),
+        ratio(0),
+        ratio(1),
+        ratio(2)
+    ))?)
+}
 
-    fn show_lists(&self, experiment: &Experiment, context: &Context) -> Result<()> {
-        let mut table = Table::new([
-            Column::right("rank"),
-            Column::left("uniform weights"),
-            Column::right("is liked"),
-            Column::left("exposure-aware weights"),
-            Column::right("is liked"),
-        ]);
-        let (user, lists) = experiment.lists_of_a_user(5);
-        for at in 0..5 {
-            let cells = |list: &[(u32, f64)]| match list.get(at) {
-                Some((item, like)) => [
-                    Cell::text(format!("item {item}")),
-                    Cell::number(*like, format::percent(*like)),
-                ],
-                None => [Cell::text(""), Cell::text("")],
-            };
-            let (left, right) = (cells(&lists[0]), cells(&lists[1]));
-            let row = [Cell::count(at as u64 + 1)]
-                .into_iter()
-                .chain(left)
-                .chain(right);
-            table.row(row);
-        }
-        let name = |list: &[(u32, f64)]| -> Vec<_> {
-            list.iter()
-                .map(|(item, like)| json!({"item": item, "is_liked": like}))
-                .collect()
+fn show_lists(experiment: &Experiment, context: &Context) -> Result<()> {
+    let mut table = Table::new([
+        Column::right("rank"),
+        Column::left("uniform weights"),
+        Column::right("is liked"),
+        Column::left("exposure-aware weights"),
+        Column::right("is liked"),
+    ]);
+    let (user, lists) = experiment.lists_of_a_user(5);
+    for at in 0..5 {
+        let cells = |list: &[(u32, f64)]| match list.get(at) {
+            Some((item, like)) => [
+                Cell::text(format!("item {item}")),
+                Cell::number(*like, format::percent(*like)),
+            ],
+            None => [Cell::text(""), Cell::text("")],
         };
-        context.ui.json(&json!({
-            "user": user, "uniform": name(&lists[0]), "exposure": name(&lists[1]),
-        }))?;
-        context.ui.say(format!(
-            "Recommendations for user {user}, with the true chance that they are liked:"
-        ))?;
-        Ok(context.ui.table(&table)?)
+        let (left, right) = (cells(&lists[0]), cells(&lists[1]));
+        let row = [Cell::count(at as u64 + 1)]
+            .into_iter()
+            .chain(left)
+            .chain(right);
+        table.row(row);
     }
+    let name = |list: &[(u32, f64)]| -> Vec<_> {
+        list.iter()
+            .map(|(item, like)| json!({"item": item, "is_liked": like}))
+            .collect()
+    };
+    context.ui.json(&json!({
+        "user": user, "uniform": name(&lists[0]), "exposure": name(&lists[1]),
+    }))?;
+    context.ui.say(format!(
+        "Recommendations for user {user}, with the true chance that they are liked:"
+    ))?;
+    Ok(context.ui.table(&table)?)
 }
 
 fn table(measured: &[Measured]) -> Table {

@@ -23,18 +23,22 @@ pub(super) fn schemes(generator: &Generator) -> [(&'static str, Scheme); 3] {
     ]
 }
 
-/// Weights `a_u · b_i` scaled to the mean.
+/// Weights `a_u · b_i` that say what a user was shown and not how much: every user's weights have the
+/// same total, so that where all items are shown alike nothing sets these weights apart from uniform ones.
 fn with_mean(mut a: Dense, b: Dense) -> Scheme {
-    let sum = |side: &Dense, t: usize| -> f64 {
-        (0..side.rows())
-            .map(|row| f64::from(side.row(row)[t]))
-            .sum()
-    };
-    let total: f64 = (0..b.cols()).map(|t| sum(&a, t) * sum(&b, t)).sum();
-    let scale = f64::from(MEAN) * (a.rows() * b.rows()) as f64 / total;
-    for row in 0..a.rows() {
-        for x in a.row_mut(row) {
-            *x = (f64::from(*x) * scale) as f32;
+    let shown: Vec<f64> = (0..b.cols())
+        .map(|t| (0..b.rows()).map(|item| f64::from(b.row(item)[t])).sum())
+        .collect();
+    let wanted = f64::from(MEAN) * b.rows() as f64;
+    for user in 0..a.rows() {
+        let row = a.row_mut(user);
+        let total: f64 = row
+            .iter()
+            .zip(&shown)
+            .map(|(x, sum)| f64::from(*x) * sum)
+            .sum();
+        for x in row {
+            *x = (f64::from(*x) * wanted / total) as f32;
         }
     }
     Scheme::LowRank { a, b }

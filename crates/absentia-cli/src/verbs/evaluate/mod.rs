@@ -9,7 +9,6 @@ use absentia::evaluate::{
     Bootstrap, Candidates, EvaluateOptions, Evaluation, History, ItemLists, PopularityScorer,
     Scorer, TestSet, UserItems, bootstrap_difference, evaluate, paired_t_test,
 };
-use absentia_io::Dataset;
 use anyhow::Result;
 
 use crate::args::ReadArgs;
@@ -139,7 +138,9 @@ impl Evaluate {
         let mut seen: Box<dyn absentia::evaluate::SeenItems> = Box::new(ItemLists::new());
         if !self.train.is_empty() {
             let train = read_known(&self.train, &self.read, ids, ui)?;
-            seen = Box::new(seen_of(&train, model.n_users())?);
+            let lists = UserItems::from_pairs(&train.user, &train.item)?;
+            warn_of_overlap(&lists, &held, ui);
+            seen = Box::new(lists);
             ids = (train.users, train.items);
         } else if !self.rank_seen && self.negatives.is_none() {
             let refusal = Refusal::usage("without --train it is not known what users have seen");
@@ -245,10 +246,20 @@ impl Setting {
     }
 }
 
-/// What each user has, as lists in the order of users.
-pub(crate) fn seen_of(dataset: &Dataset, n_users: usize) -> Result<UserItems> {
-    debug_assert!(dataset.user.iter().all(|&user| (user as usize) < n_users));
-    Ok(UserItems::from_pairs(&dataset.user, &dataset.item)?)
+/// Test pairs that are in the training files as well are never ranked, so figures would be too low.
+fn warn_of_overlap(seen: &UserItems, test: &TestSet, ui: &Ui) {
+    let mut both = 0;
+    for (row, &user) in test.users().iter().enumerate() {
+        let seen = seen.get(user).unwrap_or_default();
+        let held = test.lists().row(row).iter();
+        both += held.filter(|item| seen.binary_search(item).is_ok()).count();
+    }
+    if both > 0 {
+        ui.warn(format!(
+            "{both} of {} test pairs are in --train as well and count as missed",
+            test.lists().len()
+        ));
+    }
 }
 
 fn same_ids(own: &Stored, other: &Stored, path: &std::path::Path) -> Result<()> {

@@ -26,7 +26,9 @@ pub(super) fn write(path: &Path, names: &[String], evaluation: &Evaluation) -> R
         writer.write_record(std::iter::once(name.clone()).chain(values))?;
     }
     writer.flush()?;
-    let mut file = writer.into_inner().map_err(|error| error.into_error())?;
+    let mut file = writer
+        .into_inner()
+        .map_err(csv::IntoInnerError::into_error)?;
     file.flush()?;
     Ok(file.commit()?)
 }
@@ -40,14 +42,13 @@ pub(super) fn negatives(
     read: &ReadArgs,
 ) -> Result<UserItems> {
     let text = std::fs::read_to_string(path).ok();
-    let (users, items) = match text.filter(|text| text.starts_with('(')) {
-        Some(text) => ncf(path, &text, ids)?,
-        None => {
-            let paths = expand(&[path.display().to_string()])?;
-            let ids = (ids.0.clone(), ids.1.clone());
-            let pairs = read_with_ids(&paths, &read.options(), ids, Unknown::Skip, &())?;
-            (pairs.user, pairs.item)
-        }
+    let (users, items) = if let Some(text) = text.filter(|text| text.starts_with('(')) {
+        ncf(path, &text, ids)?
+    } else {
+        let paths = expand(&[path.display().to_string()])?;
+        let ids = (ids.0.clone(), ids.1.clone());
+        let pairs = read_with_ids(&paths, &read.options(), ids, Unknown::Skip, &())?;
+        (pairs.user, pairs.item)
     };
     let lists = UserItems::from_pairs(&users, &items)?;
     if let Some(user) = test.users().iter().find(|&&user| lists.get(user).is_none()) {

@@ -74,7 +74,9 @@ impl Sink {
     pub(super) fn finish(self) -> Result<u64> {
         let (file, rows) = match self {
             Self::Delimited(writer, rows) => {
-                let file = writer.into_inner().map_err(|error| error.into_error())?;
+                let file = writer
+                    .into_inner()
+                    .map_err(csv::IntoInnerError::into_error)?;
                 (file, rows)
             }
             Self::JsonLines(file, rows) => (*file, rows),
@@ -125,10 +127,10 @@ impl Parquet {
             self.scores.append_value(recommended.score);
         }
         self.gathered += list.items.len();
-        match self.gathered >= ROWS {
-            true => self.write(),
-            false => Ok(()),
+        if self.gathered >= ROWS {
+            self.write()?;
         }
+        Ok(())
     }
 
     fn write(&mut self) -> Result<()> {

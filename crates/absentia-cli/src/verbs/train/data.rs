@@ -12,6 +12,7 @@ use crate::failure::Refusal;
 use crate::loading::{Loaded, load, read_known};
 use crate::tables::Tables;
 use crate::ui::Ui;
+use crate::verbs::split::split_rows;
 
 /// Times above this are taken to be in milliseconds.
 const MILLISECONDS_FROM: i64 = 100_000_000_000;
@@ -65,6 +66,11 @@ pub(crate) fn prepare(
     held: &Held<'_>,
     ui: &Ui,
 ) -> Result<Prepared> {
+    if missing.exposed_weight.is_some() && missing.exposed.is_empty() {
+        let refusal =
+            Refusal::usage("--exposed-weight is the weight of pairs that --exposed names");
+        return Err(refusal.hint("pass --exposed FILE as well").into());
+    }
     let mut loaded = load(args, ui)?;
     let held_out = match held {
         Held::Validation(valid) if !valid.valid.is_empty() => {
@@ -81,6 +87,9 @@ pub(crate) fn prepare(
     if !missing.exposed.is_empty() {
         data = exposed(&mut loaded, &data, missing, &args.read, ui)?;
     }
+    if let Some(test) = &held_out {
+        warn_of_overlap(&data, test, ui);
+    }
     ui.note(format!(
         "{} interactions of {} users with {} items",
         data.n_interactions(),
@@ -95,6 +104,25 @@ pub(crate) fn prepare(
         data,
         held_out,
     })
+}
+
+/// Held-out pairs that are trained on as well are never ranked, so figures would be too low.
+fn warn_of_overlap(data: &Interactions<'_>, test: &TestSet, ui: &Ui) {
+    let mut both = 0;
+    for (row, &user) in test.users().iter().enumerate() {
+        let trained = data.by_user().row(user as usize).indices;
+        let held = test.lists().row(row).iter();
+        both += held
+            .filter(|item| trained.binary_search(item).is_ok())
+            .count();
+    }
+    if both > 0 {
+        ui.warn(format!(
+            "{both} of {} held-out pairs are trained on as well and count as missed; leave them out \
+             of the training data with --exclude FILE",
+            test.lists().len()
+        ));
+    }
 }
 
 fn from_files(
@@ -116,12 +144,12 @@ fn from_split(
     pick: Option<Pick>,
     ui: &Ui,
 ) -> Result<TestSet> {
-    let pick = pick.unwrap_or_else(|| match loaded.log.time() {
-        Some(_) => Pick::Latest,
-        None => {
-            ui.note("the data has no times: rows are held out at random");
-            Pick::Random
+    let pick = pick.unwrap_or_else(|| {
+        if loaded.log.time().is_some() {
+            return Pick::Latest;
         }
+        ui.note("the data has no times: rows are held out at random");
+        Pick::Random
     });
     let wrong = |expected: String| Refusal::usage(format!("cannot split by {rule:?}: {expected}"));
     let split = parse_split(rule, pick, 0.8).map_err(wrong)?;
@@ -134,7 +162,7 @@ fn from_split(
     }
     // A pair must not be in training and held out at once.
     loaded.log.deduplicate(args.prepare.duplicates())?;
-    let parts = loaded.log.split(&split, 0)?;
+    let parts = split_rows(&loaded.log, &split, 0)?;
     let held = loaded.log.select(|row| parts[row] != Part::Train);
     loaded.log.retain(|row| parts[row] == Part::Train);
     ui.note(format!("held out {} rows", held.len()));

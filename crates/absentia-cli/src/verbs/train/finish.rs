@@ -59,10 +59,7 @@ impl Finished<'_> {
             self.report(path)?;
         }
         self.say(path, running, context)?;
-        Ok(match interrupted {
-            true => Outcome::Interrupted,
-            false => Outcome::Done,
-        })
+        Ok(Outcome::interrupted_if(interrupted))
     }
 
     fn say(&self, path: &Path, running: &RunningArgs, context: &Context) -> anyhow::Result<()> {
@@ -81,7 +78,7 @@ impl Finished<'_> {
             format::significant(line.objective.unwrap_or(f64::NAN), 6),
         );
         if let Some(score) = line.validation {
-            text += &format!(", {} {}", self.metric, format::metric(score));
+            text = format!("{text}, {} {}", self.metric, format::metric(score));
         }
         context.ui.note(text);
         let saved = format!(

@@ -5,7 +5,7 @@ mod finish;
 mod follow;
 mod plan;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use absentia::Params;
 use absentia::data::Pick;
@@ -14,7 +14,7 @@ use absentia::weights::{Scheme, SchemeSpec};
 
 use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick};
 use crate::cli::Context;
-use crate::failure::Outcome;
+use crate::failure::{Outcome, Refusal};
 use crate::measure::Validator;
 use crate::store;
 use crate::tables::Tables;
@@ -28,7 +28,7 @@ Examples:
   $ absentia train ratings.csv --model movies.absentia --factors 32 --iterations 10 --weights uniform:0.01
   $ absentia train ratings.csv --model movies.absentia --valid-split leave-one-out --valid-metric ndcg@20 --patience 3
   $ absentia train ratings.csv --model movies.absentia --checkpoint run.ckpt --checkpoint-every 5 --resume
-  $ absentia train ratings.csv --model movies.absentia --dry-run
+  $ absentia train ratings.csv --factors 128 --dry-run
   $ absentia inspect movies.absentia --print-config > run.toml
   $ absentia train --config run.toml
 
@@ -41,18 +41,16 @@ Weights on missing entries (--weights), joined by ` + `:
   lowrank:A.npy,B.npy                  given factors of the weights
   dense:W.npy,rank=8                   every weight given, approximated
 
-Ctrl-C ends the run after which the model of the last complete sweep is saved; pressing it again
-ends the program at once.";
+Ctrl-C ends the run and saves the model of the last complete sweep; pressing it again ends the
+program at once.";
 
 /// Train a model.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Train {
-    #[command(flatten)]
-    data: DataArgs,
     /// File to save the model in.
     #[arg(long, short, value_name = "FILE")]
-    model: PathBuf,
+    model: Option<PathBuf>,
     #[command(flatten)]
     hyper: HyperArgs,
     /// How rows are improved.
@@ -77,6 +75,8 @@ pub(crate) struct Train {
     validation: ValidationArgs,
     #[command(flatten)]
     running: RunningArgs,
+    #[command(flatten)]
+    data: DataArgs,
 }
 
 /// What chooses the best model, and may end the run.
@@ -119,7 +119,7 @@ pub(crate) struct RunningArgs {
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) checkpoint_every: usize,
     /// Go on from --checkpoint, or start if there is none yet; ends in the same bits either way.
-    #[arg(long, requires = "checkpoint")]
+    #[arg(long)]
     pub(crate) resume: bool,
     /// Say what the run would take and whether it fits, and stop.
     #[arg(long)]
@@ -131,6 +131,9 @@ pub(crate) struct RunningArgs {
 
 impl Train {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        let path = self.target()?;
+        // Parameters out of range are found before anything is read.
+        self.hyper.params(self.solver, context.threads).check()?;
         let prepared = prepare(
             &self.data,
             &self.missing,
@@ -144,7 +147,7 @@ impl Train {
             return Ok(Outcome::Done);
         }
         check_memory(&prepared, &scheme, &params)?;
-        store::check_writable(&self.model)?;
+        store::check_writable(path)?;
         let started = std::time::Instant::now();
         let (fitted, trouble) = self.fit(&prepared, &scheme, &params, context)?;
         let finished = finish::Finished {
@@ -154,10 +157,27 @@ impl Train {
             metric: &self.validation.valid_metric,
             seconds: started.elapsed().as_secs_f64(),
         };
-        let outcome = finished.save(&self.model, &self.running, context)?;
+        let outcome = finished.save(path, &self.running, context)?;
         match trouble {
             Some(error) => Err(error),
             None => Ok(outcome),
+        }
+    }
+
+    /// The file to save in, once the arguments make sense together; clap cannot ask for one that
+    /// may come from a configuration.
+    fn target(&self) -> Result<&Path, Refusal> {
+        if self.running.resume && self.running.checkpoint.is_none() {
+            let refusal = Refusal::usage("--resume has nothing to go on from");
+            return Err(refusal.hint("name the file with --checkpoint FILE"));
+        }
+        match &self.model {
+            Some(path) => Ok(path),
+            None if self.running.dry_run => Ok(Path::new("")),
+            None => {
+                let refusal = Refusal::usage("there is no file to save the model in");
+                Err(refusal.hint("pass --model FILE, or --dry-run"))
+            }
         }
     }
 

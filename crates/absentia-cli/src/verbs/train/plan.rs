@@ -101,10 +101,7 @@ pub(super) fn show(
         estimated_seconds_per_sweep: work / (PER_THREAD * threads as f64),
     };
     ui.json(&line)?;
-    ui.say(key_values(
-        facts(&plan.memory, &line, threads),
-        &ui.screen(),
-    ))?;
+    ui.say(key_values(facts(&plan.memory, &line, threads), ui.screen()))?;
     Ok(plan.check()?)
 }
 

@@ -1,0 +1,127 @@
+//! What a trained model answers.
+
+use absentia::fit::{Init, Run, fit};
+use absentia::generate::{Generator, Params as GenerateParams};
+use absentia::model::{Filter, NewEntry, RowWeights, Similarity};
+use absentia::weights::Scheme;
+use absentia::{Axis, Params, Solver};
+
+use crate::oracle::{Problem, relative_distance};
+use crate::{params, shape, train};
+
+#[test]
+fn folding_in_is_the_exact_minimiser_and_explanations_add_up() {
+    let problem = Problem::random(shape());
+    let data = problem.interactions();
+    let fitted = train(&data, &problem.scheme(), params(Solver::Als).iterations(3));
+    let model = &fitted.model;
+    let fold = model.fold_in(Axis::User);
+    let entries: Vec<NewEntry> = (0..data.by_user().row_len(0))
+        .map(|n| {
+            let row = data.by_user().row(0);
+            let at = data.by_user().range(0).start + n;
+            NewEntry {
+                index: row.indices[n],
+                value: row.r.get(n),
+                weight: row.c.get(n),
+                time: 0,
+                exposed: data.is_exposed(at),
+            }
+        })
+        .collect();
+    let folded = fold.solve(&entries, &RowWeights::Like(0)).unwrap();
+    // One more exact half-sweep of the users would give just this row.
+    let checked = params(Solver::Als).iterations(1).check().unwrap();
+    let init = Init::Given {
+        users: model.user_factors().clone(),
+        items: model.item_factors().clone(),
+    };
+    let next = fit(
+        &data,
+        &problem.scheme(),
+        &checked,
+        Run {
+            init,
+            ..Run::default()
+        },
+    )
+    .unwrap();
+    let distance = relative_distance(
+        folded.iter().map(|x| f64::from(*x)),
+        next.model
+            .user_factors()
+            .row(0)
+            .iter()
+            .map(|x| f64::from(*x)),
+    );
+    assert!(distance < 1e-4, "{distance}");
+    for user in [Some(0), None] {
+        let explained = fold
+            .explain(user, &entries, &RowWeights::Like(0), 9)
+            .unwrap();
+        let sum: f64 = explained
+            .contributions
+            .iter()
+            .map(|part| part.contribution)
+            .sum();
+        assert!((sum + explained.remainder - explained.score).abs() < 1e-9);
+    }
+    let alone = fold
+        .explain(None, &entries, &RowWeights::Like(0), 9)
+        .unwrap();
+    let score: f64 = folded
+        .iter()
+        .zip(model.item_factors().row(9))
+        .map(|(p, q)| f64::from(*p) * f64::from(*q))
+        .sum();
+    assert!((alone.score - score).abs() < 1e-5 * score.abs().max(1.0));
+    let text = fold
+        .solve(&[NewEntry::new(9999)], &RowWeights::Frozen)
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains("9999"), "{text}");
+    assert!(
+        fold.solve(&[NewEntry::new(1), NewEntry::new(1)], &RowWeights::Like(0))
+            .is_err()
+    );
+}
+
+#[test]
+fn recommendations_leave_out_what_was_seen_and_rank_like_scores() {
+    let data = Generator::new(GenerateParams::new(300, 200, 4000))
+        .unwrap()
+        .interactions()
+        .unwrap();
+    let base = Params::new().factors(10).iterations(5).post_scale(0.3);
+    let model = train(&data, &Scheme::Uniform { weight: 0.1 }, base).model;
+    let filter = Filter {
+        exclude: Some(&data),
+        deny: &[3, 5],
+        ..Filter::default()
+    };
+    let lists = model.recommend(&[7, 8], 12, &filter).unwrap();
+    assert_eq!(lists[1], model.recommend(&[8], 12, &filter).unwrap()[0]);
+    for (list, user) in lists.iter().zip([7, 8]) {
+        assert_eq!(list.len(), 12);
+        let mut candidates: Vec<(u32, f32)> = (0..200)
+            .filter(|item| ![3, 5].contains(item) && data.seen(user).all(|seen| seen != *item))
+            .map(|item| (item, model.scores(&[(user, item)]).unwrap()[0]))
+            .collect();
+        candidates.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
+        let got: Vec<(u32, f32)> = list
+            .iter()
+            .map(|scored| (scored.item, scored.score))
+            .collect();
+        assert_eq!(got, candidates[..12]);
+    }
+    let similar = &model
+        .similar(Axis::Item, &[11], 5, Similarity::Cosine)
+        .unwrap()[0];
+    assert!(
+        similar.len() == 5
+            && similar
+                .iter()
+                .all(|scored| scored.item != 11 && scored.score <= 1.0001)
+    );
+    assert!(model.recommend(&[300], 3, &filter).is_err());
+}

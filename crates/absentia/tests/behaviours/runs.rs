@@ -1,0 +1,226 @@
+//! Runs that are resumed, cancelled, cut short or refused.
+
+use absentia::data::{Duplicates, Triplets};
+use absentia::fit::{
+    Cancel, Checkpoint, Control, Observer, Run, StopReason, Sweep, Validation, fit,
+};
+use absentia::generate::{Generator, Params as GenerateParams};
+use absentia::weights::Scheme;
+use absentia::{Params, Solver};
+
+use crate::oracle::Problem;
+use crate::{SOLVERS, bits, params, shape, train};
+
+/// Stops after some sweeps, keeping the last checkpoint.
+struct StopAfter {
+    sweeps: usize,
+    checkpoint: Option<Checkpoint>,
+}
+
+impl Observer for StopAfter {
+    fn swept(&mut self, sweep: &Sweep) -> Control {
+        if sweep.iteration >= self.sweeps {
+            Control::Stop
+        } else {
+            Control::Continue
+        }
+    }
+
+    fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Control {
+        self.checkpoint = Some(checkpoint.clone());
+        Control::Continue
+    }
+}
+
+#[test]
+fn resuming_ends_in_the_bits_of_an_uninterrupted_run() {
+    let problem = Problem::random(shape());
+    let (data, scheme) = (problem.interactions(), problem.scheme());
+    for solver in SOLVERS {
+        let checked = params(solver).iterations(6).check().unwrap();
+        let whole = fit(&data, &scheme, &checked, Run::default()).unwrap();
+        for sweeps in [1, 4] {
+            let mut observer = StopAfter {
+                sweeps,
+                checkpoint: None,
+            };
+            let run = Run {
+                observer: Some(&mut observer),
+                checkpoint_every: Some(1),
+                ..Run::default()
+            };
+            let part = fit(&data, &scheme, &checked, run).unwrap();
+            assert_eq!(
+                (part.reason, part.model.history().len()),
+                (StopReason::Observer, sweeps)
+            );
+            let resume = observer.checkpoint;
+            let rest = fit(
+                &data,
+                &scheme,
+                &checked,
+                Run {
+                    resume,
+                    ..Run::default()
+                },
+            )
+            .unwrap();
+            assert_eq!(bits(&whole), bits(&rest), "{solver:?} from sweep {sweeps}");
+        }
+    }
+    let other = params(Solver::Eals)
+        .iterations(6)
+        .regularization(0.3)
+        .check()
+        .unwrap();
+    let whole = fit(
+        &data,
+        &scheme,
+        &params(Solver::Eals).check().unwrap(),
+        Run::default(),
+    )
+    .unwrap();
+    let error = fit(
+        &data,
+        &scheme,
+        &other,
+        Run {
+            resume: Some(whole.checkpoint),
+            ..Run::default()
+        },
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("parameter"), "{error}");
+}
+
+/// Raises a flag from within the run, in the middle of a sweep as far as the run can tell.
+struct CancelAt(usize, Cancel);
+
+impl Observer for CancelAt {
+    fn swept(&mut self, sweep: &Sweep) -> Control {
+        if sweep.iteration == self.0 {
+            let cancel = self.1.clone();
+            std::thread::spawn(move || cancel.cancel());
+        }
+        Control::Continue
+    }
+}
+
+#[test]
+fn a_cancelled_run_yields_the_model_of_its_last_complete_sweep() {
+    let data = Generator::new(GenerateParams::new(3000, 2000, 120_000))
+        .unwrap()
+        .interactions()
+        .unwrap();
+    let scheme = Scheme::Uniform { weight: 0.05 };
+    let checked = Params::new().factors(32).iterations(500).check().unwrap();
+    let cancel = Cancel::new();
+    let mut observer = CancelAt(2, cancel.clone());
+    let run = Run {
+        observer: Some(&mut observer),
+        cancel,
+        ..Run::default()
+    };
+    let cut = fit(&data, &scheme, &checked, run).unwrap();
+    assert_eq!(cut.reason, StopReason::Cancelled);
+    let made = cut.model.history().len();
+    assert!((2..500).contains(&made));
+    let again = train(&data, &scheme, Params::new().factors(32).iterations(made));
+    assert_eq!(bits(&cut), bits(&again));
+}
+
+#[test]
+fn patience_keeps_the_best_model_not_the_last() {
+    let data = Generator::new(GenerateParams::new(200, 150, 2000))
+        .unwrap()
+        .interactions()
+        .unwrap();
+    let checked = Params::new().factors(4).iterations(50).check().unwrap();
+    let mut scores = [0.1, 0.5, 0.4, f64::NAN, 0.3, 0.9].into_iter();
+    let validation = Validation {
+        metric: Box::new(move |_| scores.next().unwrap()),
+        every: 1,
+        patience: Some(3),
+    };
+    let run = Run {
+        validation: Some(validation),
+        ..Run::default()
+    };
+    let fitted = fit(&data, &Scheme::Uniform { weight: 0.1 }, &checked, run).unwrap();
+    assert_eq!(
+        (fitted.reason, fitted.chosen_iteration),
+        (StopReason::Patience, 2)
+    );
+    let second = train(
+        &data,
+        &Scheme::Uniform { weight: 0.1 },
+        Params::new().factors(4).iterations(2),
+    );
+    assert_eq!(fitted.model.user_factors(), second.model.user_factors());
+    assert_eq!(fitted.checkpoint.iterations(), 5);
+}
+
+#[test]
+fn a_tolerance_ends_the_run() {
+    let data = Generator::new(GenerateParams::new(200, 150, 2000))
+        .unwrap()
+        .interactions()
+        .unwrap();
+    let fitted = train(
+        &data,
+        &Scheme::Uniform { weight: 0.1 },
+        Params::new().factors(4).iterations(500).tolerance(1e-4),
+    );
+    assert_eq!(fitted.reason, StopReason::Converged);
+    assert!(fitted.model.history().len() < 500);
+}
+
+#[test]
+fn a_run_that_cannot_fit_is_refused_with_numbers() {
+    let data = Generator::new(GenerateParams::new(200, 150, 2000))
+        .unwrap()
+        .interactions()
+        .unwrap();
+    let checked = Params::new().memory_limit(10_000).check().unwrap();
+    let text = fit(
+        &data,
+        &Scheme::Uniform { weight: 0.1 },
+        &checked,
+        Run::default(),
+    )
+    .unwrap_err()
+    .to_string();
+    assert!(text.contains("10000") && text.contains("bytes"), "{text}");
+}
+
+#[test]
+fn a_user_with_very_many_entries_stalls_nobody() {
+    let (mut users, mut items) = (vec![0; 200_000], (0..200_000).collect::<Vec<u32>>());
+    for user in 1..=10_000 {
+        users.push(user);
+        items.push(user * 7 % 200_000);
+    }
+    let data = Triplets::new(&users, &items)
+        .build(10_001, 200_000, Duplicates::Last)
+        .unwrap();
+    let start = std::time::Instant::now();
+    for solver in [
+        Solver::Eals,
+        Solver::Subspace { block: 16 },
+        Solver::Als,
+        Solver::AlsCg { steps: 3 },
+    ] {
+        let fitted = train(
+            &data,
+            &Scheme::Uniform { weight: 1e-4 },
+            Params::new()
+                .factors(16)
+                .iterations(2)
+                .solver(solver)
+                .threads(2),
+        );
+        assert_eq!(fitted.model.history().len(), 2);
+    }
+    // Two hundred thousand entries squared would take hours.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
