@@ -51,20 +51,17 @@ raise_by_fault!(
 
 impl Raise for absentia_io::Error {
     fn raise(self) -> PyErr {
-        use absentia_io::{Error, Fault as IoFault};
+        use absentia_io::Error;
         let message = self.to_string();
-        match (&self, self.fault()) {
+        match &self {
             // Python has classes of its own for these.
-            (Error::NoMatch { .. }, _) => PyFileNotFoundError::new_err(message),
-            (Error::Io { source, .. }, _) => match source.kind() {
+            Error::NoMatch { .. } => PyFileNotFoundError::new_err(message),
+            Error::Io { source, .. } => match source.kind() {
                 ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
                 ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
                 _ => PyOSError::new_err(message),
             },
-            (_, IoFault::Caller) => exception(Fault::Caller, message),
-            (_, IoFault::NotFound) => exception(Fault::NotFound, message),
-            (_, IoFault::Io) => exception(Fault::Io, message),
-            (_, IoFault::Internal) => exception(Fault::Internal, message),
+            _ => exception(self.fault(), message),
         }
     }
 }
