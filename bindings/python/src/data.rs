@@ -54,7 +54,7 @@ impl Csr<'_> {
         let indices = indices.as_slice()?;
         if let Some(at) = indices
             .iter()
-            .position(|&index| index < 0 && *n_items <= i32::MAX as usize)
+            .position(|&index| index < 0 && i32::try_from(*n_items).is_ok())
         {
             let index = indices[at];
             return Err(PyValueError::new_err(format!(

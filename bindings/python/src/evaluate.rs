@@ -37,14 +37,14 @@ pub(crate) fn evaluate<'py>(
     let test = TestSet::from_pairs(users.as_slice()?, items.as_slice()?).or_raise()?;
     let options = options(&metrics, exclude_seen)?;
     let lent = seen.lend()?;
-    let model = &model.get().model;
+    let model = &model.get().trained;
     let failure: Mutex<Option<PyErr>> = Mutex::new(None);
     let found = detached(py, threads, || {
         let history = History::new(lent.seen(), &model.parts().item_counts[..]);
         // The engine has no other way out of an evaluation than its end or a panic.
         catch_unwind(AssertUnwindSafe(|| {
             measure(&model.scorer(), &history, &test, &options, &|_, _| {
-                if let Err(error) = Python::attach(|py| py.check_signals()) {
+                if let Err(error) = Python::attach(Python::check_signals) {
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                     resume_unwind(Box::new(Interrupted));
                 }

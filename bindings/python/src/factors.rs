@@ -87,7 +87,7 @@ impl Padded {
         self.scores.resize(end, self.padding);
     }
 
-    pub(crate) fn into_arrays<'py>(self, py: Python<'py>, rows: usize) -> PyResult<Lists<'py>> {
+    pub(crate) fn into_arrays(self, py: Python<'_>, rows: usize) -> PyResult<Lists<'_>> {
         Ok((
             PyArray1::from_vec(py, self.ids).reshape([rows, self.n])?,
             PyArray1::from_vec(py, self.scores).reshape([rows, self.n])?,
@@ -130,7 +130,9 @@ pub(crate) fn top_k<'py>(
             ..RankRequest::default()
         };
         let ranked = detached(py, threads, || rank(&scorer, &request))?.or_raise()?;
-        ranked.iter().for_each(|ranking| lists.push(&ranking.top));
+        for ranking in &ranked {
+            lists.push(&ranking.top);
+        }
         py.check_signals()?;
     }
     lists.into_arrays(py, rows)

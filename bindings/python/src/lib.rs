@@ -2,6 +2,10 @@
 //!
 //! Nothing is computed here. Each class wraps one Rust type; the estimators are plain Python beside
 //! it, in `python/absentia`.
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments come from Python by value"
+)]
 
 mod data;
 mod error;

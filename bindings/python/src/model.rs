@@ -20,13 +20,15 @@ use crate::weights::MissingWeights;
 /// A trained model with the ids of its rows.
 #[pyclass(frozen, module = "absentia._core")]
 pub(crate) struct Model {
-    pub(crate) model: Trained,
+    pub(crate) trained: Trained,
     pub(crate) ids: Ids,
     pub(crate) config: Option<String>,
 }
 
 /// Iteration, seconds, observed, missing, regularization, validation.
 type SweepTuple = (usize, f64, f64, f64, f64, Option<f64>);
+/// Score, what each item adds to it, remainder.
+type Apart = (f64, Vec<(u32, f64)>, f64);
 type Indices<'py> = PyReadonlyArray1<'py, u32>;
 
 #[pymethods]
@@ -36,7 +38,7 @@ impl Model {
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let loaded = py.detach(|| load_model(&path)).or_raise()?;
         Ok(Self {
-            model: loaded.model,
+            trained: loaded.model,
             ids: loaded.ids,
             config: loaded.config,
         })
@@ -48,7 +50,7 @@ impl Model {
         let options = ImportOptions::default();
         let (model, ids) = py.detach(|| import_implicit(&path, options)).or_raise()?;
         Ok(Self {
-            model,
+            trained: model,
             ids,
             config: None,
         })
@@ -56,14 +58,14 @@ impl Model {
 
     /// Writes a model file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| save_model(&path, &self.model, &self.ids, self.config.as_deref()))
+        py.detach(|| save_model(&path, &self.trained, &self.ids, self.config.as_deref()))
             .or_raise()
     }
 
     /// Number of users and of items.
     #[getter]
     fn shape(&self) -> (usize, usize) {
-        (self.model.n_users(), self.model.n_items())
+        (self.trained.n_users(), self.trained.n_items())
     }
 
     #[getter]
@@ -74,23 +76,23 @@ impl Model {
     /// The parameters of the run as JSON.
     #[getter]
     fn params(&self) -> PyResult<String> {
-        serde_json::to_string(self.model.params())
+        serde_json::to_string(self.trained.params())
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     #[getter]
     fn user_factors(&self) -> Factors {
-        Factors(self.model.user_factors().clone())
+        Factors(self.trained.user_factors().clone())
     }
 
     #[getter]
     fn item_factors(&self) -> Factors {
-        Factors(self.model.item_factors().clone())
+        Factors(self.trained.item_factors().clone())
     }
 
     #[getter]
     fn item_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        PyArray1::from_slice(py, &self.model.parts().item_counts)
+        PyArray1::from_slice(py, &self.trained.parts().item_counts)
     }
 
     #[getter]
@@ -105,13 +107,13 @@ impl Model {
 
     #[getter]
     fn weights(&self) -> MissingWeights {
-        MissingWeights(self.model.weights().clone())
+        MissingWeights(self.trained.weights().clone())
     }
 
     /// Every sweep of the run.
     #[getter]
     fn history(&self) -> Vec<SweepTuple> {
-        let sweeps = self.model.history().iter();
+        let sweeps = self.trained.history().iter();
         sweeps
             .map(|sweep| {
                 let parts = &sweep.objective;
@@ -137,7 +139,7 @@ impl Model {
         let (users, items) = (users.as_slice()?, items.as_slice()?);
         let scores = py.detach(|| {
             let pairs: Vec<(u32, u32)> = users.iter().copied().zip(items.iter().copied()).collect();
-            self.model.scores(&pairs)
+            self.trained.scores(&pairs)
         });
         Ok(PyArray1::from_vec(py, scores.or_raise()?))
     }
@@ -166,17 +168,19 @@ impl Model {
                 None => &[],
             },
         };
-        let n = n.min(self.model.n_items());
+        let n = n.min(self.trained.n_items());
         let mut lists = Padded::new(n, f32::NEG_INFINITY);
         if let Some(rows) = &rows {
-            check_columns(rows, self.model.n_factors())?;
+            check_columns(rows, self.trained.n_factors())?;
             let rows = copied(rows)?;
-            let ranked = detached(py, threads, || self.model.recommend_rows(&rows, n, &filter))?;
+            let ranked = detached(py, threads, || {
+                self.trained.recommend_rows(&rows, n, &filter)
+            })?;
             ranked.or_raise()?.iter().for_each(|list| lists.push(list));
             return lists.into_arrays(py, rows.rows());
         }
         for batch in users.chunks(BATCH) {
-            let ranked = detached(py, threads, || self.model.recommend(batch, n, &filter))?;
+            let ranked = detached(py, threads, || self.trained.recommend(batch, n, &filter))?;
             ranked.or_raise()?.iter().for_each(|list| lists.push(list));
             py.check_signals()?;
         }
@@ -205,13 +209,13 @@ impl Model {
             }
         };
         let most = match axis {
-            Axis::User => self.model.n_users(),
-            Axis::Item => self.model.n_items(),
+            Axis::User => self.trained.n_users(),
+            Axis::Item => self.trained.n_items(),
         };
         let n = n.min(most.saturating_sub(1));
         let mut lists = Padded::new(n, f32::NEG_INFINITY);
         for batch in rows.chunks(BATCH) {
-            let found = detached(py, threads, || self.model.similar(axis, batch, n, by))?;
+            let found = detached(py, threads, || self.trained.similar(axis, batch, n, by))?;
             found.or_raise()?.iter().for_each(|list| lists.push(list));
             py.check_signals()?;
         }
@@ -231,7 +235,7 @@ impl Model {
         let (axis, lent) = (parse_axis(axis)?, data.lend()?);
         let like = like.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
         let solved = detached(py, threads, || {
-            let fold_in = self.model.fold_in(axis);
+            let fold_in = self.trained.fold_in(axis);
             let rows: Result<Vec<Vec<f32>>, _> = (0..lent.len())
                 .into_par_iter()
                 .map(|row| {
@@ -242,7 +246,7 @@ impl Model {
                 .collect();
             rows.map(|rows| rows.concat())
         })?;
-        PyArray1::from_vec(py, solved.or_raise()?).reshape([lent.len(), self.model.n_factors()])
+        PyArray1::from_vec(py, solved.or_raise()?).reshape([lent.len(), self.trained.n_factors()])
     }
 
     /// The score of an item taken apart: score, `(item, contribution)`s, remainder.
@@ -256,11 +260,11 @@ impl Model {
         row: usize,
         item: u32,
         user: Option<u32>,
-    ) -> PyResult<(f64, Vec<(u32, f64)>, f64)> {
+    ) -> PyResult<Apart> {
         let lent = data.lend()?;
         let explained = py.detach(|| {
             let weights = user.map_or(RowWeights::Frozen, RowWeights::Like);
-            let fold_in = self.model.fold_in(Axis::User);
+            let fold_in = self.trained.fold_in(Axis::User);
             fold_in.explain(user, &lent.entries(row), &weights, item)
         });
         let found = explained.or_raise()?;

@@ -77,7 +77,7 @@ pub(crate) fn fit<'py>(
         None => Ids::dense(fitted.model.n_users() as u32, fitted.model.n_items() as u32),
     };
     let model = Model {
-        model: fitted.model,
+        trained: fitted.model,
         ids,
         config,
     };
@@ -119,9 +119,7 @@ impl Job<'_> {
             let failure = attend(&heard, &answers, callback, &cancel);
             (run.join(), failure)
         });
-        if let Err(error) = failure {
-            return Err(error);
-        }
+        failure?;
         match outcome {
             Ok(Ok(fitted)) => Ok(fitted),
             Ok(Err(error)) => Err(scheme.blame(error)),
@@ -178,7 +176,7 @@ fn attend(
         let outcome = match heard.recv_timeout(POLL) {
             Ok(sweep) => tell(callback, &sweep),
             Err(RecvTimeoutError::Timeout) => {
-                Python::attach(|py| py.check_signals()).map(|()| Control::Continue)
+                Python::attach(Python::check_signals).map(|()| Control::Continue)
             }
             Err(RecvTimeoutError::Disconnected) => return failure,
         };
