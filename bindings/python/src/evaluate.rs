@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use crate::data::Data;
 use crate::error::OrRaise;
 use crate::model::Model;
-use crate::pool::detached;
+use crate::pool::{detached, signals};
 
 /// Name, mean, standard error and the value of each user.
 type MetricTuple<'py> = (String, f64, f64, Bound<'py, PyArray1<f32>>);
@@ -44,7 +44,7 @@ pub(crate) fn evaluate<'py>(
         // The engine has no other way out of an evaluation than its end or a panic.
         catch_unwind(AssertUnwindSafe(|| {
             measure(&model.scorer(), &history, &test, &options, &|_, _| {
-                if let Err(error) = Python::attach(Python::check_signals) {
+                if let Err(error) = signals() {
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                     resume_unwind(Box::new(Interrupted));
                 }

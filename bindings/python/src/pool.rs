@@ -20,3 +20,13 @@ pub(crate) fn detached<T: Send>(
         .or_raise()?;
     Ok(py.detach(|| pool.install(work)))
 }
+
+/// Lets Python handle its signals; Ctrl-C comes back as its exception.
+pub(crate) fn signals() -> PyResult<()> {
+    // The method alone is not general enough in its lifetime.
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "does not compile otherwise"
+    )]
+    Python::attach(|py| py.check_signals())
+}

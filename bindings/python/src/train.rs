@@ -16,6 +16,7 @@ use crate::error::OrRaise;
 use crate::factors::copied;
 use crate::ids::IdMap;
 use crate::model::Model;
+use crate::pool::signals;
 use crate::weights::Scheme;
 
 /// Time between two looks at Python's signals: Ctrl-C must end a run within a second.
@@ -175,9 +176,7 @@ fn attend(
     loop {
         let outcome = match heard.recv_timeout(POLL) {
             Ok(sweep) => tell(callback, &sweep),
-            Err(RecvTimeoutError::Timeout) => {
-                Python::attach(Python::check_signals).map(|()| Control::Continue)
-            }
+            Err(RecvTimeoutError::Timeout) => signals().map(|()| Control::Continue),
             Err(RecvTimeoutError::Disconnected) => return failure,
         };
         let control = outcome.unwrap_or_else(|error| {

@@ -159,7 +159,7 @@ pub(crate) fn entries_of(log: &EventLog, n_users: usize) -> Vec<Vec<NewEntry>> {
             entry.weight = weight[row];
         }
         if let Some(time) = log.time() {
-            entry.time = time[row];
+            entry.time = Some(time[row]);
         }
         entries[user as usize].push(entry);
     }

@@ -59,7 +59,7 @@ impl Solver {
 /// | `factors` | K | 64 | 1 to 8192 |
 /// | `iterations` | | 20 | 1 to 1,000,000 |
 /// | `regularization` | λ | 0.01 | ≥ 0 |
-/// | `reg_exponent` | ν in `λ_u = λ m_u^ν` | 0 | finite |
+/// | `reg_exponent` | ν in `λ_u = λ m_u^ν`; 0 is the paper's | 1 | finite |
 /// | `solver` | | `eals` | |
 /// | `targets` | `r_ui` | binary | |
 /// | `confidence` | `c_ui` | 1 | |
@@ -116,7 +116,7 @@ impl Default for Params {
             factors: 64,
             iterations: 20,
             regularization: 0.01,
-            reg_exponent: 0.0,
+            reg_exponent: 1.0,
             solver: Solver::default(),
             targets: Targets::default(),
             confidence: Confidence::default(),

@@ -223,6 +223,20 @@ fn exceptions_count_in_the_objective_and_nowhere_else() {
     assert_eq!(weights(&transformed), [4.0, 0.7, 0.3, 4.0]);
     assert_eq!(targets(&transformed), [1.0, 0.0, 0.0, 1.0]);
     assert!(data.with_exposed(&[0], &[2], &[-1.0]).is_err());
+    // Shown again: the larger weight. Seen from the items' side: still exceptions.
+    let again = shown.with_exposed(&[0, 1], &[2, 0], &[0.2, 0.9]).unwrap();
+    assert_eq!(weights(&again), [1.0, 0.7, 0.9, 1.0]);
+    let crossed = shown.transposed();
+    assert_eq!(crossed.n_interactions(), 2);
+    assert_eq!(
+        (crossed.user_counts(), crossed.item_counts()),
+        (vec![1, 1, 0], vec![1, 1])
+    );
+    assert_eq!(crossed.transposed(), shown);
+    let binary = crossed
+        .transform(Targets::Binary, Confidence::Column)
+        .unwrap();
+    assert_eq!(targets(&binary), [1.0, 0.0, 1.0, 0.0]);
 }
 
 #[test]

@@ -251,18 +251,22 @@ impl Entries<'_> {
         values: &Values<'_>,
         offsets: &[u64],
     ) -> Values<'static> {
-        let each: &[f32] = match values {
-            Values::Constant(value) => return Values::Constant(*value),
-            Values::Each(each) => each,
-        };
+        match values {
+            Values::Constant(value) => Values::Constant(*value),
+            Values::Each(each) => Values::Each(self.move_each(each, offsets).into()),
+        }
+    }
+
+    /// The same for anything that goes with the entries.
+    pub(super) fn move_each<T: Copy + Default>(&self, each: &[T], offsets: &[u64]) -> Vec<T> {
         let mut next: Vec<u64> = offsets[..self.cols].to_vec();
-        let mut moved = vec![0.0; each.len()];
+        let mut moved = vec![T::default(); each.len()];
         for (&column, &value) in self.indices.iter().zip(each) {
             let slot = &mut next[column as usize];
             moved[*slot as usize] = value;
             *slot += 1;
         }
-        Values::Each(moved.into())
+        moved
     }
 }
 

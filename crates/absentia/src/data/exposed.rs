@@ -12,6 +12,16 @@ pub(super) struct Marks {
     count: usize,
 }
 
+impl FromIterator<bool> for Marks {
+    fn from_iter<I: IntoIterator<Item = bool>>(each: I) -> Self {
+        let mut marks = Self::default();
+        for (at, marked) in each.into_iter().enumerate() {
+            marks.push(at, marked);
+        }
+        marks
+    }
+}
+
 impl Marks {
     fn push(&mut self, at: usize, marked: bool) {
         if at / 64 == self.words.len() {
@@ -48,13 +58,16 @@ pub(super) fn merge(data: &Interactions<'_>, shown: &Interactions<'_>) -> Intera
             let takes_own =
                 right == other.end || (left < own.end && own_items[left] <= other_items[right]);
             if takes_own {
-                right += usize::from(right < other.end && own_items[left] == other_items[right]);
-                merged.push(
-                    own_items[left],
-                    data.by_user.r.get(left),
-                    data.by_user.c.get(left),
-                    data.is_exposed(left),
-                );
+                let both = right < other.end && own_items[left] == other_items[right];
+                let (own_c, marked) = (data.by_user.c.get(left), data.is_exposed(left));
+                // Shown before and shown again: the larger weight. Taken: the interaction stays as it is.
+                let c = if both && marked {
+                    own_c.max(shown.by_user.c.get(right))
+                } else {
+                    own_c
+                };
+                merged.push(own_items[left], data.by_user.r.get(left), c, marked);
+                right += usize::from(both);
                 merged.push_time(data.times().map(|times| times[left]));
                 left += 1;
             } else {

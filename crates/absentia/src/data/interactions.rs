@@ -47,6 +47,9 @@ impl<'a> Interactions<'a> {
     ) -> Result<Self, DataError> {
         let (offsets, indices) = (offsets.into(), indices.into());
         check_rows(n_items, &offsets, &indices)?;
+        if let Values::Constant(value) = &values {
+            check_values(&[*value])?;
+        }
         if let Values::Each(each) = &values {
             if each.len() != indices.len() {
                 return Err(DataError::Length {
@@ -200,17 +203,22 @@ impl<'a> Interactions<'a> {
         self.by_user.bytes() + self.by_item.bytes() + times + marks
     }
 
-    /// Yields the matrix with users and items exchanged.
-    ///
-    /// Times and the marks of exceptions are kept in user order and do not travel along; a matrix
-    /// with exceptions keeps their targets and weights.
+    /// Yields the matrix with users and items exchanged, times and exceptions with it.
     #[must_use]
     pub fn transposed(&self) -> Self {
+        let offsets = self.by_item.offsets();
+        let exposed = self.exposed.as_deref().map(|marks| {
+            let each: Vec<bool> = (0..self.len()).map(|at| marks.is_marked(at)).collect();
+            Arc::new(self.by_user.move_each(&each, offsets).into_iter().collect())
+        });
         Self {
             by_user: self.by_item.clone(),
             by_item: self.by_user.clone(),
-            exposed: None,
-            times: None,
+            exposed,
+            times: self
+                .times
+                .as_ref()
+                .map(|times| self.by_user.move_each(times, offsets).into()),
         }
     }
 

@@ -71,7 +71,7 @@ impl Default for Confidence {
 
 /// A choice of targets and weights with what it took from the training data, so that entries of a
 /// new row get the same treatment.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrozenTransform {
     /// How targets follow from raw values.
@@ -82,6 +82,17 @@ pub struct FrozenTransform {
     pub scale: f32,
     /// The present of decaying weights.
     pub now: i64,
+}
+
+impl Default for FrozenTransform {
+    fn default() -> Self {
+        Self {
+            targets: Targets::default(),
+            confidence: Confidence::default(),
+            scale: 1.0,
+            now: 0,
+        }
+    }
 }
 
 impl FrozenTransform {

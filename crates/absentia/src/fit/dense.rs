@@ -7,7 +7,7 @@ use crate::data::{Entries, Interactions, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::params::Params;
-use crate::solver::penalty::penalties;
+use crate::solver::penalty::{penalties, row_penalty};
 use crate::weights::MissingWeights;
 
 /// W and its transpose.
@@ -35,11 +35,9 @@ pub(super) fn penalties_of(
         })
     };
     if let Some((w, transposed)) = dense {
-        // Row u of W is a weight row against unit rows: the same sums, without the factorisation.
-        let (user_units, item_units) = (identity(w.rows()), identity(w.cols()));
         return Ok((
-            side(Axis::User, data.by_user(), w, &item_units)?,
-            side(Axis::Item, data.by_item(), transposed, &user_units)?,
+            dense_penalties(Axis::User, data.by_user(), w, params)?,
+            dense_penalties(Axis::Item, data.by_item(), transposed, params)?,
         ));
     }
     Ok((
@@ -48,8 +46,35 @@ pub(super) fn penalties_of(
     ))
 }
 
-fn identity(n: usize) -> Dense {
-    Dense::from_fn(n, n, |row, col| f32::from(u8::from(row == col)))
+/// The penalties of rows whose weights on missing entries are the rows of `w`.
+fn dense_penalties(
+    axis: Axis,
+    observed: &Entries<'_>,
+    w: &Dense,
+    params: &Params,
+) -> Result<Values<'static>, FitError> {
+    if params.reg_exponent == 0.0 || params.regularization == 0.0 {
+        return Ok(Values::Constant(params.regularization));
+    }
+    let penalty = |row: usize| {
+        let (entries, weights) = (observed.row(row), w.row(row));
+        let mut total: f64 = weights.iter().map(|w| f64::from(*w)).sum();
+        for (n, &column) in entries.indices.iter().enumerate() {
+            total += f64::from(entries.c.get(n)) - f64::from(weights[column as usize]);
+        }
+        row_penalty(row, total, params.regularization, params.reg_exponent).map_err(|bad| {
+            FitError::RowWeight {
+                axis,
+                row: bad.row,
+                total: bad.total,
+            }
+        })
+    };
+    Ok(Values::from_vec(
+        (0..observed.rows())
+            .map(penalty)
+            .collect::<Result<_, _>>()?,
+    ))
 }
 
 pub(super) fn transposed(w: &Dense) -> Dense {

@@ -1,5 +1,6 @@
 //! What a run will take, counted before anything large is allocated.
 
+use crate::data::{Confidence, Targets};
 use crate::linalg::LANES;
 use crate::params::{Params, Solver};
 use crate::solver::cache::GramCache;
@@ -38,9 +39,13 @@ impl MemoryPlan {
         let threads = params.threads.unwrap_or_else(default_threads) as u64;
         let mut parts = vec![
             ("matrix and transpose", sizes.data),
+            ("targets and weights of entries", transformed(sizes, params)),
             ("factors", factors),
             ("factors of the last complete sweep", factors),
-            ("weights on missing entries", 4 * rows * sizes.rank as u64),
+            (
+                "weights on missing entries",
+                (4 * rows).saturating_mul(sizes.rank as u64),
+            ),
             ("caches", caches(sizes, params.factors)),
             (
                 "work",
@@ -56,7 +61,9 @@ impl MemoryPlan {
     /// Bytes in all.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.parts.iter().map(|(_, bytes)| bytes).sum()
+        self.parts
+            .iter()
+            .fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes))
     }
 }
 
@@ -66,13 +73,23 @@ pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// Numbers that options make vary from entry to entry, in both orientations.
+fn transformed(sizes: &Sizes, params: &Params) -> u64 {
+    let targets = matches!(params.targets, Targets::Normalized { .. } | Targets::Log);
+    let weights = !matches!(
+        params.confidence,
+        Confidence::Constant { .. } | Confidence::Column
+    );
+    8 * sizes.entries as u64 * (u64::from(targets) + u64::from(weights))
+}
+
 /// Two sides' caches: both are alive at once, and the larger is being built on top of that.
 fn caches(sizes: &Sizes, factors: usize) -> u64 {
     let (users, items) = (
         GramCache::bytes(sizes.users, factors, sizes.rank),
         GramCache::bytes(sizes.items, factors, sizes.rank),
     );
-    users.max(items) + users.min(items) / 2
+    users.max(items).saturating_add(users.min(items) / 2)
 }
 
 /// Buffers of one worker.

@@ -54,6 +54,7 @@ fn check_resume(
         threads: None,
         tolerance: None,
         memory_limit: None,
+        post_scale: 0.0,
         ..params.clone()
     };
     if free(then) != free(params) {

@@ -1,4 +1,4 @@
-//! The state of a run and its sweep: rebuild `S^q`, half-sweep P, rebuild `S^p`, half-sweep Q.
+//! The state of a run and its sweep: half-sweep P against `S^q`, build `S^p`, half-sweep Q, rebuild `S^q`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -45,6 +45,8 @@ pub(super) struct Trainer<'a> {
     sq: GramCache,
     history: Vec<Sweep>,
     best: Option<Best>,
+    /// Interactions of each user and item.
+    counts: (Vec<u32>, Vec<u32>),
 }
 
 impl<'a> Trainer<'a> {
@@ -87,6 +89,7 @@ impl<'a> Trainer<'a> {
                 Dense::padded(p.rows(), p.cols()),
                 Dense::padded(q.rows(), q.cols()),
             ),
+            counts: (data.user_counts(), data.item_counts()),
             sq: GramCache::new(&q, weights.b(), kernels),
             p: Arc::new(p),
             q: Arc::new(q),
@@ -280,8 +283,8 @@ impl<'a> Trainer<'a> {
             item_factors,
             weights: self.weights.clone(),
             transform: self.transform,
-            user_counts: self.data.user_counts(),
-            item_counts: self.data.item_counts(),
+            user_counts: self.counts.0.clone(),
+            item_counts: self.counts.1.clone(),
             params: self.params.clone(),
             history: self.history.clone(),
         })

@@ -37,7 +37,11 @@ impl Dense {
     }
 
     fn with_stride(rows: usize, cols: usize, stride: usize) -> Self {
-        let lines = vec![Line::zeroed(); (rows * stride).div_ceil(LANES)];
+        let floats = rows.checked_mul(stride);
+        let lines = floats.map(|floats| vec![Line::zeroed(); floats.div_ceil(LANES)]);
+        // No slice that the sizes could come from is this long.
+        let lines = lines
+            .unwrap_or_else(|| panic!("a matrix of {rows} × {stride} floats cannot be addressed"));
         Self {
             rows,
             cols,

@@ -1,12 +1,17 @@
 //! Small symmetric systems in `f64`, for single rows that must be exact.
 
-/// Solves `h · x = x` in place for a symmetric positive semidefinite `h` (n × n, full), or yields
-/// `None` if `h` has a negative direction.
+/// Share of a diagonal entry, per unknown, below which a pivot is what rounding in `f32` left of it.
+const ROUNDING: f64 = 1e-7;
+
+/// Solves `h · solution = x` in place for a symmetric positive semidefinite `h` (n × n, full), or
+/// yields `None` if `h` has a negative direction.
 ///
 /// Directions without curvature get no component: the unknown stays 0.
 pub(crate) fn solve(mut h: Vec<f64>, x: &mut [f64]) -> Option<()> {
     let n = x.len();
-    let floors: Vec<f64> = (0..n).map(|j| 1e-12 * h[j * n + j].abs()).collect();
+    let floors: Vec<f64> = (0..n)
+        .map(|j| n as f64 * ROUNDING * h[j * n + j].abs())
+        .collect();
     for j in 0..n {
         let pivot = h[j * n + j];
         if pivot < -floors[j] {

@@ -2,6 +2,7 @@
 
 use crate::data::DataError;
 use crate::error::{Axis, Fault};
+use crate::params::ParamsError;
 use crate::ranking::RankError;
 use crate::weights::WeightsError;
 
@@ -37,7 +38,26 @@ pub enum ModelError {
         /// Row at fault.
         row: usize,
     },
-    /// An entry of a new row is given twice, is not finite, or has a negative weight.
+    /// Parameters out of range.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// An entry of a new row occurs twice.
+    #[error("{axis} {index} occurs more than once among the entries of the row")]
+    Repeated {
+        /// Side of the entry.
+        axis: Axis,
+        /// The entry.
+        index: u32,
+    },
+    /// Weights of a row that are not finite.
+    #[error("weight {at} of the row is {got}; it must be finite")]
+    RowWeight {
+        /// Which of the Z numbers.
+        at: usize,
+        /// What was given.
+        got: f32,
+    },
+    /// An entry of a new row is not finite, or has a negative weight.
     #[error(transparent)]
     Entry(#[from] DataError),
     /// The weights of a new row cannot be derived.

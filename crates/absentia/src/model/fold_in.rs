@@ -17,8 +17,8 @@ pub struct NewEntry {
     pub value: f32,
     /// Weight column, for models trained with one.
     pub weight: f32,
-    /// Time, for models trained with decaying weights.
-    pub time: i64,
+    /// Time, for models trained with decaying weights; the latest of training when not given.
+    pub time: Option<i64>,
     /// Whether it was only shown: then its target is 0 and `weight` its weight.
     pub exposed: bool,
 }
@@ -31,7 +31,7 @@ impl NewEntry {
             index,
             value: 1.0,
             weight: 1.0,
-            time: 0,
+            time: None,
             exposed: false,
         }
     }
@@ -177,18 +177,26 @@ impl FoldIn<'_> {
         let mut indices = Vec::with_capacity(entries.len());
         for (at, entry) in entries.iter().enumerate() {
             self.model.check(other, entry.index)?;
-            if !entry.value.is_finite() {
+            let (entry_at, (r, c)) = (at as u64, self.target_and_weight(entry, 1));
+            if !(entry.value.is_finite() && r.is_finite()) {
                 return Err(DataError::NotFinite {
-                    entry: at as u64,
+                    entry: entry_at,
                     what: "value",
                     value: entry.value,
                 }
                 .into());
             }
-            let c = self.target_and_weight(entry, 1).1;
-            if !(c.is_finite() && c >= 0.0) {
+            if !c.is_finite() {
+                return Err(DataError::NotFinite {
+                    entry: entry_at,
+                    what: "weight",
+                    value: c,
+                }
+                .into());
+            }
+            if c < 0.0 {
                 return Err(DataError::NegativeWeight {
-                    entry: at as u64,
+                    entry: entry_at,
                     value: c,
                 }
                 .into());
@@ -197,11 +205,10 @@ impl FoldIn<'_> {
         }
         indices.sort_unstable();
         match indices.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(DataError::Duplicate {
-                user: pair[0],
-                item: pair[0],
-            }
-            .into()),
+            Some(pair) => Err(ModelError::Repeated {
+                axis: other,
+                index: pair[0],
+            }),
             None => Ok(()),
         }
     }
@@ -218,9 +225,11 @@ impl FoldIn<'_> {
         let r = parts.transform.target(entry.value, n_user, n_item);
         (
             r,
-            parts
-                .transform
-                .weight(entry.value, entry.weight, entry.time),
+            parts.transform.weight(
+                entry.value,
+                entry.weight,
+                entry.time.unwrap_or(parts.transform.now),
+            ),
         )
     }
 
@@ -234,7 +243,10 @@ impl FoldIn<'_> {
                     got: given.len(),
                 })
             }
-            (RowWeights::Given(given), _) => Ok(given.clone()),
+            (RowWeights::Given(given), _) => match given.iter().position(|x| !x.is_finite()) {
+                Some(at) => Err(ModelError::RowWeight { at, got: given[at] }),
+                None => Ok(given.clone()),
+            },
             (RowWeights::Like(row), axis) => {
                 self.model.check(axis, *row)?;
                 let known = if axis == Axis::User {

@@ -60,7 +60,7 @@ impl Model {
             parts
                 .item_counts
                 .iter()
-                .map(|&n| f64::from(n).powf(f64::from(rho)) as f32)
+                .map(|&n| f64::from(n.max(1)).powf(f64::from(rho)) as f32)
                 .collect()
         });
         Self { parts, item_scale }
@@ -90,6 +90,7 @@ impl Model {
                 });
             }
         }
+        parts.params.clone().check()?;
         for (axis, factors) in [
             (Axis::User, &parts.user_factors),
             (Axis::Item, &parts.item_factors),

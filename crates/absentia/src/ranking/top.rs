@@ -67,7 +67,7 @@ impl Top {
         for (&item, &score) in items.iter().zip(scores) {
             if score > self.threshold {
                 self.kept.push(Scored { item, score });
-                if self.kept.len() >= (2 * self.limit).max(LANES) {
+                if self.kept.len() >= self.limit.saturating_mul(2).max(LANES) {
                     self.cut();
                 }
             }

@@ -8,6 +8,7 @@
 //!
 //! Per row and sweep: `O(Z K² + |R_u| K w)` for windows of w coordinates, all of it in kernels.
 
+use super::block_step::BlockStep;
 use super::tile::{PIECE, for_each_piece, sum_pieces};
 use super::{NotConvex, RowSolver, Side, Tile};
 use crate::linalg::LANES;
@@ -39,8 +40,8 @@ pub(crate) struct Scratch {
     delta: Vec<f32>,
     /// `c r − d p·q` of one row's entries.
     error: Vec<f32>,
-    /// A column of a matrix being factorised, and a block's copy of its matrix.
-    column: Vec<f32>,
+    /// What solving one block needs.
+    work: Vec<f32>,
 }
 
 /// Coordinates `at .. at + width` of every row.
@@ -143,45 +144,25 @@ impl BlockSolver {
         scratch: &mut Scratch,
     ) -> Result<(), NotConvex> {
         let block = self.block.min(width);
-        let h = &mut scratch.h[h..h + width * width];
         let lines = at * width..(at + 1) * width;
-        let (g, delta) = (
-            &mut scratch.g[lines.clone()],
-            &mut scratch.delta[lines.clone()],
-        );
-        let floor = &scratch.floor[lines];
-        scratch.column.resize(width + block * block, 0.0);
-        let (column, copy) = scratch.column.split_at_mut(width);
+        let mut step = BlockStep {
+            h: &scratch.h[h..h + width * width],
+            width,
+            floor: &scratch.floor[lines.clone()],
+            kernels: side.kernels,
+        };
+        let (g, delta) = (&mut scratch.g[lines.clone()], &mut scratch.delta[lines]);
+        scratch.work.resize(width + block + block * block, 0.0);
         for first in (0..width).step_by(block) {
             let range = first..first + block;
-            delta[range.clone()].copy_from_slice(&g[range.clone()]);
-            let negative = if block == width {
-                side.kernels.solve_semidefinite(
-                    h,
-                    width,
-                    &floor[range.clone()],
-                    &mut delta[range.clone()],
-                    column,
-                )
-            } else {
-                for (line, f) in copy.chunks_exact_mut(block).zip(range.clone()) {
-                    line.copy_from_slice(&h[f * width + first..f * width + first + block]);
-                }
-                side.kernels.solve_semidefinite(
-                    copy,
-                    block,
-                    &floor[range.clone()],
-                    &mut delta[range.clone()],
-                    column,
-                )
-            };
+            let negative = step.solve(range.clone(), g, delta, &mut scratch.work);
             if let Some(curvature) = negative.filter(|_| side.may_be_negative) {
                 return Err(NotConvex { row, curvature });
             }
             if range.end < width {
                 for f in range {
                     side.kernels
-                        .axpy(-delta[f], &h[f * width..(f + 1) * width], g);
+                        .axpy(-delta[f], &step.h[f * width..(f + 1) * width], g);
                 }
             }
         }

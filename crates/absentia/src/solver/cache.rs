@@ -95,17 +95,20 @@ impl GramCache {
 
     /// Bytes that the caches of one side take, with what building them needs on the way.
     pub(crate) fn bytes(rows: usize, k: usize, z: usize) -> u64 {
+        let groups = groups(rows, k.next_multiple_of(LANES), z) as u64;
         let (k, z) = (k.next_multiple_of(LANES) as u64, z as u64);
-        let held = 4 * (k * k * z + k * LANES as u64 * z);
-        let building = 8 * k * k * z * (groups(rows, k as usize, z as usize) as u64 + 1);
-        held + building
+        let square = (k * k).saturating_mul(z);
+        let held = square
+            .saturating_add(k.saturating_mul(z) * LANES as u64)
+            .saturating_mul(4);
+        held.saturating_add(square.saturating_mul(8 * (groups + 1)))
     }
 }
 
 /// Number of groups of chunks that are summed independently; depends on shapes only.
 fn groups(rows: usize, k: usize, z: usize) -> usize {
     // Each group holds its own sums in f64: at most 64 MiB for all.
-    let affordable = ((64 << 20) / (8 * k * k * z).max(1)).clamp(4, 32);
+    let affordable = ((64 << 20) / (8 * k * k).saturating_mul(z).max(1)).clamp(4, 32);
     rows.div_ceil(CHUNK).clamp(1, affordable)
 }
 

@@ -127,11 +127,11 @@ impl Scratch {
             .zip(image)
             .map(|(x, y)| f64::from(*x) * f64::from(*y))
             .sum();
-        let scale = square(direction);
+        let scale = (square(direction) * square(image)).sqrt();
         if side.may_be_negative && curvature < -1e-6 * scale {
             return Err(NotConvex {
                 row: tile.row(at),
-                curvature: (curvature / scale) as f32,
+                curvature: (curvature / square(direction)) as f32,
             });
         }
         if curvature <= 0.0 {

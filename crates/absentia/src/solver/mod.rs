@@ -19,6 +19,7 @@
 //! | `eals-vanilla` | Algorithm 1, over every item | [`vanilla`] |
 
 pub(crate) mod block;
+mod block_step;
 pub(crate) mod cache;
 pub(crate) mod cg;
 pub(crate) mod objective;

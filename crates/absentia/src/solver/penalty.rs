@@ -5,6 +5,9 @@ use rayon::prelude::*;
 use crate::data::{Entries, Values};
 use crate::linalg::Dense;
 
+/// Rows whose penalties are computed together.
+const CHUNK: usize = 1024;
+
 /// A row whose total weight is not positive, so that no power of it is a penalty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NoWeight {
@@ -30,16 +33,23 @@ pub(crate) fn penalties(
         return Ok(Values::Constant(lambda));
     }
     let all = column_sums(fixed_weights);
-    let each: Vec<Result<f32, NoWeight>> = (0..observed.rows())
-        .into_par_iter()
-        .map(|row| {
-            let total = total_weight(observed, row, own_weights, fixed_weights, &all);
-            row_penalty(row, total, lambda, exponent)
-        })
-        .collect();
-    Ok(Values::from_vec(
-        each.into_iter().collect::<Result<_, _>>()?,
-    ))
+    let penalty = |row: usize| {
+        let total = total_weight(observed, row, own_weights, fixed_weights, &all);
+        row_penalty(row, total, lambda, exponent)
+    };
+    let mut each = vec![0.0; observed.rows()];
+    let bad = each
+        .par_chunks_mut(CHUNK)
+        .enumerate()
+        .filter_map(|(chunk, part)| {
+            let rows = part.iter_mut().zip(chunk * CHUNK..);
+            let mut penalties = rows.map(|(slot, row)| penalty(row).map(|value| *slot = value));
+            penalties.find_map(Result::err)
+        });
+    match bad.min_by_key(|bad| bad.row) {
+        Some(bad) => Err(bad),
+        None => Ok(Values::from_vec(each)),
+    }
 }
 
 /// `λ m^ν` of one row with total weight m.
@@ -80,15 +90,17 @@ fn total_weight(
     let entries = observed.row(row);
     let mut total: f64 = a.iter().zip(all).map(|(a, sum)| f64::from(*a) * sum).sum();
     for (n, &column) in entries.indices.iter().enumerate() {
-        let missing: f32 = a
-            .iter()
-            .zip(fixed.row(column as usize))
-            .map(|(a, b)| a * b)
-            .sum();
-        total += f64::from(entries.c.get(n)) - f64::from(missing);
+        let pairs = a.iter().zip(fixed.row(column as usize));
+        let missing: f64 = pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+        total += f64::from(entries.c.get(n)) - missing;
     }
     // What rounding leaves of a row whose every item is observed with weight 0.
-    if total.abs() < 1e-9 * all.iter().map(|sum| sum.abs()).sum::<f64>() {
+    let scale: f64 = a
+        .iter()
+        .zip(all)
+        .map(|(a, sum)| f64::from(a.abs()) * sum.abs())
+        .sum();
+    if total.abs() < 1e-12 * scale {
         0.0
     } else {
         total

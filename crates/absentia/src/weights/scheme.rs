@@ -100,8 +100,10 @@ impl Scheme {
             Scheme::Groups(Groups { table, .. }) => table.rows().min(table.cols()),
             Scheme::LowRank { a, .. } => a.cols(),
             Scheme::Dense { rank, .. } | Scheme::Function { rank, .. } => match rank {
-                Rank::Fixed(rank) => *rank,
-                Rank::Error { max_rank, .. } => *max_rank.min(&data.n_users().min(data.n_items())),
+                // Larger ranks are refused by name when the scheme is resolved.
+                Rank::Fixed(rank) | Rank::Error { max_rank: rank, .. } => {
+                    (*rank).min(data.n_users().min(data.n_items()))
+                }
             },
             Scheme::Sum(terms) => terms.iter().map(|term| term.rank_bound(data)).sum(),
             _ => 1,

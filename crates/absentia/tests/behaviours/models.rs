@@ -24,7 +24,7 @@ fn folding_in_is_the_exact_minimiser_and_explanations_add_up() {
                 index: row.indices[n],
                 value: row.r.get(n),
                 weight: row.c.get(n),
-                time: 0,
+                time: None,
                 exposed: data.is_exposed(at),
             }
         })
@@ -80,6 +80,8 @@ fn folding_in_is_the_exact_minimiser_and_explanations_add_up() {
         .unwrap_err()
         .to_string();
     assert!(text.contains("9999"), "{text}");
+    let given = RowWeights::Given(vec![f32::NAN, 0.0]);
+    assert!(fold.solve(&entries, &given).is_err());
     assert!(
         fold.solve(&[NewEntry::new(1), NewEntry::new(1)], &RowWeights::Like(0))
             .is_err()
@@ -124,4 +126,25 @@ fn recommendations_leave_out_what_was_seen_and_rank_like_scores() {
                 .all(|scored| scored.item != 11 && scored.score <= 1.0001)
     );
     assert!(model.recommend(&[300], 3, &filter).is_err());
+}
+
+#[test]
+fn folding_in_without_a_penalty_and_with_more_factors_than_items_has_a_minimum() {
+    let data = Generator::new(GenerateParams::new(100, 25, 150))
+        .unwrap()
+        .interactions()
+        .unwrap();
+    for k in [24, 32, 64] {
+        let base = Params::new()
+            .factors(k)
+            .iterations(3)
+            .regularization(0.0)
+            .init_std(0.1);
+        let model = train(&data, &Scheme::Uniform { weight: 0.1 }, base).model;
+        let folded = model
+            .fold_in(Axis::User)
+            .solve(&[NewEntry::new(3)], &RowWeights::Frozen)
+            .unwrap();
+        assert!(folded.iter().all(|x| x.is_finite()), "K = {k}");
+    }
 }

@@ -71,10 +71,7 @@ fn pieces_of_long_rows_add_up_to_the_oracle() {
 
 #[test]
 fn transposing_the_data_swaps_the_factors() {
-    let problem = Problem::random(Shape {
-        exceptions: false,
-        ..shape()
-    });
+    let problem = Problem::random(shape());
     let data = problem.interactions();
     let Scheme::LowRank { a, b } = problem.scheme() else {
         unreachable!()

@@ -200,3 +200,66 @@ fn descending_is_one_gauss_seidel_pass() {
         });
     }
 }
+
+#[test]
+fn semidefinite_systems_are_solved_and_flat_directions_left_alone() {
+    let n = 21;
+    let root = numbers(12, n * n);
+    let at = |i: usize, j: usize| -> f64 {
+        (0..n)
+            .map(|k| f64::from(root[i * n + k]) * f64::from(root[j * n + k]))
+            .sum()
+    };
+    on_every_set(|kernels| {
+        let pitch = n + 3;
+        let mut h = vec![0.0; n * pitch];
+        for i in 0..n {
+            for j in 0..=i {
+                h[i * pitch + j] = if i == 5 || j == 5 {
+                    0.0
+                } else {
+                    (at(i, j) + f64::from(u8::from(i == j))) as f32
+                };
+            }
+        }
+        let want: Vec<f64> = (0..n)
+            .map(|i| if i == 5 { 0.0 } else { i as f64 / 10.0 - 1.0 })
+            .collect();
+        let full = |i: usize, j: usize| f64::from(h[i.max(j) * pitch + i.min(j)]);
+        let mut x: Vec<f32> = (0..n)
+            .map(|i| (0..n).map(|j| full(i, j) * want[j]).sum::<f64>() as f32)
+            .collect();
+        let negative =
+            kernels.solve_semidefinite(&mut h, pitch, &vec![1e-6; n], &mut x, &mut vec![0.0; n]);
+        assert_eq!(negative, None);
+        for (got, want) in x.iter().zip(&want) {
+            assert!(
+                (f64::from(*got) - want).abs() < 1e-3,
+                "{got} instead of {want}"
+            );
+        }
+        let found = kernels.solve_semidefinite(&mut [-1.0], 1, &[1e-6], &mut [1.0], &mut [0.0]);
+        assert_eq!(found, Some(-1.0));
+    });
+}
+
+#[test]
+fn sums_of_scaled_rows_and_scores_follow_their_formulas() {
+    let (x, y) = (numbers(13, 37), numbers(14, 37));
+    on_every_set(|kernels| {
+        let mut sum = y.clone();
+        kernels.axpy(0.5, &x, &mut sum);
+        let want: Vec<f64> = x
+            .iter()
+            .zip(&y)
+            .map(|(x, y)| f64::from(*y) + 0.5 * f64::from(*x))
+            .collect();
+        assert_close(&sum, &want, "sum");
+        let want: f64 = x
+            .iter()
+            .zip(&y)
+            .map(|(x, y)| f64::from(*x) * f64::from(*y) * 0.25)
+            .sum();
+        assert_close(&[kernels.score(&x, &y, 0.25)], &[want], "score");
+    });
+}
