@@ -129,7 +129,7 @@ impl<'a> Rows<'a> {
             index: self.indices[at],
             value: self.values.map_or(1.0, |values| values[at]),
             weight: self.weights.map_or(1.0, |weights| weights[at]),
-            time: 0,
+            time: None,
             exposed: false,
         };
         self.range(row).map(entry).collect()
@@ -195,7 +195,7 @@ fn matrix_entries(matrix: &Interactions<'_>, row: usize) -> Vec<NewEntry> {
         index: row.indices[at],
         value: row.r.get(at),
         weight: row.c.get(at),
-        time: matrix.times().map_or(0, |times| times[start + at]),
+        time: matrix.times().map(|times| times[start + at]),
         exposed: matrix.is_exposed(start + at),
     };
     (0..row.len()).map(entry).collect()
