@@ -198,7 +198,10 @@ fn one_sided(fixed: Shared, regularization: f32) -> Result<Model, ModelError> {
         },
         user_counts: Vec::new(),
         item_counts: vec![0; n],
-        params: Params::new().factors(k).regularization(regularization),
+        params: Params::new()
+            .factors(k)
+            .regularization(regularization)
+            .reg_exponent(0.0),
         history: Vec::new(),
     })
 }

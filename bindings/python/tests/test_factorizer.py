@@ -22,7 +22,7 @@ def matrix(users=200, items=100, density=0.06, seed=0):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return Factorizer(factors=6, weights=weights.Popularity(c0=5, alpha=0.4), iterations=8).fit(matrix())
+    return Factorizer(factors=6, weights=weights.Popularity(c0=5, alpha=0.4), iterations=8, reg_exponent=0.0).fit(matrix())
 
 
 def test_parameters_follow_scikit_learn():

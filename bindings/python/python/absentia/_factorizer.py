@@ -131,7 +131,7 @@ class Factorizer:
         factors: int = 64,
         weights: Any = None,
         regularization: float = 0.01,
-        reg_exponent: float = 0.0,
+        reg_exponent: float = 1.0,
         targets: str = "binary",
         confidence: Union[float, str] = 1.0,
         solver: str = "eals",

@@ -137,6 +137,7 @@ class AlternatingLeastSquares:
                 "factors": _params.whole("factors", self.factors),
                 "iterations": _params.whole("iterations", self.iterations),
                 "regularization": _params.real("regularization", self.regularization),
+                "reg_exponent": 0.0,
                 "solver": solver,
                 "targets": {"kind": "raw"},
                 "confidence": {"kind": "column"},
