@@ -1,6 +1,6 @@
 """Comparing weight schemes on one split, with a plot where matplotlib is installed.
 
-One synthetic draw, one split: here uniform weights do best. `absentia compare` tests for significance.
+One synthetic draw, one split: which scheme does best changes with the penalty. `absentia compare` tests for significance.
 """
 
 import sys
