@@ -237,11 +237,11 @@ def test_the_command_line_trains_the_same_bits(tmp_path):
     cli, rng = command_line(), np.random.default_rng(0)
     rows = "".join(f"u{u},i{i},{r}\n" for u, i, r in zip(rng.integers(0, 80, 900), rng.integers(0, 50, 900), rng.integers(1, 6, 900)))
     (tmp_path / "log.csv").write_text("user,item,rating\n" + rows)
-    options = "--factors 5 --iterations 6 --regularization 0.05 --seed 7 --confidence linear:2 --targets log".split()
+    options = "--factors 5 --iterations 6 --regularization 0.05 --reg-exponent 0.5 --seed 7 --confidence linear:2 --targets log".split()
     saved = tmp_path / "cli.absentia"
     subprocess.run([cli, "train", tmp_path / "log.csv", "--model", saved, "--weights", "popularity:c0=4,alpha=0.4", *options],
                    check=True, capture_output=True)
-    mine = Factorizer(factors=5, iterations=6, regularization=0.05, random_state=7, confidence="linear:2", targets="log",
+    mine = Factorizer(factors=5, iterations=6, regularization=0.05, reg_exponent=0.5, random_state=7, confidence="linear:2", targets="log",
                       weights=weights.Popularity(c0=4, alpha=0.4)).fit(tmp_path / "log.csv")
     theirs = Factorizer.load(saved)
     np.testing.assert_array_equal(mine.user_factors_, theirs.user_factors_)
