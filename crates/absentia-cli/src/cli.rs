@@ -12,10 +12,11 @@ use crate::ui::Ui;
 use crate::verbs;
 
 const AFTER_HELP: &str = "\
-From a file to recommendations in three commands:
-  $ absentia train ratings.csv --model movies.absentia --valid-split leave-one-out
-  $ absentia evaluate movies.absentia --train ratings.csv --test test.csv
-  $ absentia recommend movies.absentia ann --train ratings.csv
+From a file to recommendations:
+  $ absentia split ratings.csv --out parts --by leave-one-out
+  $ absentia train parts/train.csv --model movies.absentia
+  $ absentia evaluate movies.absentia --train parts/train.csv --test parts/test.csv
+  $ absentia recommend movies.absentia ann --train parts/train.csv
 
 Exit codes: 0 done, 1 reading, writing or an internal failure, 2 wrong usage, 3 bad data,
 4 not found (a file, a user, an item), 5 not enough memory, 130 interrupted by Ctrl-C.";
@@ -79,17 +80,32 @@ pub(crate) struct Context {
 
 /// Runs the command line and yields the exit code.
 pub(crate) fn run(argv: Vec<OsString>) -> ExitCode {
+    let json = argv.iter().any(|word| word == "--json");
     match parse(argv) {
-        Ok((cli, effective)) => match execute(cli, effective) {
-            Ok(outcome) => outcome.into(),
-            Err(error) => Failure::from(error).report(),
-        },
-        Err(ParseError::Clap(error)) => {
-            let _ = error.print();
-            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        Ok((cli, effective)) => {
+            let json = cli.global.json;
+            match execute(cli, effective) {
+                Ok(outcome) => outcome.into(),
+                Err(error) => Failure::from(error).report(json),
+            }
         }
-        Err(ParseError::Config(error)) => Failure::from(error).report(),
+        Err(ParseError::Clap(error)) => usage(&error, json),
+        Err(ParseError::Config(error)) => Failure::from(error).report(json),
     }
+}
+
+/// Prints what is wrong with the words, or the help that they asked for.
+fn usage(error: &clap::Error, json: bool) -> ExitCode {
+    if json && error.use_stderr() {
+        let text = error.to_string();
+        let (message, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let message = message.strip_prefix("error: ").unwrap_or(message);
+        let hint = rest.trim();
+        Ui::error(message, (!hint.is_empty()).then_some(hint), true);
+    } else {
+        let _ = error.print();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 enum ParseError {

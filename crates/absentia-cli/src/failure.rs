@@ -139,12 +139,12 @@ impl From<anyhow::Error> for Failure {
 }
 
 impl Failure {
-    /// Prints the failure and yields its exit code.
-    pub(crate) fn report(&self) -> ExitCode {
+    /// Prints the failure, as text or as an object, and yields its exit code.
+    pub(crate) fn report(&self, json: bool) -> ExitCode {
         if self.silent {
             return ExitCode::SUCCESS;
         }
-        Ui::error(&self.message, self.hint.as_deref());
+        Ui::error(&self.message, self.hint.as_deref(), json);
         ExitCode::from(self.exit as u8)
     }
 }

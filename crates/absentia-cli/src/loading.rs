@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use absentia::Interactions;
 use absentia::data::{Duplicates, EventLog};
 use absentia::error::Axis;
+use absentia_cli::terminal::format::counted;
 use absentia_io::{Dataset, IdMap, Unknown, expand, read, read_with_ids};
 use anyhow::Result;
 
@@ -71,16 +72,31 @@ pub(crate) fn read_known(
             patterns.join(", ")
         ));
         return Err(refusal
-            .hint("check that the ids are those of the training data")
+            .hint(
+                "check that the ids are those of the training data; users held out whole are \
+                 measured by `evaluate --fold-in FILE`, from their history",
+            )
             .into());
     }
     Ok(dataset)
 }
 
+/// Users of some files, known or not.
+pub(crate) fn users_in(patterns: &[String], args: &ReadArgs) -> Result<usize> {
+    let dataset = read(&expand(patterns)?, &args.options(), &())?;
+    let mut users = dataset.user;
+    users.sort_unstable();
+    users.dedup();
+    Ok(users.len())
+}
+
 fn said_bad_rows(dataset: &Dataset, ui: &Ui) {
     let bad = &dataset.bad_rows;
     if bad.count() > 0 {
-        ui.warn(format!("left out {} bad rows, among them:", bad.count()));
+        ui.warn(format!(
+            "left out {}, among them:",
+            counted(bad.count(), "bad row")
+        ));
         for row in bad.examples() {
             ui.warn(format!("  {row}"));
         }

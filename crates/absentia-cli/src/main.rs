@@ -14,6 +14,7 @@ mod store;
 mod tables;
 mod ui;
 mod verbs;
+mod wording;
 
 fn main() -> std::process::ExitCode {
     cli::run(std::env::args_os().collect())

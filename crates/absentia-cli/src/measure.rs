@@ -32,6 +32,17 @@ pub(crate) fn options(metrics: &[String], cutoffs: &[usize]) -> anyhow::Result<E
     Ok(options)
 }
 
+/// Reads the one metric of a flag; says so where its cut-off is missing.
+pub(crate) fn metric(flag: &str, text: &str) -> anyhow::Result<MetricName> {
+    match (text.parse::<MetricName>(), text.parse::<Metric>()) {
+        (Err(_), Ok(metric)) if metric.has_cutoff() => {
+            let refusal = Refusal::usage(format!("{flag} {text}: {text}@K is needed, a cut-off"));
+            Err(refusal.hint(format!("write {text}@20, say")).into())
+        }
+        (name, _) => Ok(name?),
+    }
+}
+
 /// Measures one metric of models while they are trained.
 pub(crate) struct Validator<'d> {
     history: History<'d>,

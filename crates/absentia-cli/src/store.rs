@@ -3,13 +3,14 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use absentia::Model;
 use absentia::fit::Checkpoint;
+use absentia::{Model, Params};
 use absentia_io::model::{self, Ids};
 use absentia_io::{AtomicFile, IdMap, limits};
 use anyhow::{Context as _, Result};
 
 use crate::failure::Refusal;
+use crate::wording::deciding;
 
 /// A model with its ids and the configuration it was trained by.
 pub(crate) struct Stored {
@@ -67,13 +68,15 @@ pub(crate) fn save_checkpoint(
     saved.context("the checkpoint could not be written")
 }
 
-/// Reads the state of a run to go on with, if there is one yet; refuses that of other data.
-pub(crate) fn resume(path: &Path, own: &Ids) -> Result<Option<Checkpoint>> {
+/// Reads the state of a run to go on with, if there is one yet; refuses that of other data or of
+/// other parameters.
+pub(crate) fn resume(path: &Path, own: &Ids, params: &Params) -> Result<Option<Checkpoint>> {
     if !path.exists() {
         return Ok(None);
     }
     let (checkpoint, ids, _) = model::load_checkpoint(path)?;
     if same_ids(&ids.users, &own.users) && same_ids(&ids.items, &own.items) {
+        check_params(path, &checkpoint.model, params)?;
         return Ok(Some(checkpoint));
     }
     let refusal = Refusal::data(format!(
@@ -83,6 +86,26 @@ pub(crate) fn resume(path: &Path, own: &Ids) -> Result<Option<Checkpoint>> {
     Err(refusal
         .hint("resume with the files the run was started on, or leave out --resume")
         .into())
+}
+
+/// Refuses parameters under which a run would not go on as it began, and names the first.
+fn check_params(path: &Path, then: &Model, params: &Params) -> Result<(), Refusal> {
+    let now = then.parts().transform.now;
+    let both = deciding(then.params(), now)
+        .into_iter()
+        .zip(deciding(params, now));
+    for ((name, then), (_, own)) in both {
+        if then != own {
+            let refusal = Refusal::data(format!(
+                "{}: the checkpoint cannot go on with these settings: it was started with \
+                 --{name} {then}, this run has --{name} {own}",
+                path.display()
+            ));
+            let hint = format!("pass --{name} {then}, or start afresh without --resume");
+            return Err(refusal.hint(hint));
+        }
+    }
+    Ok(())
 }
 
 /// Whether two maps give the same rows to the same ids.

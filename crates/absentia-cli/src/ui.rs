@@ -88,8 +88,13 @@ impl Ui {
     }
 
     /// Says why the command failed.
-    pub(crate) fn error(message: &str, hint: Option<&str>) {
+    pub(crate) fn error(message: &str, hint: Option<&str>, json: bool) {
         let mut stderr = io::stderr().lock();
+        if json {
+            let object = serde_json::json!({"error": message, "hint": hint});
+            let _ = writeln!(stderr, "{object}");
+            return;
+        }
         let _ = writeln!(stderr, "error: {message}");
         if let Some(hint) = hint {
             let _ = writeln!(stderr, "hint: {hint}");

@@ -26,7 +26,7 @@ fn bad_files_are_told_apart() {
         .run("train word.csv --model m.absentia --skip-bad 1 -k 2 --iterations 1")
         .ok();
     assert!(
-        skipped.stderr.contains("left out 1 bad rows"),
+        skipped.stderr.contains("left out 1 bad row,"),
         "{}",
         skipped.stderr
     );
@@ -86,7 +86,14 @@ fn arguments_out_of_range_are_usage_errors() {
     train("--memory-limit 1KiB --dry-run").fails(5, &["the run needs"]);
     train("--min-rating 9").fails(3, &["no row is left"]);
     train("--valid-metric best@3 --valid-split leave-one-out").fails(2, &["no metric"]);
-    train("--model nowhere/m.absentia").fails(4, &["nowhere"]);
+    train("--model nowhere/m.absentia").fails(4, &["folder nowhere does not exist"]);
+    train("--checkpoint nowhere/c").fails(4, &["nowhere/c: folder nowhere does not exist"]);
+    train("--confidence column").fails(2, &["no column of weights", "--weight-col"]);
+    train("--confidence decay:30").fails(2, &["unit"]);
+    train("--weights uniform:1 --weights uniform:2").fails(2, &["' + '", "compare"]);
+    train("--weights uniform:nan").fails(2, &["'nan'"]);
+    train("--weights popularty:mean=1,alpha=0").fails(2, &["did you mean popularity"]);
+    train("--valid-metric recall").fails(2, &["recall@K"]);
     train("--time-col none --valid-split last:1 --valid-pick latest")
         .fails(3, &["times", "--time-col"]);
     train("--duplicates error").fails(3, &["occur together more than once", "--duplicates"]);
@@ -114,6 +121,7 @@ fn damaged_models_are_refused() {
     std::fs::write(sandbox.path("bad.absentia"), &bytes).expect("written");
     std::fs::write(sandbox.path("cut.absentia"), &bytes[..middle]).expect("written");
     for name in ["bad.absentia", "cut.absentia", "ratings.csv"] {
+        sandbox.run(&format!("inspect {name}")).fails(3, &[name]);
         let ran = sandbox.run(&format!("recommend {name} ann --train train.csv"));
         ran.fails(3, &[name]);
     }
@@ -126,9 +134,81 @@ fn rows_of_strangers_are_counted() {
     let line = "evaluate movies.absentia --train train.csv --test test.csv --json";
     let ran = sandbox.run(line).ok();
     assert_eq!(ran.json()[0]["unknown_rows"], 2);
+    assert_eq!(ran.json()[0]["users_left_out"], 1);
     assert!(
         ran.stderr.contains("left out 2 of 3 rows"),
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn arguments_without_effect_are_remarked_on() {
+    let sandbox = Sandbox::new();
+    sandbox.write("bare.csv", "user,item\nann,heat\nbob,up\nann,up\n");
+    let said = |flags: &str| {
+        let line = format!("train -k 2 --iterations 1 --model m.absentia {flags}");
+        sandbox.run(&line).ok().stderr
+    };
+    for (flags, expected) in [
+        ("ratings.csv --patience 3", "--patience has no effect"),
+        ("ratings.csv --valid-metric recall@5", "--valid-metric has"),
+        ("ratings.csv --block 32", "--block is for --solver subspace"),
+        ("ratings.csv --cg-steps 2", "--cg-steps is for"),
+        (
+            "ratings.csv --weight-col rating",
+            "--weight-col has no effect",
+        ),
+        ("bare.csv --targets raw", "all values are 1"),
+        ("bare.csv --confidence linear:2", "all values are 1"),
+    ] {
+        let said = said(flags);
+        assert!(said.contains(expected), "{flags}: {said}");
+    }
+    assert!(!said("ratings.csv").contains("warning"));
+}
+
+#[test]
+fn a_split_is_refused_or_remarked_on_before_it_misleads() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("split ratings.csv --out parts --by users:99999999")
+        .fails(3, &["99,999,999 users", "24 of 24", "at most 24"]);
+    sandbox
+        .run("split ratings.csv --out parts --by leave-one-out,valid")
+        .ok();
+    sandbox
+        .run("split ratings.csv --out parts")
+        .fails(2, &["parts/valid.csv", "earlier split"]);
+    let line = "split ratings.csv --out empty --by last:99";
+    let said = sandbox.run(line).ok().stderr;
+    assert!(said.contains("no row is in the test part"), "{said}");
+    sandbox
+        .run("split ratings.csv --out t --time-col none")
+        .fails(3, &["--pick random"]);
+}
+
+#[test]
+fn errors_are_objects_where_json_is_asked_for() {
+    let sandbox = Sandbox::new();
+    for line in ["train nowhere.csv --model m.absentia", "train --warp"] {
+        let ran = sandbox.run(&format!("{line} --json"));
+        let told: serde_json::Value = serde_json::from_str(&ran.stderr).expect("an object");
+        assert!(told["error"].is_string() && ran.code != 0, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_or_listed_is_refused() {
+    let sandbox = Sandbox::with_models();
+    sandbox.write("negatives.csv", "user,item\nann,nothing\n");
+    let line =
+        "evaluate movies.absentia --train train.csv --test test.csv --negatives negatives.csv";
+    assert_eq!(sandbox.run(line).code, 3);
+    let line = "recommend movies.absentia ann --train train.csv --top 0";
+    sandbox.run(line).fails(2, &["--top", "at least 1"]);
+    sandbox.run("export movies.absentia --out f").ok();
+    sandbox
+        .run("import f/P.npy --model x.absentia")
+        .fails(2, &["both user and item factors"]);
 }

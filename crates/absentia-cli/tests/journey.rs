@@ -339,3 +339,51 @@ fn held_out_pairs_that_are_trained_on_are_noticed() {
     let line = "train ratings.csv --valid test.csv --model m.absentia -k 4 --iterations 1";
     assert!(sandbox.run(line).ok().stderr.contains("--exclude"));
 }
+
+#[test]
+fn post_scaling_survives_the_way_out_and_back() {
+    let sandbox = Sandbox::with_models();
+    sandbox
+        .run("train train.csv --model s.absentia -k 8 --iterations 4 --post-scale -0.7")
+        .ok();
+    let said = sandbox.run("export s.absentia --out f").ok().stderr;
+    assert!(said.contains("is not the ranking"), "{said}");
+    let line = "import f/P.npy f/Q.npy --users f/users.txt --items f/items.txt --train train.csv --model again.absentia";
+    let said = sandbox.run(line).ok().stderr;
+    assert!(said.contains("item_scale.npy"), "{said}");
+    let recall = |model: &str| {
+        let line = format!("evaluate {model} --train train.csv --test test.csv --at 3 --json");
+        sandbox.run(&line).ok().json()[0]["recall@3"].clone()
+    };
+    assert_eq!(recall("s.absentia"), recall("again.absentia"));
+    std::fs::remove_file(sandbox.path("f/item_scale.npy")).expect("removed");
+    sandbox.run(line).ok();
+    assert_ne!(recall("s.absentia"), recall("again.absentia"));
+}
+
+#[test]
+fn matrices_come_with_lists_of_their_ids() {
+    let sandbox = Sandbox::new();
+    let line = "convert ratings.csv --out r.mtx.gz --time-col none";
+    let said = sandbox.run(line).ok().stderr;
+    assert!(said.contains("r.users.txt"), "{said}");
+    assert_eq!(sandbox.read("r.users.txt").lines().next(), Some("ann"));
+    assert_eq!(sandbox.read("r.items.txt").lines().count(), 14);
+}
+
+#[test]
+fn a_model_says_which_sweep_it_is_and_what_it_was_made_by() {
+    let sandbox = Sandbox::new();
+    let line = "train ratings.csv --model m.absentia -k 4 --iterations 6 --valid-split last:2 \
+                --valid-metric recall@3 --confidence linear:2 --json";
+    let trained = sandbox.run(line).ok().json();
+    let found = &sandbox.run("inspect m.absentia --json").ok().json()[0];
+    assert_eq!(found["sweeps"], 6);
+    for key in ["chosen_iteration", "objective", "validation"] {
+        assert_eq!(found[key], trained[6][key], "{key}");
+    }
+    let shown = sandbox.run("inspect m.absentia").ok().stdout;
+    for text in ["linear:2", "popularity:mean=0.1,alpha=0.25", "sweep chosen"] {
+        assert!(shown.contains(text), "{shown}");
+    }
+}

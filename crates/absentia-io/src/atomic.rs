@@ -24,11 +24,19 @@ impl AtomicFile {
     /// The folder does not exist or cannot be written to.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let folder = folder_of(path);
+        if !folder.is_dir() {
+            let missing = format!("folder {} does not exist", folder.display());
+            return Err(Error::io(path)(io::Error::new(
+                io::ErrorKind::NotFound,
+                missing,
+            )));
+        }
         let mut builder = tempfile::Builder::new();
         builder.prefix(".absentia-");
         #[cfg(unix)]
         builder.permissions(permissions(path));
-        let file = builder.tempfile_in(folder).map_err(Error::io(path))?;
+        let file = builder.tempfile_in(folder).map_err(without_path);
+        let file = file.map_err(Error::io(path))?;
         Ok(Self {
             path: path.to_owned(),
             writer: BufWriter::with_capacity(1 << 20, file),
@@ -64,6 +72,15 @@ impl Write for AtomicFile {
 impl io::Seek for AtomicFile {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.writer.seek(to)
+    }
+}
+
+/// The cause alone, for nobody knows the file that `tempfile` names.
+fn without_path(error: io::Error) -> io::Error {
+    let cause = error.get_ref().and_then(|inner| inner.source());
+    match cause.map(ToString::to_string) {
+        Some(cause) => io::Error::new(error.kind(), cause),
+        None => error,
     }
 }
 
@@ -114,6 +131,7 @@ mod tests {
     #[test]
     fn a_missing_folder_is_named() {
         let error = AtomicFile::create(Path::new("no/such/folder/x")).unwrap_err();
-        assert!(error.to_string().starts_with("no/such/folder/x: "));
+        let expected = "no/such/folder/x: folder no/such/folder does not exist";
+        assert_eq!(error.to_string(), expected);
     }
 }

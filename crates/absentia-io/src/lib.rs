@@ -66,4 +66,4 @@ pub use error::Error;
 pub use format::Format;
 pub use ids::{IdMap, RawIds};
 pub use read::{DenseIds, NoProgress, Progress, ReadOptions, Unknown, expand, read, read_with_ids};
-pub use write::write;
+pub use write::{write, write_id_lists};

@@ -27,6 +27,8 @@ pub(super) fn parse_targets(text: &str) -> Result<Targets, String> {
 pub(super) fn parse_confidence(text: &str) -> Result<Confidence, String> {
     let wrong =
         || "expected a number, linear:ALPHA, log:ALPHA,EPSILON, decay:30d or column".to_owned();
+    let no_span =
+        || "expected a time with its unit, s, m, h, d, w or y, as in decay:30d".to_owned();
     if let Ok(weight) = text.parse() {
         return Ok(Confidence::Constant { weight });
     }
@@ -44,18 +46,18 @@ pub(super) fn parse_confidence(text: &str) -> Result<Confidence, String> {
             }
         }
         "decay" => Confidence::Decay {
-            half_life: seconds(options.trim()).ok_or_else(wrong)?,
+            half_life: seconds(options.trim()).ok_or_else(no_span)?,
             now: None,
         },
         _ => return Err(wrong()),
     })
 }
 
-/// A span such as `30d`, `12h` or `90` (seconds).
+/// A span with its unit, such as `30d`, `12h` or `90s`.
 fn seconds(text: &str) -> Option<f64> {
     let digits = text.trim_end_matches(char::is_alphabetic);
     let unit = match &text[digits.len()..] {
-        "" | "s" => 1.0,
+        "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
         "d" => 86_400.0,
@@ -64,6 +66,14 @@ fn seconds(text: &str) -> Option<f64> {
         _ => return None,
     };
     digits.parse::<f64>().ok().map(|number| number * unit)
+}
+
+/// Reads a number of at least 1.
+pub(crate) fn parse_length(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("expected a whole number of at least 1".to_owned()),
+    }
 }
 
 /// Reads `latest` or `random`.
@@ -143,6 +153,8 @@ mod tests {
         };
         assert_eq!(parse_confidence("decay:30d"), Ok(month));
         assert!(parse_confidence("decay:soon").is_err());
+        let bare = parse_confidence("decay:30").expect_err("no unit");
+        assert!(bare.contains("unit"), "{bare}");
     }
 
     #[test]

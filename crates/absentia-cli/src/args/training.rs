@@ -4,8 +4,15 @@ use std::path::PathBuf;
 
 use absentia::data::{Confidence, Targets};
 use absentia::{Params, Solver};
+use absentia_io::ColumnRef;
 
+use super::input::ReadArgs;
 use super::texts::{parse_confidence, parse_targets};
+use crate::ui::Ui;
+
+/// Factors in a block, and steps a row, when not given.
+const DEFAULT_BLOCK: usize = 16;
+const DEFAULT_CG_STEPS: usize = 3;
 
 /// Hyper-parameters that every model of a command shares.
 #[derive(Clone, Debug, clap::Args)]
@@ -34,10 +41,10 @@ pub(crate) struct HyperArgs {
     )]
     pub(crate) reg_exponent: f32,
     /// Factors solved together by --solver subspace: 1, 2, 4, 8 or a multiple of 16.
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_BLOCK)]
     pub(crate) block: usize,
     /// Conjugate-gradient steps a row of --solver als-cg.
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_CG_STEPS)]
     pub(crate) cg_steps: usize,
     /// What a row's value says: raw (the value), binary (1), log (ln(1 + value)), or
     /// normalized:0.35[,0.35] (n_u^-0.35 n_i^-0.35, mean 1).
@@ -75,6 +82,21 @@ pub(crate) struct HyperArgs {
 }
 
 impl HyperArgs {
+    /// Says which options no solver of a command takes.
+    pub(crate) fn warn_of_unused(&self, solvers: &[SolverName], ui: &Ui) {
+        let unused = |name: &str, solver: &str| {
+            ui.warn(format!(
+                "--{name} is for --solver {solver} alone and has no effect here"
+            ));
+        };
+        if self.block != DEFAULT_BLOCK && !solvers.contains(&SolverName::Subspace) {
+            unused("block", "subspace");
+        }
+        if self.cg_steps != DEFAULT_CG_STEPS && !solvers.contains(&SolverName::AlsCg) {
+            unused("cg-steps", "als-cg");
+        }
+    }
+
     /// Yields the parameters of one run.
     pub(crate) fn params(&self, solver: SolverName, threads: Option<usize>) -> Params {
         let solver = match solver {
@@ -132,6 +154,16 @@ pub(crate) struct WeightArgs {
     /// Start from these factors instead of random ones: P.npy,Q.npy (needs --dense-ids), or a model.
     #[arg(long, value_name = "P,Q|MODEL", value_delimiter = ',')]
     pub(crate) init: Vec<PathBuf>,
+}
+
+impl WeightArgs {
+    /// Says so when a column of weights is read and nothing uses it.
+    pub(crate) fn warn_of_unused(&self, read: &ReadArgs, confidence: Confidence, ui: &Ui) {
+        let named = matches!(&read.weight_col, Some(column) if *column != ColumnRef::Absent);
+        if named && confidence != Confidence::Column && self.exposed.is_empty() {
+            ui.warn("--weight-col has no effect without --confidence column");
+        }
+    }
 }
 
 /// Reads `1073741824`, `512MiB`, `8GB`.

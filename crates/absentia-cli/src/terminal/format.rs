@@ -16,6 +16,36 @@ pub fn count(n: u64) -> String {
     text
 }
 
+/// A number of things: `1 user`, `2,000 users`.
+#[must_use]
+pub fn counted(n: u64, thing: &str) -> String {
+    let end = if n == 1 { "" } else { "s" };
+    format!("{} {thing}{end}", count(n))
+}
+
+/// A change with its sign to four decimals, `+0.0012`; a zero has none.
+#[must_use]
+pub fn signed(v: f64) -> String {
+    let text = format!("{v:+.4}");
+    match text.strip_prefix(['+', '-']) {
+        Some(zero) if is_zero(zero) => zero.to_owned(),
+        _ => text,
+    }
+}
+
+/// Whether the digits of a number are all zero.
+fn is_zero(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'0' | b'.'))
+}
+
+/// A zero without its sign.
+fn unsigned_zero(text: String) -> String {
+    match text.strip_prefix('-') {
+        Some(zero) if is_zero(zero) => zero.to_owned(),
+        _ => text,
+    }
+}
+
 /// A magnitude in at most three digits: `950`, `1.2 M`, `0.05`, `3e-7`.
 #[must_use]
 pub fn compact(v: f64) -> String {
@@ -39,7 +69,7 @@ fn short(v: f64) -> String {
     } else {
         format!("{v:.0}")
     };
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+    unsigned_zero(text.strip_suffix(".0").map_or(text.clone(), str::to_owned))
 }
 
 /// A size in binary units: `512 B`, `1.5 KiB`, `2.35 GiB`.
@@ -91,7 +121,7 @@ pub fn rate(done: u64, span: Duration, unit: &str) -> String {
 #[must_use]
 pub fn metric(v: f64) -> String {
     if v.is_finite() {
-        format!("{v:.4}")
+        unsigned_zero(format!("{v:.4}"))
     } else {
         "–".to_owned()
     }
@@ -112,7 +142,7 @@ pub fn mean(v: f64, half: f64) -> String {
 pub fn percent(share: f64) -> String {
     let hundredths = share * 100.0;
     if hundredths.abs() >= 0.1 || share.abs() < f64::MIN_POSITIVE {
-        format!("{hundredths:.1} %")
+        format!("{} %", unsigned_zero(format!("{hundredths:.1}")))
     } else {
         format!("{} %", significant(hundredths, 2))
     }
@@ -137,6 +167,8 @@ pub fn significant(v: f64, digits: u8) -> String {
     if !v.is_finite() {
         return "–".to_owned();
     }
+    // Minus zero is zero.
+    let v = v + 0.0;
     let precision = usize::from(digits.max(1) - 1);
     let scientific = format!("{v:.precision$e}");
     let exponent = scientific
@@ -184,6 +216,18 @@ mod tests {
             ["0", "7", "950", "1 k", "1.2 k", "1.2 M", "1 M", "-2 G"]
         );
         assert_eq!([0.05, 3e-7].map(compact), ["0.05", "3e-7"]);
+    }
+
+    #[test]
+    fn zeros_have_no_sign_and_one_thing_is_one() {
+        assert_eq!([-0.0, -1e-9].map(metric), ["0.0000", "0.0000"]);
+        assert_eq!(significant(-0.0, 3), "0");
+        assert_eq!(compact(-0.0), "0");
+        assert_eq!(
+            [-1e-9, 0.0, 0.01].map(signed),
+            ["0.0000", "0.0000", "+0.0100"]
+        );
+        assert_eq!([1, 2].map(|n| counted(n, "user")), ["1 user", "2 users"]);
     }
 
     #[test]

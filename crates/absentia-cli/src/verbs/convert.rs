@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use absentia_cli::terminal::format::counted;
 use absentia_io::Format;
 use serde::Serialize;
 
@@ -9,6 +10,7 @@ use crate::args::DataArgs;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::loading::load;
+use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +38,7 @@ struct Converted<'a> {
     items: usize,
     out: &'a PathBuf,
     format: &'a str,
+    id_lists: &'a [PathBuf],
 }
 
 impl Convert {
@@ -45,21 +48,35 @@ impl Convert {
         let loaded = load(&self.data, ui)?;
         let dataset = loaded.part(|_| true);
         absentia_io::write(&dataset, &self.out, format)?;
+        let lists = absentia_io::write_id_lists(&dataset, &self.out, format)?;
         ui.json(&Converted {
             rows: dataset.len(),
             users: dataset.users.len(),
             items: dataset.items.len(),
             out: &self.out,
             format: format.name(),
+            id_lists: &lists,
         })?;
         ui.note(format!(
-            "wrote {} rows of {} users and {} items to {} ({format})",
-            dataset.len(),
-            dataset.users.len(),
-            dataset.items.len(),
+            "wrote {} of {} and {} to {} ({format})",
+            counted(dataset.len() as u64, "row"),
+            counted(dataset.users.len() as u64, "user"),
+            counted(dataset.items.len() as u64, "item"),
             self.out.display()
         ));
+        said_id_lists(&lists, format, ui);
         Ok(Outcome::Done)
+    }
+}
+
+/// Says where the ids are that a format has no room for.
+pub(crate) fn said_id_lists(lists: &[PathBuf], format: Format, ui: &Ui) {
+    if let [users, items] = lists {
+        ui.note(format!(
+            "{format} holds row numbers: the ids of the rows are in {} and {}",
+            users.display(),
+            items.display()
+        ));
     }
 }
 

@@ -8,7 +8,7 @@ use absentia_cli::terminal::{Cell, Column, Table, format};
 use anyhow::Result;
 use serde_json::json;
 
-use crate::args::{PrepareArgs, ReadArgs};
+use crate::args::{PrepareArgs, ReadArgs, parse_length};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::folding::entries_of;
@@ -39,7 +39,7 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "FILE", num_args = 1, required = true)]
     train: Vec<String>,
     /// Number of interactions listed.
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = parse_length)]
     top: usize,
     #[command(flatten)]
     read: ReadArgs,
@@ -129,7 +129,7 @@ impl Explain {
             Column::left(format!("{} for {}, because of", self.item, self.user)),
             Column::right("adds"),
         ]);
-        let shown = |value: f64| Cell::text(format!("{value:+.4}"));
+        let shown = |value: f64| Cell::text(format::signed(value));
         for part in found.contributions.iter().take(self.top) {
             table.row([Cell::text(name(part.item)), shown(part.contribution)]);
         }

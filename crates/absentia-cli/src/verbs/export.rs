@@ -53,11 +53,23 @@ impl Export {
         };
         let (model, ids) = stored.into_parts();
         let files = export(&model, &ids, &self.out, options)?;
-        context
-            .ui
-            .json(&json!({"layout": self.layout.name(), "files": files}))?;
+        let apart = model.item_scale().is_some() && !options.scales();
+        context.ui.json(&json!({
+            "layout": self.layout.name(), "files": files, "scale_apart": apart,
+        }))?;
         for file in files {
             context.ui.note(format!("wrote {}", file.display()));
+        }
+        if apart {
+            let scale = match self.layout {
+                Layout::Npy => "item_scale.npy",
+                Layout::Parquet => "the column scale of items.parquet",
+                _ => "a post-scaling that is not in these files",
+            };
+            context.ui.warn(format!(
+                "P·Q alone is not the ranking of this model: each item's score is multiplied by \
+                 {scale}; export with --scaled to have it in the item factors"
+            ));
         }
         Ok(Outcome::Done)
     }

@@ -1,8 +1,9 @@
 //! `import`: factors that were trained elsewhere.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use absentia::Model;
+use absentia_cli::terminal::format;
 use absentia_io::model::{Ids, ImportOptions, import_implicit, import_npy};
 use anyhow::Result;
 use serde_json::json;
@@ -19,7 +20,8 @@ Examples:
   $ absentia import factors/P.npy factors/Q.npy --users factors/users.txt --items factors/items.txt --model again.absentia
 
 One file is an `.npz` saved by the Python package `implicit`, two are arrays of user and of item
-factors. Without lists of ids, ids are row numbers.";
+factors. Without lists of ids, ids are row numbers. An item_scale.npy beside Q.npy, which an export
+writes where a post-scaling is part of the ranking, is multiplied into the item factors.";
 
 /// Make a model of factors trained elsewhere.
 #[derive(Debug, clap::Args)]
@@ -37,6 +39,10 @@ pub(crate) struct Import {
     /// Item ids, one a line, in the order of the rows.
     #[arg(long, value_name = "FILE")]
     items: Option<PathBuf>,
+    /// A number for each item that its factors are multiplied by; item_scale.npy beside Q.npy
+    /// when not given, if it is there.
+    #[arg(long, value_name = "FILE")]
+    item_scale: Option<PathBuf>,
     /// Files the factors were trained on, to count interactions of users and items.
     #[arg(long, value_name = "FILE", num_args = 1)]
     train: Vec<String>,
@@ -52,7 +58,9 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        let item_scale = self.scale()?;
         let mut options = ImportOptions {
+            item_scale: item_scale.clone(),
             users: self.users.clone(),
             items: self.items.clone(),
             weight: self.weight,
@@ -68,16 +76,38 @@ impl Import {
         store::save_imported(&self.model, &model, &ids)?;
         context.ui.json(&json!({
             "model": self.model, "users": model.n_users(), "items": model.n_items(),
-            "factors": model.n_factors(),
+            "factors": model.n_factors(), "item_scale": item_scale,
         }))?;
+        if let Some(scale) = item_scale {
+            context.ui.note(format!(
+                "multiplied the item factors by {}: they rank as the exported model did",
+                scale.display()
+            ));
+        }
         context.ui.note(format!(
-            "saved {} users, {} items and {} factors to {}",
-            model.n_users(),
-            model.n_items(),
-            model.n_factors(),
+            "saved {}, {} and {} to {}",
+            format::counted(model.n_users() as u64, "user"),
+            format::counted(model.n_items() as u64, "item"),
+            format::counted(model.n_factors() as u64, "factor"),
             self.model.display()
         ));
         Ok(Outcome::Done)
+    }
+
+    /// The scale that was named, or the one an export left beside the item factors.
+    fn scale(&self) -> Result<Option<PathBuf>, Refusal> {
+        match (&self.factors[..], &self.item_scale) {
+            ([_, items], None) => {
+                let beside = items.with_file_name("item_scale.npy");
+                Ok(beside.is_file().then_some(beside))
+            }
+            ([_, _], given) => Ok(given.clone()),
+            (_, None) => Ok(None),
+            (_, Some(_)) => {
+                let refusal = Refusal::usage("--item-scale goes with P.npy and Q.npy");
+                Err(refusal.hint("an .npz of implicit holds no scale: leave it out"))
+            }
+        }
     }
 
     /// Interactions of each user and item of the model.
@@ -97,9 +127,21 @@ impl Import {
 
     fn read_factors(&self, options: ImportOptions) -> Result<(Model, Ids)> {
         match &self.factors[..] {
+            [file] if is_npy(file) => {
+                let refusal = Refusal::usage(format!(
+                    "{}: one array is not enough, both user and item factors are needed",
+                    file.display()
+                ));
+                Err(refusal.hint("name two: P.npy Q.npy").into())
+            }
             [file] => Ok(import_implicit(file, options)?),
             [users, items] => Ok(import_npy(users, items, options)?),
             _ => Err(Refusal::usage("expected one .npz or two .npy files").into()),
         }
     }
+}
+
+fn is_npy(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("npy"))
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use absentia::fit::Sweep;
 use absentia_cli::terminal::{LinePlot, format, key_values};
-use absentia_io::model::{IdForm, ModelInfo, inspect};
+use absentia_io::model::{IdForm, Kind, ModelInfo, inspect, verify};
 use anyhow::Result;
 use serde_json::json;
 
@@ -12,6 +12,7 @@ use super::train::SweepLine;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::ui::Ui;
+use crate::wording;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,6 +33,7 @@ pub(crate) struct Inspect {
 
 impl Inspect {
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        verify(&self.model)?;
         let info = inspect(&self.model)?;
         if self.print_config {
             let name = self.model.display();
@@ -94,17 +96,30 @@ fn facts(info: &ModelInfo) -> Vec<(&'static str, String)> {
         ("items", side(info.n_items, info.item_ids)),
         ("factors", info.n_factors.to_string()),
         ("weights on missing entries", weights(info)),
-        ("solver", params.solver.name().to_owned()),
+        ("solver", wording::solver(params.solver)),
         ("regularization", params.regularization.to_string()),
         ("exponent of it", params.reg_exponent.to_string()),
-        ("targets", format!("{:?}", params.targets)),
-        ("confidence", format!("{:?}", params.confidence)),
+        ("targets", wording::targets(params.targets)),
+        (
+            "confidence",
+            wording::confidence(params.confidence, info.transform.now),
+        ),
         ("post-scaling", params.post_scale.to_string()),
         ("seed", params.seed.to_string()),
     ];
-    if let Some(last) = info.history.last() {
-        facts.push(("sweeps", last.iteration.to_string()));
-        facts.push(("objective", format::significant(last.objective.total(), 8)));
+    if let (Some(last), Some(chosen)) = (info.history.last(), chosen(info)) {
+        facts.push(("sweeps made", last.iteration.to_string()));
+        let text = match chosen.validation {
+            Some(score) => format!(
+                "{} (best validation, {})",
+                chosen.iteration,
+                format::metric(score)
+            ),
+            None => format!("{} (the last)", chosen.iteration),
+        };
+        facts.push(("sweep chosen", text));
+        let objective = chosen.objective.total();
+        facts.push(("objective of it", format::significant(objective, 8)));
     }
     if let Some((iteration, score)) = info.best {
         facts.push((
@@ -113,6 +128,22 @@ fn facts(info: &ModelInfo) -> Vec<(&'static str, String)> {
         ));
     }
     facts
+}
+
+/// The sweep whose factors these are: that of the best validation where there is one, the earlier
+/// of equals, and otherwise the last; a checkpoint always stands at its last.
+fn chosen(info: &ModelInfo) -> Option<&Sweep> {
+    let mut best: Option<(&Sweep, f64)> = None;
+    if info.kind == Kind::Model {
+        for sweep in &info.history {
+            if let Some(score) = sweep.validation.filter(|score| !score.is_nan())
+                && best.is_none_or(|(_, most)| score > most)
+            {
+                best = Some((sweep, score));
+            }
+        }
+    }
+    best.map(|(sweep, _)| sweep).or(info.history.last())
 }
 
 fn side(count: usize, form: IdForm) -> String {
@@ -128,16 +159,22 @@ fn form_name(form: IdForm) -> &'static str {
 }
 
 fn weights(info: &ModelInfo) -> String {
-    let parts: Vec<&str> = info
-        .weights
-        .parts
-        .iter()
-        .map(|part| part.kind.name())
-        .collect();
-    format!("{} (rank {})", parts.join(" + "), info.weights_rank)
+    let scheme = given_weights(info).unwrap_or_else(|| wording::weights(&info.weights));
+    format!("{scheme} (rank {})", info.weights_rank)
+}
+
+/// The scheme as it was asked for, where the configuration says so.
+fn given_weights(info: &ModelInfo) -> Option<String> {
+    let config: toml::Table = info.config.as_ref()?.parse().ok()?;
+    let given = match config.get("weights")? {
+        toml::Value::Array(schemes) => schemes.first()?,
+        given => given,
+    };
+    given.as_str().map(str::to_owned)
 }
 
 fn object(info: &ModelInfo) -> serde_json::Value {
+    let chosen = chosen(info);
     let history: Vec<SweepLine> = info.history.iter().map(SweepLine::from).collect();
     json!({
         "kind": info.kind.name(),
@@ -152,6 +189,11 @@ fn object(info: &ModelInfo) -> serde_json::Value {
         "weights_rank": info.weights_rank,
         "weights": info.weights,
         "params": info.params,
+        "sweeps": info.history.last().map(|sweep| sweep.iteration),
+        "chosen_iteration": chosen.map(|sweep| sweep.iteration),
+        "objective": chosen.map(|sweep| sweep.objective.total()),
+        "validation": chosen.and_then(|sweep| sweep.validation),
+        "scheme": given_weights(info).unwrap_or_else(|| wording::weights(&info.weights)),
         "history": history,
         "best": info.best.map(|(iteration, score)| json!({"iteration": iteration, "score": score})),
         "config": info.config.as_ref().and_then(|config| config.parse::<toml::Table>().ok()),

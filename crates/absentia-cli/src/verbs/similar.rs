@@ -8,6 +8,7 @@ use absentia_cli::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::args::parse_length;
 use crate::cli::Context;
 use crate::failure::Outcome;
 use crate::loading::row_of;
@@ -32,7 +33,7 @@ pub(crate) struct Similar {
     #[arg(long, value_name = "SIDE", default_value = "items")]
     of: Side,
     /// Length of the lists.
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = parse_length)]
     top: usize,
     /// How likeness is measured.
     #[arg(long, value_name = "MEASURE", default_value = "cosine")]

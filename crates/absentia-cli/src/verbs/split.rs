@@ -1,14 +1,18 @@
 //! `split`: rows to train on, to choose settings by and to measure on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use absentia::data::{DataError, EventLog, Part, Pick, Split, SplitReport};
+use absentia::error::Axis;
+use absentia_cli::terminal::format::counted;
 use absentia_io::Format;
 
 use crate::args::{DataArgs, parse_pick, parse_split};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::loading::{Loaded, load};
+use crate::ui::Ui;
+use crate::verbs::convert::said_id_lists;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,20 +66,23 @@ impl SplitCommand {
         // A pair must not be in training and in the test at once.
         let merged = loaded.log.deduplicate(self.data.prepare.duplicates());
         merged.map_err(|error| loaded.named(error))?;
+        check_users(&loaded.log, &split)?;
         let parts = split_rows(&loaded.log, &split, self.seed)?;
+        self.check_stale(&parts)?;
         std::fs::create_dir_all(&self.out).map_err(|source| absentia_io::Error::Io {
             path: self.out.clone(),
             source,
         })?;
-        for part in [Part::Train, Part::Valid, Part::Test, Part::FoldIn] {
-            self.write(&loaded, &parts, part)?;
+        for part in PARTS {
+            self.write(&loaded, &parts, part, &context.ui)?;
         }
         let report = SplitReport::of(&parts);
+        warn_of_empty(&split, &report, &context.ui);
         context.ui.json(&report)?;
         context.ui.note(format!(
-            "{}: {} rows to train on, {} to validate, {} to test{}",
+            "{}: {} to train on, {} to validate, {} to test{}",
             self.out.display(),
-            report.train,
+            counted(report.train as u64, "row"),
             report.valid,
             report.test,
             match report.fold_in {
@@ -86,22 +93,118 @@ impl SplitCommand {
         Ok(Outcome::Done)
     }
 
-    fn write(&self, loaded: &Loaded, parts: &[Part], part: Part) -> anyhow::Result<()> {
+    fn write(&self, loaded: &Loaded, parts: &[Part], part: Part, ui: &Ui) -> anyhow::Result<()> {
         if !parts.contains(&part) {
             return Ok(());
         }
-        let name = match part {
-            Part::Train => "train",
-            Part::Valid => "valid",
-            Part::Test => "test",
-            Part::FoldIn => "fold_in",
-        };
-        let mut file = format!("{name}.{}", extension(self.to));
+        let path = self.path(part);
+        let dataset = loaded.part(|row| parts[row] == part);
+        absentia_io::write(&dataset, &path, self.to)?;
+        let lists = absentia_io::write_id_lists(&dataset, &path, self.to)?;
+        said_id_lists(&lists, self.to, ui);
+        Ok(())
+    }
+
+    fn path(&self, part: Part) -> PathBuf {
+        let mut file = format!("{}.{}", name_of(part), extension(self.to));
         if let Some(kind) = &self.compress {
             file = format!("{file}.{kind}");
         }
-        let dataset = loaded.part(|row| parts[row] == part);
-        Ok(absentia_io::write(&dataset, &self.out.join(file), self.to)?)
+        self.out.join(file)
+    }
+
+    /// Refuses a folder with parts that this split would not replace: read together with the new
+    /// ones they would mix two splits.
+    fn check_stale(&self, parts: &[Part]) -> Result<(), Refusal> {
+        let written: Vec<PathBuf> = PARTS
+            .into_iter()
+            .filter(|part| parts.contains(part))
+            .map(|part| self.path(part))
+            .collect();
+        let stale = parts_in(&self.out)
+            .into_iter()
+            .filter(|path| !written.contains(path));
+        let names: Vec<String> = stale.map(|path| path.display().to_string()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let refusal = Refusal::usage(format!(
+            "{} would be left of an earlier split beside the new files",
+            names.join(", ")
+        ));
+        Err(refusal.hint("remove what is left, or write to another folder with --out"))
+    }
+}
+
+const PARTS: [Part; 4] = [Part::Train, Part::Valid, Part::Test, Part::FoldIn];
+
+fn name_of(part: Part) -> &'static str {
+    match part {
+        Part::Train => "train",
+        Part::Valid => "valid",
+        Part::Test => "test",
+        Part::FoldIn => "fold_in",
+    }
+}
+
+/// Files of a folder that have the name of a part, in any format.
+fn parts_in(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for part in PARTS {
+        for format in Format::ALL {
+            let bare = folder.join(format!("{}.{}", name_of(part), extension(format)));
+            for end in ["", ".gz", ".zst"] {
+                let mut path = bare.clone().into_os_string();
+                path.push(end);
+                let path = PathBuf::from(path);
+                if path.is_file() && !found.contains(&path) {
+                    found.push(path);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Refuses to hold out more users than can be.
+fn check_users(log: &EventLog, split: &Split) -> Result<(), Refusal> {
+    let Split::HeldOutUsers { test, valid, .. } = split else {
+        return Ok(());
+    };
+    let counts = log.counts(Axis::User);
+    let most = counts.iter().filter(|&&rows| rows >= 2).count();
+    let wanted = test.saturating_add(*valid);
+    if wanted <= most {
+        return Ok(());
+    }
+    let refusal = Refusal::data(format!(
+        "cannot hold out {}: {most} of {} have two rows or more",
+        counted(wanted as u64, "user"),
+        counted(log.present(Axis::User).len() as u64, "user")
+    ));
+    Err(refusal.hint(format!("hold out at most {most}")))
+}
+
+/// Says which of the parts that were asked for got no rows.
+fn warn_of_empty(split: &Split, report: &SplitReport, ui: &Ui) {
+    let valid = match split {
+        Split::HoldOut { valid, .. } | Split::HeldOutUsers { valid, .. } => *valid > 0,
+        Split::Ratio { valid, .. } => *valid > 0.0,
+        Split::TimeCut { valid_from, .. } => valid_from.is_some(),
+    };
+    let parts = [
+        (true, report.train, Part::Train),
+        (valid, report.valid, Part::Valid),
+        (true, report.test, Part::Test),
+    ];
+    for (_, _, part) in parts
+        .into_iter()
+        .filter(|(asked, rows, _)| *asked && *rows == 0)
+    {
+        ui.warn(format!(
+            "no row is in the {} part, so that there is no file of it",
+            name_of(part)
+        ));
     }
 }
 
@@ -109,7 +212,10 @@ impl SplitCommand {
 pub(crate) fn split_rows(log: &EventLog, split: &Split, seed: u64) -> anyhow::Result<Vec<Part>> {
     log.split(split, seed).map_err(|error| match error {
         DataError::Lacks { .. } => Refusal::data(format!("cannot split: {error}"))
-            .hint("name the column with --time-col, or pick rows at random")
+            .hint(
+                "name the column with --time-col, or pick rows at random with --pick random \
+                 (train: --valid-pick random)",
+            )
             .into(),
         error => error.into(),
     })

@@ -14,7 +14,7 @@ use crate::ids::IdMap;
 
 const FORMAT: &str = "list of ids";
 
-pub(super) fn write(path: &Path, ids: &IdMap) -> Result<(), Error> {
+pub(crate) fn write(path: &Path, ids: &IdMap) -> Result<(), Error> {
     let mut file = AtomicFile::create(path)?;
     for id in ids.iter() {
         writeln!(file, "{}", escaped(&id)).map_err(Error::io(path))?;

@@ -23,6 +23,9 @@ pub struct ImportOptions {
     pub users: Option<PathBuf>,
     /// A list of item ids; row numbers when not given.
     pub items: Option<PathBuf>,
+    /// An array of one number an item that item factors are multiplied by, such as the
+    /// `item_scale.npy` of an export; for `.npy` arrays only.
+    pub item_scale: Option<PathBuf>,
     /// Interactions of each user in the training data; zeros when not given.
     pub user_counts: Option<Vec<u32>>,
     /// Interactions of each item in the training data; zeros when not given.
@@ -38,6 +41,7 @@ impl Default for ImportOptions {
         Self {
             users: None,
             items: None,
+            item_scale: None,
             user_counts: None,
             item_counts: None,
             weight: 1.0,
@@ -73,9 +77,32 @@ pub fn import_npy(
     options: ImportOptions,
 ) -> Result<(Model, Ids), Error> {
     let p = factors(npy::read_file(users)?, users, "P", Axis::User)?;
-    let q = factors(npy::read_file(items)?, items, "Q", Axis::Item)?;
+    let mut q = factors(npy::read_file(items)?, items, "Q", Axis::Item)?;
+    if let Some(path) = &options.item_scale {
+        q = scaled(&q, path)?;
+    }
     let params = Params::new().factors(p.cols());
     assemble(items, p, q, params, options)
+}
+
+/// Item factors multiplied by the numbers of a file, one an item.
+fn scaled(q: &Factors, path: &Path) -> Result<Factors, Error> {
+    let array = npy::read_file(path)?;
+    let rows = match &array.shape[..] {
+        &[rows] => Some(rows),
+        _ => None,
+    };
+    let scale = array.data.into_f32().filter(|_| rows == Some(q.rows()));
+    let values = scale.map(|scale| {
+        let rows = scale.iter().enumerate();
+        rows.flat_map(|(item, by)| q.row(item).iter().map(move |x| x * by))
+            .collect::<Vec<f32>>()
+    });
+    let factors = values.and_then(|v| Factors::new(q.rows(), q.cols(), Storage::shared(v)));
+    factors.ok_or_else(|| {
+        let detail = format!("expected one number for each of {} items", q.rows());
+        Error::corrupt(path, "item scale", detail)
+    })
 }
 
 fn npz_factors(npz: &mut Npz, name: &str, axis: Axis) -> Result<Factors, Error> {

@@ -63,7 +63,7 @@ pub struct ModelInfo {
 }
 
 /// Reads what a model file says of itself: fast for any size, for the factors are not read and the
-/// checksum is not verified.
+/// checksum is not verified; [`verify`](super::verify) does.
 ///
 /// # Errors
 /// The file cannot be read, is not a model, is visibly damaged, or was written by a later version.

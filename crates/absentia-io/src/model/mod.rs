@@ -27,7 +27,7 @@ mod error;
 mod export;
 mod header;
 mod history;
-mod id_list;
+pub(crate) mod id_list;
 mod ids;
 mod image;
 mod import;
@@ -48,6 +48,7 @@ pub use ids::Ids;
 pub use import::{ImportOptions, import_implicit, import_npy};
 pub use inspect::{IdForm, ModelInfo, inspect};
 pub use load::{CheckpointState, LoadedModel, load_checkpoint, load_model};
+pub use opened::verify;
 pub use save::{save_checkpoint, save_model};
 
 use crate::error::Error;

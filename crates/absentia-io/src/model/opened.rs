@@ -26,6 +26,14 @@ pub(super) struct Opened {
     map: FileMap,
 }
 
+/// Checks that a file is a whole, unaltered model or checkpoint: all of it is read.
+///
+/// # Errors
+/// The file cannot be read, is not a model, was altered, or was written by a later version.
+pub fn verify(path: &Path) -> Result<(), Error> {
+    Opened::open(path).map(drop)
+}
+
 impl Opened {
     /// Maps a file and checks that it is a whole, unaltered model.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {

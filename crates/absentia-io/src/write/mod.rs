@@ -6,12 +6,13 @@ mod json_lines;
 mod matrix;
 mod sink;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::column::Column;
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::format::Format;
+use crate::model::id_list;
 use sink::Sink;
 
 /// Writes a data set to a file, which is replaced only once everything is written.
@@ -44,6 +45,32 @@ pub fn write(data: &Dataset, path: &Path, format: Format) -> Result<(), Error> {
         Format::ArrowFile => arrow_batches::write_file(data, path),
         Format::ArrowStream => arrow_batches::write_stream(data, path),
     }
+}
+
+/// Writes the ids that a file of row numbers leaves out beside it, one a line in row order, and
+/// yields the lists: `ratings.users.txt` and `ratings.items.txt` for `ratings.mtx`. Nothing is
+/// written where the format holds ids, or where ids are row numbers.
+///
+/// # Errors
+/// A list cannot be written.
+pub fn write_id_lists(data: &Dataset, path: &Path, format: Format) -> Result<Vec<PathBuf>, Error> {
+    let holds_ids = !matches!(format, Format::MatrixMarket | Format::Npz);
+    if holds_ids || (data.users.is_dense() && data.items.is_dense()) {
+        return Ok(Vec::new());
+    }
+    let lists = id_lists_of(path);
+    id_list::write(&lists[0], &data.users)?;
+    id_list::write(&lists[1], &data.items)?;
+    Ok(lists.into())
+}
+
+/// Where the ids of a file go.
+fn id_lists_of(path: &Path) -> [PathBuf; 2] {
+    let bare = match path.extension().and_then(|e| e.to_str()) {
+        Some("gz" | "zst" | "zstd") => path.with_extension(""),
+        _ => path.to_owned(),
+    };
+    ["users.txt", "items.txt"].map(|end| bare.with_extension(end))
 }
 
 /// The columns a data set has, in file order.

@@ -34,6 +34,7 @@ mod scheme;
 mod spec;
 mod spec_display;
 mod spec_error;
+mod spec_near;
 mod spec_parse;
 
 pub use approximation::{Approximation, Measured, Negatives};

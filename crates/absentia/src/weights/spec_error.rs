@@ -14,6 +14,34 @@ pub enum SpecError {
         /// The word.
         word: String,
     },
+    /// Almost the name of a scheme.
+    #[error("'{word}' is not a weight scheme; did you mean {near}?")]
+    NearScheme {
+        /// The word.
+        word: String,
+        /// The scheme it may stand for.
+        near: &'static str,
+    },
+    /// Almost the name of an option.
+    #[error("{scheme}: '{word}' is not an option; did you mean {near}=? It takes {accepted}")]
+    NearOption {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// The word.
+        word: String,
+        /// The option it may stand for.
+        near: &'static str,
+        /// What the scheme takes.
+        accepted: &'static str,
+    },
+    /// The same option more than once.
+    #[error("{scheme}: {name}= is given more than once; keep one of them")]
+    Repeated {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// Name of the option.
+        name: String,
+    },
     /// An option that the scheme does not have.
     #[error("{scheme}: '{word}' is not an option; it takes {accepted}")]
     Option {
@@ -35,7 +63,7 @@ pub enum SpecError {
         accepted: &'static str,
     },
     /// The value of an option cannot be read.
-    #[error("{scheme}: '{value}' is not a value of {name}; it must be {accepted}")]
+    #[error("{scheme}: '{value}' is not a value of {name} ({name}={value}); it must be {accepted}")]
     Value {
         /// Name of the scheme.
         scheme: &'static str,

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use super::scheme::{Method, Rank, Strength};
 use super::spec::SchemeSpec;
 use super::spec_error::SpecError;
+use super::spec_near::nearest;
 
 /// Names of schemes, longest first where one starts another.
 const SCHEMES: [&str; 7] = [
@@ -17,6 +18,8 @@ const SCHEMES: [&str; 7] = [
     "lowrank",
     "dense",
 ];
+
+const AT_LEAST_ZERO: &str = "a finite number of at least 0";
 
 impl FromStr for SchemeSpec {
     type Err = SpecError;
@@ -60,12 +63,16 @@ fn scheme_of(text: &str) -> Option<(&'static str, &str)> {
 fn parse_term(text: &str) -> Result<SchemeSpec, SpecError> {
     let Some((scheme, options)) = scheme_of(text) else {
         let word = text.split(':').next().unwrap_or(text).to_owned();
-        return Err(SpecError::Scheme { word });
+        return Err(match nearest(word.trim(), &SCHEMES) {
+            Some(near) => SpecError::NearScheme { word, near },
+            None => SpecError::Scheme { word },
+        });
     };
     let mut options = Options::new(scheme, options);
+    options.check_names()?;
     let spec = match scheme {
         "uniform" => SchemeSpec::Uniform {
-            weight: options.number("weight")?,
+            weight: options.strong("weight")?,
         },
         "popularity" => SchemeSpec::Popularity {
             strength: options.strength()?,
@@ -127,6 +134,57 @@ impl<'t> Options<'t> {
         }
     }
 
+    /// Names of the options there are.
+    fn names(&self) -> &'static [&'static str] {
+        match self.scheme {
+            "uniform" => &["weight"],
+            "popularity" | "activity" => &["c0", "mean", "alpha"],
+            "popularity*activity" => &["c0", "mean", "alpha", "beta"],
+            "groups" => &["table", "users", "items"],
+            "lowrank" => &["a", "b"],
+            _ => &["w", "rank", "error", "max_rank", "method"],
+        }
+    }
+
+    /// Refuses names that are not known, and those that come twice.
+    fn check_names(&self) -> Result<(), SpecError> {
+        let mut seen = Vec::new();
+        for word in &self.words {
+            let Some((name, _)) = word.split_once('=') else {
+                continue;
+            };
+            let name = name.trim();
+            if !self.names().contains(&name) {
+                return Err(self.unknown(word, name));
+            }
+            if seen.contains(&name) {
+                return Err(SpecError::Repeated {
+                    scheme: self.scheme,
+                    name: name.to_owned(),
+                });
+            }
+            seen.push(name);
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, word: &str, name: &str) -> SpecError {
+        let (scheme, accepted, word) = (self.scheme, self.accepted, word.to_owned());
+        match nearest(name, self.names()) {
+            Some(near) => SpecError::NearOption {
+                scheme,
+                word,
+                near,
+                accepted,
+            },
+            None => SpecError::Option {
+                scheme,
+                word,
+                accepted,
+            },
+        }
+    }
+
     /// Takes the value of `name=value`.
     fn named(&mut self, name: &'static str) -> Option<&'t str> {
         let value = |word: &'t str| word.strip_prefix(name)?.trim_start().strip_prefix('=');
@@ -173,7 +231,32 @@ impl<'t> Options<'t> {
 
     fn number(&mut self, name: &'static str) -> Result<f32, SpecError> {
         let value = self.take(name)?;
-        self.parse(name, value, "a number")
+        self.finite(name, value, f32::NEG_INFINITY, "a finite number")
+    }
+
+    /// A weight or a strength.
+    fn strong(&mut self, name: &'static str) -> Result<f32, SpecError> {
+        let value = self.take(name)?;
+        self.finite(name, value, 0.0, AT_LEAST_ZERO)
+    }
+
+    fn finite(
+        &self,
+        name: &'static str,
+        value: &str,
+        least: f32,
+        accepted: &'static str,
+    ) -> Result<f32, SpecError> {
+        let number: f32 = self.parse(name, value, accepted)?;
+        if number.is_finite() && number >= least {
+            return Ok(number);
+        }
+        Err(SpecError::Value {
+            scheme: self.scheme,
+            name,
+            value: value.to_owned(),
+            accepted,
+        })
     }
 
     fn path(&mut self, name: &'static str) -> Result<PathBuf, SpecError> {
@@ -183,8 +266,10 @@ impl<'t> Options<'t> {
     fn strength(&mut self) -> Result<Strength, SpecError> {
         match (self.named("c0"), self.named("mean")) {
             (Some(_), Some(mean)) => Err(self.twice(format!("mean={mean}"))),
-            (Some(c0), None) => self.parse("c0", c0, "a number").map(Strength::C0),
-            (None, Some(mean)) => self.parse("mean", mean, "a number").map(Strength::Mean),
+            (Some(c0), None) => self.finite("c0", c0, 0.0, AT_LEAST_ZERO).map(Strength::C0),
+            (None, Some(mean)) => self
+                .finite("mean", mean, 0.0, AT_LEAST_ZERO)
+                .map(Strength::Mean),
             (None, None) => Err(SpecError::Missing {
                 scheme: self.scheme,
                 name: "c0 or mean",
@@ -203,7 +288,7 @@ impl<'t> Options<'t> {
             (Some(_), None, Some((word, _))) => Err(self.twice(format!("max_rank={word}"))),
             (Some(rank), None, None) => self.parse("rank", rank, "a whole number").map(Rank::Fixed),
             (None, Some(error), max_rank) => Ok(Rank::Error {
-                target: self.parse("error", error, "a number")?,
+                target: self.finite("error", error, 0.0, AT_LEAST_ZERO)?,
                 max_rank: max_rank.map_or(Rank::DEFAULT_MAX, |(_, max_rank)| max_rank),
             }),
             (None, None, _) => Err(SpecError::Missing {
@@ -320,6 +405,19 @@ mod tests {
                 "it must be svd or nonnegative",
             ),
             ("lowrank:A.npy", "b is missing"),
+            ("popularty:c0=1", "did you mean popularity?"),
+            (
+                "popularity:mean=1,alfa=2",
+                "'alfa=2' is not an option; did you mean alpha=?",
+            ),
+            ("popularity:mean=1,alpha=x", "alpha=x"),
+            (
+                "popularity:mean=1,alpha=1,alpha=2",
+                "alpha= is given more than once",
+            ),
+            ("uniform:nan", "'nan' is not a value of weight"),
+            ("uniform:-1", "at least 0"),
+            ("uniform:inf", "finite"),
         ] {
             let message = parse(text).expect_err(text).to_string();
             assert!(message.contains(expected), "{text}: {message}");

@@ -99,7 +99,11 @@ impl Compare {
         for &solver in &self.solver {
             self.hyper.params(solver, context.threads).check()?;
         }
+        self.hyper.warn_of_unused(&self.solver, &context.ui);
+        self.missing
+            .warn_of_unused(&self.data.read, self.hyper.confidence, &context.ui);
         let prepared = prepare(&self.data, &self.missing, &held, &context.ui)?;
+        prepared.check_rules(&self.hyper, &context.ui)?;
         let options = measure::options(&self.metrics, &self.at)?;
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;

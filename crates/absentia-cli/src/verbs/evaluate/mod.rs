@@ -9,13 +9,14 @@ use absentia::evaluate::{
     Bootstrap, Candidates, EvaluateOptions, Evaluation, History, ItemLists, PopularityScorer,
     Scorer, TestSet, UserItems, bootstrap_difference, evaluate, paired_t_test,
 };
+use absentia_cli::terminal::format::counted;
 use anyhow::Result;
 
 use crate::args::ReadArgs;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::folding::FoldedUsers;
-use crate::loading::read_known;
+use crate::loading::{read_known, users_in};
 use crate::measure;
 use crate::store::{self, Stored};
 use crate::ui::Ui;
@@ -76,12 +77,20 @@ pub(crate) struct Evaluate {
     read: ReadArgs,
 }
 
+/// Test rows that cannot be measured, for the model does not know their user or item.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LeftOut {
+    rows: u64,
+    of: u64,
+    users: usize,
+}
+
 /// What a model is measured on: held-out items, and what was seen before.
 struct Setting {
     test: TestSet,
     seen: Box<dyn absentia::evaluate::SeenItems>,
     item_counts: Vec<u32>,
-    unknown_rows: u64,
+    left_out: LeftOut,
     names: Vec<String>,
     options: EvaluateOptions,
 }
@@ -128,8 +137,8 @@ impl Evaluate {
             items,
         } = stored;
         let test = read_known(&self.test, &self.read, (users, items), ui)?;
-        let unknown_rows = test.unknown_rows;
         let held = TestSet::from_pairs(&test.user, &test.item)?;
+        let left_out = self.left_out(test.unknown_rows, test.user.len(), &held)?;
         let mut ids = (test.users, test.items);
         if let Some(path) = &self.negatives {
             let negatives = per_user::negatives(path, &ids, &held, &self.read)?;
@@ -155,7 +164,7 @@ impl Evaluate {
             test: held,
             seen,
             item_counts: model.parts().item_counts.clone(),
-            unknown_rows,
+            left_out,
             options,
         };
         let stored = Stored {
@@ -172,6 +181,7 @@ impl Evaluate {
         options.exclude_seen = !self.rank_seen;
         let folded = FoldedUsers::read(&self.fold_in, &self.read, stored, ui)?;
         let test = folded.test(&self.test, &self.read, stored, ui)?;
+        let left_out = self.left_out(test.unknown_rows, test.pairs.lists().len(), &test.pairs)?;
         let names = test
             .pairs
             .users()
@@ -184,7 +194,7 @@ impl Evaluate {
             test: test.pairs,
             seen: Box::new(folded.seen.clone()),
             item_counts: stored.model.parts().item_counts.clone(),
-            unknown_rows: test.unknown_rows,
+            left_out,
             options,
         };
         let own = setting.measure(&folded.scorer(&stored.model)?, ui)?;
@@ -202,6 +212,19 @@ impl Evaluate {
         self.report(&setting, &own, other.as_ref(), ui)
     }
 
+    /// What of the test files is not measured.
+    fn left_out(&self, rows: u64, kept: usize, held: &TestSet) -> Result<LeftOut> {
+        if rows == 0 {
+            return Ok(LeftOut::default());
+        }
+        let users = users_in(&self.test, &self.read)?;
+        Ok(LeftOut {
+            rows,
+            of: rows + kept as u64,
+            users: users.saturating_sub(held.users().len()),
+        })
+    }
+
     fn report(
         &self,
         setting: &Setting,
@@ -216,20 +239,41 @@ impl Evaluate {
             Some((_, other)) => differences(own, other)?,
             None => Vec::new(),
         };
-        ui.json(&evaluation_json(
-            own,
-            other,
-            &differences,
-            setting.unknown_rows,
-        ))?;
+        ui.json(&evaluation_json(own, other, &differences, setting.left_out))?;
         if !ui.is_json() {
             let name = self.model.display().to_string();
             for table in evaluation_tables(&name, own, other, &differences) {
                 ui.table(&table)?;
             }
-            ui.say(format!("{} users, {}", own.users.len(), own.candidates))?;
+            let users = counted(own.users.len() as u64, "user");
+            ui.say(format!("{users}, {}", own.candidates))?;
+            if let Some(said) = setting.left_out.said() {
+                ui.say(said)?;
+            }
         }
+        setting.left_out.warn(ui);
         Ok(Outcome::Done)
+    }
+}
+
+impl LeftOut {
+    fn said(&self) -> Option<String> {
+        let text = format!(
+            "NOT measured: {} of {}, and {} with no row that could be: the model does not know them",
+            self.rows,
+            counted(self.of, "test row"),
+            counted(self.users as u64, "user")
+        );
+        (self.rows > 0).then_some(text)
+    }
+
+    fn warn(&self, ui: &Ui) {
+        if self.rows * 2 > self.of {
+            ui.warn(
+                "more than half of the test rows are unknown to the model: the figures are of the \
+                 rest alone; check that it was trained on the matching file",
+            );
+        }
     }
 }
 

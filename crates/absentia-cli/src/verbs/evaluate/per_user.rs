@@ -51,10 +51,18 @@ pub(super) fn negatives(
         (pairs.user, pairs.item)
     };
     let lists = UserItems::from_pairs(&users, &items)?;
-    if let Some(user) = test.users().iter().find(|&&user| lists.get(user).is_none()) {
-        let id = ids.0.name(*user).unwrap_or_default();
-        let refusal = Refusal::data(format!("{}: no negatives for user {id:?}", path.display()));
-        return Err(refusal.hint("every test user needs a list").into());
+    for (row, &user) in test.users().iter().enumerate() {
+        let held = test.lists().row(row);
+        let listed = lists.get(user).unwrap_or_default();
+        // A test item is no negative, and one that the model does not know is not in the list.
+        if listed.iter().all(|item| held.contains(item)) {
+            let id = ids.0.name(user).unwrap_or_default();
+            let name = path.display();
+            let refusal = Refusal::data(format!("{name}: no usable negatives for user {id:?}"));
+            let hint =
+                "every test user needs items that the model knows and that are not in --test";
+            return Err(refusal.hint(hint).into());
+        }
     }
     Ok(lists)
 }

@@ -4,6 +4,8 @@ use absentia::evaluate::{Evaluation, Interval, TTest};
 use absentia_cli::terminal::{Cell, Column, Table, format};
 use serde_json::{Map, Value, json};
 
+use super::LeftOut;
+
 /// How two models differ in one metric.
 pub(crate) struct Difference {
     pub(crate) name: String,
@@ -16,10 +18,11 @@ pub(crate) fn evaluation_json(
     own: &Evaluation,
     other: Option<&(String, Evaluation)>,
     differences: &[Difference],
-    unknown_rows: u64,
+    left_out: LeftOut,
 ) -> Value {
     let mut object = metrics_json(own);
-    object.insert("unknown_rows".to_owned(), json!(unknown_rows));
+    object.insert("unknown_rows".to_owned(), json!(left_out.rows));
+    object.insert("users_left_out".to_owned(), json!(left_out.users));
     if let Some((name, other)) = other {
         object.insert("against".to_owned(), json!(name));
         object.insert("other".to_owned(), Value::Object(metrics_json(other)));
@@ -114,8 +117,10 @@ fn difference_cells(found: &Difference) -> [Cell; 2] {
     let (low, high) = (found.interval.low, found.interval.high);
     [
         Cell::text(format!(
-            "{:+.4} [{low:+.4}, {high:+.4}]",
-            found.test.difference
+            "{} [{}, {}]",
+            format::signed(found.test.difference),
+            format::signed(low),
+            format::signed(high)
         )),
         Cell::text(format::p_value(found.test.p)),
     ]

@@ -12,7 +12,7 @@ use absentia_io::IdMap;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::args::ReadArgs;
+use crate::args::{ReadArgs, parse_length};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::loading::{id_list, read_known, row_of};
@@ -48,7 +48,7 @@ pub(crate) struct Recommend {
     #[arg(long, conflicts_with_all = ["user", "users_file"])]
     all: bool,
     /// Length of the lists.
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = parse_length)]
     top: usize,
     /// Files of what users have seen, which is not recommended; those trained on, as a rule.
     #[arg(long, value_name = "FILE", num_args = 1)]

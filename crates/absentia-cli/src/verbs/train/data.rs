@@ -1,27 +1,29 @@
 //! What a run is made on: the matrix with its exceptions, and the rows held out of it.
 
 use absentia::Interactions;
-use absentia::data::{Confidence, Part, Pick, Split};
+use absentia::data::{Confidence, Part, Pick, Split, Targets};
 use absentia::evaluate::TestSet;
+use absentia_cli::terminal::format::counted;
 use absentia_io::model::Ids;
 use anyhow::Result;
 
 use super::ValidationArgs;
-use crate::args::{DataArgs, ReadArgs, WeightArgs, parse_split};
+use crate::args::{DataArgs, HyperArgs, ReadArgs, WeightArgs, parse_split};
 use crate::failure::Refusal;
 use crate::loading::{Loaded, load, read_known};
 use crate::tables::Tables;
 use crate::ui::Ui;
 use crate::verbs::split::split_rows;
-
-/// Times above this are taken to be in milliseconds.
-const MILLISECONDS_FROM: i64 = 100_000_000_000;
+use crate::wording::MILLISECONDS_FROM;
 
 /// Data ready to be trained on.
 pub(crate) struct Prepared {
     pub(crate) ids: Ids,
     pub(crate) data: Interactions<'static>,
     pub(crate) held_out: Option<TestSet>,
+    /// Whether the data came with ratings, and with weights.
+    has_ratings: bool,
+    has_weights: bool,
 }
 
 impl Prepared {
@@ -31,6 +33,33 @@ impl Prepared {
             users: &self.ids.users,
             items: &self.ids.items,
         }
+    }
+
+    /// Refuses or remarks on rules for targets and weights that this data gives nothing to.
+    pub(crate) fn check_rules(&self, hyper: &HyperArgs, ui: &Ui) -> Result<(), Refusal> {
+        if hyper.confidence == Confidence::Column && !self.has_weights {
+            let refusal = Refusal::usage("--confidence column: the data has no column of weights");
+            return Err(refusal.hint("name it with --weight-col COLUMN"));
+        }
+        if self.has_ratings {
+            return Ok(());
+        }
+        let say = |rule: &str| {
+            ui.warn(format!(
+                "{rule} has nothing to go by: the data has no ratings, so all values are 1; name \
+                 their column with --rating-col"
+            ));
+        };
+        if matches!(hyper.targets, Targets::Raw | Targets::Log) {
+            say("--targets raw or log");
+        }
+        if matches!(
+            hyper.confidence,
+            Confidence::Linear { .. } | Confidence::Log { .. }
+        ) {
+            say("--confidence linear or log");
+        }
+        Ok(())
     }
 
     /// A half-life in seconds put into the unit of the data's times.
@@ -72,6 +101,8 @@ pub(crate) fn prepare(
         return Err(refusal.hint("pass --exposed FILE as well").into());
     }
     let mut loaded = load(args, ui)?;
+    let has_ratings = loaded.log.value().is_some();
+    let has_weights = loaded.log.weight().is_some();
     let held_out = match held {
         Held::Validation(valid) if !valid.valid.is_empty() => {
             Some(from_files(&mut loaded, &valid.valid, &args.read, ui)?)
@@ -91,10 +122,10 @@ pub(crate) fn prepare(
         warn_of_overlap(&data, test, ui);
     }
     ui.note(format!(
-        "{} interactions of {} users with {} items",
-        data.n_interactions(),
-        data.n_users(),
-        data.n_items()
+        "{} of {} with {}",
+        counted(data.n_interactions() as u64, "interaction"),
+        counted(data.n_users() as u64, "user"),
+        counted(data.n_items() as u64, "item")
     ));
     Ok(Prepared {
         ids: Ids {
@@ -103,6 +134,8 @@ pub(crate) fn prepare(
         },
         data,
         held_out,
+        has_ratings,
+        has_weights,
     })
 }
 
@@ -165,7 +198,7 @@ fn from_split(
     let parts = split_rows(&loaded.log, &split, 0)?;
     let held = loaded.log.select(|row| parts[row] != Part::Train);
     loaded.log.retain(|row| parts[row] == Part::Train);
-    ui.note(format!("held out {} rows", held.len()));
+    ui.note(format!("held out {}", counted(held.len() as u64, "row")));
     Ok(TestSet::from_pairs(held.user(), held.item())?)
 }
 

@@ -12,6 +12,7 @@ use super::{Prepared, RunningArgs};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::store;
+use crate::wording;
 
 /// A run that has ended.
 pub(super) struct Finished<'a> {
@@ -72,8 +73,8 @@ impl Finished<'_> {
             StopReason::Cancelled | StopReason::Observer => "interrupted",
         };
         let mut text = format!(
-            "{reason}: {} sweeps in {}, objective {}",
-            line.iterations,
+            "{reason}: {} in {}, objective {}",
+            format::counted(line.iterations as u64, "sweep"),
             format::duration(std::time::Duration::from_secs_f64(self.seconds)),
             format::significant(line.objective.unwrap_or(f64::NAN), 6),
         );
@@ -169,8 +170,11 @@ impl Finished<'_> {
             ),
             ("solver", params.solver.name().to_owned()),
             ("weights on missing entries", self.weights.to_string()),
-            ("targets", format!("{:?}", params.targets)),
-            ("confidence", format!("{:?}", params.confidence)),
+            ("targets", wording::targets(params.targets)),
+            (
+                "confidence",
+                wording::confidence(params.confidence, self.fitted.model.parts().transform.now),
+            ),
             ("post-scaling", params.post_scale.to_string()),
             ("seed", params.seed.to_string()),
         ];

@@ -15,9 +15,10 @@ use absentia::weights::{Scheme, SchemeSpec};
 use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
-use crate::measure::Validator;
+use crate::measure::{self, Validator};
 use crate::store;
 use crate::tables::Tables;
+use crate::ui::Ui;
 pub(crate) use data::{Held, Prepared, prepare};
 pub(crate) use follow::{Follow, SweepLine, end_on_interrupt};
 pub(crate) use plan::{check_memory, named_rows};
@@ -34,7 +35,8 @@ Examples:
 
 Weights on missing entries (--weights), joined by ` + `:
   uniform:W                            the same everywhere; 0 ignores missing entries
-  popularity:c0=512,alpha=0.4          the paper's, or mean=0.1 in place of c0
+  popularity:c0=512,alpha=0.4          the paper's; mean=0.1 in place of c0 is the mean weight over
+                                       missing entries
   activity:mean=0.1,alpha=0.5          by the user's number of interactions
   popularity*activity:mean=0.1,alpha=0.4,beta=0.5
   groups:table.csv,users.csv,items.csv a weight for each pair of segment and category
@@ -43,6 +45,10 @@ Weights on missing entries (--weights), joined by ` + `:
 
 Ctrl-C ends the run and saves the model of the last complete sweep; pressing it again ends the
 program at once.";
+
+/// How validation goes when not told.
+const DEFAULT_VALID_METRIC: &str = "ndcg@20";
+const DEFAULT_VALID_EVERY: usize = 1;
 
 /// Train a model.
 #[derive(Debug, clap::Args)]
@@ -65,10 +71,11 @@ pub(crate) struct Train {
     #[arg(
         long,
         value_name = "SCHEME",
+        num_args = 1,
         default_value = "popularity:mean=0.1,alpha=0.25"
     )]
     #[arg(help_heading = "Weights on missing entries")]
-    weights: SchemeSpec,
+    weights: Vec<SchemeSpec>,
     #[command(flatten)]
     missing: WeightArgs,
     #[command(flatten)]
@@ -98,10 +105,10 @@ pub(crate) struct ValidationArgs {
     #[arg(long, value_name = "RULE", value_parser = parse_pick)]
     pub(crate) valid_pick: Option<Pick>,
     /// Metric that chooses the best model.
-    #[arg(long, value_name = "METRIC", default_value = "ndcg@20")]
+    #[arg(long, value_name = "METRIC", default_value = DEFAULT_VALID_METRIC)]
     pub(crate) valid_metric: String,
     /// Sweeps between measurements.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_VALID_EVERY)]
     pub(crate) valid_every: usize,
     /// Stop after this many measurements without improvement; never when not given.
     #[arg(long, value_name = "N")]
@@ -129,31 +136,62 @@ pub(crate) struct RunningArgs {
     pub(crate) report: Option<PathBuf>,
 }
 
+impl ValidationArgs {
+    /// Refuses a metric that is none, and says which arguments have no effect.
+    fn check(&self, ui: &Ui) -> anyhow::Result<()> {
+        measure::metric("--valid-metric", &self.valid_metric)?;
+        if !self.valid.is_empty() || self.valid_split.is_some() {
+            return Ok(());
+        }
+        let given = [
+            ("--patience", self.patience.is_some()),
+            ("--valid-every", self.valid_every != DEFAULT_VALID_EVERY),
+            ("--valid-metric", self.valid_metric != DEFAULT_VALID_METRIC),
+            ("--valid-pick", self.valid_pick.is_some()),
+        ];
+        for (flag, _) in given.into_iter().filter(|(_, given)| *given) {
+            ui.warn(format!(
+                "{flag} has no effect without validation; hold rows out with --valid FILE or \
+                 --valid-split RULE"
+            ));
+        }
+        Ok(())
+    }
+}
+
 impl Train {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let path = self.target()?;
-        // Parameters out of range are found before anything is read.
+        // What is wrong with the arguments is found before anything is read.
         self.hyper.params(self.solver, context.threads).check()?;
+        let weights = self.weights()?;
+        self.validation.check(&context.ui)?;
+        self.hyper.warn_of_unused(&[self.solver], &context.ui);
+        self.missing
+            .warn_of_unused(&self.data.read, self.hyper.confidence, &context.ui);
+        if !self.running.dry_run {
+            self.check_writable(path)?;
+        }
         let prepared = prepare(
             &self.data,
             &self.missing,
             &Held::Validation(&self.validation),
             &context.ui,
         )?;
+        prepared.check_rules(&self.hyper, &context.ui)?;
         let params = self.params(&prepared, context);
-        let scheme = prepared.tables().scheme(&self.weights)?;
+        let scheme = prepared.tables().scheme(weights)?;
         if self.running.dry_run {
             plan::show(&prepared, &scheme, &params, &context.ui)?;
             return Ok(Outcome::Done);
         }
         check_memory(&prepared, &scheme, &params)?;
-        store::check_writable(path)?;
         let started = std::time::Instant::now();
         let (fitted, trouble) = self.fit(&prepared, &scheme, &params, context)?;
         let finished = finish::Finished {
             fitted: &fitted,
             prepared: &prepared,
-            weights: &self.weights,
+            weights,
             metric: &self.validation.valid_metric,
             seconds: started.elapsed().as_secs_f64(),
         };
@@ -181,6 +219,31 @@ impl Train {
         }
     }
 
+    /// The one weight scheme of the run.
+    fn weights(&self) -> Result<&SchemeSpec, Refusal> {
+        match &self.weights[..] {
+            [weights] => Ok(weights),
+            several => {
+                let refusal = Refusal::usage(format!(
+                    "--weights is given {} times, and a model has one scheme",
+                    several.len()
+                ));
+                let hint = "add schemes up with ' + ' inside one --weights, or weigh them against \
+                            each other with `absentia compare`";
+                Err(refusal.hint(hint))
+            }
+        }
+    }
+
+    /// Finds out before a long run that what it makes can be written.
+    fn check_writable(&self, model: &Path) -> anyhow::Result<()> {
+        let others = [&self.running.checkpoint, &self.running.report];
+        for path in others.into_iter().flatten().map(PathBuf::as_path) {
+            store::check_writable(path)?;
+        }
+        store::check_writable(model)
+    }
+
     fn params(&self, prepared: &Prepared, context: &Context) -> Params {
         let mut params = self.hyper.params(self.solver, context.threads);
         params.confidence = prepared.confidence(params.confidence);
@@ -197,7 +260,7 @@ impl Train {
     ) -> anyhow::Result<(Fitted, Option<anyhow::Error>)> {
         let checked = params.clone().check()?;
         let resume = match &self.running.checkpoint {
-            Some(path) if self.running.resume => store::resume(path, &prepared.ids)?,
+            Some(path) if self.running.resume => store::resume(path, &prepared.ids, params)?,
             _ => None,
         };
         let validator = match &prepared.held_out {

@@ -96,6 +96,14 @@ pub struct ExportOptions {
     pub post_scale: Option<bool>,
 }
 
+impl ExportOptions {
+    /// Whether item factors are multiplied by the post-scaling, so that they rank as the model does.
+    #[must_use]
+    pub fn scales(&self) -> bool {
+        self.post_scale.unwrap_or(self.layout.scales())
+    }
+}
+
 /// Writes the factors and ids of a model into a folder, which is made if need be, and yields the
 /// files written. Each file is replaced only once it is complete.
 ///
@@ -110,7 +118,7 @@ pub fn export(
     ids.check(model, folder)?;
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let layout = options.layout;
-    let applied = options.post_scale.unwrap_or(layout.scales());
+    let applied = options.scales();
     let beside = model.item_scale().filter(|_| !applied);
     let mut written = Vec::new();
     for axis in [Axis::User, Axis::Item] {
