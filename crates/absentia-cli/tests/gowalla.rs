@@ -22,7 +22,7 @@ fn gowalla_validation_values_are_pinned() {
     sandbox
         .run(
             "train train.tsv --model m.absentia --factors 16 --iterations 4 --weights \
-             popularity:mean=0.1,alpha=0.25 --regularization 0.01 --seed 1 --dense-ids --shape 29858,40981",
+             popularity:mean=0.1,alpha=0.25 --regularization 0.01 --reg-exponent 0 --seed 1 --dense-ids --shape 29858,40981",
         )
         .ok();
     let line = format!(

@@ -383,7 +383,11 @@ fn a_model_says_which_sweep_it_is_and_what_it_was_made_by() {
         assert_eq!(found[key], trained[6][key], "{key}");
     }
     let shown = sandbox.run("inspect m.absentia").ok().stdout;
-    for text in ["linear:2", "popularity:mean=0.1,alpha=0.25", "sweep chosen"] {
+    for text in [
+        "linear:2",
+        "popularity:mean=0.01,alpha=0.25",
+        "sweep chosen",
+    ] {
         assert!(shown.contains(text), "{shown}");
     }
 }

@@ -180,5 +180,5 @@ fn a_report_is_a_page_of_its_own() {
     sandbox.run(line).ok();
     let page = sandbox.read("run.html");
     assert!(page.starts_with("<!doctype html>") && page.contains("<svg"));
-    assert!(page.contains("popularity:mean=0.1,alpha=0.25") && page.contains("recall@5"));
+    assert!(page.contains("popularity:mean=0.01,alpha=0.25") && page.contains("recall@5"));
 }

@@ -18,7 +18,7 @@ from .weights import Resolved, as_weights
 Path = Union[str, "os.PathLike[str]"]
 Callback = Callable[[int, float, float], Any]
 
-DEFAULT_WEIGHTS = "popularity:mean=0.1,alpha=0.25"
+DEFAULT_WEIGHTS = "popularity:mean=0.01,alpha=0.25"
 DEFAULT_METRICS = ("ndcg@10", "recall@10", "precision@10", "map@10", "mrr@10", "hr@10")
 
 
@@ -80,7 +80,7 @@ class Factorizer:
         Number of latent factors.
     weights : absentia.weights.Weights, str or float
         Weights on missing entries: an object, its text form as on the command line, or one number
-        for all. By default ``"popularity:mean=0.1,alpha=0.25"``.
+        for all. By default ``"popularity:mean=0.01,alpha=0.25"``.
     regularization : float
         Ridge penalty.
     reg_exponent : float

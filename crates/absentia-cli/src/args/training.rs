@@ -36,7 +36,7 @@ pub(crate) struct HyperArgs {
     #[arg(
         long,
         value_name = "NU",
-        default_value_t = 0.0,
+        default_value_t = 1.0,
         allow_hyphen_values = true
     )]
     pub(crate) reg_exponent: f32,

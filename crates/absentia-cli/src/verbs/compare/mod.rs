@@ -47,7 +47,7 @@ pub(crate) struct Compare {
         long,
         value_name = "SCHEME",
         num_args = 1,
-        default_value = "popularity:mean=0.1,alpha=0.25"
+        default_value = "popularity:mean=0.01,alpha=0.25"
     )]
     weights: Vec<SchemeSpec>,
     /// A solver to compare; give it several times. Every scheme is trained by every solver.

@@ -72,7 +72,7 @@ pub(crate) struct Train {
         long,
         value_name = "SCHEME",
         num_args = 1,
-        default_value = "popularity:mean=0.1,alpha=0.25"
+        default_value = "popularity:mean=0.01,alpha=0.25"
     )]
     #[arg(help_heading = "Weights on missing entries")]
     weights: Vec<SchemeSpec>,
