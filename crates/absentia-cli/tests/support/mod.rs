@@ -179,15 +179,8 @@ pub(crate) fn bits(loaded: &LoadedModel) -> (Vec<u32>, Vec<u32>) {
 
 /// A folder of the shared data, or nothing and a message when it is not there.
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let candidates = [
-        root.join("../shared/data"),
-        PathBuf::from("/work/shared/data"),
-    ];
-    let found = candidates
-        .iter()
-        .map(|data| data.join(name))
-        .find(|folder| folder.is_dir());
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let found = Some(data.join(name)).filter(|folder| folder.is_dir());
     if found.is_none() {
         eprintln!("skipped: ../shared/data/{name} is not there");
     }
