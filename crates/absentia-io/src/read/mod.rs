@@ -19,7 +19,6 @@ mod matrix_market;
 mod npz;
 mod options;
 mod parquet;
-mod parquet_check;
 mod paths;
 mod pipeline;
 mod roles;

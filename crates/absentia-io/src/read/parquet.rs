@@ -11,7 +11,7 @@ use super::arrow_columns::ArrowLayout;
 use super::arrow_ipc::{Batches, guarded};
 use super::builder::Builder;
 use super::options::ReadOptions;
-use super::{parquet_check, pipeline};
+use super::pipeline;
 use crate::error::Error;
 
 const FORMAT: &str = "Parquet file";
@@ -25,7 +25,6 @@ pub(super) fn read(
 ) -> Result<(), Error> {
     let file = File::open(path).map_err(Error::io(path))?;
     let length = file.metadata().map_err(Error::io(path))?.len();
-    guarded(path, FORMAT, || parquet_check::check(&file))?;
     let reader = guarded(path, FORMAT, || {
         ParquetRecordBatchReaderBuilder::try_new(file)
     })?;
