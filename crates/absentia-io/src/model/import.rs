@@ -132,7 +132,8 @@ fn factors(array: Array, path: &Path, name: &str, axis: Axis) -> Result<Factors,
 }
 
 fn implicit_params(npz: &mut Npz, factors: usize) -> Result<Params, Error> {
-    let mut params = Params::new().factors(factors);
+    // Its penalty is the same for every row.
+    let mut params = Params::new().factors(factors).reg_exponent(0.0);
     let alpha = npz.number("alpha")?.unwrap_or(1.0);
     params.confidence = Confidence::Constant {
         weight: alpha as f32,
