@@ -65,5 +65,7 @@ pub use dataset::Dataset;
 pub use error::Error;
 pub use format::Format;
 pub use ids::{IdMap, RawIds};
-pub use read::{DenseIds, NoProgress, Progress, ReadOptions, Unknown, expand, read, read_with_ids};
+pub use read::{
+    DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, Unknown, expand, read, read_with_ids,
+};
 pub use write::{write, write_id_lists};

@@ -125,6 +125,18 @@ fn the_fuzzing_corpus() {
     assert!(files >= 16, "{files}");
 }
 
+/// Found by fuzzing: the decoder skipped a list of two thousand million numbers past the end of the
+/// file, a call into the system for each.
+#[test]
+fn a_parquet_page_header_cannot_promise_an_endless_list() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let bytes = std::fs::read(corpus.join("parquet/endless_list.parquet")).unwrap();
+    let start = std::time::Instant::now();
+    let error = common::message("x.parquet", bytes);
+    assert!(start.elapsed().as_secs() < 2, "{:?}", start.elapsed());
+    assert!(error.contains("would fit"), "{error}");
+}
+
 /// Found by fuzzing: the decoder would allocate 112 TiB and end the process.
 #[test]
 fn a_compressed_arrow_buffer_cannot_ask_for_any_memory() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use absentia::error::Axis;
 use absentia::linalg::Dense;
-use absentia_io::{IdMap, npy};
+use absentia_io::{IdMap, ParquetFile, npy};
 use anyhow::{Context as _, Result};
 use arrow::array::{Array as _, ArrayRef, AsArray as _};
 use arrow::compute::cast;
@@ -122,7 +122,7 @@ fn text_lines(path: &Path) -> Result<Vec<Line>> {
 
 /// An id and its numbers from each row; a column may be a list of numbers, as exports have it.
 fn parquet_lines(path: &Path) -> Result<Vec<Line>> {
-    let file = std::fs::File::open(path)?;
+    let file = ParquetFile::new(std::fs::File::open(path)?)?;
     let mut lines = Vec::new();
     for batch in ParquetRecordBatchReaderBuilder::try_new(file)?.build()? {
         let batch = batch?;

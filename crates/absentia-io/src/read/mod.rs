@@ -19,12 +19,14 @@ mod matrix_market;
 mod npz;
 mod options;
 mod parquet;
+mod parquet_file;
 mod paths;
 mod pipeline;
 mod roles;
 mod sniff;
 mod source;
 mod text;
+mod thrift;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,6 +34,7 @@ use std::sync::Arc;
 use builder::Builder;
 use chunk::IdRule;
 pub use options::{DenseIds, NoProgress, Progress, ReadOptions, Unknown};
+pub use parquet_file::ParquetFile;
 pub use paths::expand;
 use source::Source;
 

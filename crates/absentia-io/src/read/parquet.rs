@@ -11,6 +11,7 @@ use super::arrow_columns::ArrowLayout;
 use super::arrow_ipc::{Batches, guarded};
 use super::builder::Builder;
 use super::options::ReadOptions;
+use super::parquet_file::ParquetFile;
 use super::pipeline;
 use crate::error::Error;
 
@@ -26,7 +27,7 @@ pub(super) fn read(
     let file = File::open(path).map_err(Error::io(path))?;
     let length = file.metadata().map_err(Error::io(path))?.len();
     let reader = guarded(path, FORMAT, || {
-        ParquetRecordBatchReaderBuilder::try_new(file)
+        ParquetRecordBatchReaderBuilder::try_new(ParquetFile::new(file)?)
     })?;
     let layout = ArrowLayout::new(reader.schema(), options, path, FORMAT)?;
     let rows = reader.metadata().file_metadata().num_rows().max(1);
