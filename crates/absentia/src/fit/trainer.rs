@@ -339,4 +339,6 @@ fn improve(
 }
 
 #[cfg(test)]
+mod long_row;
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,68 @@
+//! A user with very many entries keeps every thread busy, not one.
+
+use super::*;
+use crate::data::{Duplicates, Triplets};
+
+/// Nanoseconds that the calling thread has been on a processor, where the system tells.
+fn time_on_processor() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+fn data() -> Interactions<'static> {
+    let items: Vec<u32> = (0..200_000).collect();
+    let triplets = Triplets::new(&[0; 200_000], &items);
+    triplets.build(1, 200_000, Duplicates::Error).unwrap()
+}
+
+/// Processor time of each of two threads while the users are solved.
+fn shares(data: &Interactions<'_>, solver: Solver) -> Option<Vec<u64>> {
+    let params = Params::new().factors(32).solver(solver).check().unwrap();
+    let scheme = Scheme::Uniform { weight: 1e-4 };
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .unwrap();
+    let mut trainer =
+        pool.install(|| Trainer::new(data, &scheme, &params, Init::Gaussian, None, false).unwrap());
+    let read = || -> Option<Vec<u64>> {
+        pool.broadcast(|_| time_on_processor())
+            .into_iter()
+            .collect()
+    };
+    let before = read()?;
+    pool.install(|| {
+        for _ in 0..20 {
+            trainer
+                .half_sweep(Axis::User, None, &Cancel::new())
+                .unwrap();
+        }
+    });
+    let after = read()?;
+    Some(after.iter().zip(before).map(|(a, b)| a - b).collect())
+}
+
+#[test]
+fn the_entries_of_one_long_row_are_shared_out() {
+    let data = data();
+    for solver in [
+        Solver::Eals,
+        Solver::Subspace { block: 16 },
+        Solver::Als,
+        Solver::AlsCg { steps: 3 },
+    ] {
+        let Some(shares) = shares(&data, solver) else {
+            eprintln!("skipped: the system does not tell a thread's time on the processor");
+            return;
+        };
+        let (least, all) = (
+            shares.iter().min().copied().unwrap_or(0),
+            shares.iter().sum::<u64>(),
+        );
+        // One row, so whoever has it would do all the work if it were not shared.
+        assert!(
+            10 * least >= all,
+            "{solver:?}: the two threads worked {shares:?} ns"
+        );
+    }
+}
