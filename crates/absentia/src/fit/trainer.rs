@@ -1,5 +1,7 @@
 //! The state of a run and its sweep: half-sweep P against `S^q`, build `S^p`, half-sweep Q, rebuild `S^q`.
 
+mod learned;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -75,7 +77,7 @@ impl<'a> Trainer<'a> {
         }
         let transform = data.freeze(params.targets, params.confidence)?;
         let data = data.apply(&transform)?;
-        let weights = scheme.resolve(&data)?;
+        let weights = learned::learn(scheme, &data, params)?.resolve(&data)?;
         let dense = scheme
             .dense()
             .filter(|_| params.solver == Solver::EalsVanilla);

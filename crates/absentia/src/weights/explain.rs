@@ -92,6 +92,10 @@ impl Pair<'_> {
             PartKind::Groups(groups) => self.grouped(groups),
             PartKind::LowRank => format!("a_u · b_i of the given A and B, Z = {}", self.a_u.len()),
             PartKind::Dense(found) => format!("reconstruction of the given W: {found}"),
+            PartKind::Learned { learned, .. } => format!(
+                "estimated chance that the entry was seen, to the power {}, Z = {}, mean {}",
+                learned.alpha, learned.rank, learned.mean
+            ),
             PartKind::Function(found) => {
                 format!("reconstruction of the weight function: {found}")
             }

@@ -1,6 +1,7 @@
 //! What weights remember of the data they were made for.
 
 use super::approximation::Approximation;
+use super::learned::Learned;
 use super::normaliser::Normaliser;
 
 /// What the columns of A and B are, part by part, with everything learned from data frozen.
@@ -65,6 +66,15 @@ pub enum PartKind {
     Dense(Approximation),
     /// Approximation of a rule.
     Function(Approximation),
+    /// Estimated from the data.
+    Learned {
+        /// What was asked for.
+        learned: Learned,
+        /// Mean row of A, which a new user gets.
+        user_mean: Vec<f32>,
+        /// Mean row of B, which a new item gets.
+        item_mean: Vec<f32>,
+    },
 }
 
 impl PartKind {
@@ -80,6 +90,7 @@ impl PartKind {
             PartKind::LowRank => "lowrank",
             PartKind::Dense(_) => "dense",
             PartKind::Function(_) => "function",
+            PartKind::Learned { .. } => "learned",
         }
     }
 

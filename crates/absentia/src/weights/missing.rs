@@ -161,7 +161,8 @@ impl MissingWeights {
     }
 }
 
-fn column_sums(matrix: &Dense) -> Vec<f64> {
+/// Yields the sum of every column.
+pub(super) fn column_sums(matrix: &Dense) -> Vec<f64> {
     let mut sums = vec![0.0; matrix.cols()];
     for row in 0..matrix.rows() {
         let values = matrix.row(row).iter();

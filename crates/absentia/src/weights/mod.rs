@@ -9,6 +9,7 @@
 //! | groups (segments × categories) | one-hot, or rows of the table | the other | the smaller side |
 //! | given A, B | as given | as given | any |
 //! | given dense W, or a function w(u, i) | truncated SVD or non-negative factors | | chosen |
+//! | learned | `(a_u)^α`, scaled | `(b_i)^α`, rates at which items are seen | chosen |
 //! | sum | side by side | side by side | added |
 //!
 //! A [`Scheme`] is a wish; [`Scheme::resolve`] turns it into [`MissingWeights`] for given data, with
@@ -25,6 +26,7 @@ mod error;
 mod explain;
 mod frozen;
 mod function;
+mod learned;
 mod measure;
 mod missing;
 mod new_rows;
@@ -42,6 +44,7 @@ pub use error::WeightsError;
 pub use explain::{Explanation, PartExplanation};
 pub use frozen::{Frozen, FrozenGroups, FrozenPart, PartKind};
 pub use function::{WeightFunction, WeightRule};
+pub use learned::{Exposure, Learned};
 pub use missing::MissingWeights;
 pub use new_rows::NewRow;
 pub use normaliser::Normaliser;

@@ -87,6 +87,17 @@ impl MissingWeights {
                     let given = rows.next().ok_or(needs(part, axis))?;
                     row.extend(checked_row(given, part, axis)?);
                 }
+                PartKind::Learned {
+                    user_mean,
+                    item_mean,
+                    ..
+                } => {
+                    let mean = match axis {
+                        Axis::User => user_mean,
+                        Axis::Item => item_mean,
+                    };
+                    row.extend(checked_row(mean, part, axis)?);
+                }
                 kind => row.push(counted(kind, axis, given.count)?),
             }
         }

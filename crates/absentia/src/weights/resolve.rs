@@ -3,7 +3,8 @@
 use super::approximate::{Approximated, approximate_dense, approximate_rule, check_weights};
 use super::error::WeightsError;
 use super::frozen::{Frozen, FrozenGroups, FrozenPart, PartKind};
-use super::missing::MissingWeights;
+use super::learned::{Exposure, Learned};
+use super::missing::{MissingWeights, column_sums};
 use super::normaliser::Normaliser;
 use super::scheme::{Groups, Scheme, Strength};
 use crate::data::Interactions;
@@ -64,6 +65,9 @@ impl Scheme {
             } => {
                 let found = approximate_rule(function.rule(), data, *rank, *method)?;
                 Part::approximated(found, PartKind::Function)
+            }
+            Scheme::Learned { learned, exposure } => {
+                learned_part(data, learned, exposure.as_ref())?
             }
             Scheme::Sum(terms) => {
                 if terms.is_empty() {
@@ -307,6 +311,30 @@ fn low_rank(data: &Interactions<'_>, a: &Dense, b: &Dense) -> Result<Part, Weigh
         b: b.clone(),
         kind: PartKind::LowRank,
     })
+}
+
+fn learned_part(
+    data: &Interactions<'_>,
+    learned: &Learned,
+    exposure: Option<&Exposure>,
+) -> Result<Part, WeightsError> {
+    learned.check()?;
+    let (a, b) = match exposure {
+        Some(exposure) => exposure.weights(learned, data)?,
+        None => Exposure::of_observed(data, learned.rank, learned.seed).weights(learned, data)?,
+    };
+    let kind = PartKind::Learned {
+        learned: *learned,
+        user_mean: mean_row(&a),
+        item_mean: mean_row(&b),
+    };
+    Ok(Part { a, b, kind })
+}
+
+fn mean_row(side: &Dense) -> Vec<f32> {
+    let rows = side.rows().max(1) as f64;
+    let sums = column_sums(side).into_iter();
+    sums.map(|sum| (sum / rows) as f32).collect()
 }
 
 fn check_finite(scheme: &'static str, name: &'static str, got: f32) -> Result<(), WeightsError> {

@@ -1,6 +1,7 @@
 //! What weights on missing entries can be asked for.
 
 use super::function::{WeightFunction, WeightRule};
+use super::learned::{Exposure, Learned};
 use crate::data::Interactions;
 use crate::linalg::Dense;
 
@@ -78,6 +79,16 @@ pub enum Scheme {
         /// By what.
         method: Method,
     },
+    /// Estimated from the data: the chance that a missing entry was seen, see [`Learned`].
+    ///
+    /// Training alternates with the estimate; [`resolve`](Self::resolve) on its own looks at the
+    /// observed entries only.
+    Learned {
+        /// What is asked for.
+        learned: Learned,
+        /// The estimate, once there is one.
+        exposure: Option<Exposure>,
+    },
     /// All of these added up.
     Sum(Vec<Scheme>),
 }
@@ -105,6 +116,7 @@ impl Scheme {
                     (*rank).min(data.n_users().min(data.n_items()))
                 }
             },
+            Scheme::Learned { learned, .. } => learned.rank,
             Scheme::Sum(terms) => terms.iter().map(|term| term.rank_bound(data)).sum(),
             _ => 1,
         }

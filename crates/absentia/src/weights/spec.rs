@@ -10,11 +10,13 @@
 //! lowrank:A.npy,B.npy
 //! dense:W.npy,rank=8,method=nonnegative
 //! dense:W.npy,error=0.05,max_rank=32
+//! learned:mean=0.01,rank=4,alpha=0.25,rounds=2
 //! uniform:0.01 + popularity:mean=0.1,alpha=0.4
 //! ```
 
 use std::path::{Path, PathBuf};
 
+use super::learned::Learned;
 use super::scheme::{Groups, Method, Rank, Scheme, Strength};
 use crate::linalg::Dense;
 
@@ -86,6 +88,8 @@ pub enum SchemeSpec {
         /// By what.
         method: Method,
     },
+    /// [`Scheme::Learned`].
+    Learned(Learned),
     /// [`Scheme::Sum`].
     Sum(Vec<SchemeSpec>),
 }
@@ -135,6 +139,10 @@ impl SchemeSpec {
             SchemeSpec::LowRank { a, b } => Scheme::LowRank {
                 a: loader.matrix(a)?,
                 b: loader.matrix(b)?,
+            },
+            &SchemeSpec::Learned(learned) => Scheme::Learned {
+                learned,
+                exposure: None,
             },
             SchemeSpec::Dense { w, rank, method } => Scheme::Dense {
                 w: loader.matrix(w)?,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use super::learned::Learned;
 use super::scheme::{Rank, Strength};
 use super::spec::SchemeSpec;
 use super::spec_error::SpecError;
@@ -40,6 +41,23 @@ impl fmt::Display for SchemeSpec {
             SchemeSpec::LowRank { a, b } => write!(f, "lowrank:{},{}", path(a), path(b)),
             SchemeSpec::Dense { w, rank, method } => {
                 write!(f, "dense:{},{rank},method={method}", path(w))
+            }
+            SchemeSpec::Learned(learned) => {
+                let Learned {
+                    mean,
+                    rank,
+                    alpha,
+                    rounds,
+                    seed,
+                } = learned;
+                write!(
+                    f,
+                    "learned:mean={mean},rank={rank},alpha={alpha},rounds={rounds}"
+                )?;
+                if *seed == 0 {
+                    return Ok(());
+                }
+                write!(f, ",seed={seed}")
             }
             SchemeSpec::Sum(terms) => {
                 for (at, term) in terms.iter().enumerate() {

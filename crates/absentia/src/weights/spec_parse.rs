@@ -3,19 +3,21 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::learned::Learned;
 use super::scheme::{Method, Rank, Strength};
 use super::spec::SchemeSpec;
 use super::spec_error::SpecError;
 use super::spec_near::nearest;
 
 /// Names of schemes, longest first where one starts another.
-const SCHEMES: [&str; 7] = [
+const SCHEMES: [&str; 8] = [
     "popularity*activity",
     "popularity",
     "activity",
     "uniform",
     "groups",
     "lowrank",
+    "learned",
     "dense",
 ];
 
@@ -96,6 +98,7 @@ fn parse_term(text: &str) -> Result<SchemeSpec, SpecError> {
             a: options.path("a")?,
             b: options.path("b")?,
         },
+        "learned" => SchemeSpec::Learned(options.learned()?),
         _ => SchemeSpec::Dense {
             w: options.path("w")?,
             rank: options.rank()?,
@@ -121,6 +124,7 @@ impl<'t> Options<'t> {
             "popularity*activity" => "c0= or mean=, alpha= (items) and beta= (users)",
             "groups" => "the paths of a table, of users (or users=) and of items (or items=)",
             "lowrank" => "the paths of A and B",
+            "learned" => "mean=, and if need be rank=, alpha=, rounds= and seed=",
             _ => "the path of W, rank= or error= (with max_rank=), and method=svd|nonnegative",
         };
         let words = text
@@ -142,6 +146,7 @@ impl<'t> Options<'t> {
             "popularity*activity" => &["c0", "mean", "alpha", "beta"],
             "groups" => &["table", "users", "items"],
             "lowrank" => &["a", "b"],
+            "learned" => &["mean", "rank", "alpha", "rounds", "seed"],
             _ => &["w", "rank", "error", "max_rank", "method"],
         }
     }
@@ -299,6 +304,22 @@ impl<'t> Options<'t> {
         }
     }
 
+    fn learned(&mut self) -> Result<Learned, SpecError> {
+        let mut learned = Learned::new(self.strong("mean")?);
+        if let Some(word) = self.named("alpha") {
+            learned.alpha = self.finite("alpha", word, 0.0, AT_LEAST_ZERO)?;
+        }
+        for (name, slot) in [("rank", &mut learned.rank), ("rounds", &mut learned.rounds)] {
+            if let Some(word) = self.named(name) {
+                *slot = self.parse(name, word, "a whole number")?;
+            }
+        }
+        if let Some(word) = self.named("seed") {
+            learned.seed = self.parse("seed", word, "a whole number")?;
+        }
+        Ok(learned)
+    }
+
     fn method(&mut self) -> Result<Method, SpecError> {
         match self.named("method") {
             None | Some("svd") => Ok(Method::Svd),
@@ -354,6 +375,8 @@ mod tests {
             "groups:table.csv,users=segments.csv,items=categories.csv",
             "lowrank:A.npy,B.npy",
             "dense:W.npy,rank=8,method=nonnegative",
+            "learned:mean=0.01,rank=8,alpha=0.5,rounds=3,seed=7",
+            "learned:mean=0.01,rank=4,alpha=0.25,rounds=2",
             "dense:W.npy,error=0.05,max_rank=32,method=svd",
             "uniform:0.01 + popularity*activity:c0=1,alpha=0.4,beta=0 + lowrank:a+b.npy,B.npy",
         ] {

@@ -1,6 +1,7 @@
 //! Weights of missing entries against their definitions, by brute force over random problems.
 
 mod approximation;
+mod learned;
 mod properties;
 mod schemes;
 

@@ -41,6 +41,7 @@ Weights on missing entries (--weights), joined by ` + `:
   popularity*activity:mean=0.1,alpha=0.4,beta=0.5
   groups:table.csv,users.csv,items.csv a weight for each pair of segment and category
   lowrank:A.npy,B.npy                  given factors of the weights
+  learned:mean=0.01,rank=4             estimated: how likely the item was seen and passed over
   dense:W.npy,rank=8                   every weight given, approximated
 
 Ctrl-C ends the run and saves the model of the last complete sweep; pressing it again ends the
