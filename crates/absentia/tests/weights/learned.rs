@@ -1,4 +1,5 @@
 //! Weights estimated from the data.
+#![allow(clippy::unwrap_used)]
 
 use absentia::data::{Duplicates, Interactions, Triplets};
 use absentia::fit::{Run, fit};

@@ -10,8 +10,8 @@ fn time_on_processor() -> Option<u64> {
 }
 
 fn data() -> Interactions<'static> {
-    let items: Vec<u32> = (0..200_000).collect();
-    let triplets = Triplets::new(&[0; 200_000], &items);
+    let (users, items): (Vec<u32>, Vec<u32>) = (0..200_000).map(|item| (0, item)).unzip();
+    let triplets = Triplets::new(&users, &items);
     triplets.build(1, 200_000, Duplicates::Error).unwrap()
 }
 
