@@ -391,3 +391,33 @@ fn a_model_says_which_sweep_it_is_and_what_it_was_made_by() {
         assert!(shown.contains(text), "{shown}");
     }
 }
+
+#[test]
+fn only_what_was_rated_well_counts_as_liked() {
+    let sandbox = Sandbox::with_models();
+    let mut few = "user,item,rating\n".to_owned();
+    let all = sandbox.read("test.csv");
+    for (at, line) in all.lines().skip(1).enumerate() {
+        let cells: Vec<&str> = line.split(',').collect();
+        few += &format!(
+            "{},{},{}\n",
+            cells[0],
+            cells[1],
+            if at % 3 == 0 { 2 } else { 5 }
+        );
+    }
+    sandbox.write("rated.csv", &few);
+    let good: Vec<&str> = few.lines().filter(|line| !line.ends_with(",2")).collect();
+    sandbox.write("good.csv", &good.join("\n"));
+    let measure = |test: &str| {
+        let line = format!("evaluate movies.absentia --train train.csv {test} --json");
+        sandbox.run(&line).ok().json()
+    };
+    let filtered = measure("--test rated.csv --min-rating 3");
+    assert_eq!(filtered, measure("--test good.csv"));
+    assert_ne!(filtered, measure("--test rated.csv"));
+    let line = "evaluate movies.absentia --train train.csv --test rated.csv --min-rating 9";
+    sandbox
+        .run(line)
+        .fails(3, &["no test row is rated 9 or more"]);
+}

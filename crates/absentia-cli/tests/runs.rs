@@ -134,6 +134,26 @@ fn a_full_disk_leaves_the_old_model_as_it_was() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// The same on a disk that is really full, where this user may make one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_tmpfs_leaves_the_old_model_as_it_was() {
+    let sandbox = Sandbox::with_models();
+    let small = "mkdir -p small && mount -t tmpfs -o size=256k tmpfs small";
+    let own = |line: &str| format!("unshare --user --map-root-user --mount sh -c '{line}'");
+    if sandbox.shell(&own(small)).code != 0 {
+        println!("skipped: no right to mount a tmpfs of one's own");
+        return;
+    }
+    let train =
+        "absentia train train.csv --model small/movies.absentia --factors 2000 --iterations 1";
+    let line = format!(
+        "{small} && cp movies.absentia small/ || exit 9; {train}; code=$?; \
+         cmp movies.absentia small/movies.absentia || exit 8; test \"$(ls -A small)\" = movies.absentia || exit 7; exit $code"
+    );
+    sandbox.shell(&own(&line)).fails(1, &["movies.absentia"]);
+}
+
 #[test]
 fn a_start_can_be_given() {
     let sandbox = Sandbox::with_models();

@@ -10,6 +10,7 @@ use absentia::evaluate::{
     Scorer, TestSet, UserItems, bootstrap_difference, evaluate, paired_t_test,
 };
 use absentia_cli::terminal::format::counted;
+use absentia_io::Dataset;
 use anyhow::Result;
 
 use crate::args::ReadArgs;
@@ -47,6 +48,9 @@ pub(crate) struct Evaluate {
     /// Files the model was trained on: what users have seen is not ranked.
     #[arg(long, value_name = "FILE", num_args = 1)]
     train: Vec<String>,
+    /// Count only test rows rated at least this as liked; the rest are left out.
+    #[arg(long, value_name = "RATING", conflicts_with = "fold_in")]
+    min_rating: Option<f32>,
     /// Rank what users have seen as well, as the code released with the eALS paper does.
     #[arg(long)]
     rank_seen: bool,
@@ -136,7 +140,10 @@ impl Evaluate {
             users,
             items,
         } = stored;
-        let test = read_known(&self.test, &self.read, (users, items), ui)?;
+        let mut test = read_known(&self.test, &self.read, (users, items), ui)?;
+        if let Some(least) = self.min_rating {
+            keep_rated(&mut test, least, ui)?;
+        }
         let held = TestSet::from_pairs(&test.user, &test.item)?;
         let left_out = self.left_out(test.unknown_rows, test.user.len(), &held)?;
         let mut ids = (test.users, test.items);
@@ -291,6 +298,29 @@ impl Setting {
 }
 
 /// Test pairs that are in the training files as well are never ranked, so figures would be too low.
+/// Leaves out the rows rated below `least`.
+fn keep_rated(test: &mut Dataset, least: f32, ui: &Ui) -> Result<()> {
+    let Some(ratings) = test.value.take() else {
+        let refusal = Refusal::data("the test files have no ratings for --min-rating to look at");
+        return Err(refusal.hint("name their column with --rating-col").into());
+    };
+    let before = test.user.len();
+    let liked = |at: &usize| ratings[*at] >= least;
+    let kept: Vec<usize> = (0..before).filter(liked).collect();
+    test.user = kept.iter().map(|&at| test.user[at]).collect();
+    test.item = kept.iter().map(|&at| test.item[at]).collect();
+    if kept.is_empty() {
+        let refusal = Refusal::data(format!("no test row is rated {least} or more"));
+        return Err(refusal.hint("lower --min-rating").into());
+    }
+    ui.note(format!(
+        "{} of {} rated {least} or more",
+        kept.len(),
+        counted(before as u64, "test row")
+    ));
+    Ok(())
+}
+
 fn warn_of_overlap(seen: &UserItems, test: &TestSet, ui: &Ui) {
     let mut both = 0;
     for (row, &user) in test.users().iter().enumerate() {
