@@ -51,6 +51,23 @@ pub(crate) struct Panel<'a> {
 /// How many picked rows ahead memory is asked for: rows lie anywhere, so nothing else foresees them.
 const AHEAD: usize = 8;
 
+/// The rate of fused multiply-adds when nothing is read or written.
+#[inline(always)]
+pub(super) fn peak<L: Lanes, const CHAINS: usize>(steps: usize, seed: f32) -> f32 {
+    let factor = L::splat(seed);
+    let mut sums = [factor; CHAINS];
+    for _ in 0..steps {
+        for sum in &mut sums {
+            *sum = sum.mul_add(factor, factor);
+        }
+    }
+    let mut total = L::splat(0.0);
+    for sum in sums {
+        total = total.add(sum);
+    }
+    total.first()
+}
+
 #[inline(always)]
 pub(super) fn predict<L: Lanes>(p: &[f32], gathered: Gathered<'_>, out: &mut [f32]) {
     assert_eq!(out.len(), gathered.len());

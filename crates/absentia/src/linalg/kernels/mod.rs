@@ -9,6 +9,7 @@
 // operation becomes a call.
 #![allow(clippy::inline_always, clippy::cast_possible_wrap)]
 
+pub mod bench;
 mod body;
 mod lanes;
 mod scalar;
@@ -24,6 +25,7 @@ mod neon;
 mod tests;
 
 pub(crate) use body::{Gathered, Panel};
+use lanes::LANES;
 
 /// An instruction set with kernels of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +90,14 @@ pub(crate) struct Kernels {
 macro_rules! entry_points {
     ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal $(, enable = $features:literal)?) => {
         use crate::linalg::kernels::body;
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn peak(steps: usize, seed: f32) -> f32 {
+            body::peak::<$lanes, $panel>(steps, seed)
+        }
+
+        /// Independent sums of [`peak`].
+        pub(super) const PEAK_CHAINS: usize = $panel;
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn predict(p: &[f32], gathered: body::Gathered<'_>, out: &mut [f32]) {
@@ -178,6 +188,27 @@ impl Kernels {
         InstructionSet::available()
             .contains(&set)
             .then_some(Self { set })
+    }
+
+    /// Multiplies and adds in registers alone, `steps` times in each of
+    /// [`peak_chains`](Self::peak_chains) independent sums.
+    fn peak(self, steps: usize, seed: f32) -> f32 {
+        dispatch!(self.set, peak(steps, seed))
+    }
+
+    /// Number of independent sums of `peak`.
+    fn peak_chains(self) -> usize {
+        match self.set {
+            InstructionSet::Scalar => scalar::PEAK_CHAINS,
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2 => avx2::PEAK_CHAINS,
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => avx512::PEAK_CHAINS,
+            #[cfg(target_arch = "aarch64")]
+            InstructionSet::Neon => neon::PEAK_CHAINS,
+            #[allow(unreachable_patterns)]
+            _ => scalar::PEAK_CHAINS,
+        }
     }
 
     /// `out[n] = p · q_n` for every gathered row.
