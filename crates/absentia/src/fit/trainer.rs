@@ -84,7 +84,10 @@ impl<'a> Trainer<'a> {
         let penalty = penalties_of(&data, &weights, dense.as_ref(), params)?;
         let kernels = Kernels::best();
         Ok(Self {
-            tiles: (Tiles::new(data.by_user()), Tiles::new(data.by_item())),
+            tiles: (
+                Tiles::new(data.by_user(), p.stride()),
+                Tiles::new(data.by_item(), p.stride()),
+            ),
             before: (
                 Dense::padded(p.rows(), p.cols()),
                 Dense::padded(q.rows(), q.cols()),
@@ -168,6 +171,8 @@ impl<'a> Trainer<'a> {
             cache: sp.unwrap_or(&self.sq),
             penalty,
             may_be_negative: self.weights.may_be_negative(),
+            // The objective is that after the whole sweep.
+            wants_loss: axis == Axis::Item,
             kernels: self.kernels,
             cancelled: cancel.flag(),
         };

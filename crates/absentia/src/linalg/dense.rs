@@ -154,6 +154,26 @@ impl Dense {
     }
 }
 
+/// Scratch floats that start on a cache line and are kept from use to use.
+#[derive(Default)]
+pub(crate) struct Buffer(Vec<Line>);
+
+impl Buffer {
+    /// Yields room for this many floats, holding whatever was left there.
+    pub(crate) fn room(&mut self, floats: usize) -> &mut [f32] {
+        let lines = floats.div_ceil(LANES);
+        if self.0.len() < lines {
+            self.0.resize(lines, Line::zeroed());
+        }
+        &mut bytemuck::cast_slice_mut(&mut self.0)[..floats]
+    }
+
+    /// All that was ever made room for.
+    pub(crate) fn as_slice(&self) -> &[f32] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
 /// The storage, so that a matrix can be shared as a plain slice without a copy.
 impl AsRef<[f32]> for Dense {
     fn as_ref(&self) -> &[f32] {

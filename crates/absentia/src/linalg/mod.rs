@@ -19,5 +19,6 @@ pub use nmf::{Nmf, NmfParams, nonnegative_factors};
 pub use operator::{LinearOperator, RowBlocks, RowOperator};
 pub use svd::{DecompositionError, Svd, SvdParams, truncated_svd};
 
+pub(crate) use dense::Buffer;
 pub(crate) use nmf::nonnegative_rows;
 pub(crate) use small::least_squares_rows;

@@ -57,6 +57,8 @@ pub(crate) struct Side<'a> {
     pub(crate) penalty: &'a Values<'a>,
     /// Whether some weight on missing entries may be below zero, so that curvature may be too.
     pub(crate) may_be_negative: bool,
+    /// Whether the part of the objective that entries have is wanted after the half-sweep.
+    pub(crate) wants_loss: bool,
     /// Inner loops to use.
     pub(crate) kernels: Kernels,
     /// Raised when the run is to end before the sweep does.
@@ -124,7 +126,7 @@ pub(crate) trait RowSolver: Sync {
 }
 
 /// Improves every row of `free` with the other side held fixed, and yields the part of the
-/// objective that depends on the observed entries, as it is afterwards.
+/// objective that depends on the observed entries, as it is afterwards, if that is wanted.
 ///
 /// Rows do not interact and sums run in a fixed order, so the result does not depend on the number
 /// of threads.
@@ -147,7 +149,11 @@ pub(crate) fn half_sweep<S: RowSolver>(
                 solver
                     .solve(&mut tile, side, scratch)
                     .map_err(Halt::NotConvex)?;
-                Ok(tile.loss(side))
+                Ok(if side.wants_loss {
+                    tile.loss(side)
+                } else {
+                    EntryLoss::default()
+                })
             },
         )
         .collect();

@@ -1,9 +1,10 @@
 //! The lanes as two 256-bit registers.
 
 use std::arch::x86_64::{
-    __m256, _MM_HINT_T0, _mm_add_ps, _mm_prefetch, _mm_storeu_ps, _mm256_add_ps,
-    _mm256_castps256_ps128, _mm256_cvtss_f32, _mm256_extractf128_ps, _mm256_fmadd_ps,
-    _mm256_hadd_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps, _mm256_set1_epi32,
+    __m256, _CMP_GT_OQ, _MM_HINT_T0, _mm_add_ps, _mm_prefetch, _mm_storeu_ps, _mm256_add_ps,
+    _mm256_and_ps, _mm256_andnot_ps, _mm256_castps256_ps128, _mm256_cmp_ps, _mm256_cvtss_f32,
+    _mm256_div_ps, _mm256_extractf128_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_hadd_ps,
+    _mm256_loadu_ps, _mm256_min_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps, _mm256_set1_epi32,
     _mm256_set1_ps, _mm256_storeu_ps,
 };
 
@@ -58,6 +59,17 @@ impl Lanes for YmmPair {
     }
 
     #[inline(always)]
+    fn mul_sub(self, b: Self, c: Self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            Self(
+                _mm256_fnmadd_ps(self.0, b.0, c.0),
+                _mm256_fnmadd_ps(self.1, b.1, c.1),
+            )
+        }
+    }
+
+    #[inline(always)]
     fn mul(self, b: Self) -> Self {
         // SAFETY: see above.
         unsafe { Self(_mm256_mul_ps(self.0, b.0), _mm256_mul_ps(self.1, b.1)) }
@@ -101,10 +113,92 @@ impl Lanes for YmmPair {
     }
 
     #[inline(always)]
+    fn above(self, lane: usize) -> Self {
+        let masks = &KEPT[LANES - 1 - lane..];
+        // SAFETY: see above; a lane is below sixteen, so sixteen masks are left.
+        unsafe {
+            let (low, high) = (masks.as_ptr().cast(), masks[8..].as_ptr().cast());
+            Self(
+                _mm256_and_ps(self.0, _mm256_loadu_ps(low)),
+                _mm256_and_ps(self.1, _mm256_loadu_ps(high)),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn upper_twice(self) -> Self {
+        Self(self.1, self.1)
+    }
+
+    #[inline(always)]
+    fn upper_pair(self, pair: usize) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            let (low, high) = (2 * pair as i32, 2 * pair as i32 + 1);
+            Self(
+                _mm256_permutevar8x32_ps(self.1, _mm256_set1_epi32(low)),
+                _mm256_permutevar8x32_ps(self.1, _mm256_set1_epi32(high)),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn reciprocal_above(self, floor: Self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            let one = _mm256_set1_ps(1.0);
+            Self(
+                _mm256_and_ps(
+                    _mm256_cmp_ps::<_CMP_GT_OQ>(self.0, floor.0),
+                    _mm256_div_ps(one, self.0),
+                ),
+                _mm256_and_ps(
+                    _mm256_cmp_ps::<_CMP_GT_OQ>(self.1, floor.1),
+                    _mm256_div_ps(one, self.1),
+                ),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            Self(
+                _mm256_min_ps(other.0, self.0),
+                _mm256_min_ps(other.1, self.1),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            let sign = _mm256_set1_ps(-0.0);
+            Self(
+                _mm256_andnot_ps(sign, self.0),
+                _mm256_andnot_ps(sign, self.1),
+            )
+        }
+    }
+
+    #[inline(always)]
     fn prefetch(from: &[f32], at: usize) {
         prefetch_line(from, at);
     }
 }
+
+/// From position `15 − lane`, masks that keep the lanes above `lane`.
+static KEPT: [u32; 2 * LANES] = {
+    let mut masks = [0; 2 * LANES];
+    let mut at = LANES;
+    while at < 2 * LANES {
+        masks[at] = u32::MAX;
+        at += 1;
+    }
+    masks
+};
 
 /// Writes the sums of four registers to the first four floats of `to`.
 ///

@@ -1,9 +1,13 @@
 //! The lanes as one 512-bit register.
 
 use std::arch::x86_64::{
-    __m256, __m512, _mm256_add_ps, _mm512_add_ps, _mm512_castps512_ps256, _mm512_cvtss_f32,
-    _mm512_extractf32x8_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mul_ps, _mm512_permutexvar_ps,
-    _mm512_set1_epi32, _mm512_set1_ps, _mm512_storeu_ps,
+    __m256, __m512, __m512i, _CMP_GT_OQ, _CMP_LT_OQ, _mm256_add_ps, _mm512_abs_ps, _mm512_add_ps,
+    _mm512_castpd_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_cmp_ps_mask,
+    _mm512_cvtss_f32, _mm512_extractf32x8_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps,
+    _mm512_mask_mov_ps, _mm512_maskz_div_ps, _mm512_maskz_mov_ps, _mm512_min_ps, _mm512_mul_ps,
+    _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setr_epi32,
+    _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps,
+    _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 use super::avx2::{prefetch_line, store_sums};
@@ -44,6 +48,12 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
+    fn mul_sub(self, b: Self, c: Self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_fnmadd_ps(self.0, b.0, c.0) })
+    }
+
+    #[inline(always)]
     fn mul(self, b: Self) -> Self {
         // SAFETY: see above.
         Self(unsafe { _mm512_mul_ps(self.0, b.0) })
@@ -75,8 +85,123 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
+    fn sum_sixteen(all: [Self; LANES]) -> Self {
+        // SAFETY: see above.
+        unsafe { Self(sum_sixteen(all)) }
+    }
+
+    #[inline(always)]
+    fn above(self, lane: usize) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_maskz_mov_ps(0xFFFE << lane, self.0) })
+    }
+
+    #[inline(always)]
+    fn with_lane(self, lane: usize, other: Self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_mask_mov_ps(self.0, 1 << lane, other.0) })
+    }
+
+    #[inline(always)]
+    fn upper_twice(self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_shuffle_f32x4::<0b1110_1110>(self.0, self.0) })
+    }
+
+    #[inline(always)]
+    fn upper_pair(self, pair: usize) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_permutexvar_ps(pair_indices(pair as i32), self.0) })
+    }
+
+    #[inline(always)]
+    fn reciprocal_above(self, floor: Self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            let above = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, floor.0);
+            Self(_mm512_maskz_div_ps(above, _mm512_set1_ps(1.0), self.0))
+        }
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_min_ps(other.0, self.0) })
+    }
+
+    #[inline(always)]
+    fn is_negative(self) -> bool {
+        // SAFETY: see above.
+        unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, _mm512_set1_ps(0.0)) != 0 }
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_abs_ps(self.0) })
+    }
+
+    #[inline(always)]
     fn prefetch(from: &[f32], at: usize) {
         prefetch_line(from, at);
+    }
+}
+
+/// Eight times `8 + 2 pair`, then eight times `9 + 2 pair`.
+///
+/// # Safety
+/// The machine must have AVX-512F.
+#[inline(always)]
+unsafe fn pair_indices(pair: i32) -> __m512i {
+    let (low, high) = (8 + 2 * pair, 9 + 2 * pair);
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe {
+        _mm512_setr_epi32(
+            low, low, low, low, low, low, low, low, high, high, high, high, high, high, high, high,
+        )
+    }
+}
+
+/// Sums of the lanes of each, in a tree of four levels; level by level, half as many registers
+/// hold twice as many sums each.
+///
+/// # Safety
+/// The machine must have AVX-512F.
+#[inline(always)]
+unsafe fn sum_sixteen(all: [Zmm; LANES]) -> __m512 {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe {
+        let mut quads = [_mm512_set1_ps(0.0); 4];
+        for (four, quad) in all.as_chunks::<4>().0.iter().zip(&mut quads) {
+            // Each 128-bit quarter then holds a part of the four sums, in order.
+            let first = _mm512_add_ps(
+                _mm512_unpacklo_ps(four[0].0, four[1].0),
+                _mm512_unpackhi_ps(four[0].0, four[1].0),
+            );
+            let second = _mm512_add_ps(
+                _mm512_unpacklo_ps(four[2].0, four[3].0),
+                _mm512_unpackhi_ps(four[2].0, four[3].0),
+            );
+            let (first, second) = (_mm512_castps_pd(first), _mm512_castps_pd(second));
+            *quad = _mm512_add_ps(
+                _mm512_castpd_ps(_mm512_unpacklo_pd(first, second)),
+                _mm512_castpd_ps(_mm512_unpackhi_pd(first, second)),
+            );
+        }
+        let [a, b, c, d] = quads;
+        // Quarters (a0 a1 b0 b1) + (a2 a3 b2 b3), and the same for c and d.
+        let low = _mm512_add_ps(
+            _mm512_shuffle_f32x4::<0b0100_0100>(a, b),
+            _mm512_shuffle_f32x4::<0b1110_1110>(a, b),
+        );
+        let high = _mm512_add_ps(
+            _mm512_shuffle_f32x4::<0b0100_0100>(c, d),
+            _mm512_shuffle_f32x4::<0b1110_1110>(c, d),
+        );
+        _mm512_add_ps(
+            _mm512_shuffle_f32x4::<0b1000_1000>(low, high),
+            _mm512_shuffle_f32x4::<0b1101_1101>(low, high),
+        )
     }
 }
 

@@ -26,6 +26,9 @@ pub(super) trait Lanes: Copy {
     /// `self · b + c`, rounded once where the machine can.
     fn mul_add(self, b: Self, c: Self) -> Self;
 
+    /// `c − self · b`, rounded once where the machine can.
+    fn mul_sub(self, b: Self, c: Self) -> Self;
+
     /// Lane-wise product.
     fn mul(self, b: Self) -> Self;
 
@@ -41,6 +44,97 @@ pub(super) trait Lanes: Copy {
     /// Sums of the lanes of four, each in the same order, into the first four floats of `to`.
     fn sum_four(four: [Self; 4], to: &mut [f32]);
 
+    /// Sums of the lanes of sixteen, each in the same order, as the lanes of one.
+    #[inline(always)]
+    fn sum_sixteen(all: [Self; LANES]) -> Self {
+        let mut sums = [0.0; LANES];
+        for (four, to) in all.as_chunks::<4>().0.iter().zip(sums.chunks_exact_mut(4)) {
+            Self::sum_four(*four, to);
+        }
+        Self::load(&sums)
+    }
+
+    /// The lanes above `lane`, zeros elsewhere.
+    #[inline(always)]
+    fn above(self, lane: usize) -> Self {
+        changed(self, |lanes| lanes[..=lane].fill(0.0))
+    }
+
+    /// The same lanes but for `lane`, which is that of `other`.
+    #[inline(always)]
+    fn with_lane(self, lane: usize, other: Self) -> Self {
+        let mut from = [0.0; LANES];
+        other.store(&mut from);
+        changed(self, |lanes| lanes[lane] = from[lane])
+    }
+
+    /// The upper eight lanes, twice.
+    #[inline(always)]
+    fn upper_twice(self) -> Self {
+        changed(self, |lanes| lanes.copy_within(8.., 0))
+    }
+
+    /// Eight times lane `8 + 2 pair`, then eight times lane `9 + 2 pair`.
+    #[inline(always)]
+    fn upper_pair(self, pair: usize) -> Self {
+        changed(self, |lanes| {
+            let (low, high) = (lanes[8 + 2 * pair], lanes[9 + 2 * pair]);
+            lanes[..8].fill(low);
+            lanes[8..].fill(high);
+        })
+    }
+
+    /// Reciprocals of the lanes that are above those of `floor`, zeros elsewhere.
+    #[inline(always)]
+    fn reciprocal_above(self, floor: Self) -> Self {
+        let mut floors = [0.0; LANES];
+        floor.store(&mut floors);
+        changed(self, |lanes| {
+            for (lane, floor) in lanes.iter_mut().zip(floors) {
+                *lane = if *lane > floor { 1.0 / *lane } else { 0.0 };
+            }
+        })
+    }
+
+    /// The lesser of both, lane by lane.
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        let mut others = [0.0; LANES];
+        other.store(&mut others);
+        changed(self, |lanes| {
+            for (lane, other) in lanes.iter_mut().zip(others) {
+                *lane = if other < *lane { other } else { *lane };
+            }
+        })
+    }
+
+    /// Whether a lane is below zero.
+    #[inline(always)]
+    fn is_negative(self) -> bool {
+        let mut lanes = [0.0; LANES];
+        self.store(&mut lanes);
+        lanes.iter().any(|&lane| lane < 0.0)
+    }
+
+    /// The same numbers without their signs.
+    #[inline(always)]
+    fn abs(self) -> Self {
+        changed(self, |lanes| {
+            for lane in lanes {
+                *lane = lane.abs();
+            }
+        })
+    }
+
     /// Asks the memory for the cache line at `from[at]`, where the machine can; never faults.
     fn prefetch(from: &[f32], at: usize);
+}
+
+/// The lanes after a change to them as an array.
+#[inline(always)]
+fn changed<L: Lanes>(lanes: L, change: impl FnOnce(&mut [f32; LANES])) -> L {
+    let mut array = [0.0; LANES];
+    lanes.store(&mut array);
+    change(&mut array);
+    L::load(&array)
 }

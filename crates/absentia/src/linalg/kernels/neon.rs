@@ -1,8 +1,8 @@
 //! The lanes as four 128-bit registers.
 
 use std::arch::aarch64::{
-    float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vfmaq_f32, vgetq_lane_f32, vld1q_f32,
-    vmulq_f32, vst1q_f32,
+    float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vfmaq_f32, vfmsq_f32, vgetq_lane_f32,
+    vld1q_f32, vmulq_f32, vst1q_f32,
 };
 
 use super::entry_points;
@@ -44,6 +44,14 @@ impl Lanes for Quads {
         // SAFETY: see above.
         Self(std::array::from_fn(|quad| unsafe {
             vfmaq_f32(c.0[quad], self.0[quad], b.0[quad])
+        }))
+    }
+
+    #[inline(always)]
+    fn mul_sub(self, b: Self, c: Self) -> Self {
+        // SAFETY: see above.
+        Self(std::array::from_fn(|quad| unsafe {
+            vfmsq_f32(c.0[quad], self.0[quad], b.0[quad])
         }))
     }
 

@@ -39,6 +39,11 @@ impl Lanes for Array {
     }
 
     #[inline(always)]
+    fn mul_sub(self, b: Self, c: Self) -> Self {
+        self.mul(b).zip(c, |product, c| c - product)
+    }
+
+    #[inline(always)]
     fn mul(self, b: Self) -> Self {
         self.zip(b, |x, y| x * y)
     }

@@ -1,0 +1,124 @@
+//! Coordinate steps on small quadratics, several rows at a time.
+
+use super::lanes::{LANES, Lanes};
+
+/// One block of sixteen coordinates of some rows of a tile.
+pub(crate) struct Quadratics<'a> {
+    /// `16 × 16` each, of which the upper triangle is read; the penalty is not in it.
+    pub(crate) h: &'a [f32],
+    /// What missing entries contribute to the diagonal: its rounding is the least curvature that counts.
+    pub(crate) base: &'a [f32],
+    /// Penalty of each row.
+    pub(crate) penalty: &'a [f32],
+    /// Negative half-gradients.
+    pub(crate) g: &'a [f32],
+}
+
+impl Quadratics<'_> {
+    fn check(&self) -> usize {
+        let rows = self.penalty.len();
+        assert!(self.h.len() >= rows * LANES * LANES);
+        assert!(self.g.len() >= rows * LANES && self.base.len() >= rows * LANES);
+        rows
+    }
+
+    /// Diagonal of row `row` with its penalty, and the least curvature that counts.
+    #[inline(always)]
+    fn curvature<L: Lanes>(&self, row: usize, floor: f32) -> (L, L) {
+        let mut diagonal = L::splat(0.0);
+        for f in 0..LANES {
+            let line = L::load(&self.h[(row * LANES + f) * LANES..]);
+            diagonal = diagonal.with_lane(f, line);
+        }
+        let least = L::load(&self.base[row * LANES..]).abs();
+        (
+            diagonal.add(L::splat(self.penalty[row])),
+            least.mul(L::splat(floor)),
+        )
+    }
+}
+
+/// Sixteen coordinate steps of every row, `delta` receiving them.
+///
+/// Curvature that is not above `floor` times the base leaves its coordinate where it is. Yields the
+/// first row and curvature below minus that, if there is one: its quadratic has no minimum.
+#[inline(always)]
+pub(super) fn descend<L: Lanes>(
+    rows: &Quadratics<'_>,
+    floor: f32,
+    delta: &mut [f32],
+) -> Option<(usize, f32)> {
+    const AT_ONCE: usize = 4;
+    let len = rows.check();
+    assert!(delta.len() >= len * LANES);
+    let mut negative = None;
+    let mut row = 0;
+    while row + AT_ONCE <= len {
+        let found = descend_rows::<L, AT_ONCE>(rows, row, floor, delta);
+        negative = negative.or(found);
+        row += AT_ONCE;
+    }
+    while row < len {
+        let found = descend_rows::<L, 1>(rows, row, floor, delta);
+        negative = negative.or(found);
+        row += 1;
+    }
+    negative
+}
+
+/// Steps of a few rows, interleaved: each step waits for the one before it in its row.
+///
+/// Gradient and Hessian are divided by the curvatures first, so that a coordinate's step is its
+/// gradient as it then stands, and a step changes only the coordinates after it.
+#[inline(always)]
+fn descend_rows<L: Lanes, const ROWS: usize>(
+    rows: &Quadratics<'_>,
+    first: usize,
+    floor: f32,
+    delta: &mut [f32],
+) -> Option<(usize, f32)> {
+    let mut steps = [L::splat(0.0); ROWS];
+    let mut inverses = steps;
+    let mut lowest = L::splat(0.0);
+    for row in 0..ROWS {
+        let (curvature, least) = rows.curvature::<L>(first + row, floor);
+        inverses[row] = curvature.reciprocal_above(least);
+        steps[row] = L::load(&rows.g[(first + row) * LANES..]).mul(inverses[row]);
+        lowest = lowest.min(curvature.add(least));
+    }
+    for f in 0..LANES {
+        for (row, step) in steps.iter_mut().enumerate() {
+            let line = L::load(&rows.h[((first + row) * LANES + f) * LANES..]);
+            let line = line.mul(inverses[row]).above(f);
+            *step = step.broadcast(f).mul_sub(line, *step);
+        }
+    }
+    for (row, step) in steps.into_iter().enumerate() {
+        step.store(&mut delta[(first + row) * LANES..]);
+    }
+    if lowest.is_negative() {
+        return first_negative::<L>(rows, first..first + ROWS, floor);
+    }
+    None
+}
+
+/// The first row with a negative curvature, and that curvature.
+#[inline(always)]
+fn first_negative<L: Lanes>(
+    rows: &Quadratics<'_>,
+    among: std::ops::Range<usize>,
+    floor: f32,
+) -> Option<(usize, f32)> {
+    for row in among {
+        let (curvature, least) = rows.curvature::<L>(row, floor);
+        let (mut found, mut margin) = ([0.0; LANES], [0.0; LANES]);
+        curvature.store(&mut found);
+        least.store(&mut margin);
+        for (curvature, margin) in found.into_iter().zip(margin) {
+            if curvature < -margin {
+                return Some((row, curvature));
+            }
+        }
+    }
+    None
+}
