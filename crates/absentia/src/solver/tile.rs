@@ -32,7 +32,7 @@ fn entries_in(bytes: usize, stride: usize) -> usize {
 /// Bytes that one worker's tile of a side with `entries` entries takes at the most.
 pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
     let packed = entries_in(PACKED_BYTES, stride).min(entries);
-    (packed * (4 * stride + 4 * 6)) as u64
+    ((packed + 1) * 4 * stride + packed * 4 * 6) as u64
 }
 
 /// How the rows of one side are cut into tiles; depends on the data and on K only.
@@ -57,14 +57,20 @@ impl Tiles {
         Self(tiles)
     }
 
-    /// Yields each tile with its rows of `free`.
-    pub(crate) fn split<'f>(&self, free: &'f mut Dense) -> Vec<(Range<usize>, &'f mut [f32])> {
-        let stride = free.stride();
-        let mut rest = free.as_mut_slice();
+    /// Yields each tile with its rows of both matrices.
+    pub(crate) fn split<'f>(
+        &self,
+        before: &'f Dense,
+        after: &'f mut Dense,
+    ) -> Vec<(Range<usize>, &'f [f32], &'f mut [f32])> {
+        let stride = before.stride();
+        let before = before.as_slice();
+        let mut rest = after.as_mut_slice();
         let mut parts = Vec::with_capacity(self.0.len());
         for tile in &self.0 {
             let (part, tail) = rest.split_at_mut(tile.len() * stride);
-            parts.push((tile.clone(), part));
+            let rows = &before[tile.start * stride..tile.end * stride];
+            parts.push((tile.clone(), rows, part));
             rest = tail;
         }
         parts
@@ -96,6 +102,9 @@ pub(crate) struct Tile<'t> {
     pub(crate) stride: usize,
     /// Entries in whole lanes.
     padded: usize,
+    /// Lines of a block: one more than entries, so that the lines of one entry are not all in the
+    /// same place of a cache.
+    pitch: usize,
     buffers: &'t mut TileScratch,
 }
 
@@ -114,10 +123,12 @@ pub(crate) struct RowEntries<'r> {
 impl<'t> Tile<'t> {
     pub(super) fn load(
         rows: Range<usize>,
+        before: &[f32],
         factors: &'t mut [f32],
         side: &Side<'_>,
         buffers: &'t mut TileScratch,
     ) -> Self {
+        factors.copy_from_slice(before);
         let offsets = side.observed.offsets();
         let total = (offsets[rows.end] - offsets[rows.start]) as usize;
         let padded = total.next_multiple_of(LANES);
@@ -134,6 +145,7 @@ impl<'t> Tile<'t> {
             factors,
             stride: side.fixed.stride(),
             padded,
+            pitch: padded + 1,
             buffers,
         };
         tile.fill(side);
@@ -232,7 +244,9 @@ impl<'t> Tile<'t> {
             let picked = side.gathered(&side.observed.indices()[offsets[first] as usize..]);
             let entries = (offsets[last] - offsets[first]) as usize;
             let (kernels, stride) = (side.kernels, self.stride);
-            let lines = self.buffers.lines.room(self.padded * stride);
+            let usual = entries_in(TILE_BYTES, stride) * stride;
+            let lines = self.buffers.lines.room(usual.max(self.pitch * stride));
+            let lines = &mut lines[..self.pitch * stride];
             let mut columns = Columns {
                 rows: &self.buffers.rows[..self.padded],
                 d: &self.buffers.d.as_slice()[..self.padded],
@@ -254,7 +268,7 @@ impl<'t> Tile<'t> {
 
     /// Packed lines of the entries in `range`, for one block of sixteen coordinates.
     pub(crate) fn lines(&self, block: usize, range: Range<usize>) -> &[f32] {
-        let first = block * self.padded;
+        let first = block * self.pitch;
         &self.buffers.lines.as_slice()[(first + range.start) * LANES..(first + range.end) * LANES]
     }
 
@@ -290,7 +304,7 @@ impl<'t> Tile<'t> {
     /// a `pitch` after those of the row before.
     pub(crate) fn correct(&mut self, delta: &[f32], pitch: usize, block: usize, side: &Side<'_>) {
         if self.is_packed() {
-            let (kernels, first) = (side.kernels, block * self.padded);
+            let (kernels, first) = (side.kernels, block * self.pitch);
             let lines = &self.buffers.lines.as_slice()[first * LANES..];
             let mut columns = Columns {
                 rows: &self.buffers.rows[..self.padded],
@@ -332,19 +346,26 @@ impl<'t> Tile<'t> {
         });
     }
 
-    /// What the tile's entries add to the objective, given their predictions.
+    /// What the tile's entries add to the objective, given their predictions, if that is wanted;
+    /// and the penalty of its rows.
     pub(super) fn loss(&self, side: &Side<'_>) -> EntryLoss {
         let mut loss = EntryLoss::default();
         for (at, row) in self.rows.clone().enumerate() {
-            let observed = observed_row(side, row);
-            let start = self.buffers.starts[at];
-            for n in 0..observed.len() {
-                let predicted = f64::from(self.buffers.predicted.as_slice()[start + n]);
-                let error = f64::from(observed.r.get(n)) - predicted;
-                loss.observed += f64::from(observed.c.get(n)) * error * error;
-                loss.counted_as_missing +=
-                    f64::from(self.buffers.missing[start + n]) * predicted * predicted;
+            let p_u = &self.factors[at * self.stride..(at + 1) * self.stride];
+            let square = f64::from(side.kernels.square(p_u));
+            loss.ridge += f64::from(side.penalty.get(row)) * square;
+            if !side.wants_loss {
+                continue;
             }
+            let (observed, range) = (observed_row(side, row), self.range(at));
+            let [entries, counted] = side.kernels.losses(
+                observed.c.as_slice(),
+                observed.r.as_slice(),
+                &self.buffers.predicted.as_slice()[range.clone()],
+                &self.buffers.missing[range],
+            );
+            loss.observed += entries;
+            loss.counted_as_missing += counted;
         }
         loss
     }

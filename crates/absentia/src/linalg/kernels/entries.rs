@@ -46,8 +46,8 @@ impl Columns<'_> {
 
 /// Copies the rows of the first `rows.len()` picks into lines, block after block, and predicts.
 ///
-/// Picks beyond the entries only say what to ask the memory for. Lines of the last, incomplete
-/// group are left as they are.
+/// Picks beyond the entries only say what to ask the memory for. Blocks share `lines` evenly; those
+/// of the last, incomplete group are left as they are.
 #[inline(always)]
 pub(super) fn pack<L: Lanes>(
     picked: Gathered<'_>,
@@ -58,7 +58,8 @@ pub(super) fn pack<L: Lanes>(
 ) {
     let (len, k) = (columns.check(), picked.stride);
     assert!(entries <= len && entries <= picked.indices.len() && k.is_multiple_of(LANES));
-    assert!(lines.len() >= len * k);
+    let pitch = lines.len() / (k / LANES).max(1);
+    assert!(pitch >= len * LANES);
     let ahead = (LINES_AHEAD * LANES).div_ceil(k.max(1));
     let mut first = 0;
     while first < entries {
@@ -78,7 +79,7 @@ pub(super) fn pack<L: Lanes>(
                 let q = L::load(q);
                 q.store(&mut lines[place..]);
                 sum = L::load(p).mul_add(q, sum);
-                place += len * LANES;
+                place += pitch;
             }
             *slot = sum;
         }
@@ -301,4 +302,61 @@ pub(super) fn combine_lines<L: Lanes>(coefficients: &[f32], lines: &[f32], out: 
     }
     let [a, b, c, d] = sums;
     a.add(b).add(c.add(d)).store(out);
+}
+
+/// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over entries; a single `c` or `r` stands for all of them.
+#[inline(always)]
+pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f32], missing: &[f32]) -> [f64; 2] {
+    let len = predicted.len();
+    assert!((c.len() == 1 || c.len() == len) && (r.len() == 1 || r.len() == len));
+    assert_eq!(missing.len(), len);
+    // Sums of their own for each lane, so that they need not wait for each other.
+    let (mut observed, mut counted) = ([0.0_f64; LANES], [0.0_f64; LANES]);
+    for first in (0..len).step_by(LANES) {
+        let end = len.min(first + LANES);
+        let (c, r) = (one_or_some(c, first, end), one_or_some(r, first, end));
+        let (predicted, missing) = (some_of(predicted, first, end), some_of(missing, first, end));
+        for lane in 0..LANES {
+            let p = f64::from(predicted[lane]);
+            let error = f64::from(r[lane]) - p;
+            let weight = if first + lane < len { c[lane] } else { 0.0 };
+            observed[lane] += f64::from(weight) * error * error;
+            counted[lane] += f64::from(missing[lane]) * p * p;
+        }
+    }
+    [observed.iter().sum(), counted.iter().sum()]
+}
+
+/// Sixteen of the values, or the single one sixteen times.
+#[inline(always)]
+fn one_or_some(values: &[f32], first: usize, end: usize) -> [f32; LANES] {
+    match *values {
+        [value] => [value; LANES],
+        _ => some_of(values, first, end),
+    }
+}
+
+/// Sixteen of the values, zeros after the last.
+#[inline(always)]
+fn some_of(values: &[f32], first: usize, end: usize) -> [f32; LANES] {
+    if let Some(whole) = values[first..end].first_chunk::<LANES>() {
+        return *whole;
+    }
+    let mut some = [0.0; LANES];
+    some[..end - first].copy_from_slice(&values[first..end]);
+    some
+}
+
+/// `|x|²` in four sums of sixteen lanes.
+#[inline(always)]
+pub(super) fn square<L: Lanes>(x: &[f32]) -> f32 {
+    assert!(x.len().is_multiple_of(LANES));
+    let mut sums = [L::splat(0.0); 4];
+    for (n, line) in x.chunks_exact(LANES).enumerate() {
+        let x = L::load(line);
+        sums[n % 4] = x.mul_add(x, sums[n % 4]);
+    }
+    let mut parts = [0.0; 4];
+    L::sum_four(sums, &mut parts);
+    (parts[0] + parts[1]) + (parts[2] + parts[3])
 }

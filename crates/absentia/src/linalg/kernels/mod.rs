@@ -13,6 +13,7 @@ pub mod bench;
 mod body;
 mod entries;
 mod lanes;
+pub(crate) mod pages;
 mod scalar;
 mod steps;
 
@@ -134,6 +135,16 @@ macro_rules! entry_points {
         $(#[target_feature(enable = $features)])?
         pub(super) fn cross(d: Option<&[f32]>, left: &[f32], right: &[f32], h: &mut [f32], pitch: usize) {
             entries::cross::<$lanes, $gram>(d, left, right, h, pitch);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f32], missing: &[f32]) -> [f64; 2] {
+            entries::losses(c, r, predicted, missing)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn square(x: &[f32]) -> f32 {
+            entries::square::<$lanes>(x)
         }
 
         $(#[target_feature(enable = $features)])?
@@ -294,6 +305,22 @@ impl Kernels {
         pitch: usize,
     ) {
         dispatch!(self.set, cross(d, left, right, h, pitch));
+    }
+
+    /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²`; a single `c` or `r` stands for those of all entries.
+    pub(crate) fn losses(
+        self,
+        c: &[f32],
+        r: &[f32],
+        predicted: &[f32],
+        missing: &[f32],
+    ) -> [f64; 2] {
+        dispatch!(self.set, losses(c, r, predicted, missing))
+    }
+
+    /// `|x|²` of whole lanes.
+    pub(crate) fn square(self, x: &[f32]) -> f32 {
+        dispatch!(self.set, square(x))
     }
 
     /// `out += Σ_n coefficients[n] · line_n`.

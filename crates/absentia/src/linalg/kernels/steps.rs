@@ -48,7 +48,7 @@ pub(super) fn descend<L: Lanes>(
     floor: f32,
     delta: &mut [f32],
 ) -> Option<(usize, f32)> {
-    const AT_ONCE: usize = 4;
+    const AT_ONCE: usize = 8;
     let len = rows.check();
     assert!(delta.len() >= len * LANES);
     let mut negative = None;

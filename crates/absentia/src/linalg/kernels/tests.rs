@@ -148,6 +148,42 @@ fn packing_copies_rows_into_lines_and_predicts() {
 }
 
 #[test]
+fn losses_and_squares_follow_their_formulas() {
+    for entries in [0, 1, 16, 37] {
+        let (c, r) = (numbers(22, entries), numbers(23, entries));
+        let (predicted, missing) = (numbers(24, entries), numbers(25, entries));
+        for (c, r) in [
+            (&c[..], &r[..]),
+            (&c[..], &[0.5]),
+            (&[2.0], &r[..]),
+            (&[2.0], &[0.5]),
+        ] {
+            let (mut observed, mut counted) = (0.0, 0.0);
+            for n in 0..entries {
+                let [c, r] = [c, r].map(|all| f64::from(*all.get(n).unwrap_or(&all[0])));
+                let p = f64::from(predicted[n]);
+                observed += c * (r - p).powi(2);
+                counted += f64::from(missing[n]) * p * p;
+            }
+            on_every_set(|kernels| {
+                let got = kernels.losses(c, r, &predicted, &missing);
+                assert!(
+                    (got[0] - observed).abs() < 1e-12 * (1.0 + observed.abs()),
+                    "{entries}"
+                );
+                assert!(
+                    (got[1] - counted).abs() < 1e-12 * (1.0 + counted.abs()),
+                    "{entries}"
+                );
+            });
+        }
+    }
+    let x = numbers(26, 7 * LANES);
+    let want: f64 = x.iter().map(|x| f64::from(*x).powi(2)).sum();
+    on_every_set(|kernels| assert_close(&[kernels.square(&x)], &[want], "square"));
+}
+
+#[test]
 fn corrections_add_the_steps_of_each_entry_s_row() {
     let (lines, delta, pitch) = (numbers(3, 32 * LANES), numbers(4, 3 * 20), 20);
     on_every_set(|kernels| {
