@@ -31,7 +31,7 @@ pub(crate) struct BlockSolver {
 /// Buffers of one worker.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// Weights of the tile's rows, one line of rows per component.
+    /// Weights of the tile's rows, negative, one line of rows per component.
     scales: Vec<f32>,
     /// Penalties of the tile's rows.
     penalty: Vec<f32>,
@@ -209,7 +209,7 @@ impl Scratch {
         self.scales.clear();
         for t in 0..z {
             self.scales
-                .extend(tile.rows().map(|row| side.own_weights.row(row)[t]));
+                .extend(tile.rows().map(|row| -side.own_weights.row(row)[t]));
         }
         self.penalty.clear();
         self.penalty
@@ -222,8 +222,13 @@ impl Scratch {
         let (rows, width) = (tile.len(), window.width);
         let g = self.g.room(rows * width);
         let base = self.base.room(rows * width);
-        g.fill(0.0);
         base.fill(0.0);
+        for (at, g) in g.chunks_exact_mut(width).enumerate() {
+            let p = &tile.factors[at * tile.stride + window.at..][..width];
+            for (slot, p) in g.iter_mut().zip(p) {
+                *slot = -self.penalty[at] * p;
+            }
+        }
         let x = Panel {
             values: tile.factors,
             stride: tile.stride,
@@ -243,13 +248,6 @@ impl Scratch {
             let curvatures = side.cache.curvatures(block);
             side.kernels
                 .panel_product(weights, curvatures, None, base, width);
-        }
-        for (at, g) in g.chunks_exact_mut(width).enumerate() {
-            let lambda = self.penalty[at];
-            let p = &tile.factors[at * tile.stride + window.at..][..width];
-            for (slot, p) in g.iter_mut().zip(p) {
-                *slot = -*slot - lambda * p;
-            }
         }
     }
 
@@ -274,16 +272,21 @@ impl Scratch {
     fn add_small(&mut self, window: Window, at: usize, tile: &Tile<'_>, side: &Side<'_>) {
         let (block, range) = (window.at / LANES, tile.range(at));
         let (scale, base) = match side.cache.only_diagonal(block) {
-            Some(diagonal) => (self.scales[at], diagonal),
+            Some(diagonal) => (-self.scales[at], diagonal),
             None => (1.0, &self.missing.as_slice()[at * SMALL..(at + 1) * SMALL]),
         };
         let h = &mut self.h.room((at + 1) * SMALL)[at * SMALL..];
         let g = &mut self.g.room((at + 1) * LANES)[at * LANES..];
         if range.len() <= PIECE {
             let (d, error) = tile.pulls(range.clone());
-            let lines = tile.lines(block, range);
-            side.kernels
-                .gram(RowLines { d, error, lines }, scale, base, h, g);
+            let row = RowLines {
+                d,
+                error,
+                lines: tile.lines(block, range.clone()),
+                next: tile.next(range, side),
+                at: window.at,
+            };
+            side.kernels.gram(row, scale, base, h, g);
             return;
         }
         let mut sums = [0.0; SMALL + LANES];
@@ -292,8 +295,14 @@ impl Scratch {
             let lines = tile.lines_of(at, block, part.clone(), &mut own, side);
             let (d, error) = tile.pulls(range.start + part.start..range.start + part.end);
             let (h, g) = out.split_at_mut(SMALL);
-            side.kernels
-                .gram(RowLines { d, error, lines }, 0.0, base, h, g);
+            let row = RowLines {
+                d,
+                error,
+                lines,
+                next: side.gathered(&[]),
+                at: window.at,
+            };
+            side.kernels.gram(row, 0.0, base, h, g);
         });
         for (n, slot) in h.iter_mut().enumerate() {
             *slot = scale * base[n] + sums[n];

@@ -134,7 +134,7 @@ impl GramCache {
 fn groups(rows: usize, k: usize, z: usize) -> usize {
     // Each group holds its own sums in f64: at most 64 MiB for all.
     let affordable = ((64 << 20) / (8 * k * k).saturating_mul(z).max(1)).clamp(4, 32);
-    rows.div_ceil(CHUNK).clamp(1, affordable)
+    rows.div_ceil(2 * CHUNK).clamp(1, affordable)
 }
 
 /// Lower triangles of the Z sums, each K × K, in `f64`.
@@ -238,21 +238,17 @@ impl ChunkScratch {
             kernels.pick(picked, block * LANES, lines);
         }
         let scaled = self.scaled.room(self.k * len);
-        let weights = self.weights[range].iter().cycle();
-        let pairs = scaled
-            .chunks_exact_mut(LANES)
-            .zip(lines.chunks_exact(LANES));
-        for ((scaled, line), weight) in pairs.zip(weights) {
-            for (slot, x) in scaled.iter_mut().zip(line) {
-                *slot = weight * x;
-            }
-        }
+        kernels.scale_lines(&self.weights[range], lines, scaled);
     }
 
     fn flush(&mut self, into: &mut [f64]) {
-        for (sum, chunk) in into.iter_mut().zip(&mut self.sums) {
-            *sum += f64::from(*chunk);
-            *chunk = 0.0;
+        let rows = into.chunks_exact_mut(self.k);
+        for (f, (sums, chunk)) in rows.zip(self.sums.chunks_exact_mut(self.k)).enumerate() {
+            let summed = (f + 1).next_multiple_of(LANES);
+            for (sum, chunk) in sums.iter_mut().zip(&mut chunk[..summed]) {
+                *sum += f64::from(*chunk);
+                *chunk = 0.0;
+            }
         }
     }
 }

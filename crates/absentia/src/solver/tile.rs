@@ -12,11 +12,11 @@ use crate::linalg::{Buffer, Dense, LANES};
 
 /// Rows of a tile at the most: enough to make products with the caches matrix products, few enough
 /// for their small Gram matrices to stay in cache.
-pub(crate) const TILE_ROWS: usize = 32;
+const TILE_ROWS: usize = 32;
 
-/// Bytes of packed lines of a tile, unless a single row has more: what the second-level cache holds
-/// beside the caches' panels.
-const TILE_BYTES: usize = 768 << 10;
+/// Bytes of packed lines of a tile, unless a single row has more: the second-level cache is to hold
+/// them, the rows to be packed next, and the caches' panels.
+const TILE_BYTES: usize = 384 << 10;
 
 /// Bytes of packed lines at the most; longer rows are gathered anew for every window.
 const PACKED_BYTES: usize = 8 << 20;
@@ -264,6 +264,15 @@ impl<'t> Tile<'t> {
         for (((error, d), pull), predicted) in errors.zip(pull).zip(predicted) {
             *error = pull - d * predicted;
         }
+    }
+
+    /// Rows of the fixed side that stand where those of `range` do, but in what follows the tile:
+    /// likely the next to be packed.
+    pub(crate) fn next<'s>(&self, range: Range<usize>, side: &Side<'s>) -> Gathered<'s> {
+        let after = side.observed.offsets()[self.rows.end] as usize;
+        let all = side.observed.indices();
+        let (start, end) = (after + range.start, after + range.end);
+        side.gathered(&all[start.min(all.len())..end.min(all.len())])
     }
 
     /// Packed lines of the entries in `range`, for one block of sixteen coordinates.

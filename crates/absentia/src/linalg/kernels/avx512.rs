@@ -1,16 +1,16 @@
 //! The lanes as one 512-bit register.
 
 use std::arch::x86_64::{
-    __m256, __m512, __m512i, _CMP_GT_OQ, _CMP_LT_OQ, _mm256_add_ps, _mm512_abs_ps, _mm512_add_ps,
-    _mm512_castpd_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_cmp_ps_mask,
+    __m256, __m512, _CMP_GT_OQ, _CMP_LT_OQ, _MM_HINT_T0, _MM_HINT_T1, _mm256_add_ps, _mm512_abs_ps,
+    _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_cmp_ps_mask,
     _mm512_cvtss_f32, _mm512_extractf32x8_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps,
     _mm512_mask_mov_ps, _mm512_maskz_div_ps, _mm512_maskz_mov_ps, _mm512_min_ps, _mm512_mul_ps,
-    _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setr_epi32,
-    _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps,
-    _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4,
+    _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd,
+    _mm512_unpacklo_ps,
 };
 
-use super::avx2::{prefetch_line, store_sums};
+use super::avx2::{add_half, prefetch_line, store_half, store_sums};
 use super::entry_points;
 use super::lanes::{LANES, Lanes};
 
@@ -21,6 +21,24 @@ pub(super) struct Zmm(__m512);
 // SAFETY of every block below: the type is named only by the entry points, which enable AVX-512F,
 // and they are called only where the machine has it; memory is touched through checked slices.
 impl Lanes for Zmm {
+    type Upper = __m256;
+
+    #[inline(always)]
+    fn upper(self) -> __m256 {
+        // SAFETY: see above; AVX-512DQ is enabled too.
+        unsafe { _mm512_extractf32x8_ps::<1>(self.0) }
+    }
+
+    #[inline(always)]
+    fn add_upper(value: f32, x: __m256, sum: __m256) -> __m256 {
+        add_half(value, x, sum)
+    }
+
+    #[inline(always)]
+    fn store_upper(upper: __m256, to: &mut [f32]) {
+        store_half(upper, to);
+    }
+
     #[inline(always)]
     fn splat(value: f32) -> Self {
         // SAFETY: see above.
@@ -103,18 +121,6 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
-    fn upper_twice(self) -> Self {
-        // SAFETY: see above.
-        Self(unsafe { _mm512_shuffle_f32x4::<0b1110_1110>(self.0, self.0) })
-    }
-
-    #[inline(always)]
-    fn upper_pair(self, pair: usize) -> Self {
-        // SAFETY: see above.
-        Self(unsafe { _mm512_permutexvar_ps(pair_indices(pair as i32), self.0) })
-    }
-
-    #[inline(always)]
     fn reciprocal_above(self, floor: Self) -> Self {
         // SAFETY: see above.
         unsafe {
@@ -143,22 +149,12 @@ impl Lanes for Zmm {
 
     #[inline(always)]
     fn prefetch(from: &[f32], at: usize) {
-        prefetch_line(from, at);
+        prefetch_line::<_MM_HINT_T0>(from, at);
     }
-}
 
-/// Eight times `8 + 2 pair`, then eight times `9 + 2 pair`.
-///
-/// # Safety
-/// The machine must have AVX-512F.
-#[inline(always)]
-unsafe fn pair_indices(pair: i32) -> __m512i {
-    let (low, high) = (8 + 2 * pair, 9 + 2 * pair);
-    // SAFETY: the caller vouches for the instruction set.
-    unsafe {
-        _mm512_setr_epi32(
-            low, low, low, low, low, low, low, low, high, high, high, high, high, high, high, high,
-        )
+    #[inline(always)]
+    fn prefetch_early(from: &[f32], at: usize) {
+        prefetch_line::<_MM_HINT_T1>(from, at);
     }
 }
 

@@ -213,6 +213,12 @@ fn gram(kernels: Kernels, problem: &mut Problem) {
             d: &problem.d.as_slice()[range.clone()],
             error: &problem.error.as_slice()[range.clone()],
             lines: &problem.lines.as_slice()[range.start * LANES..range.end * LANES],
+            next: Gathered {
+                matrix: problem.fixed.as_slice(),
+                stride: problem.k,
+                indices: &[],
+            },
+            at: 0,
         };
         kernels.gram(row, 0.5, problem.base.as_slice(), h, g);
     }

@@ -136,6 +136,24 @@ pub(crate) struct RowLines<'a> {
     pub(crate) error: &'a [f32],
     /// A line per entry.
     pub(crate) lines: &'a [f32],
+    /// Rows that will be packed next, one per entry, to be asked for while there is time; there may
+    /// be fewer.
+    pub(crate) next: Gathered<'a>,
+    /// Coordinate from which sixteen of those rows are asked for.
+    pub(crate) at: usize,
+}
+
+impl RowLines<'_> {
+    /// Asks for a line of what comes next.
+    #[inline(always)]
+    fn prefetch<L: Lanes>(&self, n: usize) {
+        if let Some(&index) = self.next.indices.get(n) {
+            L::prefetch_early(
+                self.next.matrix,
+                index as usize * self.next.stride + self.at,
+            );
+        }
+    }
 }
 
 /// `h = scale · base + Σ d q qᵀ` and `g += Σ error q` over the entries of a row.
@@ -150,27 +168,30 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
     h: &mut [f32],
     g: &mut [f32],
 ) {
-    let RowLines { d, error, lines } = row;
+    let RowLines {
+        d, error, lines, ..
+    } = row;
     assert!(error.len() == d.len() && lines.len() >= d.len() * LANES);
     assert!(base.len() >= LANES * LANES && h.len() >= LANES * LANES);
     let scale = L::splat(scale);
+    let mut gradient = L::load(g);
     if WIDE {
         let mut sums = start::<L, 8>(0, scale, base);
-        let mut pairs = start_pairs::<L>(scale, base);
-        let mut gradient = L::load(g);
-        for ((line, &d), &error) in lines.chunks_exact(LANES).zip(d).zip(error) {
+        let mut uppers = start_uppers::<L>(scale, base);
+        let entries = lines.chunks_exact(LANES).zip(d).zip(error).enumerate();
+        for (n, ((line, &d), &error)) in entries {
+            row.prefetch::<L>(n);
             let q = L::load(line);
             let scaled = L::splat(d).mul(q);
             add_rows(&line[..8], scaled, &mut sums);
-            add_pairs(q, scaled.upper_twice(), &mut pairs);
+            add_uppers::<L>(&line[8..], scaled.upper(), &mut uppers);
             gradient = L::splat(error).mul_add(q, gradient);
         }
         finish(0, sums, h);
-        finish_pairs(pairs, h);
+        finish_uppers::<L>(uppers, h);
         gradient.store(g);
         return;
     }
-    let mut gradient = L::load(g);
     for first in [0, 4] {
         let mut sums = start::<L, 4>(first, scale, base);
         for ((line, &d), &error) in lines.chunks_exact(LANES).zip(d).zip(error) {
@@ -183,12 +204,13 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
         finish(first, sums, h);
     }
     gradient.store(g);
-    let mut pairs = start_pairs::<L>(scale, base);
-    for (line, &d) in lines.chunks_exact(LANES).zip(d) {
-        let q = L::load(line);
-        add_pairs(q, L::splat(d).mul(q).upper_twice(), &mut pairs);
+    let mut uppers = start_uppers::<L>(scale, base);
+    for (n, (line, &d)) in lines.chunks_exact(LANES).zip(d).enumerate() {
+        row.prefetch::<L>(n);
+        let scaled = L::splat(d).mul(L::load(line)).upper();
+        add_uppers::<L>(&line[8..], scaled, &mut uppers);
     }
-    finish_pairs(pairs, h);
+    finish_uppers::<L>(uppers, h);
 }
 
 #[inline(always)]
@@ -200,16 +222,12 @@ fn start<L: Lanes, const ROWS: usize>(first: usize, scale: L, base: &[f32]) -> [
     sums
 }
 
-/// Upper halves of rows 8 to 15, two to a register.
+/// Upper halves of rows 8 to 15.
 #[inline(always)]
-fn start_pairs<L: Lanes>(scale: L, base: &[f32]) -> [L; 4] {
-    let mut sums = [scale; 4];
-    for (pair, sum) in sums.iter_mut().enumerate() {
-        let mut both = [0.0; LANES];
-        let (low, high) = ((8 + 2 * pair) * LANES, (9 + 2 * pair) * LANES);
-        both[..8].copy_from_slice(&base[low + 8..low + LANES]);
-        both[8..].copy_from_slice(&base[high + 8..high + LANES]);
-        *sum = scale.mul(L::load(&both));
+fn start_uppers<L: Lanes>(scale: L, base: &[f32]) -> [L::Upper; 8] {
+    let mut sums = [scale.upper(); 8];
+    for (f, sum) in sums.iter_mut().enumerate() {
+        *sum = scale.mul(L::load(&base[(8 + f) * LANES..])).upper();
     }
     sums
 }
@@ -222,9 +240,9 @@ fn add_rows<L: Lanes>(column: &[f32], scaled: L, sums: &mut [L]) {
 }
 
 #[inline(always)]
-fn add_pairs<L: Lanes>(q: L, scaled: L, sums: &mut [L; 4]) {
-    for (pair, sum) in sums.iter_mut().enumerate() {
-        *sum = q.upper_pair(pair).mul_add(scaled, *sum);
+fn add_uppers<L: Lanes>(column: &[f32], scaled: L::Upper, sums: &mut [L::Upper; 8]) {
+    for (sum, &q) in sums.iter_mut().zip(column) {
+        *sum = L::add_upper(q, scaled, *sum);
     }
 }
 
@@ -236,13 +254,9 @@ fn finish<L: Lanes, const ROWS: usize>(first: usize, sums: [L; ROWS], h: &mut [f
 }
 
 #[inline(always)]
-fn finish_pairs<L: Lanes>(sums: [L; 4], h: &mut [f32]) {
-    for (pair, sum) in sums.into_iter().enumerate() {
-        let mut both = [0.0; LANES];
-        sum.store(&mut both);
-        let (low, high) = ((8 + 2 * pair) * LANES, (9 + 2 * pair) * LANES);
-        h[low + 8..low + LANES].copy_from_slice(&both[..8]);
-        h[high + 8..high + LANES].copy_from_slice(&both[8..]);
+fn finish_uppers<L: Lanes>(sums: [L::Upper; 8], h: &mut [f32]) {
+    for (f, sum) in sums.into_iter().enumerate() {
+        L::store_upper(sum, &mut h[(8 + f) * LANES + 8..]);
     }
 }
 
@@ -345,6 +359,19 @@ fn some_of(values: &[f32], first: usize, end: usize) -> [f32; LANES] {
     let mut some = [0.0; LANES];
     some[..end - first].copy_from_slice(&values[first..end]);
     some
+}
+
+/// Each line multiplied by its weight; weights begin anew after the last.
+#[inline(always)]
+pub(super) fn scale_lines<L: Lanes>(weights: &[f32], lines: &[f32], out: &mut [f32]) {
+    assert_eq!(lines.len(), out.len());
+    let blocks = lines.chunks(weights.len().max(1) * LANES);
+    for (lines, out) in blocks.zip(out.chunks_mut(weights.len().max(1) * LANES)) {
+        let pairs = lines.chunks_exact(LANES).zip(out.chunks_exact_mut(LANES));
+        for ((line, slot), &weight) in pairs.zip(weights) {
+            L::splat(weight).mul(L::load(line)).store(slot);
+        }
+    }
 }
 
 /// `|x|²` in four sums of sixteen lanes.

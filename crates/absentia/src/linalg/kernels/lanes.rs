@@ -8,6 +8,21 @@ pub(super) const LANES: usize = crate::linalg::LANES;
 /// Implementations for an instruction set may only be used inside functions that enable it; the
 /// entry points of each set are the only places that name them.
 pub(super) trait Lanes: Copy {
+    /// Eight lanes.
+    type Upper: Copy;
+
+    /// The upper eight lanes.
+    fn upper(self) -> Self::Upper;
+
+    /// `value · x + sum`, rounded once where the machine can.
+    fn add_upper(value: f32, x: Self::Upper, sum: Self::Upper) -> Self::Upper;
+
+    /// Writes eight lanes to the first eight floats of `to`.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    fn store_upper(upper: Self::Upper, to: &mut [f32]);
+
     /// The same number in every lane.
     fn splat(value: f32) -> Self;
 
@@ -68,22 +83,6 @@ pub(super) trait Lanes: Copy {
         changed(self, |lanes| lanes[lane] = from[lane])
     }
 
-    /// The upper eight lanes, twice.
-    #[inline(always)]
-    fn upper_twice(self) -> Self {
-        changed(self, |lanes| lanes.copy_within(8.., 0))
-    }
-
-    /// Eight times lane `8 + 2 pair`, then eight times lane `9 + 2 pair`.
-    #[inline(always)]
-    fn upper_pair(self, pair: usize) -> Self {
-        changed(self, |lanes| {
-            let (low, high) = (lanes[8 + 2 * pair], lanes[9 + 2 * pair]);
-            lanes[..8].fill(low);
-            lanes[8..].fill(high);
-        })
-    }
-
     /// Reciprocals of the lanes that are above those of `floor`, zeros elsewhere.
     #[inline(always)]
     fn reciprocal_above(self, floor: Self) -> Self {
@@ -128,6 +127,9 @@ pub(super) trait Lanes: Copy {
 
     /// Asks the memory for the cache line at `from[at]`, where the machine can; never faults.
     fn prefetch(from: &[f32], at: usize);
+
+    /// The same for what is needed only later: the second-level cache is near enough.
+    fn prefetch_early(from: &[f32], at: usize);
 }
 
 /// The lanes after a change to them as an array.

@@ -143,6 +143,11 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
+        pub(super) fn scale_lines(weights: &[f32], lines: &[f32], out: &mut [f32]) {
+            entries::scale_lines::<$lanes>(weights, lines, out);
+        }
+
+        $(#[target_feature(enable = $features)])?
         pub(super) fn square(x: &[f32]) -> f32 {
             entries::square::<$lanes>(x)
         }
@@ -316,6 +321,11 @@ impl Kernels {
         missing: &[f32],
     ) -> [f64; 2] {
         dispatch!(self.set, losses(c, r, predicted, missing))
+    }
+
+    /// Each line multiplied by its weight; weights begin anew after the last.
+    pub(crate) fn scale_lines(self, weights: &[f32], lines: &[f32], out: &mut [f32]) {
+        dispatch!(self.set, scale_lines(weights, lines, out));
     }
 
     /// `|x|²` of whole lanes.

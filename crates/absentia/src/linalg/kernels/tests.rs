@@ -237,6 +237,8 @@ fn gram_matrices_sum_outer_products_and_gradients_errors() {
                 d: &d,
                 error: &error,
                 lines: &lines,
+                next: Problem::new(3, 16).gathered(),
+                at: 0,
             };
             kernels.gram(row, 0.5, &base, &mut h, &mut g);
             for f in 0..LANES {
