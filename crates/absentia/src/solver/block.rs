@@ -108,27 +108,45 @@ impl BlockSolver {
             scratch.add_small(window, at, tile, side);
         }
         let delta = scratch.delta.room(rows * LANES);
+        let quadratics = Quadratics {
+            h: scratch.h.as_slice(),
+            base: scratch.base.as_slice(),
+            penalty: &scratch.penalty,
+            g: scratch.g.as_slice(),
+        };
         if self.block == 1 {
-            let quadratics = Quadratics {
-                h: scratch.h.as_slice(),
-                base: scratch.base.as_slice(),
-                penalty: &scratch.penalty,
-                g: scratch.g.as_slice(),
-            };
             let negative = side.kernels.descend(&quadratics, CURVATURE_FLOOR, delta);
-            return match negative.filter(|_| side.may_be_negative) {
-                Some((at, curvature)) => Err(NotConvex {
-                    row: tile.row(at),
-                    curvature,
-                }),
-                None => Ok(()),
-            };
+            return convex(negative, tile, side);
         }
-        for at in 0..rows {
-            mirror(&mut scratch.h.room(rows * SMALL)[at * SMALL..(at + 1) * SMALL]);
-            self.step_blocks(at, at * SMALL, window.width, tile, side, scratch)?;
+        if self.block < LANES {
+            return (0..rows).try_for_each(|at| self.step_small(at, tile, side, scratch));
         }
-        Ok(())
+        let mut left = Vec::new();
+        for first in (0..rows).step_by(LANES) {
+            let solved = side
+                .kernels
+                .solve(&quadratics, first, CURVATURE_FLOOR, delta);
+            convex(solved.negative, tile, side)?;
+            left.extend(
+                (0..LANES)
+                    .filter(|lane| solved.unsure >> lane & 1 == 1)
+                    .map(|lane| first + lane),
+            );
+        }
+        left.into_iter()
+            .try_for_each(|at| self.step_small(at, tile, side, scratch))
+    }
+
+    /// Blocks of one row's window of sixteen coordinates.
+    fn step_small(
+        &self,
+        at: usize,
+        tile: &Tile<'_>,
+        side: &Side<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), NotConvex> {
+        mirror(&mut scratch.h.room((at + 1) * SMALL)[at * SMALL..]);
+        self.step_blocks(at, at * SMALL, LANES, tile, side, scratch)
     }
 
     /// A wider window: one row after the other.
@@ -361,6 +379,21 @@ impl Scratch {
         });
         side.kernels.axpy(1.0, &sums[..width * width], h);
         side.kernels.axpy(1.0, &sums[width * width..], g);
+    }
+}
+
+/// An error where a row has negative curvature that is more than rounding.
+fn convex(
+    negative: Option<(usize, f32)>,
+    tile: &Tile<'_>,
+    side: &Side<'_>,
+) -> Result<(), NotConvex> {
+    match negative.filter(|_| side.may_be_negative) {
+        Some((at, curvature)) => Err(NotConvex {
+            row: tile.row(at),
+            curvature,
+        }),
+        None => Ok(()),
     }
 }
 

@@ -112,10 +112,6 @@ pub(crate) struct Tile<'t> {
 pub(crate) struct RowEntries<'r> {
     /// Rows of the fixed side.
     pub(crate) gathered: Gathered<'r>,
-    /// `c − a·b`.
-    pub(crate) d: &'r [f32],
-    /// `c·r`.
-    pub(crate) pull: &'r [f32],
     /// `p·q`.
     pub(crate) predicted: &'r mut [f32],
 }
@@ -209,8 +205,6 @@ impl<'t> Tile<'t> {
         let range = self.range(at);
         RowEntries {
             gathered: side.gathered(observed_row(side, self.rows.start + at).indices),
-            d: &self.buffers.d.as_slice()[range.clone()],
-            pull: &self.buffers.pull.as_slice()[range.clone()],
             predicted: &mut self.buffers.predicted.room(self.padded)[range],
         }
     }
@@ -227,6 +221,24 @@ impl<'t> Tile<'t> {
                 side.kernels.predict(p_u, side.gathered(indices), out);
             });
         }
+    }
+
+    /// Predicts every entry anew after its row's factors have changed.
+    pub(crate) fn predict_again(&mut self, side: &Side<'_>) {
+        if !self.is_packed() {
+            self.predict(side);
+            return;
+        }
+        let lines = &self.buffers.lines.as_slice()[..self.pitch * self.stride];
+        let rows = &self.buffers.rows[..self.padded];
+        let predicted = self.buffers.predicted.room(self.padded);
+        side.kernels
+            .dots(self.factors, self.stride, rows, lines, predicted);
+    }
+
+    /// Rows of the fixed side that the entries of row `at` name.
+    pub(crate) fn gathered<'s>(&self, at: usize, side: &Side<'s>) -> Gathered<'s> {
+        side.gathered(observed_row(side, self.rows.start + at).indices)
     }
 
     /// Whether the lines of all entries are held; otherwise the tile is one long row.
@@ -279,6 +291,38 @@ impl<'t> Tile<'t> {
     pub(crate) fn lines(&self, block: usize, range: Range<usize>) -> &[f32] {
         let first = block * self.pitch;
         &self.buffers.lines.as_slice()[(first + range.start) * LANES..(first + range.end) * LANES]
+    }
+
+    /// `x_u · q_i` of every packed entry, `x` having a row of K for each row of the tile.
+    pub(crate) fn dots(&self, x: &[f32], out: &mut [f32], side: &Side<'_>) {
+        let lines = &self.buffers.lines.as_slice()[..self.pitch * self.stride];
+        let rows = &self.buffers.rows[..self.padded];
+        side.kernels.dots(x, self.stride, rows, lines, out);
+    }
+
+    /// `out += Σ coefficients[n] q_n` over the entries of row `at`, coefficients being those of all
+    /// entries of the tile.
+    pub(crate) fn combine(
+        &self,
+        at: usize,
+        coefficients: &[f32],
+        out: &mut [f32],
+        side: &Side<'_>,
+    ) {
+        let range = self.range(at);
+        let blocks = out.chunks_exact_mut(LANES).enumerate();
+        for (block, out) in blocks {
+            sum_pieces(range.len(), out, |part, out| {
+                let part = range.start + part.start..range.start + part.end;
+                let lines = self.lines(block, part.clone());
+                side.kernels.combine_lines(&coefficients[part], lines, out);
+            });
+        }
+    }
+
+    /// Entries in whole lanes.
+    pub(crate) fn padded(&self) -> usize {
+        self.padded
     }
 
     /// Lines of some entries of row `at`: packed, or gathered into `own`.

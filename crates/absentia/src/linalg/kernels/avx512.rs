@@ -4,8 +4,8 @@ use std::arch::x86_64::{
     __m256, __m512, _CMP_GT_OQ, _CMP_LT_OQ, _MM_HINT_T0, _MM_HINT_T1, _mm256_add_ps, _mm512_abs_ps,
     _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_cmp_ps_mask,
     _mm512_cvtss_f32, _mm512_extractf32x8_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps,
-    _mm512_mask_mov_ps, _mm512_maskz_div_ps, _mm512_maskz_mov_ps, _mm512_min_ps, _mm512_mul_ps,
-    _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4,
+    _mm512_mask_mov_ps, _mm512_maskz_div_ps, _mm512_maskz_mov_ps, _mm512_max_ps, _mm512_min_ps,
+    _mm512_mul_ps, _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4,
     _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd,
     _mm512_unpacklo_ps,
 };
@@ -109,6 +109,18 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+        // SAFETY: see above.
+        unsafe { transpose(rows) }
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_max_ps(other.0, self.0) })
+    }
+
+    #[inline(always)]
     fn above(self, lane: usize) -> Self {
         // SAFETY: see above.
         Self(unsafe { _mm512_maskz_mov_ps(0xFFFE << lane, self.0) })
@@ -198,6 +210,49 @@ unsafe fn sum_sixteen(all: [Zmm; LANES]) -> __m512 {
             _mm512_shuffle_f32x4::<0b1000_1000>(low, high),
             _mm512_shuffle_f32x4::<0b1101_1101>(low, high),
         )
+    }
+}
+
+/// Rows and columns exchanged, in four rounds that each bring together what is twice as far apart.
+///
+/// # Safety
+/// The machine must have AVX-512F.
+#[inline(always)]
+unsafe fn transpose(rows: [Zmm; LANES]) -> [Zmm; LANES] {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe {
+        let (mut pairs, mut fours) = (rows, rows);
+        for two in 0..8 {
+            let (a, b) = (rows[2 * two].0, rows[2 * two + 1].0);
+            pairs[2 * two].0 = _mm512_unpacklo_ps(a, b);
+            pairs[2 * two + 1].0 = _mm512_unpackhi_ps(a, b);
+        }
+        for four in 0..4 {
+            for half in 0..2 {
+                let a = _mm512_castps_pd(pairs[4 * four + half].0);
+                let b = _mm512_castps_pd(pairs[4 * four + half + 2].0);
+                fours[4 * four + 2 * half].0 = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+                fours[4 * four + 2 * half + 1].0 = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+            }
+        }
+        let mut columns = rows;
+        for column in 0..4 {
+            let (a, b) = (fours[column].0, fours[4 + column].0);
+            let (c, d) = (fours[8 + column].0, fours[12 + column].0);
+            let even = (
+                _mm512_shuffle_f32x4::<0x88>(a, b),
+                _mm512_shuffle_f32x4::<0x88>(c, d),
+            );
+            let odd = (
+                _mm512_shuffle_f32x4::<0xDD>(a, b),
+                _mm512_shuffle_f32x4::<0xDD>(c, d),
+            );
+            columns[column].0 = _mm512_shuffle_f32x4::<0x88>(even.0, even.1);
+            columns[column + 8].0 = _mm512_shuffle_f32x4::<0xDD>(even.0, even.1);
+            columns[column + 4].0 = _mm512_shuffle_f32x4::<0x88>(odd.0, odd.1);
+            columns[column + 12].0 = _mm512_shuffle_f32x4::<0xDD>(odd.0, odd.1);
+        }
+        columns
     }
 }
 

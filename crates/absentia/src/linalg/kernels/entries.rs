@@ -104,6 +104,26 @@ pub(super) fn pick<L: Lanes>(picked: Gathered<'_>, at: usize, lines: &mut [f32])
     }
 }
 
+/// `out[n] = x_row · q_n` for the packed entries, `x` having a row of K per row of the tile.
+#[inline(always)]
+pub(super) fn dots<L: Lanes>(x: &[f32], k: usize, rows: &[u32], lines: &[f32], out: &mut [f32]) {
+    let pitch = lines.len() / (k / LANES).max(1);
+    assert!(k.is_multiple_of(LANES) && rows.len() == out.len());
+    assert!(rows.len().is_multiple_of(LANES) && pitch >= rows.len() * LANES);
+    for first in (0..rows.len()).step_by(LANES) {
+        let mut sums = [L::splat(0.0); LANES];
+        let (blocks, rows) = (k / LANES, &rows[first..first + LANES]);
+        for block in 0..blocks {
+            let lines = &lines[block * pitch + first * LANES..][..LANES * LANES];
+            for ((sum, line), &row) in sums.iter_mut().zip(lines.chunks_exact(LANES)).zip(rows) {
+                let x = L::load(&x[row as usize * k + block * LANES..]);
+                *sum = x.mul_add(L::load(line), *sum);
+            }
+        }
+        L::sum_sixteen(sums).store(&mut out[first..]);
+    }
+}
+
 /// `p·q += δ_row · line` for every entry, and its error with it; the sixteen steps of a row are a
 /// `pitch` after those of the row before.
 #[inline(always)]

@@ -69,6 +69,24 @@ pub(super) trait Lanes: Copy {
         Self::load(&sums)
     }
 
+    /// Rows and columns of sixteen times sixteen exchanged.
+    #[inline(always)]
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+        let mut square = [[0.0; LANES]; LANES];
+        for (row, line) in rows.iter().zip(&mut square) {
+            row.store(line);
+        }
+        let mut columns = rows;
+        for (at, column) in columns.iter_mut().enumerate() {
+            let mut line = [0.0; LANES];
+            for (slot, row) in line.iter_mut().zip(&square) {
+                *slot = row[at];
+            }
+            *column = Self::load(&line);
+        }
+        columns
+    }
+
     /// The lanes above `lane`, zeros elsewhere.
     #[inline(always)]
     fn above(self, lane: usize) -> Self {
@@ -93,6 +111,14 @@ pub(super) trait Lanes: Copy {
                 *lane = if *lane > floor { 1.0 / *lane } else { 0.0 };
             }
         })
+    }
+
+    /// The greater of both, lane by lane.
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        let zero = Self::splat(0.0);
+        let negative = |lanes: Self| lanes.mul(Self::splat(-1.0)).add(zero);
+        negative(negative(self).min(negative(other)))
     }
 
     /// The lesser of both, lane by lane.

@@ -30,7 +30,7 @@ mod tests;
 pub(crate) use body::{Gathered, Panel};
 pub(crate) use entries::{Columns, RowLines};
 use lanes::LANES;
-pub(crate) use steps::Quadratics;
+pub(crate) use steps::{Quadratics, Solved};
 
 /// An instruction set with kernels of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +170,16 @@ macro_rules! entry_points {
         $(#[target_feature(enable = $features)])?
         pub(super) fn descend(rows: &steps::Quadratics<'_>, floor: f32, delta: &mut [f32]) -> Option<(usize, f32)> {
             steps::descend::<$lanes>(rows, floor, delta)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn solve(rows: &steps::Quadratics<'_>, first: usize, floor: f32, delta: &mut [f32]) -> steps::Solved {
+            steps::solve::<$lanes>(rows, first, floor, delta)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn dots(x: &[f32], k: usize, rows: &[u32], lines: &[f32], out: &mut [f32]) {
+            entries::dots::<$lanes>(x, k, rows, lines, out);
         }
 
         $(#[target_feature(enable = $features)])?
@@ -372,6 +382,22 @@ impl Kernels {
         delta: &mut [f32],
     ) -> Option<(usize, f32)> {
         dispatch!(self.set, descend(rows, floor, delta))
+    }
+
+    /// Exact minima of up to sixteen rows from `first`.
+    pub(crate) fn solve(
+        self,
+        rows: &Quadratics<'_>,
+        first: usize,
+        floor: f32,
+        delta: &mut [f32],
+    ) -> Solved {
+        dispatch!(self.set, solve(rows, first, floor, delta))
+    }
+
+    /// `out[n] = x_row · q_n` for packed entries, `x` having a row of K per row of the tile.
+    pub(crate) fn dots(self, x: &[f32], k: usize, rows: &[u32], lines: &[f32], out: &mut [f32]) {
+        dispatch!(self.set, dots(x, k, rows, lines, out));
     }
 
     /// Solves `h · solution = x` in place for a positive semidefinite `h`, of which it reads and

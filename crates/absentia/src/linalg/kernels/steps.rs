@@ -122,3 +122,150 @@ fn first_negative<L: Lanes>(
     }
     None
 }
+
+/// What solving sixteen quadratics came to, one lane each.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Solved {
+    /// Lanes whose step may not improve its row: one bit each.
+    pub(crate) unsure: u16,
+    /// The first row with a pivot below zero by more than rounding, and the pivot.
+    pub(crate) negative: Option<(usize, f32)>,
+}
+
+/// Exact minima of up to sixteen quadratics from row `first`, one per lane: the factorisation
+/// L D Lᵀ of all of them at once, step by step, so that no step waits for another.
+///
+/// A pivot that is not above what rounding leaves of its diagonal counts as zero, and its
+/// coordinate stays where it is.
+#[inline(always)]
+pub(super) fn solve<L: Lanes>(
+    rows: &Quadratics<'_>,
+    first: usize,
+    floor: f32,
+    delta: &mut [f32],
+) -> Solved {
+    let len = rows.check().saturating_sub(first).min(LANES);
+    assert!(delta.len() >= (first + len) * LANES);
+    let lanes = first..first + len;
+    let original = load_upper::<L>(rows, lanes.clone());
+    let g = across::<L>(rows.g, lanes.clone(), LANES, 0);
+    let base = across::<L>(rows.base, lanes.clone(), LANES, 0);
+    let mut floors = base;
+    for (f, slot) in floors.iter_mut().enumerate() {
+        let rounding = original[f][f].abs().mul(L::splat(16.0 * f32::EPSILON));
+        *slot = slot.abs().mul(L::splat(floor)).max(rounding);
+    }
+    let (x, lowest) = factor_and_solve(original, &floors, g);
+    let mut solved = Solved {
+        unsure: unsure(&original, &g, &x),
+        negative: None,
+    };
+    let mut found = [0.0; LANES];
+    lowest.store(&mut found);
+    for (lane, pivot) in found.into_iter().enumerate().take(len) {
+        if pivot < 0.0 && solved.negative.is_none() {
+            solved.negative = Some((first + lane, pivot));
+        }
+    }
+    let steps = L::transpose(x);
+    for (row, step) in lanes.zip(steps) {
+        step.store(&mut delta[row * LANES..]);
+    }
+    solved
+}
+
+/// Line `at` of each of these rows, coordinate by coordinate; a lane per row.
+#[inline(always)]
+fn across<L: Lanes>(
+    from: &[f32],
+    rows: std::ops::Range<usize>,
+    pitch: usize,
+    at: usize,
+) -> [L; LANES] {
+    let mut lines = [L::splat(0.0); LANES];
+    for (line, row) in lines.iter_mut().zip(rows) {
+        *line = L::load(&from[row * pitch + at..]);
+    }
+    L::transpose(lines)
+}
+
+/// Upper triangles of these rows' matrices with their penalties, a lane per row.
+#[inline(always)]
+fn load_upper<L: Lanes>(
+    rows: &Quadratics<'_>,
+    among: std::ops::Range<usize>,
+) -> [[L; LANES]; LANES] {
+    let mut penalty = [0.0; LANES];
+    penalty[..among.len()].copy_from_slice(&rows.penalty[among.clone()]);
+    let mut upper = [[L::splat(0.0); LANES]; LANES];
+    for (f, line) in upper.iter_mut().enumerate() {
+        *line = across(rows.h, among.clone(), LANES * LANES, f * LANES);
+        line[f] = line[f].add(L::load(&penalty));
+    }
+    upper
+}
+
+/// The solutions, and the lowest of each lane's pivots that are negative by more than its floor.
+#[inline(always)]
+fn factor_and_solve<L: Lanes>(
+    mut v: [[L; LANES]; LANES],
+    floors: &[L; LANES],
+    mut x: [L; LANES],
+) -> ([L; LANES], L) {
+    let mut lowest = L::splat(0.0);
+    for j in 0..LANES {
+        let (before, rest) = v.split_at_mut(j + 1);
+        let pivots = &mut before[j];
+        let inverse = pivots[j].reciprocal_above(floors[j]);
+        lowest = lowest.min(pivots[j].add(floors[j]));
+        for (n, row) in rest.iter_mut().enumerate() {
+            let i = j + 1 + n;
+            let factor = pivots[i].mul(inverse);
+            for (slot, pivot) in row[i..].iter_mut().zip(&pivots[i..]) {
+                *slot = factor.mul_sub(*pivot, *slot);
+            }
+            x[i] = factor.mul_sub(x[j], x[i]);
+        }
+        for factor in &mut pivots[j + 1..] {
+            *factor = factor.mul(inverse);
+        }
+        pivots[j] = inverse;
+    }
+    for j in (0..LANES).rev() {
+        let mut sum = x[j].mul(v[j][j]);
+        for i in j + 1..LANES {
+            sum = v[j][i].mul_sub(x[i], sum);
+        }
+        x[j] = sum;
+    }
+    (x, lowest)
+}
+
+/// Lanes where `2 δᵀ g − δᵀ h δ`, what the step takes off the objective, is not clearly positive
+/// against the rounding of its terms; a step of zero is fine.
+#[inline(always)]
+fn unsure<L: Lanes>(h: &[[L; LANES]; LANES], g: &[L; LANES], step: &[L; LANES]) -> u16 {
+    let (mut gain, mut size) = (L::splat(0.0), L::splat(0.0));
+    for f in 0..LANES {
+        // Half of what coordinate f has to do with itself, all of it with those after it.
+        let mut along = h[f][f].mul(step[f]).mul(L::splat(0.5));
+        let mut sizes = along.abs();
+        for i in f + 1..LANES {
+            let term = h[f][i].mul(step[i]);
+            along = along.add(term);
+            sizes = sizes.add(term.abs());
+        }
+        let pull = g[f].add(along.mul(L::splat(-1.0)));
+        gain = step[f].mul_add(pull, gain);
+        size = step[f].abs().mul_add(sizes.add(g[f].abs()), size);
+    }
+    let (mut gains, mut sizes) = ([0.0; LANES], [0.0; LANES]);
+    gain.store(&mut gains);
+    size.store(&mut sizes);
+    let mut unsure = 0;
+    for lane in 0..LANES {
+        let sure = gains[lane] > 1e-5 * sizes[lane] || sizes[lane] == 0.0;
+        unsure |= u16::from(!sure) << lane;
+    }
+    unsure
+}

@@ -231,13 +231,14 @@ fn gram_matrices_sum_outer_products_and_gradients_errors() {
     for entries in [0, 1, 19] {
         let (lines, base) = (numbers(5, entries * LANES), numbers(6, LANES * LANES));
         let (d, error, start) = (numbers(7, entries), numbers(8, entries), numbers(9, LANES));
+        let others = Problem::new(3, LANES);
         on_every_set(|kernels| {
             let (mut h, mut g) = (vec![9.0; LANES * LANES], start.clone());
             let row = RowLines {
                 d: &d,
                 error: &error,
                 lines: &lines,
-                next: Problem::new(3, 16).gathered(),
+                next: others.gathered(),
                 at: 0,
             };
             kernels.gram(row, 0.5, &base, &mut h, &mut g);
@@ -411,6 +412,61 @@ fn descending_is_one_gauss_seidel_pass() {
             assert_eq!(negative, Some((rows - 1, -0.75)));
         });
     }
+}
+
+#[test]
+fn sixteen_quadratics_at_once_are_solved_as_each_alone() {
+    let rows = 21;
+    let mut steps = Steps::new(rows);
+    on_every_set(|kernels| {
+        let mut delta = vec![9.0; rows * LANES];
+        for first in [0, 16] {
+            let solved = kernels.solve(&steps.quadratics(), first, 1e-6, &mut delta);
+            assert_eq!(solved, Solved::default());
+        }
+        for row in 0..rows {
+            let step = &delta[row * LANES..(row + 1) * LANES];
+            let gradient = steps.gradient(row);
+            for f in 0..LANES {
+                let image: f64 = (0..LANES)
+                    .map(|g| steps.at(row, f, g) * f64::from(step[g]))
+                    .sum();
+                let flat = row == 0 && f == 5;
+                assert!(
+                    flat || (image - gradient[f]).abs() < 1e-4,
+                    "row {row} at {f}"
+                );
+            }
+        }
+        assert_eq!(delta[5].to_bits(), 0.0_f32.to_bits());
+    });
+    steps.h[(18 * LANES + 7) * LANES + 7] = -9.0;
+    on_every_set(|kernels| {
+        let mut delta = vec![9.0; rows * LANES];
+        let solved = kernels.solve(&steps.quadratics(), 16, 1e-6, &mut delta);
+        assert!(matches!(solved.negative, Some((18, pivot)) if pivot < -5.0));
+    });
+}
+
+#[test]
+fn dots_of_packed_entries_are_those_of_their_rows() {
+    let k = 48;
+    let (lines, x) = (numbers(27, 33 * k), numbers(28, 3 * k));
+    let rows = Tile::new().rows;
+    on_every_set(|kernels| {
+        let mut out = vec![9.0; 32];
+        kernels.dots(&x, k, &rows, &lines, &mut out);
+        let want: Vec<f64> = (0..32)
+            .map(|n| {
+                let at = |f: usize| (f / LANES) * 33 * LANES + n * LANES + f % LANES;
+                let x = &x[rows[n] as usize * k..];
+                (0..k)
+                    .map(|f| f64::from(x[f]) * f64::from(lines[at(f)]))
+                    .sum()
+            })
+            .collect();
+        assert_close(&out, &want, "dot");
+    });
 }
 
 #[test]
