@@ -79,6 +79,15 @@ impl<'a> ValuesRow<'a> {
         }
     }
 
+    /// The numbers of the row's entries, or the one that stands for all of them.
+    #[must_use]
+    pub fn as_slice(&self) -> &[f32] {
+        match self {
+            ValuesRow::Constant(value) => std::slice::from_ref(value),
+            ValuesRow::Each(values) => values,
+        }
+    }
+
     /// The numbers of some of the row's entries.
     #[must_use]
     pub fn range(&self, range: std::ops::Range<usize>) -> ValuesRow<'a> {

@@ -4,6 +4,7 @@ use crate::data::{Confidence, Targets};
 use crate::linalg::LANES;
 use crate::params::{Params, Solver};
 use crate::solver::cache::GramCache;
+use crate::solver::scratch_bytes;
 
 /// Bytes a run needs, part by part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +102,7 @@ fn scratch(sizes: &Sizes, params: &Params) -> u64 {
         _ => 16,
     };
     let grams = if window == 16 {
-        32 * 256
+        2 * 32 * 256
     } else {
         2 * window * window
     };
@@ -110,5 +111,6 @@ fn scratch(sizes: &Sizes, params: &Params) -> u64 {
         Solver::AlsCg { .. } => 3 * 32 * 4 * stride,
         _ => 4 * 32 * 5 * window,
     };
-    4 * grams + rows + 5 * 4 * 16_384
+    let packed = scratch_bytes(sizes.entries, stride as usize);
+    4 * grams + rows + packed
 }

@@ -23,7 +23,7 @@ use crate::params::{CheckedParams, Params, Solver};
 use crate::solver::block::BlockSolver;
 use crate::solver::cache::GramCache;
 use crate::solver::cg::CgSolver;
-use crate::solver::objective::{Objective, ridge};
+use crate::solver::objective::Objective;
 use crate::solver::vanilla::VanillaSolver;
 use crate::solver::{EntryLoss, Halt, Side, Tiles, half_sweep};
 use crate::weights::{MissingWeights, Scheme};
@@ -42,8 +42,13 @@ pub(super) struct Trainer<'a> {
     penalty: (Values<'static>, Values<'static>),
     p: Arc<Dense>,
     q: Arc<Dense>,
-    /// Factors before the sweep under way, to return to when it is cut short.
-    before: (Dense, Dense),
+    /// Factors before each side's last half-sweep: what a sweep cut short returns to, and after
+    /// that the memory of the next one.
+    before: (Option<Arc<Dense>>, Option<Arc<Dense>>),
+    /// `Σ λ|p|²` of both sides after their last half-sweeps.
+    ridge: (f64, f64),
+    /// Whether some weight on missing entries may be below zero.
+    may_be_negative: bool,
     sq: GramCache,
     history: Vec<Sweep>,
     best: Option<Best>,
@@ -86,11 +91,13 @@ impl<'a> Trainer<'a> {
         let penalty = penalties_of(&data, &weights, dense.as_ref(), params)?;
         let kernels = Kernels::best();
         Ok(Self {
-            tiles: (Tiles::new(data.by_user()), Tiles::new(data.by_item())),
-            before: (
-                Dense::padded(p.rows(), p.cols()),
-                Dense::padded(q.rows(), q.cols()),
+            tiles: (
+                Tiles::new(data.by_user(), p.stride()),
+                Tiles::new(data.by_item(), p.stride()),
             ),
+            before: (None, None),
+            ridge: (0.0, 0.0),
+            may_be_negative: weights.may_be_negative(),
             counts: (data.user_counts(), data.item_counts()),
             sq: GramCache::new(&q, weights.b(), kernels),
             p: Arc::new(p),
@@ -115,14 +122,6 @@ impl<'a> Trainer<'a> {
     /// One sweep over both sides, or `None` if it was cancelled and undone.
     pub(super) fn sweep(&mut self, cancel: &Cancel) -> Result<Option<Sweep>, FitError> {
         let start = Instant::now();
-        self.before
-            .0
-            .as_mut_slice()
-            .copy_from_slice(self.p.as_slice());
-        self.before
-            .1
-            .as_mut_slice()
-            .copy_from_slice(self.q.as_slice());
         let iteration = self.iterations() + 1;
         let sp = match self.half_sweep(Axis::User, None, cancel) {
             Ok(_) => GramCache::new(&self.p, self.weights.a(), self.kernels),
@@ -158,9 +157,9 @@ impl<'a> Trainer<'a> {
             Axis::User => (self.data.by_user(), a, b, &self.penalty.0, &self.tiles.0),
             Axis::Item => (self.data.by_item(), b, a, &self.penalty.1, &self.tiles.1),
         };
-        let (free, fixed) = match axis {
-            Axis::User => (&mut self.p, &*self.q),
-            Axis::Item => (&mut self.q, &*self.p),
+        let (free, fixed, before, ridge) = match axis {
+            Axis::User => (&mut self.p, &*self.q, &mut self.before.0, &mut self.ridge.0),
+            Axis::Item => (&mut self.q, &*self.p, &mut self.before.1, &mut self.ridge.1),
         };
         let side = Side {
             observed,
@@ -169,7 +168,9 @@ impl<'a> Trainer<'a> {
             fixed,
             cache: sp.unwrap_or(&self.sq),
             penalty,
-            may_be_negative: self.weights.may_be_negative(),
+            may_be_negative: self.may_be_negative,
+            // The objective is that after the whole sweep.
+            wants_loss: axis == Axis::Item,
             kernels: self.kernels,
             cancelled: cancel.flag(),
         };
@@ -177,8 +178,13 @@ impl<'a> Trainer<'a> {
             Axis::User => &**w,
             Axis::Item => transposed,
         });
-        // The free side may be shared with a checkpoint or the best model: then it is copied first.
-        improve(self.params.solver, Arc::make_mut(free), &side, tiles, dense)
+        // What was there before the last sweep may be shared with a checkpoint or the best model.
+        let spare = before.take().and_then(Arc::into_inner);
+        let mut after = spare.unwrap_or_else(|| Dense::padded(free.rows(), free.cols()));
+        let loss = improve(self.params.solver, (free, &mut after), &side, tiles, dense)?;
+        *before = Some(std::mem::replace(free, Arc::new(after)));
+        *ridge = loss.ridge;
+        Ok(loss)
     }
 
     fn halted(&mut self, axis: Axis, halt: Halt) -> Result<Option<Sweep>, FitError> {
@@ -189,12 +195,10 @@ impl<'a> Trainer<'a> {
                 curvature: at.curvature,
             }),
             Halt::Cancelled => {
-                Arc::make_mut(&mut self.p)
-                    .as_mut_slice()
-                    .copy_from_slice(self.before.0.as_slice());
-                Arc::make_mut(&mut self.q)
-                    .as_mut_slice()
-                    .copy_from_slice(self.before.1.as_slice());
+                // The half-sweep cut short has changed nothing; the one before it is undone.
+                if let (Axis::Item, Some(before)) = (axis, self.before.0.take()) {
+                    self.p = before;
+                }
                 Ok(None)
             }
         }
@@ -206,17 +210,16 @@ impl<'a> Trainer<'a> {
         } else {
             let missing = sp.inner(&self.sq) - loss.counted_as_missing;
             // Where weights are not negative, only rounding can be.
-            if self.weights.may_be_negative() {
+            if self.may_be_negative {
                 missing
             } else {
                 missing.max(0.0)
             }
         };
-        let regularization = ridge(&self.p, &self.penalty.0) + ridge(&self.q, &self.penalty.1);
         Objective {
             observed: loss.observed,
             missing,
-            regularization,
+            regularization: self.ridge.0 + self.ridge.1,
         }
     }
 
@@ -319,24 +322,19 @@ impl<'a> Trainer<'a> {
 
 fn improve(
     solver: Solver,
-    free: &mut Dense,
+    (before, after): (&Dense, &mut Dense),
     side: &Side<'_>,
     tiles: &Tiles,
     dense: Option<&Dense>,
 ) -> Result<EntryLoss, Halt> {
+    let in_blocks =
+        |block, after: &mut Dense| half_sweep(&BlockSolver { block }, before, after, side, tiles);
     match solver {
-        Solver::Eals => half_sweep(&BlockSolver { block: 1 }, free, side, tiles),
-        Solver::Subspace { block } => half_sweep(&BlockSolver { block }, free, side, tiles),
-        Solver::Als => half_sweep(
-            &BlockSolver {
-                block: side.fixed.stride(),
-            },
-            free,
-            side,
-            tiles,
-        ),
-        Solver::AlsCg { steps } => half_sweep(&CgSolver { steps }, free, side, tiles),
-        Solver::EalsVanilla => half_sweep(&VanillaSolver { dense }, free, side, tiles),
+        Solver::Eals => in_blocks(1, after),
+        Solver::Subspace { block } => in_blocks(block, after),
+        Solver::Als => in_blocks(side.fixed.stride(), after),
+        Solver::AlsCg { steps } => half_sweep(&CgSolver { steps }, before, after, side, tiles),
+        Solver::EalsVanilla => half_sweep(&VanillaSolver { dense }, before, after, side, tiles),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::kernels::pages::prefer_large;
+
 /// Number of `f32` lanes the kernels work on at a time; also the factor block of the solvers.
 pub const LANES: usize = 16;
 
@@ -37,11 +39,13 @@ impl Dense {
     }
 
     fn with_stride(rows: usize, cols: usize, stride: usize) -> Self {
-        let floats = rows.checked_mul(stride);
-        let lines = floats.map(|floats| vec![Line::zeroed(); floats.div_ceil(LANES)]);
         // No slice that the sizes could come from is this long.
-        let lines = lines
+        let floats = rows
+            .checked_mul(stride)
             .unwrap_or_else(|| panic!("a matrix of {rows} × {stride} floats cannot be addressed"));
+        let mut lines = Vec::with_capacity(floats.div_ceil(LANES));
+        prefer_large(lines.spare_capacity_mut());
+        lines.resize(floats.div_ceil(LANES), Line::zeroed());
         Self {
             rows,
             cols,
@@ -151,6 +155,31 @@ impl Dense {
             self.lines.shrink_to_fit();
         }
         self
+    }
+}
+
+/// Scratch floats that start on a cache line and are kept from use to use.
+#[derive(Default)]
+pub(crate) struct Buffer(Vec<Line>);
+
+impl Buffer {
+    /// Yields room for this many floats: whatever was left there, or zeros where it had to grow.
+    pub(crate) fn room(&mut self, floats: usize) -> &mut [f32] {
+        let lines = floats.div_ceil(LANES);
+        if self.0.len() < lines {
+            if self.0.capacity() < lines {
+                // What it holds is not kept beyond a use, so there is nothing to move.
+                self.0 = Vec::with_capacity(lines);
+                prefer_large(self.0.spare_capacity_mut());
+            }
+            self.0.resize(lines, Line::zeroed());
+        }
+        &mut bytemuck::cast_slice_mut(&mut self.0)[..floats]
+    }
+
+    /// All that was ever made room for.
+    pub(crate) fn as_slice(&self) -> &[f32] {
+        bytemuck::cast_slice(&self.0)
     }
 }
 

@@ -13,9 +13,12 @@ mod svd;
 pub use block::Block;
 pub use dense::{Dense, LANES};
 pub use kernels::InstructionSet;
+#[doc(hidden)]
+pub use kernels::bench;
 pub use nmf::{Nmf, NmfParams, nonnegative_factors};
 pub use operator::{LinearOperator, RowBlocks, RowOperator};
 pub use svd::{DecompositionError, Svd, SvdParams, truncated_svd};
 
+pub(crate) use dense::Buffer;
 pub(crate) use nmf::nonnegative_rows;
 pub(crate) use small::least_squares_rows;

@@ -22,6 +22,20 @@ pub trait Scorer: Sync {
     /// Prepares the scoring of these items for many users.
     fn block<'s>(&'s self, items: &'s [u32]) -> Box<dyn ScoreBlock + 's>;
 
+    /// Yields a bound for every item such that no computed score of an item passes its bound times
+    /// its user's ([`user_bound`](Self::user_bound)), where such bounds are known.
+    ///
+    /// Items are then looked at with falling bounds, and for each user no longer than needed.
+    fn item_bounds(&self) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// The user's part of the bound on its scores.
+    fn user_bound(&self, user: u32) -> f64 {
+        let _ = user;
+        f64::INFINITY
+    }
+
     /// How many items one block should hold, so that what it prepares stays in cache.
     fn block_items(&self) -> usize {
         1024
@@ -200,6 +214,14 @@ impl<'a> FactorScorer<'a> {
         Ok(self)
     }
 
+    /// The length of a row, large enough that a product of two such bounds what rounding in `f32`
+    /// makes of their inner product.
+    fn length(row: &[f32], scale: f32) -> f64 {
+        let scaled = row.iter().map(|x| f64::from(x * scale));
+        let square: f64 = scaled.map(|x| x * x).sum();
+        square.sqrt() * (1.0 + (row.len() + 8) as f64 * f64::from(f32::EPSILON)) + 1e-30
+    }
+
     fn pack(&self, items: &[u32], panel: &mut [f32]) {
         let rows = items.iter().map(|&item| {
             let scale = self.scale.map_or(1.0, |scale| scale[item as usize]);
@@ -232,6 +254,20 @@ impl Scorer for FactorScorer<'_> {
             users: self.users,
             panels,
         })
+    }
+
+    /// By the inequality of Cauchy and Schwarz.
+    fn item_bounds(&self) -> Option<Vec<f64>> {
+        let bound = |item: usize| {
+            let scale = self.scale.map_or(1.0, |scale| scale[item]);
+            Self::length(self.items.row(item), scale)
+        };
+        let items = (0..self.items.rows).into_par_iter().with_min_len(512);
+        Some(items.map(bound).collect())
+    }
+
+    fn user_bound(&self, user: u32) -> f64 {
+        Self::length(self.users.row(user as usize), 1.0)
     }
 
     /// Half a megabyte of panels: within the second-level cache, next to a tile of users.

@@ -1,4 +1,4 @@
-//! The best items of one user, from scores that come in the order of item ids.
+//! The best items of one user, from scores that come in any order.
 
 use std::cmp::Ordering;
 
@@ -26,13 +26,12 @@ fn order(a: &Scored, b: &Scored) -> Ordering {
 }
 
 /// Keeps the `limit` best in a buffer of twice that, cut down whenever it is full.
-///
-/// Items must be offered with rising ids: one that only equals the worst kept then comes after it
-/// in the ranking, so a plain `>` against the threshold settles ties.
 #[derive(Clone, Debug)]
 pub(super) struct Top {
     limit: usize,
+    /// Score of the worst that was kept when the buffer was last cut down, and its item.
     threshold: f32,
+    worst: u32,
     kept: Vec<Scored>,
 }
 
@@ -45,8 +44,14 @@ impl Top {
             } else {
                 f32::NEG_INFINITY
             },
+            worst: 0,
             kept: Vec::new(),
         }
+    }
+
+    /// Score below which nothing is kept any more.
+    pub(super) fn threshold(&self) -> f32 {
+        self.threshold
     }
 
     /// Offers scores of `items`; NaN and −∞ are never kept.
@@ -55,7 +60,7 @@ impl Top {
         for (panel, items) in panels.iter().zip(items.chunks(LANES)) {
             let threshold = self.threshold;
             // Sixteen at once: nearly all panels of a long catalogue end here.
-            let better = panel.iter().fold(0, |n, &s| n + i32::from(s > threshold));
+            let better = panel.iter().fold(0, |n, &s| n + i32::from(s >= threshold));
             if better > 0 {
                 self.offer_each(items, panel);
             }
@@ -65,7 +70,9 @@ impl Top {
 
     fn offer_each(&mut self, items: &[u32], scores: &[f32]) {
         for (&item, &score) in items.iter().zip(scores) {
-            if score > self.threshold {
+            // Among equals the smaller id comes first; nothing equals the threshold before there is one.
+            let ties = score >= self.threshold && item < self.worst;
+            if score > self.threshold || ties {
                 self.kept.push(Scored { item, score });
                 if self.kept.len() >= self.limit.saturating_mul(2).max(LANES) {
                     self.cut();
@@ -80,7 +87,10 @@ impl Top {
             self.kept.truncate(self.limit);
         }
         if self.kept.len() == self.limit {
-            self.threshold = self.kept[self.limit - 1].score;
+            let worst = self.kept.iter().copied().max_by(order);
+            if let Some(worst) = worst {
+                (self.threshold, self.worst) = (worst.score, worst.item);
+            }
         }
     }
 
@@ -105,6 +115,30 @@ mod tests {
         top.offer(&items, &scores);
         let best: Vec<u32> = top.finish().iter().map(|scored| scored.item).collect();
         assert_eq!(best, [12, 14, 10, 13]);
+    }
+
+    #[test]
+    fn the_order_of_offers_does_not_matter() {
+        let items: Vec<u32> = (0..500).collect();
+        let scores: Vec<f32> = items.iter().map(|i| (i * 7919 % 13) as f32).collect();
+        let best = |order: &dyn Fn(usize) -> usize| {
+            let mut top = Top::new(7);
+            for at in 0..500 {
+                top.offer(
+                    &items[order(at)..=order(at)],
+                    &scores[order(at)..=order(at)],
+                );
+            }
+            top.finish()
+        };
+        let rising = best(&|at| at);
+        assert_eq!(rising, best(&|at| 499 - at));
+        assert_eq!(rising, best(&|at| at * 77 % 500));
+        assert!(
+            rising
+                .windows(2)
+                .all(|pair| order(&pair[0], &pair[1]).is_lt())
+        );
     }
 
     #[test]

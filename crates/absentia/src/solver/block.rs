@@ -8,14 +8,19 @@
 //!
 //! Per row and sweep: `O(Z K² + |R_u| K w)` for windows of w coordinates, all of it in kernels.
 
+use std::ops::Range;
+
 use super::block_step::BlockStep;
-use super::tile::{PIECE, for_each_piece, sum_pieces};
+use super::tile::{PIECE, sum_pieces};
 use super::{NotConvex, RowSolver, Side, Tile};
-use crate::linalg::LANES;
-use crate::linalg::kernels::{Gathered, Panel};
+use crate::linalg::kernels::{Panel, Quadratics, RowLines};
+use crate::linalg::{Buffer, LANES};
 
 /// Curvature below this share of what the missing entries contribute is rounding, and counts as 0.
 const CURVATURE_FLOOR: f32 = 4e-7;
+
+/// Floats of a small Gram matrix.
+const SMALL: usize = LANES * LANES;
 
 /// Exact solves over blocks of `block` coordinates.
 pub(crate) struct BlockSolver {
@@ -26,20 +31,20 @@ pub(crate) struct BlockSolver {
 /// Buffers of one worker.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// Weights of the tile's rows, one line of rows per component.
+    /// Weights of the tile's rows, negative, one line of rows per component.
     scales: Vec<f32>,
-    /// Gram matrices, one per row of a group.
-    h: Vec<f32>,
-    /// Least curvature that counts, per row and coordinate.
-    floor: Vec<f32>,
-    /// Reciprocal curvatures, per row and coordinate.
-    inverse: Vec<f32>,
+    /// Penalties of the tile's rows.
+    penalty: Vec<f32>,
+    /// Gram matrices, one per row of the tile, or that of one row.
+    h: Buffer,
+    /// What missing entries contribute to small Gram matrices, where that is a sum of several.
+    missing: Buffer,
+    /// What missing entries contribute to curvatures, per row and coordinate.
+    base: Buffer,
     /// Negative half-gradients on the window, per row.
-    g: Vec<f32>,
+    g: Buffer,
     /// Steps on the window, per row.
-    delta: Vec<f32>,
-    /// `c r − d p·q` of one row's entries.
-    error: Vec<f32>,
+    delta: Buffer,
     /// What solving one block needs.
     work: Vec<f32>,
 }
@@ -51,6 +56,13 @@ struct Window {
     width: usize,
 }
 
+impl Window {
+    /// The blocks of sixteen coordinates it is made of.
+    fn blocks(self) -> Range<usize> {
+        self.at / LANES..(self.at + self.width) / LANES
+    }
+}
+
 impl RowSolver for BlockSolver {
     type Scratch = Scratch;
 
@@ -60,75 +72,96 @@ impl RowSolver for BlockSolver {
         side: &Side<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), NotConvex> {
-        tile.predict(side);
-        scratch.load_scales(tile, side);
+        tile.pack(side);
+        scratch.load_rows(tile, side);
         let step = self.block.max(LANES);
         for at in (0..tile.stride).step_by(step) {
             let window = Window {
                 at,
                 width: step.min(tile.stride - at),
             };
-            self.solve_window(window, tile, side, scratch)?;
+            scratch.start_gradients(window, tile, side);
+            if window.width == LANES {
+                self.solve_small(window, tile, side, scratch)?;
+            } else {
+                self.solve_wide(window, tile, side, scratch)?;
+            }
+            apply_steps(window, tile, side, scratch.delta.as_slice());
         }
         Ok(())
     }
 }
 
 impl BlockSolver {
-    fn solve_window(
+    /// A window of sixteen coordinates: Gram matrices of all rows side by side, so that their
+    /// coordinate steps run interleaved.
+    fn solve_small(
         &self,
         window: Window,
-        tile: &mut Tile<'_>,
-        side: &Side<'_>,
-        scratch: &mut Scratch,
-    ) -> Result<(), NotConvex> {
-        let (rows, width) = (tile.len(), window.width);
-        scratch.start_gradients(window, tile, side);
-        for buffer in [&mut scratch.floor, &mut scratch.inverse, &mut scratch.delta] {
-            buffer.clear();
-            buffer.resize(rows * width, 0.0);
-        }
-        if width == LANES {
-            // Small Gram matrices of all rows side by side: one product starts them, and their
-            // coordinate steps run interleaved.
-            scratch.start_small_grams(window, tile, side);
-            for at in 0..rows {
-                let h = at * LANES * LANES;
-                scratch.add_entries(window, at, h, tile, side);
-                scratch.invert_curvatures(at, h, width, tile, side)?;
-            }
-            self.step_all(rows, tile, side, scratch)?;
-        } else {
-            for at in 0..rows {
-                scratch.start_wide_gram(window, tile.row(at), side);
-                scratch.add_entries(window, at, 0, tile, side);
-                scratch.invert_curvatures(at, 0, width, tile, side)?;
-                self.step_blocks(at, 0, width, tile.row(at), side, scratch)?;
-            }
-        }
-        apply_steps(window, tile, side, &scratch.delta);
-        Ok(())
-    }
-
-    /// Steps of every row of the tile, their Gram matrices side by side.
-    fn step_all(
-        &self,
-        rows: usize,
         tile: &Tile<'_>,
         side: &Side<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), NotConvex> {
-        if self.block == 1 {
-            side.kernels.descend(
-                &scratch.h,
-                &scratch.inverse,
-                &mut scratch.g,
-                &mut scratch.delta,
-            );
-            return Ok(());
-        }
+        let rows = tile.len();
+        scratch.start_small_grams(window, tile, side);
         for at in 0..rows {
-            self.step_blocks(at, at * LANES * LANES, LANES, tile.row(at), side, scratch)?;
+            scratch.add_small(window, at, tile, side);
+        }
+        let delta = scratch.delta.room(rows * LANES);
+        let quadratics = Quadratics {
+            h: scratch.h.as_slice(),
+            base: scratch.base.as_slice(),
+            penalty: &scratch.penalty,
+            g: scratch.g.as_slice(),
+        };
+        if self.block == 1 {
+            let negative = side.kernels.descend(&quadratics, CURVATURE_FLOOR, delta);
+            return convex(negative, tile, side);
+        }
+        if self.block < LANES {
+            return (0..rows).try_for_each(|at| self.step_small(at, tile, side, scratch));
+        }
+        let mut left = Vec::new();
+        for first in (0..rows).step_by(LANES) {
+            let solved = side
+                .kernels
+                .solve(&quadratics, first, CURVATURE_FLOOR, delta);
+            convex(solved.negative, tile, side)?;
+            left.extend(
+                (0..LANES)
+                    .filter(|lane| solved.unsure >> lane & 1 == 1)
+                    .map(|lane| first + lane),
+            );
+        }
+        left.into_iter()
+            .try_for_each(|at| self.step_small(at, tile, side, scratch))
+    }
+
+    /// Blocks of one row's window of sixteen coordinates.
+    fn step_small(
+        &self,
+        at: usize,
+        tile: &Tile<'_>,
+        side: &Side<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), NotConvex> {
+        mirror(&mut scratch.h.room((at + 1) * SMALL)[at * SMALL..]);
+        self.step_blocks(at, at * SMALL, LANES, tile, side, scratch)
+    }
+
+    /// A wider window: one row after the other.
+    fn solve_wide(
+        &self,
+        window: Window,
+        tile: &Tile<'_>,
+        side: &Side<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), NotConvex> {
+        scratch.delta.room(tile.len() * window.width);
+        for at in 0..tile.len() {
+            scratch.start_wide_gram(window, at, tile, side);
+            scratch.add_wide(window, at, tile, side);
+            self.step_blocks(at, 0, window.width, tile, side, scratch)?;
         }
         Ok(())
     }
@@ -139,23 +172,41 @@ impl BlockSolver {
         at: usize,
         h: usize,
         width: usize,
-        row: usize,
+        tile: &Tile<'_>,
         side: &Side<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), NotConvex> {
-        let block = self.block.min(width);
-        let lines = at * width..(at + 1) * width;
+        let (block, row, lines) = (
+            self.block.min(width),
+            tile.row(at),
+            at * width..(at + 1) * width,
+        );
+        let matrix = &mut scratch.h.room(h + width * width)[h..];
+        let base = &scratch.base.as_slice()[lines.clone()];
+        let (floor, work) = {
+            let needed = 2 * width + block + block * block;
+            scratch.work.resize(needed.max(scratch.work.len()), 0.0);
+            scratch.work.split_at_mut(width)
+        };
+        for f in 0..width {
+            floor[f] = CURVATURE_FLOOR * base[f].abs();
+            matrix[f * width + f] += scratch.penalty[at];
+            let curvature = matrix[f * width + f];
+            if side.may_be_negative && curvature < -floor[f] {
+                return Err(NotConvex { row, curvature });
+            }
+        }
         let mut step = BlockStep {
-            h: &scratch.h[h..h + width * width],
+            h: matrix,
             width,
-            floor: &scratch.floor[lines.clone()],
+            floor,
             kernels: side.kernels,
         };
-        let (g, delta) = (&mut scratch.g[lines.clone()], &mut scratch.delta[lines]);
-        scratch.work.resize(width + block + block * block, 0.0);
+        let g = &mut scratch.g.room(lines.end)[lines.clone()];
+        let delta = &mut scratch.delta.room(lines.end)[lines];
         for first in (0..width).step_by(block) {
             let range = first..first + block;
-            let negative = step.solve(range.clone(), g, delta, &mut scratch.work);
+            let negative = step.solve(range.clone(), g, delta, work);
             if let Some(curvature) = negative.filter(|_| side.may_be_negative) {
                 return Err(NotConvex { row, curvature });
             }
@@ -171,214 +222,215 @@ impl BlockSolver {
 }
 
 impl Scratch {
-    fn load_scales(&mut self, tile: &Tile<'_>, side: &Side<'_>) {
+    fn load_rows(&mut self, tile: &Tile<'_>, side: &Side<'_>) {
         let z = side.cache.rank();
         self.scales.clear();
         for t in 0..z {
             self.scales
-                .extend(tile.rows().map(|row| side.own_weights.row(row)[t]));
+                .extend(tile.rows().map(|row| -side.own_weights.row(row)[t]));
         }
+        self.penalty.clear();
+        self.penalty
+            .extend(tile.rows().map(|row| side.penalty.get(row)));
     }
 
-    /// `g = −Σ_t a_ut (S_t p_u)[window] − λ_u p_u[window]` for all rows of the tile.
+    /// `g = −Σ_t a_ut (S_t p_u)[window] − λ_u p_u[window]` for all rows of the tile, and what
+    /// missing entries contribute to the curvatures there.
     fn start_gradients(&mut self, window: Window, tile: &mut Tile<'_>, side: &Side<'_>) {
         let (rows, width) = (tile.len(), window.width);
-        self.g.clear();
-        self.g.resize(rows * width, 0.0);
+        let g = self.g.room(rows * width);
+        let base = self.base.room(rows * width);
+        base.fill(0.0);
+        for (at, g) in g.chunks_exact_mut(width).enumerate() {
+            let p = &tile.factors[at * tile.stride + window.at..][..width];
+            for (slot, p) in g.iter_mut().zip(p) {
+                *slot = -self.penalty[at] * p;
+            }
+        }
         let x = Panel {
             values: tile.factors,
             stride: tile.stride,
             rows,
             k: tile.stride,
         };
-        for block in 0..width / LANES {
+        let weights = weights_of(tile, side);
+        for (at, block) in window.blocks().enumerate() {
+            let (g, base) = (&mut g[at * LANES..], &mut base[at * LANES..]);
             for (t, scale) in self.scales.chunks_exact(rows).enumerate() {
-                let panel = side.cache.panel(window.at / LANES + block, t);
-                side.kernels.panel_product(
-                    x,
-                    panel,
-                    Some(scale),
-                    &mut self.g[block * LANES..],
-                    width,
-                );
+                // Group weights are mostly zero.
+                if scale.iter().any(|&a| a != 0.0) {
+                    let panel = side.cache.panel(block, t);
+                    side.kernels.panel_product(x, panel, Some(scale), g, width);
+                }
             }
-        }
-        for (at, g) in self.g.chunks_exact_mut(width).enumerate() {
-            let lambda = side.penalty.get(tile.row(at));
-            let p = &tile.factors[at * tile.stride + window.at..][..width];
-            for (slot, p) in g.iter_mut().zip(p) {
-                *slot = -*slot - lambda * p;
-            }
+            let curvatures = side.cache.curvatures(block);
+            side.kernels
+                .panel_product(weights, curvatures, None, base, width);
         }
     }
 
-    /// `h = Σ_t a_ut S_t[window, window]` for all rows of the tile, as one product per line.
+    /// `Σ_t a_ut S_t[window, window]` for all rows of the tile, as one product per line; not needed
+    /// where there is only one t.
     fn start_small_grams(&mut self, window: Window, tile: &Tile<'_>, side: &Side<'_>) {
-        const SIZE: usize = LANES * LANES;
-        let (rows, z) = (tile.len(), side.cache.rank());
-        self.h.clear();
-        self.h.resize(rows * SIZE, 0.0);
-        let first = tile.row(0) * z;
-        let weights = &side.own_weights.as_slice()[first..first + rows * z];
-        let x = Panel {
-            values: weights,
-            stride: z,
-            rows,
-            k: z,
-        };
+        self.h.room(tile.len() * SMALL);
+        if side.cache.rank() == 1 {
+            return;
+        }
+        let missing = self.missing.room(tile.len() * SMALL);
+        missing.fill(0.0);
+        let weights = weights_of(tile, side);
         for f in 0..LANES {
-            side.kernels.panel_product(
-                x,
-                side.cache.diagonal(window.at + f),
-                None,
-                &mut self.h[f * LANES..],
-                SIZE,
-            );
+            let lines = side.cache.diagonal(window.at + f);
+            let out = &mut missing[f * LANES..];
+            side.kernels.panel_product(weights, lines, None, out, SMALL);
         }
     }
 
-    /// The same for one row and a window of any width.
-    fn start_wide_gram(&mut self, window: Window, row: usize, side: &Side<'_>) {
-        let Window { at, width } = window;
-        self.h.clear();
-        self.h.resize(width * width, 0.0);
-        for (t, &a) in side.own_weights.row(row).iter().enumerate() {
-            for block in 0..width / LANES {
-                let panel = side.cache.panel(at / LANES + block, t);
-                for (f, line) in panel[at * LANES..(at + width) * LANES]
-                    .chunks_exact(LANES)
-                    .enumerate()
-                {
-                    let slot = &mut self.h[f * width + block * LANES..][..LANES];
+    /// The small Gram matrix of row `at` with its entries, which go to its gradient too.
+    fn add_small(&mut self, window: Window, at: usize, tile: &Tile<'_>, side: &Side<'_>) {
+        let (block, range) = (window.at / LANES, tile.range(at));
+        let (scale, base) = match side.cache.only_diagonal(block) {
+            Some(diagonal) => (-self.scales[at], diagonal),
+            None => (1.0, &self.missing.as_slice()[at * SMALL..(at + 1) * SMALL]),
+        };
+        let h = &mut self.h.room((at + 1) * SMALL)[at * SMALL..];
+        let g = &mut self.g.room((at + 1) * LANES)[at * LANES..];
+        if range.len() <= PIECE {
+            let (d, error) = tile.pulls(range.clone());
+            let row = RowLines {
+                d,
+                error,
+                lines: tile.lines(block, range.clone()),
+                next: tile.next(range, side),
+                at: window.at,
+            };
+            side.kernels.gram(row, scale, base, h, g);
+            return;
+        }
+        let mut sums = [0.0; SMALL + LANES];
+        sum_pieces(range.len(), &mut sums, |part, out| {
+            let mut own = Buffer::default();
+            let lines = tile.lines_of(at, block, part.clone(), &mut own, side);
+            let (d, error) = tile.pulls(range.start + part.start..range.start + part.end);
+            let (h, g) = out.split_at_mut(SMALL);
+            let row = RowLines {
+                d,
+                error,
+                lines,
+                next: side.gathered(&[]),
+                at: window.at,
+            };
+            side.kernels.gram(row, 0.0, base, h, g);
+        });
+        for (n, slot) in h.iter_mut().enumerate() {
+            *slot = scale * base[n] + sums[n];
+        }
+        side.kernels.axpy(1.0, &sums[SMALL..], g);
+    }
+
+    /// `h = Σ_t a_ut S_t[window, window]` of one row and a window of any width.
+    fn start_wide_gram(&mut self, window: Window, at: usize, tile: &Tile<'_>, side: &Side<'_>) {
+        let Window { at: from, width } = window;
+        let h = self.h.room(width * width);
+        h.fill(0.0);
+        for (t, &a) in side.own_weights.row(tile.row(at)).iter().enumerate() {
+            if a == 0.0 {
+                continue;
+            }
+            for (at, block) in window.blocks().enumerate() {
+                let panel = &side.cache.panel(block, t)[from * LANES..(from + width) * LANES];
+                for (f, line) in panel.chunks_exact(LANES).enumerate() {
+                    let slot = &mut h[f * width + at * LANES..][..LANES];
                     side.kernels.axpy(a, line, slot);
                 }
             }
         }
     }
 
-    /// Adds the observed entries of row `at` to its Gram matrix (at `h`) and its gradient.
-    fn add_entries(
-        &mut self,
-        window: Window,
-        at: usize,
-        h: usize,
-        tile: &mut Tile<'_>,
-        side: &Side<'_>,
-    ) {
-        let width = window.width;
-        let lambda = side.penalty.get(tile.row(at));
-        let entries = tile.entries(at, side);
-        let h = &mut self.h[h..h + width * width];
-        for f in 0..width {
-            self.floor[at * width + f] = CURVATURE_FLOOR * h[f * width + f].abs();
-        }
-        let (d, gathered) = (entries.d, entries.gathered);
-        for f in (0..width).step_by(LANES) {
-            for g in (0..=f).step_by(LANES) {
-                add_gram(
-                    d,
-                    gathered,
-                    (window.at + f, window.at + g),
-                    &mut h[f * width + g..],
-                    width,
-                    side,
-                );
+    /// Adds the entries of row `at` to the lower triangle of its wide Gram matrix and its gradient.
+    fn add_wide(&mut self, window: Window, at: usize, tile: &Tile<'_>, side: &Side<'_>) {
+        let (width, range) = (window.width, tile.range(at));
+        let h = self.h.room(width * width);
+        let g = &mut self.g.room((at + 1) * width)[at * width..];
+        let add = |part: Range<usize>, h: &mut [f32], g: &mut [f32]| {
+            let (d, error) = tile.pulls(range.start + part.start..range.start + part.end);
+            let mut own: Vec<Buffer> = window.blocks().map(|_| Buffer::default()).collect();
+            let lines = window.blocks().zip(&mut own);
+            let lines: Vec<&[f32]> = lines
+                .map(|(block, own)| tile.lines_of(at, block, part.clone(), own, side))
+                .collect();
+            for (f, left) in lines.iter().enumerate() {
+                let g = &mut g[f * LANES..];
+                side.kernels.combine_lines(error, left, g);
+                for (g, right) in lines[..=f].iter().enumerate() {
+                    let corner = &mut h[f * LANES * width + g * LANES..];
+                    side.kernels.cross(Some(d), left, right, corner, width);
+                }
             }
-        }
-        for f in 0..width {
-            h[f * width + f] += lambda;
-        }
-        self.error.clear();
-        self.error.extend(
-            entries
-                .d
-                .iter()
-                .zip(entries.pull)
-                .zip(entries.predicted.iter())
-                .map(|((d, pull), p)| pull - d * p),
-        );
-        let error = &self.error;
-        sum_pieces(
-            error.len(),
-            &mut self.g[at * width..(at + 1) * width],
-            |range, out| {
-                let part = Gathered {
-                    indices: &gathered.indices[range.clone()],
-                    ..gathered
-                };
-                side.kernels.combine(&error[range], window.at, part, out);
-            },
-        );
-    }
-
-    fn invert_curvatures(
-        &mut self,
-        at: usize,
-        h: usize,
-        width: usize,
-        tile: &Tile<'_>,
-        side: &Side<'_>,
-    ) -> Result<(), NotConvex> {
-        for f in 0..width {
-            let (curvature, floor) = (self.h[h + f * width + f], self.floor[at * width + f]);
-            self.inverse[at * width + f] = if curvature > floor {
-                1.0 / curvature
-            } else {
-                0.0
-            };
-            if side.may_be_negative && curvature < -floor {
-                return Err(NotConvex {
-                    row: tile.row(at),
-                    curvature,
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Adds `Σ d q qᵀ` of two blocks of coordinates to `h`.
-fn add_gram(
-    d: &[f32],
-    gathered: Gathered<'_>,
-    at: (usize, usize),
-    h: &mut [f32],
-    pitch: usize,
-    side: &Side<'_>,
-) {
-    if d.len() <= PIECE {
-        side.kernels.gram(d, at, gathered, h, pitch);
-        return;
-    }
-    let mut sum = [0.0; LANES * LANES];
-    sum_pieces(d.len(), &mut sum, |range, out| {
-        let part = Gathered {
-            indices: &gathered.indices[range.clone()],
-            ..gathered
         };
-        side.kernels.gram(&d[range], at, part, out, LANES);
-    });
-    for (f, line) in sum.chunks_exact(LANES).enumerate() {
-        for (slot, more) in h[f * pitch..f * pitch + LANES].iter_mut().zip(line) {
-            *slot += more;
+        if range.len() <= PIECE {
+            add(0..range.len(), h, g);
+            return;
+        }
+        let mut sums = vec![0.0; width * width + width];
+        sum_pieces(range.len(), &mut sums, |part, out| {
+            let (h, g) = out.split_at_mut(width * width);
+            add(part, h, g);
+        });
+        side.kernels.axpy(1.0, &sums[..width * width], h);
+        side.kernels.axpy(1.0, &sums[width * width..], g);
+    }
+}
+
+/// An error where a row has negative curvature that is more than rounding.
+fn convex(
+    negative: Option<(usize, f32)>,
+    tile: &Tile<'_>,
+    side: &Side<'_>,
+) -> Result<(), NotConvex> {
+    match negative.filter(|_| side.may_be_negative) {
+        Some((at, curvature)) => Err(NotConvex {
+            row: tile.row(at),
+            curvature,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Weights of the tile's rows, a row of Z each.
+fn weights_of<'s>(tile: &Tile<'_>, side: &Side<'s>) -> Panel<'s> {
+    let (rows, z) = (tile.len(), side.cache.rank());
+    let first = tile.row(0) * z;
+    Panel {
+        values: &side.own_weights.as_slice()[first..first + rows * z],
+        stride: z,
+        rows,
+        k: z,
+    }
+}
+
+/// Fills the lower triangle of a small matrix from the upper one.
+fn mirror(h: &mut [f32]) {
+    for f in 1..LANES {
+        for g in 0..f {
+            h[f * LANES + g] = h[g * LANES + f];
         }
     }
 }
 
-/// `p_u[window] += δ_u`, and the predictions with it.
+/// `p_u[window] += δ_u`, and the predictions with it where they are still needed.
 fn apply_steps(window: Window, tile: &mut Tile<'_>, side: &Side<'_>, delta: &[f32]) {
-    for (at, delta) in delta.chunks_exact(window.width).enumerate() {
+    let width = window.width;
+    let steps = delta.chunks_exact(width).take(tile.len()).enumerate();
+    for (at, delta) in steps {
         for (slot, step) in tile.factors_of(at)[window.at..].iter_mut().zip(delta) {
             *slot += step;
         }
-        let entries = tile.entries(at, side);
-        let gathered = entries.gathered;
-        for_each_piece(entries.predicted, |first, out| {
-            let part = Gathered {
-                indices: &gathered.indices[first..first + out.len()],
-                ..gathered
-            };
-            side.kernels.correct(delta, window.at, part, out);
-        });
+    }
+    if window.at + width == tile.stride && !side.wants_loss {
+        return;
+    }
+    for (at, block) in window.blocks().enumerate() {
+        tile.correct(&delta[at * LANES..], width, block, side);
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::linalg::kernels::{Gathered, Kernels};
-use crate::linalg::{Dense, LANES};
+use crate::linalg::{Buffer, Dense, LANES};
 
 /// Rows summed in `f32` before the sum goes on in `f64`.
 const CHUNK: usize = 1024;
@@ -18,8 +18,10 @@ const CHUNK: usize = 1024;
 pub(crate) struct GramCache {
     k: usize,
     z: usize,
-    panels: Vec<f32>,
-    diagonals: Vec<f32>,
+    panels: Buffer,
+    diagonals: Buffer,
+    /// Diagonals of the matrices: for each block, a line of sixteen per t.
+    curvatures: Vec<f32>,
 }
 
 impl GramCache {
@@ -28,8 +30,9 @@ impl GramCache {
         let (k, z) = (factors.stride(), weights.cols());
         let sums = gram_sums(factors, weights, kernels);
         let blocks = k / LANES;
-        let mut panels = vec![0.0; blocks * z * k * LANES];
-        for (at, panel) in panels.chunks_exact_mut(k * LANES).enumerate() {
+        let mut panels = Buffer::default();
+        let strips = panels.room(blocks * z * k * LANES);
+        for (at, panel) in strips.chunks_exact_mut(k * LANES).enumerate() {
             let (block, t) = (at / z, at % z);
             let full = &sums[t * k * k..(t + 1) * k * k];
             for (f, line) in panel.chunks_exact_mut(LANES).enumerate() {
@@ -44,20 +47,29 @@ impl GramCache {
             k,
             z,
             panels,
-            diagonals: Vec::new(),
+            diagonals: Buffer::default(),
+            curvatures: Vec::new(),
         };
-        cache.diagonals = cache.gather_diagonals();
+        cache.gather_diagonals();
         cache
     }
 
-    fn gather_diagonals(&self) -> Vec<f32> {
-        let mut diagonals = Vec::with_capacity(self.k * self.z * LANES);
-        for f in 0..self.k {
+    fn gather_diagonals(&mut self) {
+        let mut diagonals = Buffer::default();
+        let lines = diagonals.room(self.k * self.z * LANES);
+        for (at, line) in lines.chunks_exact_mut(LANES).enumerate() {
+            let (f, t) = (at / self.z, at % self.z);
+            line.copy_from_slice(&self.panel(f / LANES, t)[f * LANES..(f + 1) * LANES]);
+        }
+        self.diagonals = diagonals;
+        let mut curvatures = Vec::with_capacity(self.k * self.z);
+        for block in 0..self.k / LANES {
             for t in 0..self.z {
-                diagonals.extend_from_slice(&self.panel(f / LANES, t)[f * LANES..(f + 1) * LANES]);
+                let rows = self.panel(block, t)[block * LANES * LANES..].chunks_exact(LANES);
+                curvatures.extend(rows.take(LANES).enumerate().map(|(f, row)| row[f]));
             }
         }
-        diagonals
+        self.curvatures = curvatures;
     }
 
     /// Number of weight components Z.
@@ -69,13 +81,25 @@ impl GramCache {
     pub(crate) fn panel(&self, block: usize, t: usize) -> &[f32] {
         let size = self.k * LANES;
         let at = (block * self.z + t) * size;
-        &self.panels[at..at + size]
+        &self.panels.as_slice()[at..at + size]
     }
 
     /// Row f of the diagonal blocks of all `S_t`: Z lines of sixteen.
     pub(crate) fn diagonal(&self, f: usize) -> &[f32] {
         let size = self.z * LANES;
-        &self.diagonals[f * size..(f + 1) * size]
+        &self.diagonals.as_slice()[f * size..(f + 1) * size]
+    }
+
+    /// Diagonals of all `S_t` on one block: Z lines of sixteen.
+    pub(crate) fn curvatures(&self, block: usize) -> &[f32] {
+        let size = self.z * LANES;
+        &self.curvatures[block * size..(block + 1) * size]
+    }
+
+    /// The diagonal block of the only matrix, `16 × 16`; nothing if there are several.
+    pub(crate) fn only_diagonal(&self, block: usize) -> Option<&[f32]> {
+        const SIZE: usize = LANES * LANES;
+        (self.z == 1).then(|| &self.diagonals.as_slice()[block * SIZE..(block + 1) * SIZE])
     }
 
     /// `Σ_t ⟨S_t, other_t⟩`: with S^p and S^q, the weighted squares of all M × N predictions.
@@ -87,8 +111,9 @@ impl GramCache {
                 .sum()
         };
         self.panels
+            .as_slice()
             .chunks(1 << 14)
-            .zip(other.panels.chunks(1 << 14))
+            .zip(other.panels.as_slice().chunks(1 << 14))
             .map(chunk)
             .sum()
     }
@@ -109,7 +134,7 @@ impl GramCache {
 fn groups(rows: usize, k: usize, z: usize) -> usize {
     // Each group holds its own sums in f64: at most 64 MiB for all.
     let affordable = ((64 << 20) / (8 * k * k).saturating_mul(z).max(1)).clamp(4, 32);
-    rows.div_ceil(CHUNK).clamp(1, affordable)
+    rows.div_ceil(2 * CHUNK).clamp(1, affordable)
 }
 
 /// Lower triangles of the Z sums, each K × K, in `f64`.
@@ -148,7 +173,13 @@ struct ChunkScratch {
     sums: Vec<f32>,
     weights: Vec<f32>,
     indices: Vec<u32>,
+    /// Lines of a few rows, block after block, and the same multiplied by the rows' weights.
+    lines: Buffer,
+    scaled: Buffer,
 }
+
+/// Rows whose lines are summed together: two blocks of them fit the first-level cache.
+const STRIP: usize = 128;
 
 impl ChunkScratch {
     fn new(k: usize) -> Self {
@@ -157,6 +188,8 @@ impl ChunkScratch {
             sums: vec![0.0; k * k],
             weights: Vec::with_capacity(CHUNK),
             indices: Vec::with_capacity(CHUNK),
+            lines: Buffer::default(),
+            scaled: Buffer::default(),
         }
     }
 
@@ -178,28 +211,44 @@ impl ChunkScratch {
                 self.indices.push(row as u32);
             }
         }
-        let gathered = Gathered {
-            matrix: factors.as_slice(),
-            stride: factors.stride(),
-            indices: &self.indices,
-        };
-        for f in (0..self.k).step_by(LANES) {
-            for g in (0..=f).step_by(LANES) {
-                kernels.gram(
-                    &self.weights,
-                    (f, g),
-                    gathered,
-                    &mut self.sums[f * self.k + g..],
-                    self.k,
-                );
+        for first in (0..self.indices.len()).step_by(STRIP) {
+            let len = STRIP.min(self.indices.len() - first);
+            self.load_strip(factors, first..first + len, kernels);
+            let (lines, scaled) = (self.lines.as_slice(), self.scaled.as_slice());
+            for f in (0..self.k).step_by(LANES) {
+                for g in (0..=f).step_by(LANES) {
+                    let sums = &mut self.sums[f * self.k + g..];
+                    let left = &lines[f * len..(f + LANES) * len];
+                    let right = &scaled[g * len..(g + LANES) * len];
+                    kernels.cross(None, left, right, sums, self.k);
+                }
             }
         }
     }
 
+    fn load_strip(&mut self, factors: &Dense, range: Range<usize>, kernels: Kernels) {
+        let len = range.len();
+        let picked = Gathered {
+            matrix: factors.as_slice(),
+            stride: factors.stride(),
+            indices: &self.indices[range.clone()],
+        };
+        let lines = self.lines.room(self.k * len);
+        for (block, lines) in lines.chunks_exact_mut(len * LANES).enumerate() {
+            kernels.pick(picked, block * LANES, lines);
+        }
+        let scaled = self.scaled.room(self.k * len);
+        kernels.scale_lines(&self.weights[range], lines, scaled);
+    }
+
     fn flush(&mut self, into: &mut [f64]) {
-        for (sum, chunk) in into.iter_mut().zip(&mut self.sums) {
-            *sum += f64::from(*chunk);
-            *chunk = 0.0;
+        let rows = into.chunks_exact_mut(self.k);
+        for (f, (sums, chunk)) in rows.zip(self.sums.chunks_exact_mut(self.k)).enumerate() {
+            let summed = (f + 1).next_multiple_of(LANES);
+            for (sum, chunk) in sums.iter_mut().zip(&mut chunk[..summed]) {
+                *sum += f64::from(*chunk);
+                *chunk = 0.0;
+            }
         }
     }
 }

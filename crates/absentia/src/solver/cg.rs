@@ -38,7 +38,7 @@ impl RowSolver for CgSolver {
         scratch.scales = (0..side.cache.rank())
             .flat_map(|t| tile.rows().map(move |row| side.own_weights.row(row)[t]))
             .collect();
-        tile.predict(side);
+        tile.pack(side);
         scratch.start_residuals(tile, side);
         scratch.direction.clone_from(&scratch.residual);
         let mut norms: Vec<f64> = scratch.residual.chunks_exact(k).map(square).collect();
@@ -52,14 +52,16 @@ impl RowSolver for CgSolver {
                 }
             }
         }
-        tile.predict(side);
+        if side.wants_loss {
+            tile.predict_again(side);
+        }
         Ok(())
     }
 }
 
 impl Scratch {
     /// `residual = y − H p`, with the entries' part taken together: `Σ (c r − d p·q) q`.
-    fn start_residuals(&mut self, tile: &mut Tile<'_>, side: &Side<'_>) {
+    fn start_residuals(&mut self, tile: &Tile<'_>, side: &Side<'_>) {
         let (rows, k) = (tile.len(), tile.stride);
         self.residual.clear();
         self.residual.resize(rows * k, 0.0);
@@ -69,44 +71,56 @@ impl Scratch {
             for (slot, p) in residual.iter_mut().zip(&tile.factors[at * k..]) {
                 *slot = -*slot - lambda * p;
             }
-            let entries = tile.entries(at, side);
-            self.coefficients.clear();
-            let errors = entries
-                .d
-                .iter()
-                .zip(entries.pull)
-                .zip(entries.predicted.iter())
-                .map(|((d, pull), p)| pull - d * p);
-            self.coefficients.extend(errors);
-            add_combination(&self.coefficients, entries.gathered, residual, side);
+            let (_, error) = tile.pulls(0..tile.padded());
+            if tile.is_packed() {
+                tile.combine(at, error, residual, side);
+            } else {
+                let gathered = tile.gathered(at, side);
+                add_combination(&error[..gathered.indices.len()], gathered, residual, side);
+            }
         }
     }
 
     /// `image = H · direction` for all rows.
-    fn multiply_directions(&mut self, tile: &mut Tile<'_>, side: &Side<'_>) {
+    fn multiply_directions(&mut self, tile: &Tile<'_>, side: &Side<'_>) {
         let (rows, k) = (tile.len(), tile.stride);
         self.image.clear();
         self.image.resize(rows * k, 0.0);
         cache_product(&self.scales, &self.direction, rows, side, &mut self.image);
+        self.coefficients.resize(tile.padded(), 0.0);
+        self.weigh_directions(tile, side);
         for (at, image) in self.image.chunks_exact_mut(k).enumerate() {
             let lambda = side.penalty.get(tile.row(at));
             let direction = &self.direction[at * k..(at + 1) * k];
             side.kernels.axpy(lambda, direction, image);
-            let entries = tile.entries(at, side);
-            let gathered = entries.gathered;
-            self.coefficients.clear();
-            self.coefficients.resize(entries.d.len(), 0.0);
-            for_each_piece(&mut self.coefficients, |first, out| {
+            if tile.is_packed() {
+                tile.combine(at, &self.coefficients, image, side);
+            } else {
+                let gathered = tile.gathered(at, side);
+                let coefficients = &self.coefficients[..gathered.indices.len()];
+                add_combination(coefficients, gathered, image, side);
+            }
+        }
+    }
+
+    /// `d (q · direction)` of every entry.
+    fn weigh_directions(&mut self, tile: &Tile<'_>, side: &Side<'_>) {
+        if tile.is_packed() {
+            tile.dots(&self.direction, &mut self.coefficients, side);
+        } else {
+            let gathered = tile.gathered(0, side);
+            let coefficients = &mut self.coefficients[..gathered.indices.len()];
+            for_each_piece(coefficients, |first, out| {
                 let part = Gathered {
                     indices: &gathered.indices[first..first + out.len()],
                     ..gathered
                 };
-                side.kernels.predict(direction, part, out);
+                side.kernels.predict(&self.direction, part, out);
             });
-            for (slot, d) in self.coefficients.iter_mut().zip(entries.d) {
-                *slot *= d;
-            }
-            add_combination(&self.coefficients, gathered, image, side);
+        }
+        let (d, _) = tile.pulls(0..tile.padded());
+        for (slot, d) in self.coefficients.iter_mut().zip(d) {
+            *slot *= d;
         }
     }
 

@@ -28,6 +28,7 @@ mod tile;
 pub(crate) mod vanilla;
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
@@ -37,7 +38,7 @@ use crate::linalg::kernels::{Gathered, Kernels};
 use cache::GramCache;
 pub(crate) use objective::EntryLoss;
 pub use objective::Objective;
-pub(crate) use tile::{Tile, Tiles};
+pub(crate) use tile::{Tile, Tiles, scratch_bytes};
 
 /// What the free side reads while it is being solved.
 ///
@@ -57,6 +58,8 @@ pub(crate) struct Side<'a> {
     pub(crate) penalty: &'a Values<'a>,
     /// Whether some weight on missing entries may be below zero, so that curvature may be too.
     pub(crate) may_be_negative: bool,
+    /// Whether the part of the objective that entries have is wanted after the half-sweep.
+    pub(crate) wants_loss: bool,
     /// Inner loops to use.
     pub(crate) kernels: Kernels,
     /// Raised when the run is to end before the sweep does.
@@ -123,39 +126,46 @@ pub(crate) trait RowSolver: Sync {
     ) -> Result<(), NotConvex>;
 }
 
-/// Improves every row of `free` with the other side held fixed, and yields the part of the
-/// objective that depends on the observed entries, as it is afterwards.
+/// Writes to `after` every row of `before` improved with the other side held fixed, and yields what
+/// the rows contribute to the objective then.
 ///
 /// Rows do not interact and sums run in a fixed order, so the result does not depend on the number
 /// of threads.
 pub(crate) fn half_sweep<S: RowSolver>(
     solver: &S,
-    free: &mut Dense,
+    before: &Dense,
+    after: &mut Dense,
     side: &Side<'_>,
     tiles: &Tiles,
 ) -> Result<EntryLoss, Halt> {
+    // A worker that waits for the pieces of a long row may begin another tile: buffers go with the
+    // tile, not with the worker.
+    let pool: Mutex<Vec<(tile::TileScratch, S::Scratch)>> = Mutex::default();
     let losses: Vec<Result<EntryLoss, Halt>> = tiles
-        .split(free)
+        .split(before, after)
         .into_par_iter()
-        .map_init(
-            || (tile::TileScratch::default(), S::Scratch::default()),
-            |(buffers, scratch), (rows, factors)| {
-                if side.cancelled.load(Ordering::Relaxed) {
-                    return Err(Halt::Cancelled);
-                }
-                let mut tile = Tile::load(rows, factors, side, buffers);
-                solver
-                    .solve(&mut tile, side, scratch)
-                    .map_err(Halt::NotConvex)?;
-                Ok(tile.loss(side))
-            },
-        )
+        .map(|(rows, before, after)| {
+            if side.cancelled.load(Ordering::Relaxed) {
+                return Err(Halt::Cancelled);
+            }
+            let (mut buffers, mut scratch) = locked(&pool).pop().unwrap_or_default();
+            let mut tile = Tile::load(rows, before, after, side, &mut buffers);
+            let solved = solver.solve(&mut tile, side, &mut scratch);
+            let loss = tile.loss(side);
+            locked(&pool).push((buffers, scratch));
+            solved.map(|()| loss).map_err(Halt::NotConvex)
+        })
         .collect();
     let mut total = EntryLoss::default();
     for loss in losses {
         total.add(loss?);
     }
     Ok(total)
+}
+
+/// What the mutex guards; buffers are fit for use whatever became of the thread that had them.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Row of the observed matrix that a tile's row stands for.

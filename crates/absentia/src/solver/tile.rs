@@ -6,32 +6,48 @@ use rayon::prelude::*;
 
 use super::objective::EntryLoss;
 use super::{Side, observed_row};
-use crate::data::Entries;
-use crate::linalg::Dense;
-use crate::linalg::kernels::Gathered;
+use crate::data::{Entries, Row, ValuesRow};
+use crate::linalg::kernels::{Columns, Gathered};
+use crate::linalg::{Buffer, Dense, LANES};
 
 /// Rows of a tile at the most: enough to make products with the caches matrix products, few enough
 /// for their small Gram matrices to stay in cache.
 const TILE_ROWS: usize = 32;
 
-/// Entries of a tile at the most, unless a single row has more.
-const TILE_ENTRIES: usize = 16_384;
+/// Bytes of packed lines of a tile, unless a single row has more: the second-level cache is to hold
+/// them, the rows to be packed next, and the caches' panels.
+const TILE_BYTES: usize = 384 << 10;
+
+/// Bytes of packed lines at the most; longer rows are gathered anew for every window.
+const PACKED_BYTES: usize = 8 << 20;
 
 /// Entries after which a row's sums are cut into pieces that other threads may take.
 pub(crate) const PIECE: usize = 4_096;
 
-/// How the rows of one side are cut into tiles; depends on the data only.
+/// Entries whose lines fit so many bytes.
+fn entries_in(bytes: usize, stride: usize) -> usize {
+    bytes / (4 * stride.max(LANES))
+}
+
+/// Bytes that one worker's tile of a side with `entries` entries takes at the most.
+pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
+    let packed = entries_in(PACKED_BYTES, stride).min(entries);
+    ((packed + 1) * 4 * stride + packed * 4 * 6) as u64
+}
+
+/// How the rows of one side are cut into tiles; depends on the data and on K only.
 pub(crate) struct Tiles(Vec<Range<usize>>);
 
 impl Tiles {
-    pub(crate) fn new(observed: &Entries<'_>) -> Self {
+    pub(crate) fn new(observed: &Entries<'_>, stride: usize) -> Self {
+        let limit = entries_in(TILE_BYTES, stride) as u64;
         let mut tiles = Vec::new();
         let mut start = 0;
         while start < observed.rows() {
             let mut end = start + 1;
             while end < observed.rows()
                 && end - start < TILE_ROWS
-                && observed.offsets()[end + 1] - observed.offsets()[start] <= TILE_ENTRIES as u64
+                && observed.offsets()[end + 1] - observed.offsets()[start] <= limit
             {
                 end += 1;
             }
@@ -41,40 +57,54 @@ impl Tiles {
         Self(tiles)
     }
 
-    /// Yields each tile with its rows of `free`.
-    pub(crate) fn split<'f>(&self, free: &'f mut Dense) -> Vec<(Range<usize>, &'f mut [f32])> {
-        let stride = free.stride();
-        let mut rest = free.as_mut_slice();
+    /// Yields each tile with its rows of both matrices.
+    pub(crate) fn split<'f>(
+        &self,
+        before: &'f Dense,
+        after: &'f mut Dense,
+    ) -> Vec<(Range<usize>, &'f [f32], &'f mut [f32])> {
+        let stride = before.stride();
+        let before = before.as_slice();
+        let mut rest = after.as_mut_slice();
         let mut parts = Vec::with_capacity(self.0.len());
         for tile in &self.0 {
             let (part, tail) = rest.split_at_mut(tile.len() * stride);
-            parts.push((tile.clone(), part));
+            let rows = &before[tile.start * stride..tile.end * stride];
+            parts.push((tile.clone(), rows, part));
             rest = tail;
         }
         parts
     }
 }
 
-/// Buffers of a worker, reused from tile to tile.
+/// Buffers of a worker, reused from tile to tile; in whole lanes, the padding at zero.
 #[derive(Default)]
 pub(crate) struct TileScratch {
     starts: Vec<usize>,
+    rows: Vec<u32>,
     missing: Vec<f32>,
-    d: Vec<f32>,
-    pull: Vec<f32>,
-    predicted: Vec<f32>,
+    d: Buffer,
+    pull: Buffer,
+    predicted: Buffer,
+    error: Buffer,
+    lines: Buffer,
 }
 
 /// Some rows of the free side with what their entries contribute.
 ///
-/// For the entry n of a row: `missing` is the weight `a_u·b_i` it would have if it were missing,
-/// `d = c − missing`, `pull = c·r`, and `predicted = p_u·q_i`.
+/// For each entry: `missing` is the weight `a_u·b_i` it would have if it were missing,
+/// `d = c − missing`, `pull = c·r`, `predicted = p_u·q_i` and `error = pull − d·predicted`.
 pub(crate) struct Tile<'t> {
     rows: Range<usize>,
     /// Factors of the rows, padded.
     pub(crate) factors: &'t mut [f32],
-    /// Distance between rows of `factors`.
+    /// Floats of a row of factors.
     pub(crate) stride: usize,
+    /// Entries in whole lanes.
+    padded: usize,
+    /// Lines of a block: one more than entries, so that the lines of one entry are not all in the
+    /// same place of a cache.
+    pitch: usize,
     buffers: &'t mut TileScratch,
 }
 
@@ -82,10 +112,6 @@ pub(crate) struct Tile<'t> {
 pub(crate) struct RowEntries<'r> {
     /// Rows of the fixed side.
     pub(crate) gathered: Gathered<'r>,
-    /// `c − a·b`.
-    pub(crate) d: &'r [f32],
-    /// `c·r`.
-    pub(crate) pull: &'r [f32],
     /// `p·q`.
     pub(crate) predicted: &'r mut [f32],
 }
@@ -93,27 +119,29 @@ pub(crate) struct RowEntries<'r> {
 impl<'t> Tile<'t> {
     pub(super) fn load(
         rows: Range<usize>,
+        before: &[f32],
         factors: &'t mut [f32],
         side: &Side<'_>,
         buffers: &'t mut TileScratch,
     ) -> Self {
-        let stride = side.fixed.stride();
-        let total =
-            (side.observed.offsets()[rows.end] - side.observed.offsets()[rows.start]) as usize;
+        factors.copy_from_slice(before);
+        let offsets = side.observed.offsets();
+        let total = (offsets[rows.end] - offsets[rows.start]) as usize;
+        let padded = total.next_multiple_of(LANES);
         buffers.starts.clear();
-        for column in [
-            &mut buffers.missing,
-            &mut buffers.d,
-            &mut buffers.pull,
-            &mut buffers.predicted,
-        ] {
-            column.clear();
-            column.resize(total, 0.0);
+        buffers.rows.clear();
+        buffers.missing.resize(padded, 0.0);
+        for column in [&mut buffers.d, &mut buffers.pull] {
+            column.room(padded)[total..].fill(0.0);
         }
+        buffers.predicted.room(padded);
+        buffers.error.room(padded);
         let mut tile = Self {
             rows,
             factors,
-            stride,
+            stride: side.fixed.stride(),
+            padded,
+            pitch: padded + 1,
             buffers,
         };
         tile.fill(side);
@@ -122,22 +150,29 @@ impl<'t> Tile<'t> {
 
     fn fill(&mut self, side: &Side<'_>) {
         let mut start = 0;
-        for row in self.rows.clone() {
+        let (d, pull) = (
+            self.buffers.d.room(self.padded),
+            self.buffers.pull.room(self.padded),
+        );
+        for (at, row) in self.rows.clone().enumerate() {
             let observed = observed_row(side, row);
             self.buffers.starts.push(start);
             let end = start + observed.len();
+            self.buffers.rows.resize(end, at as u32);
             let missing = &mut self.buffers.missing[start..end];
             for_each_piece(missing, |first, out| {
                 side.missing_weights(row, &observed.indices[first..first + out.len()], out);
             });
-            for (n, missing) in missing.iter().enumerate() {
-                let c = observed.c.get(n);
-                self.buffers.d[start + n] = c - missing;
-                self.buffers.pull[start + n] = c * observed.r.get(n);
-            }
+            weigh(
+                &observed,
+                missing,
+                &mut d[start..end],
+                &mut pull[start..end],
+            );
             start = end;
         }
         self.buffers.starts.push(start);
+        self.buffers.rows.resize(self.padded, 0);
     }
 
     /// Number of rows.
@@ -160,24 +195,27 @@ impl<'t> Tile<'t> {
         &mut self.factors[at * self.stride..(at + 1) * self.stride]
     }
 
+    /// Where the entries of row `at` stand among those of the tile.
+    pub(crate) fn range(&self, at: usize) -> Range<usize> {
+        self.buffers.starts[at]..self.buffers.starts[at + 1]
+    }
+
     /// Entries of row `at` of the tile.
     pub(crate) fn entries<'r>(&'r mut self, at: usize, side: &'r Side<'_>) -> RowEntries<'r> {
-        let range = self.buffers.starts[at]..self.buffers.starts[at + 1];
+        let range = self.range(at);
         RowEntries {
             gathered: side.gathered(observed_row(side, self.rows.start + at).indices),
-            d: &self.buffers.d[range.clone()],
-            pull: &self.buffers.pull[range.clone()],
-            predicted: &mut self.buffers.predicted[range],
+            predicted: &mut self.buffers.predicted.room(self.padded)[range],
         }
     }
 
     /// Sets the predictions of every row from its factors.
     pub(crate) fn predict(&mut self, side: &Side<'_>) {
         for at in 0..self.len() {
+            let range = self.range(at);
             let p_u = &self.factors[at * self.stride..(at + 1) * self.stride];
             let indices = observed_row(side, self.rows.start + at).indices;
-            let predicted =
-                &mut self.buffers.predicted[self.buffers.starts[at]..self.buffers.starts[at + 1]];
+            let predicted = &mut self.buffers.predicted.room(self.padded)[range];
             for_each_piece(predicted, |first, out| {
                 let indices = &indices[first..first + out.len()];
                 side.kernels.predict(p_u, side.gathered(indices), out);
@@ -185,21 +223,220 @@ impl<'t> Tile<'t> {
         }
     }
 
-    /// What the tile's entries add to the objective, given their predictions.
+    /// Predicts every entry anew after its row's factors have changed.
+    pub(crate) fn predict_again(&mut self, side: &Side<'_>) {
+        if !self.is_packed() {
+            self.predict(side);
+            return;
+        }
+        let lines = &self.buffers.lines.as_slice()[..self.pitch * self.stride];
+        let rows = &self.buffers.rows[..self.padded];
+        let predicted = self.buffers.predicted.room(self.padded);
+        side.kernels
+            .dots(self.factors, self.stride, rows, lines, predicted);
+    }
+
+    /// Rows of the fixed side that the entries of row `at` name.
+    pub(crate) fn gathered<'s>(&self, at: usize, side: &Side<'s>) -> Gathered<'s> {
+        side.gathered(observed_row(side, self.rows.start + at).indices)
+    }
+
+    /// Whether the lines of all entries are held; otherwise the tile is one long row.
+    pub(crate) fn is_packed(&self) -> bool {
+        self.padded <= entries_in(PACKED_BYTES, self.stride)
+    }
+
+    /// Predicts every entry from the factors as they are and, unless the tile is one long row, packs
+    /// the rows of the fixed side that its entries name.
+    pub(crate) fn pack(&mut self, side: &Side<'_>) {
+        let (first, last) = (self.rows.start, self.rows.end);
+        let offsets = side.observed.offsets();
+        if self.is_packed() {
+            // Picks beyond the tile are those of its neighbour, likely the next to be packed.
+            let picked = side.gathered(&side.observed.indices()[offsets[first] as usize..]);
+            let entries = (offsets[last] - offsets[first]) as usize;
+            let (kernels, stride) = (side.kernels, self.stride);
+            let usual = entries_in(TILE_BYTES, stride) * stride;
+            let lines = self.buffers.lines.room(usual.max(self.pitch * stride));
+            let lines = &mut lines[..self.pitch * stride];
+            let mut columns = Columns {
+                rows: &self.buffers.rows[..self.padded],
+                d: &self.buffers.d.as_slice()[..self.padded],
+                pull: &self.buffers.pull.as_slice()[..self.padded],
+                predicted: self.buffers.predicted.room(self.padded),
+                error: self.buffers.error.room(self.padded),
+            };
+            kernels.pack(picked, entries, self.factors, lines, &mut columns);
+            return;
+        }
+        self.predict(side);
+        let (d, pull) = (self.buffers.d.as_slice(), self.buffers.pull.as_slice());
+        let errors = self.buffers.error.room(self.padded).iter_mut().zip(d);
+        let predicted = self.buffers.predicted.as_slice();
+        for (((error, d), pull), predicted) in errors.zip(pull).zip(predicted) {
+            *error = pull - d * predicted;
+        }
+    }
+
+    /// Rows of the fixed side that stand where those of `range` do, but in what follows the tile:
+    /// likely the next to be packed.
+    pub(crate) fn next<'s>(&self, range: Range<usize>, side: &Side<'s>) -> Gathered<'s> {
+        let after = side.observed.offsets()[self.rows.end] as usize;
+        let all = side.observed.indices();
+        let (start, end) = (after + range.start, after + range.end);
+        side.gathered(&all[start.min(all.len())..end.min(all.len())])
+    }
+
+    /// Packed lines of the entries in `range`, for one block of sixteen coordinates.
+    pub(crate) fn lines(&self, block: usize, range: Range<usize>) -> &[f32] {
+        let first = block * self.pitch;
+        &self.buffers.lines.as_slice()[(first + range.start) * LANES..(first + range.end) * LANES]
+    }
+
+    /// `x_u · q_i` of every packed entry, `x` having a row of K for each row of the tile.
+    pub(crate) fn dots(&self, x: &[f32], out: &mut [f32], side: &Side<'_>) {
+        let lines = &self.buffers.lines.as_slice()[..self.pitch * self.stride];
+        let rows = &self.buffers.rows[..self.padded];
+        side.kernels.dots(x, self.stride, rows, lines, out);
+    }
+
+    /// `out += Σ coefficients[n] q_n` over the entries of row `at`, coefficients being those of all
+    /// entries of the tile.
+    pub(crate) fn combine(
+        &self,
+        at: usize,
+        coefficients: &[f32],
+        out: &mut [f32],
+        side: &Side<'_>,
+    ) {
+        let range = self.range(at);
+        let blocks = out.chunks_exact_mut(LANES).enumerate();
+        for (block, out) in blocks {
+            sum_pieces(range.len(), out, |part, out| {
+                let part = range.start + part.start..range.start + part.end;
+                let lines = self.lines(block, part.clone());
+                side.kernels.combine_lines(&coefficients[part], lines, out);
+            });
+        }
+    }
+
+    /// Entries in whole lanes.
+    pub(crate) fn padded(&self) -> usize {
+        self.padded
+    }
+
+    /// Lines of some entries of row `at`: packed, or gathered into `own`.
+    pub(crate) fn lines_of<'r>(
+        &'r self,
+        at: usize,
+        block: usize,
+        part: Range<usize>,
+        own: &'r mut Buffer,
+        side: &Side<'_>,
+    ) -> &'r [f32] {
+        if self.is_packed() {
+            let start = self.range(at).start;
+            return self.lines(block, start + part.start..start + part.end);
+        }
+        let lines = own.room(part.len() * LANES);
+        let indices = &observed_row(side, self.rows.start + at).indices[part];
+        side.kernels
+            .pick(side.gathered(indices), block * LANES, lines);
+        lines
+    }
+
+    /// `d` and error of the entries in `range`.
+    pub(crate) fn pulls(&self, range: Range<usize>) -> (&[f32], &[f32]) {
+        (
+            &self.buffers.d.as_slice()[range.clone()],
+            &self.buffers.error.as_slice()[range],
+        )
+    }
+
+    /// Corrects predictions and errors by the steps on one block of coordinates; those of a row are
+    /// a `pitch` after those of the row before.
+    pub(crate) fn correct(&mut self, delta: &[f32], pitch: usize, block: usize, side: &Side<'_>) {
+        if self.is_packed() {
+            let (kernels, first) = (side.kernels, block * self.pitch);
+            let lines = &self.buffers.lines.as_slice()[first * LANES..];
+            let mut columns = Columns {
+                rows: &self.buffers.rows[..self.padded],
+                d: &self.buffers.d.as_slice()[..self.padded],
+                pull: &self.buffers.pull.as_slice()[..self.padded],
+                predicted: self.buffers.predicted.room(self.padded),
+                error: self.buffers.error.room(self.padded),
+            };
+            kernels.correct(delta, pitch, lines, &mut columns);
+            return;
+        }
+        self.correct_long(delta, block, side);
+    }
+
+    /// The same for a tile of one long row, piece by piece, each gathered again.
+    fn correct_long(&mut self, delta: &[f32], block: usize, side: &Side<'_>) {
+        let indices = observed_row(side, self.rows.start).indices;
+        let (d, pull) = (self.buffers.d.as_slice(), self.buffers.pull.as_slice());
+        let predicted = self.buffers.predicted.room(self.padded);
+        let pieces = predicted
+            .par_chunks_mut(PIECE)
+            .zip(self.buffers.error.room(self.padded).par_chunks_mut(PIECE));
+        pieces.enumerate().for_each(|(piece, (predicted, error))| {
+            let first = piece * PIECE;
+            let range = first..indices.len().min(first + PIECE);
+            let mut lines = Buffer::default();
+            let lines = lines.room(predicted.len() * LANES);
+            side.kernels
+                .pick(side.gathered(&indices[range]), block * LANES, lines);
+            let len = predicted.len();
+            let mut columns = Columns {
+                rows: &vec![0; len],
+                d: &d[first..first + len],
+                pull: &pull[first..first + len],
+                predicted,
+                error,
+            };
+            side.kernels.correct(delta, 0, lines, &mut columns);
+        });
+    }
+
+    /// What the tile's entries add to the objective, given their predictions, if that is wanted;
+    /// and the penalty of its rows.
     pub(super) fn loss(&self, side: &Side<'_>) -> EntryLoss {
         let mut loss = EntryLoss::default();
         for (at, row) in self.rows.clone().enumerate() {
-            let observed = observed_row(side, row);
-            let start = self.buffers.starts[at];
-            for n in 0..observed.len() {
-                let predicted = f64::from(self.buffers.predicted[start + n]);
-                let error = f64::from(observed.r.get(n)) - predicted;
-                loss.observed += f64::from(observed.c.get(n)) * error * error;
-                loss.counted_as_missing +=
-                    f64::from(self.buffers.missing[start + n]) * predicted * predicted;
+            let p_u = &self.factors[at * self.stride..(at + 1) * self.stride];
+            let square = f64::from(side.kernels.square(p_u));
+            loss.ridge += f64::from(side.penalty.get(row)) * square;
+            if !side.wants_loss {
+                continue;
             }
+            let (observed, range) = (observed_row(side, row), self.range(at));
+            let [entries, counted] = side.kernels.losses(
+                observed.c.as_slice(),
+                observed.r.as_slice(),
+                &self.buffers.predicted.as_slice()[range.clone()],
+                &self.buffers.missing[range],
+            );
+            loss.observed += entries;
+            loss.counted_as_missing += counted;
         }
         loss
+    }
+}
+
+/// `d = c − missing` and `pull = c·r` of a row's entries.
+fn weigh(observed: &Row<'_>, missing: &[f32], d: &mut [f32], pull: &mut [f32]) {
+    if let (ValuesRow::Constant(c), ValuesRow::Constant(r)) = (observed.c, observed.r) {
+        pull.fill(c * r);
+        for (slot, missing) in d.iter_mut().zip(missing) {
+            *slot = c - missing;
+        }
+        return;
+    }
+    for (n, missing) in missing.iter().enumerate() {
+        let c = observed.c.get(n);
+        d[n] = c - missing;
+        pull[n] = c * observed.r.get(n);
     }
 }
 

@@ -3,6 +3,15 @@
 use super::*;
 use crate::data::{Confidence, Duplicates, Targets, Triplets};
 
+/// `Σ_u λ_u |p_u|²`.
+fn ridge(factors: &Dense, penalty: &Values<'_>) -> f64 {
+    let square =
+        |row: usize| -> f64 { factors.row(row).iter().map(|x| f64::from(*x).powi(2)).sum() };
+    let rows = 0..factors.rows();
+    rows.map(|row| f64::from(penalty.get(row)) * square(row))
+        .sum()
+}
+
 /// J by visiting all M × N entries.
 fn by_hand(trainer: &Trainer<'_>) -> f64 {
     let mut total = ridge(&trainer.p, &trainer.penalty.0) + ridge(&trainer.q, &trainer.penalty.1);

@@ -1,10 +1,11 @@
 //! The lanes as two 256-bit registers.
 
 use std::arch::x86_64::{
-    __m256, _MM_HINT_T0, _mm_add_ps, _mm_prefetch, _mm_storeu_ps, _mm256_add_ps,
-    _mm256_castps256_ps128, _mm256_cvtss_f32, _mm256_extractf128_ps, _mm256_fmadd_ps,
-    _mm256_hadd_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps, _mm256_set1_epi32,
-    _mm256_set1_ps, _mm256_storeu_ps,
+    __m256, _CMP_GT_OQ, _MM_HINT_T0, _MM_HINT_T1, _mm_add_ps, _mm_prefetch, _mm_storeu_ps,
+    _mm256_add_ps, _mm256_and_ps, _mm256_andnot_ps, _mm256_castps256_ps128, _mm256_cmp_ps,
+    _mm256_cvtss_f32, _mm256_div_ps, _mm256_extractf128_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps,
+    _mm256_hadd_ps, _mm256_loadu_ps, _mm256_min_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps,
+    _mm256_set1_epi32, _mm256_set1_ps, _mm256_storeu_ps,
 };
 
 use super::entry_points;
@@ -17,6 +18,23 @@ pub(super) struct YmmPair(__m256, __m256);
 // SAFETY of every block below: the type is named only by the entry points, which enable AVX2 and
 // FMA, and they are called only where the machine has both; memory is touched through checked slices.
 impl Lanes for YmmPair {
+    type Upper = __m256;
+
+    #[inline(always)]
+    fn upper(self) -> __m256 {
+        self.1
+    }
+
+    #[inline(always)]
+    fn add_upper(value: f32, x: __m256, sum: __m256) -> __m256 {
+        add_half(value, x, sum)
+    }
+
+    #[inline(always)]
+    fn store_upper(upper: __m256, to: &mut [f32]) {
+        store_half(upper, to);
+    }
+
     #[inline(always)]
     fn splat(value: f32) -> Self {
         // SAFETY: see above.
@@ -53,6 +71,17 @@ impl Lanes for YmmPair {
             Self(
                 _mm256_fmadd_ps(self.0, b.0, c.0),
                 _mm256_fmadd_ps(self.1, b.1, c.1),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn mul_sub(self, b: Self, c: Self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            Self(
+                _mm256_fnmadd_ps(self.0, b.0, c.0),
+                _mm256_fnmadd_ps(self.1, b.1, c.1),
             )
         }
     }
@@ -101,9 +130,94 @@ impl Lanes for YmmPair {
     }
 
     #[inline(always)]
-    fn prefetch(from: &[f32], at: usize) {
-        prefetch_line(from, at);
+    fn above(self, lane: usize) -> Self {
+        let masks = &KEPT[LANES - 1 - lane..];
+        // SAFETY: see above; a lane is below sixteen, so sixteen masks are left.
+        unsafe {
+            let (low, high) = (masks.as_ptr().cast(), masks[8..].as_ptr().cast());
+            Self(
+                _mm256_and_ps(self.0, _mm256_loadu_ps(low)),
+                _mm256_and_ps(self.1, _mm256_loadu_ps(high)),
+            )
+        }
     }
+
+    #[inline(always)]
+    fn reciprocal_above(self, floor: Self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            let one = _mm256_set1_ps(1.0);
+            Self(
+                _mm256_and_ps(
+                    _mm256_cmp_ps::<_CMP_GT_OQ>(self.0, floor.0),
+                    _mm256_div_ps(one, self.0),
+                ),
+                _mm256_and_ps(
+                    _mm256_cmp_ps::<_CMP_GT_OQ>(self.1, floor.1),
+                    _mm256_div_ps(one, self.1),
+                ),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            Self(
+                _mm256_min_ps(other.0, self.0),
+                _mm256_min_ps(other.1, self.1),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            let sign = _mm256_set1_ps(-0.0);
+            Self(
+                _mm256_andnot_ps(sign, self.0),
+                _mm256_andnot_ps(sign, self.1),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(from: &[f32], at: usize) {
+        prefetch_line::<_MM_HINT_T0>(from, at);
+    }
+
+    #[inline(always)]
+    fn prefetch_early(from: &[f32], at: usize) {
+        prefetch_line::<_MM_HINT_T1>(from, at);
+    }
+}
+
+/// From position `15 − lane`, masks that keep the lanes above `lane`.
+static KEPT: [u32; 2 * LANES] = {
+    let mut masks = [0; 2 * LANES];
+    let mut at = LANES;
+    while at < 2 * LANES {
+        masks[at] = u32::MAX;
+        at += 1;
+    }
+    masks
+};
+
+/// `value · x + sum`; only for functions that enable AVX2 and FMA.
+#[inline(always)]
+pub(super) fn add_half(value: f32, x: __m256, sum: __m256) -> __m256 {
+    // SAFETY: the entry points that lead here enable both, and are called only where they exist.
+    unsafe { _mm256_fmadd_ps(_mm256_set1_ps(value), x, sum) }
+}
+
+/// Writes eight floats; only for functions that enable AVX2.
+#[inline(always)]
+pub(super) fn store_half(half: __m256, to: &mut [f32]) {
+    let to = &mut to[..8];
+    // SAFETY: as above; the slice has eight floats.
+    unsafe { _mm256_storeu_ps(to.as_mut_ptr(), half) }
 }
 
 /// Writes the sums of four registers to the first four floats of `to`.
@@ -127,9 +241,9 @@ pub(super) unsafe fn store_sums([a, b, c, d]: [__m256; 4], to: &mut [f32]) {
 
 /// Asks for the cache line at `from[at]`.
 #[inline(always)]
-pub(super) fn prefetch_line(from: &[f32], at: usize) {
+pub(super) fn prefetch_line<const HINT: i32>(from: &[f32], at: usize) {
     // SAFETY: a prefetch reads nothing and may point anywhere.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(at).cast()) }
+    unsafe { _mm_prefetch::<HINT>(from.as_ptr().wrapping_add(at).cast()) }
 }
 
 entry_points!(YmmPair, gram_rows = 4, panel_rows = 4, enable = "avx2,fma");

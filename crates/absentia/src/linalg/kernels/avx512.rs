@@ -1,12 +1,16 @@
 //! The lanes as one 512-bit register.
 
 use std::arch::x86_64::{
-    __m256, __m512, _mm256_add_ps, _mm512_add_ps, _mm512_castps512_ps256, _mm512_cvtss_f32,
-    _mm512_extractf32x8_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mul_ps, _mm512_permutexvar_ps,
-    _mm512_set1_epi32, _mm512_set1_ps, _mm512_storeu_ps,
+    __m256, __m512, _CMP_GT_OQ, _CMP_LT_OQ, _MM_HINT_T0, _MM_HINT_T1, _mm256_add_ps, _mm512_abs_ps,
+    _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_cmp_ps_mask,
+    _mm512_cvtss_f32, _mm512_extractf32x8_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps,
+    _mm512_mask_mov_ps, _mm512_maskz_div_ps, _mm512_maskz_mov_ps, _mm512_max_ps, _mm512_min_ps,
+    _mm512_mul_ps, _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4,
+    _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd,
+    _mm512_unpacklo_ps,
 };
 
-use super::avx2::{prefetch_line, store_sums};
+use super::avx2::{add_half, prefetch_line, store_half, store_sums};
 use super::entry_points;
 use super::lanes::{LANES, Lanes};
 
@@ -17,6 +21,24 @@ pub(super) struct Zmm(__m512);
 // SAFETY of every block below: the type is named only by the entry points, which enable AVX-512F,
 // and they are called only where the machine has it; memory is touched through checked slices.
 impl Lanes for Zmm {
+    type Upper = __m256;
+
+    #[inline(always)]
+    fn upper(self) -> __m256 {
+        // SAFETY: see above; AVX-512DQ is enabled too.
+        unsafe { _mm512_extractf32x8_ps::<1>(self.0) }
+    }
+
+    #[inline(always)]
+    fn add_upper(value: f32, x: __m256, sum: __m256) -> __m256 {
+        add_half(value, x, sum)
+    }
+
+    #[inline(always)]
+    fn store_upper(upper: __m256, to: &mut [f32]) {
+        store_half(upper, to);
+    }
+
     #[inline(always)]
     fn splat(value: f32) -> Self {
         // SAFETY: see above.
@@ -41,6 +63,12 @@ impl Lanes for Zmm {
     fn mul_add(self, b: Self, c: Self) -> Self {
         // SAFETY: see above.
         Self(unsafe { _mm512_fmadd_ps(self.0, b.0, c.0) })
+    }
+
+    #[inline(always)]
+    fn mul_sub(self, b: Self, c: Self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_fnmadd_ps(self.0, b.0, c.0) })
     }
 
     #[inline(always)]
@@ -75,8 +103,156 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
+    fn sum_sixteen(all: [Self; LANES]) -> Self {
+        // SAFETY: see above.
+        unsafe { Self(sum_sixteen(all)) }
+    }
+
+    #[inline(always)]
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+        // SAFETY: see above.
+        unsafe { transpose(rows) }
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_max_ps(other.0, self.0) })
+    }
+
+    #[inline(always)]
+    fn above(self, lane: usize) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_maskz_mov_ps(0xFFFE << lane, self.0) })
+    }
+
+    #[inline(always)]
+    fn with_lane(self, lane: usize, other: Self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_mask_mov_ps(self.0, 1 << lane, other.0) })
+    }
+
+    #[inline(always)]
+    fn reciprocal_above(self, floor: Self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            let above = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, floor.0);
+            Self(_mm512_maskz_div_ps(above, _mm512_set1_ps(1.0), self.0))
+        }
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_min_ps(other.0, self.0) })
+    }
+
+    #[inline(always)]
+    fn is_negative(self) -> bool {
+        // SAFETY: see above.
+        unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, _mm512_set1_ps(0.0)) != 0 }
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_abs_ps(self.0) })
+    }
+
+    #[inline(always)]
     fn prefetch(from: &[f32], at: usize) {
-        prefetch_line(from, at);
+        prefetch_line::<_MM_HINT_T0>(from, at);
+    }
+
+    #[inline(always)]
+    fn prefetch_early(from: &[f32], at: usize) {
+        prefetch_line::<_MM_HINT_T1>(from, at);
+    }
+}
+
+/// Sums of the lanes of each, in a tree of four levels; level by level, half as many registers
+/// hold twice as many sums each.
+///
+/// # Safety
+/// The machine must have AVX-512F.
+#[inline(always)]
+unsafe fn sum_sixteen(all: [Zmm; LANES]) -> __m512 {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe {
+        let mut quads = [_mm512_set1_ps(0.0); 4];
+        for (four, quad) in all.as_chunks::<4>().0.iter().zip(&mut quads) {
+            // Each 128-bit quarter then holds a part of the four sums, in order.
+            let first = _mm512_add_ps(
+                _mm512_unpacklo_ps(four[0].0, four[1].0),
+                _mm512_unpackhi_ps(four[0].0, four[1].0),
+            );
+            let second = _mm512_add_ps(
+                _mm512_unpacklo_ps(four[2].0, four[3].0),
+                _mm512_unpackhi_ps(four[2].0, four[3].0),
+            );
+            let (first, second) = (_mm512_castps_pd(first), _mm512_castps_pd(second));
+            *quad = _mm512_add_ps(
+                _mm512_castpd_ps(_mm512_unpacklo_pd(first, second)),
+                _mm512_castpd_ps(_mm512_unpackhi_pd(first, second)),
+            );
+        }
+        let [a, b, c, d] = quads;
+        // Quarters (a0 a1 b0 b1) + (a2 a3 b2 b3), and the same for c and d.
+        let low = _mm512_add_ps(
+            _mm512_shuffle_f32x4::<0b0100_0100>(a, b),
+            _mm512_shuffle_f32x4::<0b1110_1110>(a, b),
+        );
+        let high = _mm512_add_ps(
+            _mm512_shuffle_f32x4::<0b0100_0100>(c, d),
+            _mm512_shuffle_f32x4::<0b1110_1110>(c, d),
+        );
+        _mm512_add_ps(
+            _mm512_shuffle_f32x4::<0b1000_1000>(low, high),
+            _mm512_shuffle_f32x4::<0b1101_1101>(low, high),
+        )
+    }
+}
+
+/// Rows and columns exchanged, in four rounds that each bring together what is twice as far apart.
+///
+/// # Safety
+/// The machine must have AVX-512F.
+#[inline(always)]
+unsafe fn transpose(rows: [Zmm; LANES]) -> [Zmm; LANES] {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe {
+        let (mut pairs, mut fours) = (rows, rows);
+        for two in 0..8 {
+            let (a, b) = (rows[2 * two].0, rows[2 * two + 1].0);
+            pairs[2 * two].0 = _mm512_unpacklo_ps(a, b);
+            pairs[2 * two + 1].0 = _mm512_unpackhi_ps(a, b);
+        }
+        for four in 0..4 {
+            for half in 0..2 {
+                let a = _mm512_castps_pd(pairs[4 * four + half].0);
+                let b = _mm512_castps_pd(pairs[4 * four + half + 2].0);
+                fours[4 * four + 2 * half].0 = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+                fours[4 * four + 2 * half + 1].0 = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+            }
+        }
+        let mut columns = rows;
+        for column in 0..4 {
+            let (a, b) = (fours[column].0, fours[4 + column].0);
+            let (c, d) = (fours[8 + column].0, fours[12 + column].0);
+            let even = (
+                _mm512_shuffle_f32x4::<0x88>(a, b),
+                _mm512_shuffle_f32x4::<0x88>(c, d),
+            );
+            let odd = (
+                _mm512_shuffle_f32x4::<0xDD>(a, b),
+                _mm512_shuffle_f32x4::<0xDD>(c, d),
+            );
+            columns[column].0 = _mm512_shuffle_f32x4::<0x88>(even.0, even.1);
+            columns[column + 8].0 = _mm512_shuffle_f32x4::<0xDD>(even.0, even.1);
+            columns[column + 4].0 = _mm512_shuffle_f32x4::<0x88>(odd.0, odd.1);
+            columns[column + 12].0 = _mm512_shuffle_f32x4::<0xDD>(odd.0, odd.1);
+        }
+        columns
     }
 }
 

@@ -51,6 +51,23 @@ pub(crate) struct Panel<'a> {
 /// How many picked rows ahead memory is asked for: rows lie anywhere, so nothing else foresees them.
 const AHEAD: usize = 8;
 
+/// The rate of fused multiply-adds when nothing is read or written.
+#[inline(always)]
+pub(super) fn peak<L: Lanes, const CHAINS: usize>(steps: usize, seed: f32) -> f32 {
+    let factor = L::splat(seed);
+    let mut sums = [factor; CHAINS];
+    for _ in 0..steps {
+        for sum in &mut sums {
+            *sum = sum.mul_add(factor, factor);
+        }
+    }
+    let mut total = L::splat(0.0);
+    for sum in sums {
+        total = total.add(sum);
+    }
+    total.first()
+}
+
 #[inline(always)]
 pub(super) fn predict<L: Lanes>(p: &[f32], gathered: Gathered<'_>, out: &mut [f32]) {
     assert_eq!(out.len(), gathered.len());
@@ -82,39 +99,6 @@ pub(super) fn predict<L: Lanes>(p: &[f32], gathered: Gathered<'_>, out: &mut [f3
 }
 
 #[inline(always)]
-pub(super) fn correct<L: Lanes>(delta: &[f32], at: usize, gathered: Gathered<'_>, out: &mut [f32]) {
-    assert_eq!(out.len(), gathered.len());
-    assert!(delta.len().is_multiple_of(LANES) && at + delta.len() <= gathered.stride);
-    let mut groups = out.chunks_exact_mut(4);
-    let mut n = 0;
-    for group in &mut groups {
-        let mut sums = [L::splat(0.0); 4];
-        for f in (0..delta.len()).step_by(LANES) {
-            let step = L::load(&delta[f..]);
-            for (lane, sum) in sums.iter_mut().enumerate() {
-                *sum = step.mul_add(L::load(gathered.lanes(n + lane, at + f)), *sum);
-            }
-        }
-        let mut change = [0.0; 4];
-        L::sum_four(sums, &mut change);
-        for (slot, change) in group.iter_mut().zip(change) {
-            *slot += change;
-        }
-        n += 4;
-    }
-    for slot in groups.into_remainder() {
-        let mut sum = L::splat(0.0);
-        for f in (0..delta.len()).step_by(LANES) {
-            sum = L::load(&delta[f..]).mul_add(L::load(gathered.lanes(n, at + f)), sum);
-        }
-        let mut change = [0.0; 4];
-        L::sum_four([sum; 4], &mut change);
-        *slot += change[0];
-        n += 1;
-    }
-}
-
-#[inline(always)]
 pub(super) fn combine<L: Lanes>(
     coefficients: &[f32],
     at: usize,
@@ -135,36 +119,6 @@ pub(super) fn combine<L: Lanes>(
 }
 
 #[inline(always)]
-pub(super) fn gram<L: Lanes, const ROWS: usize>(
-    d: &[f32],
-    (left, right): (usize, usize),
-    gathered: Gathered<'_>,
-    h: &mut [f32],
-    pitch: usize,
-) {
-    assert_eq!(d.len(), gathered.len());
-    assert!(left.max(right) + LANES <= gathered.stride && h.len() >= (LANES - 1) * pitch + LANES);
-    for first in (0..LANES).step_by(ROWS) {
-        // As many rows of the block as the registers hold. Filled by a loop: a closure would not
-        // be inlined into the function that enables the instruction set.
-        let mut rows = [L::splat(0.0); ROWS];
-        for (f, row) in rows.iter_mut().enumerate() {
-            *row = L::load(&h[(first + f) * pitch..]);
-        }
-        for (n, &weight) in d.iter().enumerate() {
-            let column = gathered.lanes(n, left);
-            let scaled = L::splat(weight).mul(L::load(gathered.lanes(n, right)));
-            for (f, row) in rows.iter_mut().enumerate() {
-                *row = L::splat(column[first + f]).mul_add(scaled, *row);
-            }
-        }
-        for (f, row) in rows.into_iter().enumerate() {
-            row.store(&mut h[(first + f) * pitch..]);
-        }
-    }
-}
-
-#[inline(always)]
 pub(super) fn panel_product<L: Lanes, const ROWS: usize>(
     x: Panel<'_>,
     panel: &[f32],
@@ -180,9 +134,16 @@ pub(super) fn panel_product<L: Lanes, const ROWS: usize>(
         panel_rows::<L, ROWS>(x, row, panel, scale, out, pitch);
         row += ROWS;
     }
-    while row < x.rows {
+    if row + 4 <= x.rows {
+        panel_rows::<L, 4>(x, row, panel, scale, out, pitch);
+        row += 4;
+    }
+    if row + 2 <= x.rows {
+        panel_rows::<L, 2>(x, row, panel, scale, out, pitch);
+        row += 2;
+    }
+    if row < x.rows {
         panel_rows::<L, 1>(x, row, panel, scale, out, pitch);
-        row += 1;
     }
 }
 
@@ -211,49 +172,6 @@ fn panel_rows<L: Lanes, const ROWS: usize>(
         let slot = &mut out[(first + row) * pitch..][..LANES];
         let scale = scale.map_or(1.0, |scale| scale[first + row]);
         L::splat(scale).mul_add(sum, L::load(slot)).store(slot);
-    }
-}
-
-#[inline(always)]
-pub(super) fn descend<L: Lanes>(h: &[f32], inverse: &[f32], g: &mut [f32], delta: &mut [f32]) {
-    const AT_ONCE: usize = 4;
-    let rows = g.len() / LANES;
-    assert!(h.len() == rows * LANES * LANES && inverse.len() == g.len() && delta.len() == g.len());
-    let mut row = 0;
-    while row + AT_ONCE <= rows {
-        descend_rows::<L, AT_ONCE>(row, h, inverse, g, delta);
-        row += AT_ONCE;
-    }
-    while row < rows {
-        descend_rows::<L, 1>(row, h, inverse, g, delta);
-        row += 1;
-    }
-}
-
-/// Coordinate steps of a few rows, interleaved: each step waits for the one before it in its row.
-#[inline(always)]
-fn descend_rows<L: Lanes, const ROWS: usize>(
-    first: usize,
-    h: &[f32],
-    inverse: &[f32],
-    g: &mut [f32],
-    delta: &mut [f32],
-) {
-    let mut gradients = [L::splat(0.0); ROWS];
-    for (row, gradient) in gradients.iter_mut().enumerate() {
-        *gradient = L::load(&g[(first + row) * LANES..]);
-    }
-    for f in 0..LANES {
-        for (row, gradient) in gradients.iter_mut().enumerate() {
-            let at = (first + row) * LANES + f;
-            let step = gradient.broadcast(f).mul(L::splat(inverse[at]));
-            delta[at] = step.first();
-            let against = step.mul(L::splat(-1.0));
-            *gradient = L::load(&h[at * LANES..]).mul_add(against, *gradient);
-        }
-    }
-    for (row, gradient) in gradients.into_iter().enumerate() {
-        gradient.store(&mut g[(first + row) * LANES..]);
     }
 }
 

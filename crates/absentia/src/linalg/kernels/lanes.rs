@@ -8,6 +8,21 @@ pub(super) const LANES: usize = crate::linalg::LANES;
 /// Implementations for an instruction set may only be used inside functions that enable it; the
 /// entry points of each set are the only places that name them.
 pub(super) trait Lanes: Copy {
+    /// Eight lanes.
+    type Upper: Copy;
+
+    /// The upper eight lanes.
+    fn upper(self) -> Self::Upper;
+
+    /// `value · x + sum`, rounded once where the machine can.
+    fn add_upper(value: f32, x: Self::Upper, sum: Self::Upper) -> Self::Upper;
+
+    /// Writes eight lanes to the first eight floats of `to`.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    fn store_upper(upper: Self::Upper, to: &mut [f32]);
+
     /// The same number in every lane.
     fn splat(value: f32) -> Self;
 
@@ -26,6 +41,9 @@ pub(super) trait Lanes: Copy {
     /// `self · b + c`, rounded once where the machine can.
     fn mul_add(self, b: Self, c: Self) -> Self;
 
+    /// `c − self · b`, rounded once where the machine can.
+    fn mul_sub(self, b: Self, c: Self) -> Self;
+
     /// Lane-wise product.
     fn mul(self, b: Self) -> Self;
 
@@ -41,6 +59,110 @@ pub(super) trait Lanes: Copy {
     /// Sums of the lanes of four, each in the same order, into the first four floats of `to`.
     fn sum_four(four: [Self; 4], to: &mut [f32]);
 
+    /// Sums of the lanes of sixteen, each in the same order, as the lanes of one.
+    #[inline(always)]
+    fn sum_sixteen(all: [Self; LANES]) -> Self {
+        let mut sums = [0.0; LANES];
+        for (four, to) in all.as_chunks::<4>().0.iter().zip(sums.chunks_exact_mut(4)) {
+            Self::sum_four(*four, to);
+        }
+        Self::load(&sums)
+    }
+
+    /// Rows and columns of sixteen times sixteen exchanged.
+    #[inline(always)]
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+        let mut square = [[0.0; LANES]; LANES];
+        for (row, line) in rows.iter().zip(&mut square) {
+            row.store(line);
+        }
+        let mut columns = rows;
+        for (at, column) in columns.iter_mut().enumerate() {
+            let mut line = [0.0; LANES];
+            for (slot, row) in line.iter_mut().zip(&square) {
+                *slot = row[at];
+            }
+            *column = Self::load(&line);
+        }
+        columns
+    }
+
+    /// The lanes above `lane`, zeros elsewhere.
+    #[inline(always)]
+    fn above(self, lane: usize) -> Self {
+        changed(self, |lanes| lanes[..=lane].fill(0.0))
+    }
+
+    /// The same lanes but for `lane`, which is that of `other`.
+    #[inline(always)]
+    fn with_lane(self, lane: usize, other: Self) -> Self {
+        let mut from = [0.0; LANES];
+        other.store(&mut from);
+        changed(self, |lanes| lanes[lane] = from[lane])
+    }
+
+    /// Reciprocals of the lanes that are above those of `floor`, zeros elsewhere.
+    #[inline(always)]
+    fn reciprocal_above(self, floor: Self) -> Self {
+        let mut floors = [0.0; LANES];
+        floor.store(&mut floors);
+        changed(self, |lanes| {
+            for (lane, floor) in lanes.iter_mut().zip(floors) {
+                *lane = if *lane > floor { 1.0 / *lane } else { 0.0 };
+            }
+        })
+    }
+
+    /// The greater of both, lane by lane.
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        let zero = Self::splat(0.0);
+        let negative = |lanes: Self| lanes.mul(Self::splat(-1.0)).add(zero);
+        negative(negative(self).min(negative(other)))
+    }
+
+    /// The lesser of both, lane by lane.
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        let mut others = [0.0; LANES];
+        other.store(&mut others);
+        changed(self, |lanes| {
+            for (lane, other) in lanes.iter_mut().zip(others) {
+                *lane = if other < *lane { other } else { *lane };
+            }
+        })
+    }
+
+    /// Whether a lane is below zero.
+    #[inline(always)]
+    fn is_negative(self) -> bool {
+        let mut lanes = [0.0; LANES];
+        self.store(&mut lanes);
+        lanes.iter().any(|&lane| lane < 0.0)
+    }
+
+    /// The same numbers without their signs.
+    #[inline(always)]
+    fn abs(self) -> Self {
+        changed(self, |lanes| {
+            for lane in lanes {
+                *lane = lane.abs();
+            }
+        })
+    }
+
     /// Asks the memory for the cache line at `from[at]`, where the machine can; never faults.
     fn prefetch(from: &[f32], at: usize);
+
+    /// The same for what is needed only later: the second-level cache is near enough.
+    fn prefetch_early(from: &[f32], at: usize);
+}
+
+/// The lanes after a change to them as an array.
+#[inline(always)]
+fn changed<L: Lanes>(lanes: L, change: impl FnOnce(&mut [f32; LANES])) -> L {
+    let mut array = [0.0; LANES];
+    lanes.store(&mut array);
+    change(&mut array);
+    L::load(&array)
 }

@@ -9,9 +9,13 @@
 // operation becomes a call.
 #![allow(clippy::inline_always, clippy::cast_possible_wrap)]
 
+pub mod bench;
 mod body;
+mod entries;
 mod lanes;
+pub(crate) mod pages;
 mod scalar;
+mod steps;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -24,6 +28,9 @@ mod neon;
 mod tests;
 
 pub(crate) use body::{Gathered, Panel};
+pub(crate) use entries::{Columns, RowLines};
+use lanes::LANES;
+pub(crate) use steps::{Quadratics, Solved};
 
 /// An instruction set with kernels of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +94,15 @@ pub(crate) struct Kernels {
 /// Defines, for one lane type, a function per kernel that enables its instruction set.
 macro_rules! entry_points {
     ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal $(, enable = $features:literal)?) => {
-        use crate::linalg::kernels::body;
+        use crate::linalg::kernels::{body, entries, steps};
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn peak(steps: usize, seed: f32) -> f32 {
+            body::peak::<$lanes, $panel>(steps, seed)
+        }
+
+        /// Independent sums of [`peak`].
+        pub(super) const PEAK_CHAINS: usize = $panel;
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn predict(p: &[f32], gathered: body::Gathered<'_>, out: &mut [f32]) {
@@ -95,8 +110,51 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn correct(delta: &[f32], at: usize, gathered: body::Gathered<'_>, out: &mut [f32]) {
-            body::correct::<$lanes>(delta, at, gathered, out);
+        pub(super) fn pack(
+            picked: body::Gathered<'_>, entries: usize, factors: &[f32], lines: &mut [f32],
+            columns: &mut entries::Columns<'_>,
+        ) {
+            entries::pack::<$lanes>(picked, entries, factors, lines, columns);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn pick(picked: body::Gathered<'_>, at: usize, lines: &mut [f32]) {
+            entries::pick::<$lanes>(picked, at, lines);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn correct(delta: &[f32], pitch: usize, lines: &[f32], columns: &mut entries::Columns<'_>) {
+            entries::correct::<$lanes>(delta, pitch, lines, columns);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn gram(row: entries::RowLines<'_>, scale: f32, base: &[f32], h: &mut [f32], g: &mut [f32]) {
+            entries::gram::<$lanes, { $gram == 16 }>(row, scale, base, h, g);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn cross(d: Option<&[f32]>, left: &[f32], right: &[f32], h: &mut [f32], pitch: usize) {
+            entries::cross::<$lanes, $gram>(d, left, right, h, pitch);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f32], missing: &[f32]) -> [f64; 2] {
+            entries::losses(c, r, predicted, missing)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn scale_lines(weights: &[f32], lines: &[f32], out: &mut [f32]) {
+            entries::scale_lines::<$lanes>(weights, lines, out);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn square(x: &[f32]) -> f32 {
+            entries::square::<$lanes>(x)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn combine_lines(coefficients: &[f32], lines: &[f32], out: &mut [f32]) {
+            entries::combine_lines::<$lanes>(coefficients, lines, out);
         }
 
         $(#[target_feature(enable = $features)])?
@@ -105,18 +163,23 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn gram(d: &[f32], at: (usize, usize), gathered: body::Gathered<'_>, h: &mut [f32], pitch: usize) {
-            body::gram::<$lanes, $gram>(d, at, gathered, h, pitch);
-        }
-
-        $(#[target_feature(enable = $features)])?
         pub(super) fn panel_product(x: body::Panel<'_>, panel: &[f32], scale: Option<&[f32]>, out: &mut [f32], pitch: usize) {
             body::panel_product::<$lanes, $panel>(x, panel, scale, out, pitch);
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn descend(h: &[f32], inverse: &[f32], g: &mut [f32], delta: &mut [f32]) {
-            body::descend::<$lanes>(h, inverse, g, delta);
+        pub(super) fn descend(rows: &steps::Quadratics<'_>, floor: f32, delta: &mut [f32]) -> Option<(usize, f32)> {
+            steps::descend::<$lanes>(rows, floor, delta)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn solve(rows: &steps::Quadratics<'_>, first: usize, floor: f32, delta: &mut [f32]) -> steps::Solved {
+            steps::solve::<$lanes>(rows, first, floor, delta)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn dots(x: &[f32], k: usize, rows: &[u32], lines: &[f32], out: &mut [f32]) {
+            entries::dots::<$lanes>(x, k, rows, lines, out);
         }
 
         $(#[target_feature(enable = $features)])?
@@ -180,14 +243,109 @@ impl Kernels {
             .then_some(Self { set })
     }
 
+    /// Multiplies and adds in registers alone, `steps` times in each of
+    /// [`peak_chains`](Self::peak_chains) independent sums.
+    fn peak(self, steps: usize, seed: f32) -> f32 {
+        dispatch!(self.set, peak(steps, seed))
+    }
+
+    /// Number of independent sums of `peak`.
+    fn peak_chains(self) -> usize {
+        match self.set {
+            InstructionSet::Scalar => scalar::PEAK_CHAINS,
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2 => avx2::PEAK_CHAINS,
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => avx512::PEAK_CHAINS,
+            #[cfg(target_arch = "aarch64")]
+            InstructionSet::Neon => neon::PEAK_CHAINS,
+            #[allow(unreachable_patterns)]
+            _ => scalar::PEAK_CHAINS,
+        }
+    }
+
     /// `out[n] = p · q_n` for every gathered row.
     pub(crate) fn predict(self, p: &[f32], gathered: Gathered<'_>, out: &mut [f32]) {
         dispatch!(self.set, predict(p, gathered, out));
     }
 
-    /// `out[n] += δ · q_n[at..]` for every gathered row, δ as wide as a window.
-    pub(crate) fn correct(self, delta: &[f32], at: usize, gathered: Gathered<'_>, out: &mut [f32]) {
-        dispatch!(self.set, correct(delta, at, gathered, out));
+    /// Copies the rows of the first `entries` picks into lines, block after block, and predicts.
+    pub(crate) fn pack(
+        self,
+        picked: Gathered<'_>,
+        entries: usize,
+        factors: &[f32],
+        lines: &mut [f32],
+        columns: &mut Columns<'_>,
+    ) {
+        dispatch!(self.set, pack(picked, entries, factors, lines, columns));
+    }
+
+    /// Copies sixteen coordinates, from `at`, of every picked row into lines.
+    pub(crate) fn pick(self, picked: Gathered<'_>, at: usize, lines: &mut [f32]) {
+        dispatch!(self.set, pick(picked, at, lines));
+    }
+
+    /// `p·q += δ_row · line` for every entry, and its error with it; the sixteen steps of a row are
+    /// a `pitch` after those of the row before.
+    pub(crate) fn correct(
+        self,
+        delta: &[f32],
+        pitch: usize,
+        lines: &[f32],
+        columns: &mut Columns<'_>,
+    ) {
+        dispatch!(self.set, correct(delta, pitch, lines, columns));
+    }
+
+    /// `h = scale · base + Σ d q qᵀ` (its upper triangle) and `g += Σ error q` over a row's entries.
+    pub(crate) fn gram(
+        self,
+        row: RowLines<'_>,
+        scale: f32,
+        base: &[f32],
+        h: &mut [f32],
+        g: &mut [f32],
+    ) {
+        dispatch!(self.set, gram(row, scale, base, h, g));
+    }
+
+    /// `h += Σ d left rightᵀ` over lines, a whole `16 × 16` block whose rows are a `pitch` apart.
+    pub(crate) fn cross(
+        self,
+        d: Option<&[f32]>,
+        left: &[f32],
+        right: &[f32],
+        h: &mut [f32],
+        pitch: usize,
+    ) {
+        dispatch!(self.set, cross(d, left, right, h, pitch));
+    }
+
+    /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²`; a single `c` or `r` stands for those of all entries.
+    pub(crate) fn losses(
+        self,
+        c: &[f32],
+        r: &[f32],
+        predicted: &[f32],
+        missing: &[f32],
+    ) -> [f64; 2] {
+        dispatch!(self.set, losses(c, r, predicted, missing))
+    }
+
+    /// Each line multiplied by its weight; weights begin anew after the last.
+    pub(crate) fn scale_lines(self, weights: &[f32], lines: &[f32], out: &mut [f32]) {
+        dispatch!(self.set, scale_lines(weights, lines, out));
+    }
+
+    /// `|x|²` of whole lanes.
+    pub(crate) fn square(self, x: &[f32]) -> f32 {
+        dispatch!(self.set, square(x))
+    }
+
+    /// `out += Σ_n coefficients[n] · line_n`.
+    pub(crate) fn combine_lines(self, coefficients: &[f32], lines: &[f32], out: &mut [f32]) {
+        dispatch!(self.set, combine_lines(coefficients, lines, out));
     }
 
     /// `out += Σ_n coefficients[n] q_n[at..]`, `out` as wide as a window.
@@ -199,18 +357,6 @@ impl Kernels {
         out: &mut [f32],
     ) {
         dispatch!(self.set, combine(coefficients, at, gathered, out));
-    }
-
-    /// `h += Σ_n d[n] q_n[at.0..][..16] q_n[at.1..][..16]ᵀ`, rows of `h` a `pitch` apart.
-    pub(crate) fn gram(
-        self,
-        d: &[f32],
-        at: (usize, usize),
-        gathered: Gathered<'_>,
-        h: &mut [f32],
-        pitch: usize,
-    ) {
-        dispatch!(self.set, gram(d, at, gathered, h, pitch));
     }
 
     /// `out[row] += scale[row] · x[row] · panel` for a `k × 16` panel, rows of `out` a `pitch` apart.
@@ -225,12 +371,33 @@ impl Kernels {
         dispatch!(self.set, panel_product(x, panel, scale, out, pitch));
     }
 
-    /// Sixteen coordinate steps on each of several `16 × 16` quadratics.
+    /// Sixteen coordinate steps of every row; yields the first row whose curvature is negative.
     ///
-    /// `g` holds the negative half-gradients and `inverse` the reciprocal curvatures (0 leaves a
-    /// coordinate as it is); `delta` receives the steps.
-    pub(crate) fn descend(self, h: &[f32], inverse: &[f32], g: &mut [f32], delta: &mut [f32]) {
-        dispatch!(self.set, descend(h, inverse, g, delta));
+    /// Curvature that is not above `floor` times what missing entries contribute to it leaves its
+    /// coordinate where it is.
+    pub(crate) fn descend(
+        self,
+        rows: &Quadratics<'_>,
+        floor: f32,
+        delta: &mut [f32],
+    ) -> Option<(usize, f32)> {
+        dispatch!(self.set, descend(rows, floor, delta))
+    }
+
+    /// Exact minima of up to sixteen rows from `first`.
+    pub(crate) fn solve(
+        self,
+        rows: &Quadratics<'_>,
+        first: usize,
+        floor: f32,
+        delta: &mut [f32],
+    ) -> Solved {
+        dispatch!(self.set, solve(rows, first, floor, delta))
+    }
+
+    /// `out[n] = x_row · q_n` for packed entries, `x` having a row of K per row of the tile.
+    pub(crate) fn dots(self, x: &[f32], k: usize, rows: &[u32], lines: &[f32], out: &mut [f32]) {
+        dispatch!(self.set, dots(x, k, rows, lines, out));
     }
 
     /// Solves `h · solution = x` in place for a positive semidefinite `h`, of which it reads and

@@ -1,8 +1,8 @@
 //! The lanes as four 128-bit registers.
 
 use std::arch::aarch64::{
-    float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vfmaq_f32, vgetq_lane_f32, vld1q_f32,
-    vmulq_f32, vst1q_f32,
+    float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vfmaq_f32, vfmsq_f32, vgetq_lane_f32,
+    vld1q_f32, vmulq_f32, vst1q_f32,
 };
 
 use super::entry_points;
@@ -15,6 +15,35 @@ pub(super) struct Quads([float32x4_t; 4]);
 // SAFETY of every block below: NEON is part of the base instruction set of `aarch64`; memory is
 // touched through checked slices.
 impl Lanes for Quads {
+    type Upper = [float32x4_t; 2];
+
+    #[inline(always)]
+    fn upper(self) -> [float32x4_t; 2] {
+        [self.0[2], self.0[3]]
+    }
+
+    #[inline(always)]
+    fn add_upper(value: f32, x: [float32x4_t; 2], sum: [float32x4_t; 2]) -> [float32x4_t; 2] {
+        // SAFETY: see above.
+        unsafe {
+            let value = vdupq_n_f32(value);
+            [
+                vfmaq_f32(sum[0], value, x[0]),
+                vfmaq_f32(sum[1], value, x[1]),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn store_upper(upper: [float32x4_t; 2], to: &mut [f32]) {
+        let to = &mut to[..8];
+        // SAFETY: see above; the slice has eight floats.
+        unsafe {
+            vst1q_f32(to.as_mut_ptr(), upper[0]);
+            vst1q_f32(to[4..].as_mut_ptr(), upper[1]);
+        }
+    }
+
     #[inline(always)]
     fn splat(value: f32) -> Self {
         // SAFETY: see above.
@@ -44,6 +73,14 @@ impl Lanes for Quads {
         // SAFETY: see above.
         Self(std::array::from_fn(|quad| unsafe {
             vfmaq_f32(c.0[quad], self.0[quad], b.0[quad])
+        }))
+    }
+
+    #[inline(always)]
+    fn mul_sub(self, b: Self, c: Self) -> Self {
+        // SAFETY: see above.
+        Self(std::array::from_fn(|quad| unsafe {
+            vfmsq_f32(c.0[quad], self.0[quad], b.0[quad])
         }))
     }
 
@@ -88,6 +125,9 @@ impl Lanes for Quads {
     // The stable compiler offers no prefetch here.
     #[inline(always)]
     fn prefetch(_: &[f32], _: usize) {}
+
+    #[inline(always)]
+    fn prefetch_early(_: &[f32], _: usize) {}
 }
 
 entry_points!(Quads, gram_rows = 4, panel_rows = 4, enable = "neon");

@@ -15,6 +15,23 @@ impl Array {
 }
 
 impl Lanes for Array {
+    type Upper = [f32; 8];
+
+    #[inline(always)]
+    fn upper(self) -> [f32; 8] {
+        std::array::from_fn(|lane| self.0[8 + lane])
+    }
+
+    #[inline(always)]
+    fn add_upper(value: f32, x: [f32; 8], sum: [f32; 8]) -> [f32; 8] {
+        std::array::from_fn(|lane| value * x[lane] + sum[lane])
+    }
+
+    #[inline(always)]
+    fn store_upper(upper: [f32; 8], to: &mut [f32]) {
+        to[..8].copy_from_slice(&upper);
+    }
+
     #[inline(always)]
     fn splat(value: f32) -> Self {
         Self([value; LANES])
@@ -36,6 +53,11 @@ impl Lanes for Array {
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
         self.mul(b).add(c)
+    }
+
+    #[inline(always)]
+    fn mul_sub(self, b: Self, c: Self) -> Self {
+        self.mul(b).zip(c, |product, c| c - product)
     }
 
     #[inline(always)]
@@ -73,6 +95,9 @@ impl Lanes for Array {
 
     #[inline(always)]
     fn prefetch(_: &[f32], _: usize) {}
+
+    #[inline(always)]
+    fn prefetch_early(_: &[f32], _: usize) {}
 }
 
 entry_points!(Array, gram_rows = 4, panel_rows = 4);

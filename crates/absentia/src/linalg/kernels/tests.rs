@@ -74,20 +74,129 @@ fn predictions_are_dot_products() {
     }
 }
 
+/// Columns of 32 entries that belong to three rows in turn.
+struct Tile {
+    rows: Vec<u32>,
+    d: Vec<f32>,
+    pull: Vec<f32>,
+    predicted: Vec<f32>,
+    error: Vec<f32>,
+}
+
+impl Tile {
+    fn new() -> Self {
+        Self {
+            rows: (0..32).map(|n| n / 12).collect(),
+            d: numbers(20, 32),
+            pull: numbers(21, 32),
+            predicted: vec![0.5; 32],
+            error: vec![9.0; 32],
+        }
+    }
+
+    fn columns(&mut self) -> Columns<'_> {
+        Columns {
+            rows: &self.rows,
+            d: &self.d,
+            pull: &self.pull,
+            predicted: &mut self.predicted,
+            error: &mut self.error,
+        }
+    }
+
+    fn assert_predicted(&self, entries: usize, want: &[f64]) {
+        assert_close(&self.predicted[..entries], want, "prediction");
+        let errors: Vec<f64> = (0..entries)
+            .map(|n| f64::from(self.pull[n]) - f64::from(self.d[n]) * want[n])
+            .collect();
+        assert_close(&self.error[..entries], &errors, "error");
+    }
+}
+
 #[test]
-fn corrections_add_the_window() {
-    let (problem, delta) = (Problem::new(21, 64), numbers(3, 32));
-    let want: Vec<f64> = (0..21)
-        .map(|n| {
-            0.5 + (0..32)
-                .map(|f| f64::from(delta[f]) * problem.at(n, 16 + f))
-                .sum::<f64>()
-        })
-        .collect();
+fn packing_copies_rows_into_lines_and_predicts() {
+    let (entries, k) = (29, 48);
+    let (problem, factors) = (Problem::new(entries + 3, k), numbers(2, 3 * k));
     on_every_set(|kernels| {
-        let mut out = vec![0.5; 21];
-        kernels.correct(&delta, 16, problem.gathered(), &mut out);
-        assert_close(&out, &want, "correction");
+        let (mut tile, mut lines) = (Tile::new(), vec![0.0; 32 * k]);
+        let rows = tile.rows.clone();
+        kernels.pack(
+            problem.gathered(),
+            entries,
+            &factors,
+            &mut lines,
+            &mut tile.columns(),
+        );
+        let want: Vec<f64> = (0..entries)
+            .map(|n| {
+                let p = &factors[rows[n] as usize * k..];
+                (0..k).map(|f| f64::from(p[f]) * problem.at(n, f)).sum()
+            })
+            .collect();
+        tile.assert_predicted(entries, &want);
+        for (n, f) in [(0, 0), (28, 17), (11, 47)] {
+            let line = (f / LANES) * 32 * LANES + n * LANES;
+            assert_eq!(f64::from(lines[line + f % LANES]), problem.at(n, f));
+        }
+        let mut picked = vec![0.0; (entries + 3) * LANES];
+        kernels.pick(problem.gathered(), 16, &mut picked);
+        assert_eq!(
+            picked[..entries * LANES],
+            lines[32 * LANES..][..entries * LANES]
+        );
+    });
+}
+
+#[test]
+fn losses_and_squares_follow_their_formulas() {
+    for entries in [0, 1, 16, 37] {
+        let (c, r) = (numbers(22, entries), numbers(23, entries));
+        let (predicted, missing) = (numbers(24, entries), numbers(25, entries));
+        for (c, r) in [
+            (&c[..], &r[..]),
+            (&c[..], &[0.5]),
+            (&[2.0], &r[..]),
+            (&[2.0], &[0.5]),
+        ] {
+            let (mut observed, mut counted) = (0.0, 0.0);
+            for n in 0..entries {
+                let [c, r] = [c, r].map(|all| f64::from(*all.get(n).unwrap_or(&all[0])));
+                let p = f64::from(predicted[n]);
+                observed += c * (r - p).powi(2);
+                counted += f64::from(missing[n]) * p * p;
+            }
+            on_every_set(|kernels| {
+                let got = kernels.losses(c, r, &predicted, &missing);
+                assert!(
+                    (got[0] - observed).abs() < 1e-12 * (1.0 + observed.abs()),
+                    "{entries}"
+                );
+                assert!(
+                    (got[1] - counted).abs() < 1e-12 * (1.0 + counted.abs()),
+                    "{entries}"
+                );
+            });
+        }
+    }
+    let x = numbers(26, 7 * LANES);
+    let want: f64 = x.iter().map(|x| f64::from(*x).powi(2)).sum();
+    on_every_set(|kernels| assert_close(&[kernels.square(&x)], &[want], "square"));
+}
+
+#[test]
+fn corrections_add_the_steps_of_each_entry_s_row() {
+    let (lines, delta, pitch) = (numbers(3, 32 * LANES), numbers(4, 3 * 20), 20);
+    on_every_set(|kernels| {
+        let mut tile = Tile::new();
+        kernels.correct(&delta, pitch, &lines, &mut tile.columns());
+        let want: Vec<f64> = (0..32)
+            .map(|n| {
+                let step = &delta[tile.rows[n] as usize * pitch..];
+                let pairs = lines[n * LANES..(n + 1) * LANES].iter().zip(step);
+                0.5 + pairs.map(|(x, y)| f64::from(x * y)).sum::<f64>()
+            })
+            .collect();
+        tile.assert_predicted(32, &want);
     });
 }
 
@@ -108,21 +217,67 @@ fn combinations_sum_scaled_rows() {
     });
 }
 
+/// `Σ_n d_n left_n[f] right_n[g]`.
+fn outer(d: impl Fn(usize) -> f64, left: &[f32], right: &[f32], f: usize, g: usize) -> f64 {
+    let lines = left.chunks_exact(LANES).zip(right.chunks_exact(LANES));
+    lines
+        .enumerate()
+        .map(|(n, (left, right))| d(n) * f64::from(left[f]) * f64::from(right[g]))
+        .sum()
+}
+
 #[test]
-fn gram_blocks_sum_outer_products() {
-    let (problem, d, pitch) = (Problem::new(19, 48), numbers(5, 19), 40);
-    on_every_set(|kernels| {
-        let mut h = vec![2.0; 15 * pitch + LANES];
-        kernels.gram(&d, (32, 16), problem.gathered(), &mut h, pitch);
-        for f in 0..LANES {
+fn gram_matrices_sum_outer_products_and_gradients_errors() {
+    for entries in [0, 1, 19] {
+        let (lines, base) = (numbers(5, entries * LANES), numbers(6, LANES * LANES));
+        let (d, error, start) = (numbers(7, entries), numbers(8, entries), numbers(9, LANES));
+        let others = Problem::new(3, LANES);
+        on_every_set(|kernels| {
+            let (mut h, mut g) = (vec![9.0; LANES * LANES], start.clone());
+            let row = RowLines {
+                d: &d,
+                error: &error,
+                lines: &lines,
+                next: others.gathered(),
+                at: 0,
+            };
+            kernels.gram(row, 0.5, &base, &mut h, &mut g);
+            for f in 0..LANES {
+                let weight = |n: usize| f64::from(d[n]);
+                let want: Vec<f64> = (f..LANES)
+                    .map(|g| {
+                        0.5 * f64::from(base[f * LANES + g]) + outer(weight, &lines, &lines, f, g)
+                    })
+                    .collect();
+                assert_close(&h[f * LANES + f..(f + 1) * LANES], &want, "gram row");
+            }
+            let ones = vec![1.0; lines.len()];
             let want: Vec<f64> = (0..LANES)
-                .map(|g| {
-                    2.0 + (0..19)
-                        .map(|n| f64::from(d[n]) * problem.at(n, 32 + f) * problem.at(n, 16 + g))
-                        .sum::<f64>()
-                })
+                .map(|f| f64::from(start[f]) + outer(|n| f64::from(error[n]), &lines, &ones, f, 0))
                 .collect();
-            assert_close(&h[f * pitch..f * pitch + LANES], &want, "gram row");
+            assert_close(&g, &want, "gradient");
+            let mut alone = start.clone();
+            kernels.combine_lines(&error, &lines, &mut alone);
+            assert_close(&alone, &want, "combination of lines");
+        });
+    }
+}
+
+#[test]
+fn products_of_two_blocks_are_summed_whole() {
+    let (left, right) = (numbers(5, 19 * LANES), numbers(6, 19 * LANES));
+    let (d, pitch) = (numbers(7, 19), 40);
+    on_every_set(|kernels| {
+        for weights in [None, Some(&d[..])] {
+            let mut h = vec![2.0; 15 * pitch + LANES];
+            kernels.cross(weights, &left, &right, &mut h, pitch);
+            let weight = |n: usize| weights.map_or(1.0, |d| f64::from(d[n]));
+            for f in 0..LANES {
+                let want: Vec<f64> = (0..LANES)
+                    .map(|g| 2.0 + outer(weight, &left, &right, f, g))
+                    .collect();
+                assert_close(&h[f * pitch..f * pitch + LANES], &want, "block row");
+            }
         }
     });
 }
@@ -172,33 +327,146 @@ fn panel_products_are_matrix_products_and_do_not_depend_on_neighbours() {
     });
 }
 
+/// Quadratics of some rows: well conditioned, but row 0 flat along coordinate 5.
+struct Steps {
+    h: Vec<f32>,
+    base: Vec<f32>,
+    penalty: Vec<f32>,
+    g: Vec<f32>,
+}
+
+impl Steps {
+    fn new(rows: usize) -> Self {
+        let mut steps = Self {
+            h: numbers(9, rows * LANES * LANES),
+            base: vec![-1.0; rows * LANES],
+            penalty: vec![0.25; rows],
+            g: numbers(10, rows * LANES),
+        };
+        for row in 0..rows {
+            for f in 0..LANES {
+                steps.h[(row * LANES + f) * LANES + f] = 8.0 + f as f32;
+                // Nothing below the diagonal blocks of eight is ever read.
+                steps.h[(row * LANES + f) * LANES..][..f / 8 * 8].fill(f32::NAN);
+            }
+        }
+        steps.h[5 * LANES..6 * LANES].fill(0.0);
+        for f in 0..5 {
+            steps.h[f * LANES + 5] = 0.0;
+        }
+        steps.h[5 * LANES + 5] = -0.25;
+        steps
+    }
+
+    fn quadratics(&self) -> Quadratics<'_> {
+        Quadratics {
+            h: &self.h,
+            base: &self.base,
+            penalty: &self.penalty,
+            g: &self.g,
+        }
+    }
+
+    /// Entry `(f, g)` of a row's matrix, its penalty included.
+    fn at(&self, row: usize, f: usize, g: usize) -> f64 {
+        let value = self.h[(row * LANES + f.min(g)) * LANES + f.max(g)];
+        f64::from(value) + f64::from(u8::from(f == g)) * f64::from(self.penalty[row])
+    }
+
+    fn gradient(&self, row: usize) -> Vec<f64> {
+        let line = &self.g[row * LANES..(row + 1) * LANES];
+        line.iter().map(|&x| f64::from(x)).collect()
+    }
+}
+
 #[test]
 fn descending_is_one_gauss_seidel_pass() {
     for rows in [1, 4, 6] {
-        let (h, start) = (numbers(9, rows * LANES * LANES), numbers(10, rows * LANES));
-        let mut inverse = numbers(11, rows * LANES);
-        inverse[5] = 0.0;
+        let mut steps = Steps::new(rows);
         on_every_set(|kernels| {
-            let (mut g, mut delta) = (start.clone(), vec![0.0; rows * LANES]);
-            kernels.descend(&h, &inverse, &mut g, &mut delta);
+            let mut delta = vec![9.0; rows * LANES];
+            assert_eq!(kernels.descend(&steps.quadratics(), 1e-6, &mut delta), None);
             for row in 0..rows {
-                let mut gradient: Vec<f64> = start[row * LANES..][..LANES]
-                    .iter()
-                    .map(|&x| f64::from(x))
-                    .collect();
+                let mut gradient = steps.gradient(row);
                 let mut want = Vec::new();
                 for f in 0..LANES {
-                    let step = gradient[f] * f64::from(inverse[row * LANES + f]);
+                    let flat = row == 0 && f == 5;
+                    let step = if flat {
+                        0.0
+                    } else {
+                        gradient[f] / steps.at(row, f, f)
+                    };
                     want.push(step);
                     for (other, slot) in gradient.iter_mut().enumerate() {
-                        *slot -= f64::from(h[(row * LANES + f) * LANES + other]) * step;
+                        *slot -= steps.at(row, f, other) * step;
                     }
                 }
                 assert_close(&delta[row * LANES..], &want, "step");
             }
             assert_eq!(delta[5].to_bits(), 0.0_f32.to_bits());
         });
+        steps.h[((rows - 1) * LANES + 7) * LANES + 7] = -1.0;
+        on_every_set(|kernels| {
+            let mut delta = vec![9.0; rows * LANES];
+            let negative = kernels.descend(&steps.quadratics(), 1e-6, &mut delta);
+            assert_eq!(negative, Some((rows - 1, -0.75)));
+        });
     }
+}
+
+#[test]
+fn sixteen_quadratics_at_once_are_solved_as_each_alone() {
+    let rows = 21;
+    let mut steps = Steps::new(rows);
+    on_every_set(|kernels| {
+        let mut delta = vec![9.0; rows * LANES];
+        for first in [0, 16] {
+            let solved = kernels.solve(&steps.quadratics(), first, 1e-6, &mut delta);
+            assert_eq!(solved, Solved::default());
+        }
+        for row in 0..rows {
+            let step = &delta[row * LANES..(row + 1) * LANES];
+            let gradient = steps.gradient(row);
+            for f in 0..LANES {
+                let image: f64 = (0..LANES)
+                    .map(|g| steps.at(row, f, g) * f64::from(step[g]))
+                    .sum();
+                let flat = row == 0 && f == 5;
+                assert!(
+                    flat || (image - gradient[f]).abs() < 1e-4,
+                    "row {row} at {f}"
+                );
+            }
+        }
+        assert_eq!(delta[5].to_bits(), 0.0_f32.to_bits());
+    });
+    steps.h[(18 * LANES + 7) * LANES + 7] = -9.0;
+    on_every_set(|kernels| {
+        let mut delta = vec![9.0; rows * LANES];
+        let solved = kernels.solve(&steps.quadratics(), 16, 1e-6, &mut delta);
+        assert!(matches!(solved.negative, Some((18, pivot)) if pivot < -5.0));
+    });
+}
+
+#[test]
+fn dots_of_packed_entries_are_those_of_their_rows() {
+    let k = 48;
+    let (lines, x) = (numbers(27, 33 * k), numbers(28, 3 * k));
+    let rows = Tile::new().rows;
+    on_every_set(|kernels| {
+        let mut out = vec![9.0; 32];
+        kernels.dots(&x, k, &rows, &lines, &mut out);
+        let want: Vec<f64> = (0..32)
+            .map(|n| {
+                let at = |f: usize| (f / LANES) * 33 * LANES + n * LANES + f % LANES;
+                let x = &x[rows[n] as usize * k..];
+                (0..k)
+                    .map(|f| f64::from(x[f]) * f64::from(lines[at(f)]))
+                    .sum()
+            })
+            .collect();
+        assert_close(&out, &want, "dot");
+    });
 }
 
 #[test]

@@ -1,0 +1,276 @@
+//! The kernels as closures to be timed from outside, with what each call computes and moves.
+//!
+//! Not part of the library's promises: `examples/kernel_speed.rs` is the reader.
+
+use super::{Columns, Gathered, Kernels, LANES, Panel, Quadratics, RowLines};
+use crate::linalg::{Buffer, Dense};
+
+/// One kernel on a problem of realistic size.
+pub struct Case {
+    /// Name of the kernel.
+    pub name: &'static str,
+    /// Fused multiply-adds that one call needs.
+    pub fmas: u64,
+    /// Bytes that one call reads and writes, each counted once.
+    pub bytes: u64,
+    run: Box<dyn FnMut() + Send>,
+}
+
+impl Case {
+    /// Calls the kernel once.
+    pub fn run(&mut self) {
+        (self.run)();
+    }
+}
+
+/// Fused multiply-adds on registers alone: the rate that no kernel can pass.
+#[must_use]
+pub fn peak() -> Case {
+    const STEPS: usize = 1 << 20;
+    let kernels = Kernels::best();
+    Case {
+        name: "registers alone",
+        fmas: (kernels.peak_chains() * STEPS * LANES) as u64,
+        bytes: 0,
+        run: Box::new(move || {
+            std::hint::black_box(kernels.peak(STEPS, std::hint::black_box(0.5)));
+        }),
+    }
+}
+
+/// A copy between two arrays that no cache holds.
+#[must_use]
+pub fn copy() -> Case {
+    const LEN: usize = 1 << 25;
+    let (from, mut to) = (vec![1.0_f32; LEN], vec![0.0_f32; LEN]);
+    Case {
+        name: "copy",
+        fmas: 0,
+        bytes: 8 * LEN as u64,
+        run: Box::new(move || {
+            to.copy_from_slice(std::hint::black_box(&from));
+            std::hint::black_box(&mut to);
+        }),
+    }
+}
+
+/// Entries of the tile that the kernels work on, in rows of [`ROW`].
+const ENTRIES: usize = 1024;
+/// Entries of a row.
+const ROW: usize = 32;
+/// Rows of the tile.
+const ROWS: usize = ENTRIES / ROW;
+const SMALL: usize = LANES * LANES;
+
+/// Everything that kernels read and write.
+struct Problem {
+    k: usize,
+    /// The fixed side.
+    fixed: Dense,
+    /// Rows of the tile, and a panel of the cache.
+    factors: Dense,
+    panel: Buffer,
+    indices: Vec<u32>,
+    rows: Vec<u32>,
+    d: Buffer,
+    predicted: Buffer,
+    error: Buffer,
+    lines: Buffer,
+    base: Buffer,
+    h: Buffer,
+    out: Buffer,
+    seed: u32,
+}
+
+impl Problem {
+    fn new(k: usize, rows: usize) -> Self {
+        let mut state = 12_345_u32;
+        let mut number = move |_: usize, _: usize| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        let mut fill = |len: usize| {
+            let mut buffer = Buffer::default();
+            for slot in buffer.room(len) {
+                *slot = number(0, 0);
+            }
+            buffer
+        };
+        Self {
+            k,
+            panel: fill(k * LANES),
+            d: fill(ENTRIES),
+            predicted: fill(ENTRIES),
+            error: fill(ENTRIES),
+            lines: fill(ENTRIES * k),
+            base: fill(SMALL + ROWS * LANES),
+            h: fill(ROWS * SMALL),
+            out: fill(ROWS * LANES + k),
+            fixed: Dense::from_fn(rows, k, &mut number),
+            factors: Dense::from_fn(ROWS, k, &mut number),
+            indices: vec![0; ENTRIES],
+            rows: (0..ENTRIES).map(|n| (n / ROW) as u32).collect(),
+            seed: 1,
+        }
+    }
+
+    /// Picks other rows of the fixed side, so that no cache knows them from the call before.
+    fn pick_anew(&mut self) {
+        for index in &mut self.indices {
+            self.seed = self
+                .seed
+                .wrapping_mul(1_664_525)
+                .wrapping_add(1_013_904_223);
+            *index = ((u64::from(self.seed) * self.fixed.rows() as u64) >> 32) as u32;
+        }
+    }
+
+    fn gathered(&self) -> Gathered<'_> {
+        Gathered {
+            matrix: self.fixed.as_slice(),
+            stride: self.k,
+            indices: &self.indices,
+        }
+    }
+}
+
+/// The kernels of a half-sweep and of ranking for K factors, on `rows` rows of the fixed side.
+#[must_use]
+pub fn cases(k: usize, rows: usize) -> Vec<Case> {
+    let k = k.next_multiple_of(LANES);
+    let case = |name, fmas: usize, floats: usize, body: fn(Kernels, &mut Problem)| {
+        let mut problem = Problem::new(k, rows);
+        Case {
+            name,
+            fmas: fmas as u64,
+            bytes: 4 * floats as u64,
+            run: Box::new(move || {
+                body(Kernels::best(), &mut problem);
+                std::hint::black_box(&mut problem);
+            }),
+        }
+    };
+    vec![
+        case("gather and predict", ENTRIES * k, 2 * ENTRIES * k, pack),
+        case(
+            "gram",
+            ENTRIES * (12 * LANES + LANES),
+            ENTRIES * LANES,
+            gram,
+        ),
+        case("coordinate steps", ROWS * SMALL, ROWS * SMALL, descend),
+        case("correct", ENTRIES * LANES, ENTRIES * (LANES + 5), correct),
+        case(
+            "panel product",
+            ROWS * LANES * k,
+            ROWS * k + LANES * k,
+            panel,
+        ),
+        case("cache product", 128 * SMALL, 2 * 128 * LANES, cache),
+        case("predict", ENTRIES * k, ENTRIES * k, predict),
+        case("combine", ENTRIES * k, ENTRIES * k, combine),
+    ]
+}
+
+fn columns(problem: &mut Problem) -> (Columns<'_>, &[f32]) {
+    let columns = Columns {
+        rows: &problem.rows,
+        d: problem.d.as_slice(),
+        pull: problem.d.as_slice(),
+        predicted: problem.predicted.room(ENTRIES),
+        error: problem.error.room(ENTRIES),
+    };
+    (columns, problem.lines.as_slice())
+}
+
+fn pack(kernels: Kernels, problem: &mut Problem) {
+    problem.pick_anew();
+    let mut lines = std::mem::take(&mut problem.lines);
+    let (fixed, factors, indices) = (&problem.fixed, &problem.factors, &problem.indices);
+    let picked = Gathered {
+        matrix: fixed.as_slice(),
+        stride: problem.k,
+        indices,
+    };
+    let mut columns = Columns {
+        rows: &problem.rows,
+        d: problem.d.as_slice(),
+        pull: problem.d.as_slice(),
+        predicted: problem.predicted.room(ENTRIES),
+        error: problem.error.room(ENTRIES),
+    };
+    let room = lines.room(ENTRIES * problem.k);
+    kernels.pack(picked, ENTRIES, factors.as_slice(), room, &mut columns);
+    problem.lines = lines;
+}
+
+fn gram(kernels: Kernels, problem: &mut Problem) {
+    let (h, g) = (problem.h.room(ROWS * SMALL), problem.out.room(ROWS * LANES));
+    let rows = h.chunks_exact_mut(SMALL).zip(g.chunks_exact_mut(LANES));
+    for (at, (h, g)) in rows.enumerate() {
+        let range = at * ROW..(at + 1) * ROW;
+        let row = RowLines {
+            d: &problem.d.as_slice()[range.clone()],
+            error: &problem.error.as_slice()[range.clone()],
+            lines: &problem.lines.as_slice()[range.start * LANES..range.end * LANES],
+            next: Gathered {
+                matrix: problem.fixed.as_slice(),
+                stride: problem.k,
+                indices: &[],
+            },
+            at: 0,
+        };
+        kernels.gram(row, 0.5, problem.base.as_slice(), h, g);
+    }
+}
+
+fn descend(kernels: Kernels, problem: &mut Problem) {
+    let quadratics = Quadratics {
+        h: problem.h.as_slice(),
+        base: problem.base.as_slice(),
+        penalty: &problem.d.as_slice()[..ROWS],
+        g: problem.lines.as_slice(),
+    };
+    let delta = problem.out.room(ROWS * LANES);
+    std::hint::black_box(kernels.descend(&quadratics, 1e-7, delta));
+}
+
+fn correct(kernels: Kernels, problem: &mut Problem) {
+    let delta = std::mem::take(&mut problem.out);
+    let (mut columns, lines) = columns(problem);
+    kernels.correct(delta.as_slice(), LANES, lines, &mut columns);
+    problem.out = delta;
+}
+
+fn panel(kernels: Kernels, problem: &mut Problem) {
+    let x = Panel {
+        values: problem.factors.as_slice(),
+        stride: problem.k,
+        rows: ROWS,
+        k: problem.k,
+    };
+    let out = problem.out.room(ROWS * LANES);
+    kernels.panel_product(x, problem.panel.as_slice(), None, out, LANES);
+}
+
+fn cache(kernels: Kernels, problem: &mut Problem) {
+    let (left, right) = problem.lines.as_slice()[..2 * 128 * LANES].split_at(128 * LANES);
+    kernels.cross(None, left, right, problem.h.room(SMALL), LANES);
+}
+
+fn predict(kernels: Kernels, problem: &mut Problem) {
+    problem.pick_anew();
+    let mut out = std::mem::take(&mut problem.predicted);
+    let p = problem.factors.padded_row(0);
+    kernels.predict(p, problem.gathered(), out.room(ENTRIES));
+    problem.predicted = out;
+}
+
+fn combine(kernels: Kernels, problem: &mut Problem) {
+    problem.pick_anew();
+    let mut out = std::mem::take(&mut problem.out);
+    let coefficients = problem.d.as_slice();
+    let room = out.room(problem.k);
+    kernels.combine(coefficients, 0, problem.gathered(), room);
+    problem.out = out;
+}

@@ -1,0 +1,409 @@
+//! Kernels over the entries of a tile, after their rows of the fixed side were packed.
+//!
+//! Packing copies, once a half-sweep, the gathered rows into *lines*: for each block of sixteen
+//! coordinates, one line of sixteen floats per entry, in the order of the entries. Everything after
+//! that reads memory in order. Entries of all rows of the tile stand one after the other; sums over
+//! sixteen lanes are taken for sixteen entries at a time, whichever rows those belong to.
+
+use super::body::Gathered;
+use super::lanes::{LANES, Lanes};
+
+/// Cache lines asked for ahead of the entry being packed: its row may lie anywhere.
+const LINES_AHEAD: usize = 48;
+
+/// The entries of a tile: `c − a·b`, `c·r`, `p·q` and `c·r − (c − a·b) p·q` of each, in whole lanes.
+pub(crate) struct Columns<'a> {
+    /// Which row of the tile the entry belongs to.
+    pub(crate) rows: &'a [u32],
+    /// `d = c − a·b`.
+    pub(crate) d: &'a [f32],
+    /// `c·r`.
+    pub(crate) pull: &'a [f32],
+    /// `p·q`.
+    pub(crate) predicted: &'a mut [f32],
+    /// `c·r − d p·q`, what pulls the row along `q`.
+    pub(crate) error: &'a mut [f32],
+}
+
+impl Columns<'_> {
+    fn check(&self) -> usize {
+        let len = self.rows.len();
+        assert!(len.is_multiple_of(LANES) && self.d.len() == len && self.pull.len() == len);
+        assert!(self.predicted.len() == len && self.error.len() == len);
+        len
+    }
+
+    /// Sets the predictions of sixteen entries from position `at`, and their errors.
+    #[inline(always)]
+    fn set<L: Lanes>(&mut self, at: usize, predicted: L) {
+        predicted.store(&mut self.predicted[at..]);
+        let pull = L::load(&self.pull[at..]);
+        L::load(&self.d[at..])
+            .mul_sub(predicted, pull)
+            .store(&mut self.error[at..]);
+    }
+}
+
+/// Copies the rows of the first `rows.len()` picks into lines, block after block, and predicts.
+///
+/// Picks beyond the entries only say what to ask the memory for. Blocks share `lines` evenly; those
+/// of the last, incomplete group are left as they are.
+#[inline(always)]
+pub(super) fn pack<L: Lanes>(
+    picked: Gathered<'_>,
+    entries: usize,
+    factors: &[f32],
+    lines: &mut [f32],
+    columns: &mut Columns<'_>,
+) {
+    let (len, k) = (columns.check(), picked.stride);
+    assert!(entries <= len && entries <= picked.indices.len() && k.is_multiple_of(LANES));
+    let pitch = lines.len() / (k / LANES).max(1);
+    assert!(pitch >= len * LANES);
+    let ahead = (LINES_AHEAD * LANES).div_ceil(k.max(1));
+    let mut first = 0;
+    while first < entries {
+        let mut sums = [L::splat(0.0); LANES];
+        let group = first..entries.min(first + LANES);
+        for (n, slot) in group.zip(&mut sums) {
+            if let Some(&index) = picked.indices.get(n + ahead) {
+                for at in (0..k).step_by(LANES) {
+                    L::prefetch(picked.matrix, index as usize * k + at);
+                }
+            }
+            let p = &factors[columns.rows[n] as usize * k..][..k];
+            let q = &picked.matrix[picked.indices[n] as usize * k..][..k];
+            let mut sum = L::splat(0.0);
+            let mut place = n * LANES;
+            for (p, q) in p.chunks_exact(LANES).zip(q.chunks_exact(LANES)) {
+                let q = L::load(q);
+                q.store(&mut lines[place..]);
+                sum = L::load(p).mul_add(q, sum);
+                place += pitch;
+            }
+            *slot = sum;
+        }
+        columns.set(first, L::sum_sixteen(sums));
+        first += LANES;
+    }
+}
+
+/// Copies sixteen coordinates, from `at`, of every picked row into lines.
+#[inline(always)]
+pub(super) fn pick<L: Lanes>(picked: Gathered<'_>, at: usize, lines: &mut [f32]) {
+    assert!(at + LANES <= picked.stride && lines.len() >= picked.indices.len() * LANES);
+    for (n, (line, &index)) in lines
+        .chunks_exact_mut(LANES)
+        .zip(picked.indices)
+        .enumerate()
+    {
+        if let Some(&later) = picked.indices.get(n + LINES_AHEAD) {
+            L::prefetch(picked.matrix, later as usize * picked.stride + at);
+        }
+        L::load(&picked.matrix[index as usize * picked.stride + at..]).store(line);
+    }
+}
+
+/// `out[n] = x_row · q_n` for the packed entries, `x` having a row of K per row of the tile.
+#[inline(always)]
+pub(super) fn dots<L: Lanes>(x: &[f32], k: usize, rows: &[u32], lines: &[f32], out: &mut [f32]) {
+    let pitch = lines.len() / (k / LANES).max(1);
+    assert!(k.is_multiple_of(LANES) && rows.len() == out.len());
+    assert!(rows.len().is_multiple_of(LANES) && pitch >= rows.len() * LANES);
+    for first in (0..rows.len()).step_by(LANES) {
+        let mut sums = [L::splat(0.0); LANES];
+        let (blocks, rows) = (k / LANES, &rows[first..first + LANES]);
+        for block in 0..blocks {
+            let lines = &lines[block * pitch + first * LANES..][..LANES * LANES];
+            for ((sum, line), &row) in sums.iter_mut().zip(lines.chunks_exact(LANES)).zip(rows) {
+                let x = L::load(&x[row as usize * k + block * LANES..]);
+                *sum = x.mul_add(L::load(line), *sum);
+            }
+        }
+        L::sum_sixteen(sums).store(&mut out[first..]);
+    }
+}
+
+/// `p·q += δ_row · line` for every entry, and its error with it; the sixteen steps of a row are a
+/// `pitch` after those of the row before.
+#[inline(always)]
+pub(super) fn correct<L: Lanes>(
+    delta: &[f32],
+    pitch: usize,
+    lines: &[f32],
+    columns: &mut Columns<'_>,
+) {
+    let len = columns.check();
+    assert!(lines.len() >= len * LANES);
+    for first in (0..len).step_by(LANES) {
+        let mut products = [L::splat(0.0); LANES];
+        let rows = &columns.rows[first..first + LANES];
+        let group = lines[first * LANES..(first + LANES) * LANES].chunks_exact(LANES);
+        for ((product, line), &row) in products.iter_mut().zip(group).zip(rows) {
+            *product = L::load(&delta[row as usize * pitch..]).mul(L::load(line));
+        }
+        let change = L::sum_sixteen(products);
+        columns.set(first, L::load(&columns.predicted[first..]).add(change));
+    }
+}
+
+/// The entries of one row: `d` and error of each, and its line.
+#[derive(Clone, Copy)]
+pub(crate) struct RowLines<'a> {
+    /// `d` of each entry.
+    pub(crate) d: &'a [f32],
+    /// Error of each entry.
+    pub(crate) error: &'a [f32],
+    /// A line per entry.
+    pub(crate) lines: &'a [f32],
+    /// Rows that will be packed next, one per entry, to be asked for while there is time; there may
+    /// be fewer.
+    pub(crate) next: Gathered<'a>,
+    /// Coordinate from which sixteen of those rows are asked for.
+    pub(crate) at: usize,
+}
+
+impl RowLines<'_> {
+    /// Asks for a line of what comes next.
+    #[inline(always)]
+    fn prefetch<L: Lanes>(&self, n: usize) {
+        if let Some(&index) = self.next.indices.get(n) {
+            L::prefetch_early(
+                self.next.matrix,
+                index as usize * self.next.stride + self.at,
+            );
+        }
+    }
+}
+
+/// `h = scale · base + Σ d q qᵀ` and `g += Σ error q` over the entries of a row.
+///
+/// Of the symmetric `h`, rows 0 to 7 and the upper eight lanes of rows 8 to 15 are set: the upper
+/// triangle and a little more. With `WIDE`, all sums fit into registers at once.
+#[inline(always)]
+pub(super) fn gram<L: Lanes, const WIDE: bool>(
+    row: RowLines<'_>,
+    scale: f32,
+    base: &[f32],
+    h: &mut [f32],
+    g: &mut [f32],
+) {
+    let RowLines {
+        d, error, lines, ..
+    } = row;
+    assert!(error.len() == d.len() && lines.len() >= d.len() * LANES);
+    assert!(base.len() >= LANES * LANES && h.len() >= LANES * LANES);
+    let scale = L::splat(scale);
+    let mut gradient = L::load(g);
+    if WIDE {
+        let mut sums = start::<L, 8>(0, scale, base);
+        let mut uppers = start_uppers::<L>(scale, base);
+        let entries = lines.chunks_exact(LANES).zip(d).zip(error).enumerate();
+        for (n, ((line, &d), &error)) in entries {
+            row.prefetch::<L>(n);
+            let q = L::load(line);
+            let scaled = L::splat(d).mul(q);
+            add_rows(&line[..8], scaled, &mut sums);
+            add_uppers::<L>(&line[8..], scaled.upper(), &mut uppers);
+            gradient = L::splat(error).mul_add(q, gradient);
+        }
+        finish(0, sums, h);
+        finish_uppers::<L>(uppers, h);
+        gradient.store(g);
+        return;
+    }
+    for first in [0, 4] {
+        let mut sums = start::<L, 4>(first, scale, base);
+        for ((line, &d), &error) in lines.chunks_exact(LANES).zip(d).zip(error) {
+            let q = L::load(line);
+            add_rows(&line[first..first + 4], L::splat(d).mul(q), &mut sums);
+            if first == 0 {
+                gradient = L::splat(error).mul_add(q, gradient);
+            }
+        }
+        finish(first, sums, h);
+    }
+    gradient.store(g);
+    let mut uppers = start_uppers::<L>(scale, base);
+    for (n, (line, &d)) in lines.chunks_exact(LANES).zip(d).enumerate() {
+        row.prefetch::<L>(n);
+        let scaled = L::splat(d).mul(L::load(line)).upper();
+        add_uppers::<L>(&line[8..], scaled, &mut uppers);
+    }
+    finish_uppers::<L>(uppers, h);
+}
+
+#[inline(always)]
+fn start<L: Lanes, const ROWS: usize>(first: usize, scale: L, base: &[f32]) -> [L; ROWS] {
+    let mut sums = [scale; ROWS];
+    for (f, sum) in sums.iter_mut().enumerate() {
+        *sum = scale.mul(L::load(&base[(first + f) * LANES..]));
+    }
+    sums
+}
+
+/// Upper halves of rows 8 to 15.
+#[inline(always)]
+fn start_uppers<L: Lanes>(scale: L, base: &[f32]) -> [L::Upper; 8] {
+    let mut sums = [scale.upper(); 8];
+    for (f, sum) in sums.iter_mut().enumerate() {
+        *sum = scale.mul(L::load(&base[(8 + f) * LANES..])).upper();
+    }
+    sums
+}
+
+#[inline(always)]
+fn add_rows<L: Lanes>(column: &[f32], scaled: L, sums: &mut [L]) {
+    for (sum, &q) in sums.iter_mut().zip(column) {
+        *sum = L::splat(q).mul_add(scaled, *sum);
+    }
+}
+
+#[inline(always)]
+fn add_uppers<L: Lanes>(column: &[f32], scaled: L::Upper, sums: &mut [L::Upper; 8]) {
+    for (sum, &q) in sums.iter_mut().zip(column) {
+        *sum = L::add_upper(q, scaled, *sum);
+    }
+}
+
+#[inline(always)]
+fn finish<L: Lanes, const ROWS: usize>(first: usize, sums: [L; ROWS], h: &mut [f32]) {
+    for (f, sum) in sums.into_iter().enumerate() {
+        sum.store(&mut h[(first + f) * LANES..]);
+    }
+}
+
+#[inline(always)]
+fn finish_uppers<L: Lanes>(sums: [L::Upper; 8], h: &mut [f32]) {
+    for (f, sum) in sums.into_iter().enumerate() {
+        L::store_upper(sum, &mut h[(8 + f) * LANES + 8..]);
+    }
+}
+
+/// `h += Σ d left rightᵀ` over entries, all of a `16 × 16` block whose rows are a `pitch` apart;
+/// `ROWS` rows of it are held in registers at a time.
+#[inline(always)]
+pub(super) fn cross<L: Lanes, const ROWS: usize>(
+    d: Option<&[f32]>,
+    left: &[f32],
+    right: &[f32],
+    h: &mut [f32],
+    pitch: usize,
+) {
+    assert!(left.len() == right.len() && d.is_none_or(|d| d.len() * LANES <= left.len()));
+    assert!(h.len() >= (LANES - 1) * pitch + LANES);
+    for first in (0..LANES).step_by(ROWS) {
+        let mut sums = [L::splat(0.0); ROWS];
+        for (f, sum) in sums.iter_mut().enumerate() {
+            *sum = L::load(&h[(first + f) * pitch..]);
+        }
+        let lines = left.chunks_exact(LANES).zip(right.chunks_exact(LANES));
+        match d {
+            Some(d) => {
+                for ((left, right), &d) in lines.zip(d) {
+                    let scaled = L::splat(d).mul(L::load(right));
+                    add_rows(&left[first..first + ROWS], scaled, &mut sums);
+                }
+            }
+            None => {
+                for (left, right) in lines {
+                    add_rows(&left[first..first + ROWS], L::load(right), &mut sums);
+                }
+            }
+        }
+        for (f, sum) in sums.into_iter().enumerate() {
+            sum.store(&mut h[(first + f) * pitch..]);
+        }
+    }
+}
+
+/// `out += Σ_n coefficients[n] · line_n`, sixteen wide.
+#[inline(always)]
+pub(super) fn combine_lines<L: Lanes>(coefficients: &[f32], lines: &[f32], out: &mut [f32]) {
+    assert!(lines.len() >= coefficients.len() * LANES);
+    // Four sums, because one would wait for itself at every entry.
+    let mut sums = [L::load(out), L::splat(0.0), L::splat(0.0), L::splat(0.0)];
+    let (fours, rest) = coefficients.as_chunks::<4>();
+    let (blocks, _) = lines.as_chunks::<{ 4 * LANES }>();
+    for (four, block) in fours.iter().zip(blocks) {
+        for (n, sum) in sums.iter_mut().enumerate() {
+            *sum = L::splat(four[n]).mul_add(L::load(&block[n * LANES..]), *sum);
+        }
+    }
+    let tail = lines[4 * fours.len() * LANES..].chunks_exact(LANES);
+    for (&coefficient, line) in rest.iter().zip(tail) {
+        sums[0] = L::splat(coefficient).mul_add(L::load(line), sums[0]);
+    }
+    let [a, b, c, d] = sums;
+    a.add(b).add(c.add(d)).store(out);
+}
+
+/// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over entries; a single `c` or `r` stands for all of them.
+#[inline(always)]
+pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f32], missing: &[f32]) -> [f64; 2] {
+    let len = predicted.len();
+    assert!((c.len() == 1 || c.len() == len) && (r.len() == 1 || r.len() == len));
+    assert_eq!(missing.len(), len);
+    // Sums of their own for each lane, so that they need not wait for each other.
+    let (mut observed, mut counted) = ([0.0_f64; LANES], [0.0_f64; LANES]);
+    for first in (0..len).step_by(LANES) {
+        let end = len.min(first + LANES);
+        let (c, r) = (one_or_some(c, first, end), one_or_some(r, first, end));
+        let (predicted, missing) = (some_of(predicted, first, end), some_of(missing, first, end));
+        for lane in 0..LANES {
+            let p = f64::from(predicted[lane]);
+            let error = f64::from(r[lane]) - p;
+            let weight = if first + lane < len { c[lane] } else { 0.0 };
+            observed[lane] += f64::from(weight) * error * error;
+            counted[lane] += f64::from(missing[lane]) * p * p;
+        }
+    }
+    [observed.iter().sum(), counted.iter().sum()]
+}
+
+/// Sixteen of the values, or the single one sixteen times.
+#[inline(always)]
+fn one_or_some(values: &[f32], first: usize, end: usize) -> [f32; LANES] {
+    match *values {
+        [value] => [value; LANES],
+        _ => some_of(values, first, end),
+    }
+}
+
+/// Sixteen of the values, zeros after the last.
+#[inline(always)]
+fn some_of(values: &[f32], first: usize, end: usize) -> [f32; LANES] {
+    if let Some(whole) = values[first..end].first_chunk::<LANES>() {
+        return *whole;
+    }
+    let mut some = [0.0; LANES];
+    some[..end - first].copy_from_slice(&values[first..end]);
+    some
+}
+
+/// Each line multiplied by its weight; weights begin anew after the last.
+#[inline(always)]
+pub(super) fn scale_lines<L: Lanes>(weights: &[f32], lines: &[f32], out: &mut [f32]) {
+    assert_eq!(lines.len(), out.len());
+    let blocks = lines.chunks(weights.len().max(1) * LANES);
+    for (lines, out) in blocks.zip(out.chunks_mut(weights.len().max(1) * LANES)) {
+        let pairs = lines.chunks_exact(LANES).zip(out.chunks_exact_mut(LANES));
+        for ((line, slot), &weight) in pairs.zip(weights) {
+            L::splat(weight).mul(L::load(line)).store(slot);
+        }
+    }
+}
+
+/// `|x|²` in four sums of sixteen lanes.
+#[inline(always)]
+pub(super) fn square<L: Lanes>(x: &[f32]) -> f32 {
+    assert!(x.len().is_multiple_of(LANES));
+    let mut sums = [L::splat(0.0); 4];
+    for (n, line) in x.chunks_exact(LANES).enumerate() {
+        let x = L::load(line);
+        sums[n % 4] = x.mul_add(x, sums[n % 4]);
+    }
+    let mut parts = [0.0; 4];
+    L::sum_four(sums, &mut parts);
+    (parts[0] + parts[1]) + (parts[2] + parts[3])
+}
