@@ -167,7 +167,7 @@ impl WeightArgs {
 }
 
 /// Reads `1073741824`, `512MiB`, `8GB`.
-fn parse_bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == ' ');
     let unit: f64 = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,

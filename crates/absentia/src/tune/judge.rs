@@ -6,7 +6,7 @@ use crate::evaluate::{EvaluateOptions, History, MetricName, TestSet, evaluate};
 use crate::model::Model;
 
 /// Post-scalings that are considered.
-const RHO: (f64, f64) = (-0.3, 1.0);
+const RHO: (f64, f64) = (-0.3, 1.2);
 /// First and last step of the search for the best one.
 const STEP: f64 = 0.15;
 const LAST_STEP: f64 = 0.06;

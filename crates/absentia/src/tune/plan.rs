@@ -15,7 +15,7 @@ const PROMOTED: usize = 8;
 const GAIN: f64 = 0.002;
 /// Trials without a rise after which a rung is left, on rungs before the last and on the last.
 const PATIENCE: (usize, usize) = (40, 6);
-/// Fewer factors are tried where the rung below comes this close to the last.
+/// The factors of a rung below are tried on the last one where they came this close to it.
 const CLOSE: f64 = 0.985;
 /// And are taken where they cost no more than this.
 const AS_GOOD: f64 = 0.999;
@@ -145,10 +145,8 @@ impl Planner<'_> {
     fn later_rung(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Step {
         let here = ranked(trials, rung);
         let made = trials.iter().filter(|trial| trial.rung == rung).count();
-        if rung == ladder.last() && self.wants_fewer(trials, ladder) {
-            if let Some(best) = here.first() {
-                return fewer(best, rung);
-            }
+        if let Some(fewer) = self.fewer(trials, ladder, rung) {
+            return fewer;
         }
         let below = (0..rung)
             .rev()
@@ -157,7 +155,9 @@ impl Planner<'_> {
         let below = below.unwrap_or_default();
         let tried = |candidate: &&&Trial| !here.iter().any(|trial| trial.point == candidate.point);
         let next_best = below.iter().take(PROMOTED).find(tried);
-        let factors = ladder.rungs[rung].factors;
+        let factors = here
+            .first()
+            .map_or(ladder.rungs[rung].factors, |best| best.params.factors);
         match next_best {
             Some(candidate) if made < 2 || made.is_multiple_of(2) => Step {
                 rung,
@@ -188,39 +188,40 @@ impl Planner<'_> {
             parent: best
                 .filter(|_| !ladder.rungs[rung].is_last)
                 .and_then(|best| best.parent.or((best.rung < rung).then_some(best.number))),
-            factors: ladder.rungs[rung].factors,
+            factors: here
+                .first()
+                .map_or(ladder.rungs[rung].factors, |best| best.params.factors),
             post_scale: best.map_or(0.2, |best| best.params.post_scale),
         }
     }
 
-    /// Whether it is worth asking if fewer factors do as well: once, when the last rung is no
-    /// better than the one below.
-    fn wants_fewer(&self, trials: &[Trial], ladder: &Ladder) -> bool {
-        let last = ladder.last();
-        let here = ranked(trials, last);
-        if !self.options.may_shrink || last == 0 || here.len() < 2 {
-            return false;
+    /// The best settings of a rung below with its factors, trained as the last rung trains: once,
+    /// where more factors brought little or nothing. From there on the search stays with the number
+    /// of factors that did best.
+    fn fewer(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
+        let here = ranked(trials, rung);
+        let top = here.first()?.score?;
+        if !self.options.may_shrink || rung != ladder.last() {
+            return None;
         }
-        let below = ranked(trials, last - 1);
-        let asked = here
-            .iter()
-            .any(|t| t.params.factors < ladder.rungs[last].factors);
-        match (here[0].score, below.first().and_then(|trial| trial.score)) {
-            (Some(here), Some(below)) => !asked && last > 1 && below >= CLOSE * here,
-            _ => false,
-        }
-    }
-}
-
-/// The best settings with half the factors.
-fn fewer(best: &Trial, rung: usize) -> Step {
-    Step {
-        rung,
-        origin: Origin::Promoted,
-        point: best.point.clone(),
-        parent: None,
-        factors: (best.params.factors / 2).max(1),
-        post_scale: best.params.post_scale,
+        let tried = |factors| {
+            trials
+                .iter()
+                .any(|t| t.rung == rung && t.params.factors == factors)
+        };
+        (0..rung).rev().find_map(|below| {
+            let factors = ladder.rungs[below].factors;
+            let best = *ranked(trials, below).first()?;
+            let close = best.score? >= CLOSE * top;
+            (close && !tried(factors)).then(|| Step {
+                rung,
+                origin: Origin::Promoted,
+                point: best.point.clone(),
+                parent: None,
+                factors,
+                post_scale: best.params.post_scale,
+            })
+        })
     }
 }
 

@@ -88,7 +88,7 @@ impl Space {
         let mut dimensions = vec![Dimension::new(
             WEIGHT,
             Range::Log {
-                low: 1e-3,
+                low: 1e-4,
                 high: 1.0,
             },
         )];
