@@ -65,8 +65,14 @@ impl Ladder {
     /// how many factors the last rung can afford.
     pub(super) fn new(options: &Options, work: &Work, trials: &[Trial]) -> Self {
         let most = options.max_factors;
-        if options.one_rung {
-            return Self::of(&[most]);
+        if options.first_rung_only {
+            return Self {
+                rungs: vec![Rung {
+                    factors: most,
+                    users: FIRST_USERS,
+                    is_last: false,
+                }],
+            };
         }
         let first = (most / 16 / LEAST * LEAST).clamp(LEAST, FIRST).min(most);
         let top = match options.budget {

@@ -27,8 +27,9 @@ pub struct Options {
     pub budget: Budget,
     /// Most factors a model may have.
     pub max_factors: usize,
-    /// Whether all trials have `max_factors` factors, instead of few at first.
-    pub one_rung: bool,
+    /// Whether all trials are made as those of the first rung, with `max_factors` factors: many
+    /// settings measured alike, none of them to the end.
+    pub first_rung_only: bool,
     /// Whether fewer factors may be chosen where they do as well.
     pub may_shrink: bool,
     /// Seed of proposals, of starts and of samples of users.
@@ -50,7 +51,7 @@ impl Default for Options {
             scope: Scope::All,
             budget: Budget::Time(Duration::from_secs(600)),
             max_factors: 768,
-            one_rung: false,
+            first_rung_only: false,
             may_shrink: true,
             seed: 0,
             threads: None,

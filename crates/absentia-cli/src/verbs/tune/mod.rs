@@ -169,7 +169,7 @@ impl Tune {
             scope: self.search,
             budget,
             max_factors: self.factors.unwrap_or(self.max_factors),
-            one_rung: !self.study.is_empty(),
+            first_rung_only: !self.study.is_empty(),
             may_shrink: self.factors.is_none(),
             seed: self.seed,
             threads: context.threads,

@@ -19,7 +19,7 @@ use crate::failure::Refusal;
 use crate::loading::Loaded;
 
 /// Users measured at the most, on the test and on held-out rows alike.
-const USERS: usize = 4000;
+const USERS: usize = 3000;
 /// Each setting is also measured with more and with less post-scaling.
 const RESCALED: [f32; 3] = [-0.15, 0.0, 0.15];
 
