@@ -5,7 +5,7 @@ mod support;
 use support::Sandbox;
 
 const SEARCH: &str =
-    "tune ratings.csv --trials 14 --metric ndcg@5 --max-factors 8 --split last:1 --out best.toml";
+    "tune ratings.csv --trials 14 --metric ndcg@5 --max-factors 8 --pick latest --out best.toml";
 
 #[test]
 fn the_best_settings_train_the_model_that_was_measured() {
@@ -142,7 +142,7 @@ fn held_out_rows_may_be_given_and_must_be_there() {
         .run("tune ratings.csv --trials 2 --split users:3")
         .fails(2, &["users held out whole"]);
     sandbox
-        .run("tune ratings.csv --trials 2 --splits 2")
+        .run("tune ratings.csv --trials 2 --pick latest --splits 2")
         .fails(2, &["--splits", "--pick random"]);
     sandbox
         .run("tune ratings.csv --trials 2 --metric recall")

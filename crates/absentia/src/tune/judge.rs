@@ -7,8 +7,9 @@ use crate::model::Model;
 
 /// Post-scalings that are considered.
 const RHO: (f64, f64) = (-0.3, 1.2);
-/// First and last step of the search for the best one.
-const STEP: f64 = 0.15;
+/// First step of the search for the best one, where the guess is any and where it is good, and the
+/// last.
+const STEPS: (f64, f64) = (0.15, 0.075);
 const LAST_STEP: f64 = 0.06;
 
 /// A mean over users and its standard error.
@@ -73,7 +74,12 @@ impl<'d> Judge<'d> {
 
     /// The best post-scaling of a model on the smallest sample, near a guess: up the slope in steps,
     /// then in half steps. Nothing is trained again.
-    pub(super) fn post_scale(&self, model: &Model, guess: f32) -> Result<f32, TuneError> {
+    pub(super) fn post_scale(
+        &self,
+        model: &Model,
+        guess: f32,
+        is_good: bool,
+    ) -> Result<f32, TuneError> {
         let mut tried: Vec<(f64, f64)> = Vec::new();
         let mut score = |rho: f64| -> Result<f64, TuneError> {
             if let Some((_, known)) = tried.iter().find(|(at, _)| (at - rho).abs() < 1e-6) {
@@ -85,7 +91,7 @@ impl<'d> Judge<'d> {
             Ok(found)
         };
         let mut best = f64::from(guess).clamp(RHO.0, RHO.1);
-        let mut step = STEP;
+        let mut step = if is_good { STEPS.1 } else { STEPS.0 };
         while step >= LAST_STEP {
             let here = score(best)?;
             let sides = [best + step, best - step];

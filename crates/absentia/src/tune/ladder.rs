@@ -8,7 +8,7 @@ const FIRST: usize = 48;
 const LEAST: usize = 16;
 /// Held-out users that the first rung measures, and the others.
 const FIRST_USERS: usize = 3000;
-const LATER_USERS: usize = 8000;
+const LATER_USERS: usize = 10_000;
 /// Sweeps on a rung before the last, from random factors and from those of the rung below.
 pub(super) const SWEEPS: usize = 4;
 pub(super) const WARM_SWEEPS: usize = 3;

@@ -119,7 +119,7 @@ impl Runner<'_> {
         for (at, &sweeps) in sweeps.iter().enumerate() {
             going.sweep_to(sweeps)?;
             if at == 0 && self.space.rescales() {
-                rho = self.post_scale(&going.runs, rho)?;
+                rho = self.post_scale(&going.runs, rho, step.rung > 0)?;
             } else if !self.space.rescales() {
                 rho = 0.0;
             }
@@ -159,9 +159,9 @@ impl Runner<'_> {
     }
 
     /// The best post-scaling of the first fold serves all of them.
-    fn post_scale(&self, runs: &[Checkpoint], guess: f32) -> Result<f32, TuneError> {
+    fn post_scale(&self, runs: &[Checkpoint], guess: f32, is_good: bool) -> Result<f32, TuneError> {
         match (runs.first(), self.judges.first()) {
-            (Some(run), Some(judge)) => judge.post_scale(&run.model, guess),
+            (Some(run), Some(judge)) => judge.post_scale(&run.model, guess, is_good),
             _ => Ok(guess),
         }
     }

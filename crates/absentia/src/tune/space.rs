@@ -215,18 +215,19 @@ impl Space {
     }
 }
 
-/// Bests of searches on Amazon-book, MovieTweetings and KuaiRec, rounded.
-const RECIPES: [&[(&str, f64)]; 3] = [
-    &[(WEIGHT, 0.01), (ALPHA, 0.25), (PENALTY, 0.1), (NU, 1.0)],
+/// The defaults of training, then the bests of searches on Amazon-book, MovieTweetings and KuaiRec,
+/// rounded.
+const RECIPES: [&[(&str, f64)]; 4] = [
+    &[(WEIGHT, 0.01), (ALPHA, 0.25), (PENALTY, 0.1)],
     &[
         (WEIGHT, 0.1),
         (ALPHA, 0.4),
         (PENALTY, 0.1),
-        (NU, 1.0),
         (USER_TARGET, 0.3),
         (ITEM_TARGET, 0.3),
     ],
-    &[(WEIGHT, 0.3), (ALPHA, 0.0), (PENALTY, 0.3), (NU, 1.0)],
+    &[(WEIGHT, 0.003), (ALPHA, 0.2), (PENALTY, 0.5)],
+    &[(WEIGHT, 0.001), (ALPHA, 0.5), (PENALTY, 0.1)],
 ];
 
 impl Facts {

@@ -15,8 +15,8 @@ use crate::loading::{Loaded, load, read_known};
 use crate::ui::Ui;
 use crate::verbs::split::split_rows;
 
-/// Users with a held-out row from which one split is enough, and from which two are.
-const ENOUGH: (usize, usize) = (5000, 2000);
+/// Users with a held-out row below which the data is split in so many ways.
+const FEW_USERS: [(usize, usize); 3] = [(2000, 5), (5000, 3), (10_000, 2)];
 
 /// The data of a search.
 pub(super) struct Folds {
@@ -65,7 +65,7 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
     merged.map_err(|error| loaded.named(error))?;
     let all = loaded.interactions(data.prepare.duplicates())?;
     let folds = if args.valid.is_empty() {
-        split(&loaded, args, ui)?
+        split(&loaded, args)?
     } else {
         vec![given(&mut loaded, data, args, ui)?]
     };
@@ -118,11 +118,8 @@ fn known_rows(
     Ok(rows)
 }
 
-fn split(loaded: &Loaded, args: &HeldOutArgs, ui: &Ui) -> Result<Vec<Fold<'static>>> {
-    let pick = args.pick.unwrap_or_else(|| match loaded.log.time() {
-        Some(_) => Pick::Latest,
-        None => Pick::Random,
-    });
+fn split(loaded: &Loaded, args: &HeldOutArgs) -> Result<Vec<Fold<'static>>> {
+    let pick = args.pick;
     let wrong = |expected| Refusal::usage(format!("--split {}: {expected}", args.split));
     let rule = parse_split(&args.split, pick, 0.8).map_err(wrong)?;
     if matches!(rule, Split::HeldOutUsers { .. }) {
@@ -151,19 +148,12 @@ fn split(loaded: &Loaded, args: &HeldOutArgs, ui: &Ui) -> Result<Vec<Fold<'stati
         let refusal = Refusal::data("every row is held out, and none is left to train on");
         return Err(refusal.hint("hold out less with --split ratio:0.1").into());
     }
-    if args.pick.is_none() && pick == Pick::Random {
-        ui.note("the data has no times: rows are held out at random");
-    }
     Ok(folds)
 }
 
 fn how_many(users: usize, random: bool) -> usize {
-    match users {
-        _ if !random => 1,
-        users if users >= ENOUGH.0 => 1,
-        users if users >= ENOUGH.1 => 2,
-        _ => 3,
-    }
+    let few = FEW_USERS.iter().find(|(below, _)| users < *below);
+    few.filter(|_| random).map_or(1, |(_, splits)| *splits)
 }
 
 /// Holds rows out of prepared data by a rule; pairs occur once, so that there is nothing to merge.

@@ -89,13 +89,13 @@ pub(crate) struct HeldOutArgs {
     /// Files of rows to choose settings by, instead of rows held out of the data.
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["split", "pick", "splits"])]
     valid: Vec<String>,
-    /// Rows to hold out: ratio:SHARE, leave-one-out, last:N, time:FROM.
-    #[arg(long, value_name = "RULE", default_value = "ratio:0.1")]
+    /// Rows to hold out: leave-one-out, last:N, ratio:SHARE, time:FROM.
+    #[arg(long, value_name = "RULE", default_value = "leave-one-out")]
     split: String,
-    /// Which rows are held out: latest or random [default: latest where there are times].
-    #[arg(long, value_name = "RULE", value_parser = parse_pick)]
-    pick: Option<Pick>,
-    /// Ways to hold rows out at random that scores are averaged over [default: 1, or up to 3 where
+    /// Which rows of a user are held out: latest or random.
+    #[arg(long, value_name = "RULE", default_value = "random", value_parser = parse_pick)]
+    pick: Pick,
+    /// Ways to hold rows out at random that scores are averaged over [default: 1, or up to 5 where
     /// few users have a held-out row].
     #[arg(long, value_name = "N", value_parser = parse_length)]
     splits: Option<usize>,
