@@ -1,5 +1,7 @@
 //! Tasks of the repository: `cargo xtask <task>`.
 
+mod accuracy;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -16,6 +18,8 @@ cargo xtask <task>
   bench reading | ranking
            seconds and peak memory of reading ten million generated rows; seconds of ranking
            41,000 items for 30,000 users
+  accuracy study | gowalla
+           whether held-out rows predict the test, and the figure of the Gowalla leaderboard
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
 ";
 
@@ -48,6 +52,7 @@ fn main() -> ExitCode {
             ])),
             _ => Err(HELP.to_owned()),
         },
+        Some("accuracy") => accuracy::accuracy(&arguments[1..]),
         Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
         _ => Err(HELP.to_owned()),
     };

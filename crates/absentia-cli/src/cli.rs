@@ -66,6 +66,7 @@ pub(crate) enum Verb {
     Export(verbs::export::Export),
     Import(Box<verbs::import::Import>),
     Compare(Box<verbs::compare::Compare>),
+    Tune(Box<verbs::tune::Tune>),
     Completions(verbs::completions::Completions),
     Demo(verbs::demo::Demo),
 }
@@ -160,6 +161,7 @@ fn execute(cli: Cli, effective: toml::Table) -> anyhow::Result<Outcome> {
         Verb::Export(verb) => verb.run(&context),
         Verb::Import(verb) => verb.run(&context),
         Verb::Compare(verb) => verb.run(&context),
+        Verb::Tune(verb) => verb.run(&context),
         Verb::Completions(verb) => verb.run(&context),
         Verb::Demo(verb) => verb.run(&context),
     }

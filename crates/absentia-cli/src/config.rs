@@ -14,6 +14,7 @@ use toml::{Table, Value};
 
 use crate::failure::Refusal;
 use crate::near;
+use crate::presets::Preset;
 
 /// Flags that say how to run a command, not what it computes: never stored.
 const NOT_STORED: [&str; 7] = [
@@ -34,10 +35,10 @@ pub(crate) fn expand(command: Command, argv: Vec<OsString>) -> anyhow::Result<Ve
     let Some((verb, given)) = matches.subcommand() else {
         return Ok(argv);
     };
-    let Ok(Some(path)) = given.try_get_one::<std::path::PathBuf>("config") else {
-        return Ok(argv);
-    };
-    let table = read(path)?;
+    let path = given
+        .try_get_one::<std::path::PathBuf>("config")
+        .ok()
+        .flatten();
     let names: Vec<String> = lenient
         .get_subcommands()
         .map(|verb| verb.get_name().to_owned())
@@ -45,9 +46,32 @@ pub(crate) fn expand(command: Command, argv: Vec<OsString>) -> anyhow::Result<Ve
     let command = lenient
         .find_subcommand(verb)
         .context("the command that was just parsed is known")?;
-    let table = keys_for(table, verb, &names);
-    let words = Words::of(&table, command, given).with_context(|| path.display().to_string())?;
+    let file = match path {
+        Some(path) => keys_for(read(path)?, verb, &names),
+        None => Table::new(),
+    };
+    let mut table = preset(&file, command, given);
+    if path.is_none() && table.is_empty() {
+        return Ok(argv);
+    }
+    table.extend(file);
+    let source = path.map_or_else(String::new, |path| path.display().to_string());
+    let words = Words::of(&table, command, given).context(source)?;
     Ok(words.put_into(argv, verb))
+}
+
+/// The keys of the preset that the command line or the file names; they hold where nothing else does.
+fn preset(file: &Table, command: &Command, given: &ArgMatches) -> Table {
+    let on_line = given
+        .try_get_one::<Preset>("preset")
+        .ok()
+        .flatten()
+        .copied();
+    let in_file = || file.get("preset")?.as_str().and_then(Preset::named);
+    let knows = |key: &str| find(command, key).is_ok();
+    on_line
+        .or_else(in_file)
+        .map_or_else(Table::new, |preset| preset.table(knows))
 }
 
 fn optional(command: Command) -> Command {
@@ -297,6 +321,23 @@ mod tests {
         words.sort();
         expected.sort();
         assert_eq!(words, expected);
+        Ok(())
+    }
+
+    #[test]
+    fn presets_give_way_to_files_and_files_to_flags() -> anyhow::Result<()> {
+        let expanded = |config: &str, flags: &[&str]| -> anyhow::Result<Vec<String>> {
+            let mut argv = vec!["absentia", "train", "d.csv"];
+            argv.extend(flags);
+            words(config, &argv)
+        };
+        let has = |words: &[String], start: &str| words.iter().any(|word| word.starts_with(start));
+        let alone = expanded("", &["--preset", "clicks"])?;
+        assert!(has(&alone, "--weights=popularity") && has(&alone, "--targets=normalized"));
+        let both = expanded("weights = 'uniform:0.1'", &["--preset", "clicks"])?;
+        assert!(has(&both, "--weights=uniform:0.1") && !has(&both, "--weights=popularity"));
+        let flag = expanded("preset = 'clicks'", &["--weights", "uniform:0.5"])?;
+        assert!(!has(&flag, "--weights=") && has(&flag, "--targets=normalized"));
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use absentia::evaluate::{EvaluateError, RankError, SignificanceError};
 use absentia::fit::FitError;
 use absentia::generate::GenerateError;
 use absentia::model::ModelError;
+use absentia::tune::TuneError;
 use absentia::weights::{SpecError, WeightsError};
 
 use crate::ui::Ui;
@@ -236,6 +237,9 @@ fn fault_of(cause: &(dyn std::error::Error + 'static)) -> Option<Fault> {
         return Some(error.fault());
     }
     if let Some(error) = cause.downcast_ref::<RankError>() {
+        return Some(error.fault());
+    }
+    if let Some(error) = cause.downcast_ref::<TuneError>() {
         return Some(error.fault());
     }
     let error = cause.downcast_ref::<SignificanceError>()?;

@@ -10,6 +10,7 @@ mod folding;
 mod loading;
 mod measure;
 mod near;
+mod presets;
 mod store;
 mod tables;
 mod ui;

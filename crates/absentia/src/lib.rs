@@ -29,6 +29,7 @@ pub mod model;
 mod params;
 pub mod ranking;
 mod solver;
+pub mod tune;
 pub mod weights;
 
 pub use data::{Interactions, Triplets};

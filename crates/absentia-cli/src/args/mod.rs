@@ -8,5 +8,5 @@ mod training;
 
 pub(crate) use input::{DataArgs, ReadArgs};
 pub(crate) use prepare::PrepareArgs;
-pub(crate) use texts::{parse_length, parse_pick, parse_split};
-pub(crate) use training::{HyperArgs, SolverName, WeightArgs};
+pub(crate) use texts::{parse_length, parse_pick, parse_span, parse_split};
+pub(crate) use training::{HyperArgs, SolverName, WeightArgs, parse_bytes};

@@ -68,6 +68,13 @@ fn seconds(text: &str) -> Option<f64> {
     digits.parse::<f64>().ok().map(|number| number * unit)
 }
 
+/// Reads a span of time above 0, in seconds.
+pub(crate) fn parse_span(text: &str) -> Result<f64, String> {
+    let wrong = || "expected a time with its unit, s, m or h, as in 10m".to_owned();
+    let span = seconds(text).filter(|span| span.is_finite() && *span > 0.0);
+    span.filter(|span| *span < 1e9).ok_or_else(wrong)
+}
+
 /// Reads a number of at least 1.
 pub(crate) fn parse_length(text: &str) -> Result<usize, String> {
     match text.parse() {

@@ -8,6 +8,7 @@ use absentia_io::ColumnRef;
 
 use super::input::ReadArgs;
 use super::texts::{parse_confidence, parse_targets};
+use crate::presets::Preset;
 use crate::ui::Ui;
 
 /// Factors in a block, and steps a row, when not given.
@@ -18,6 +19,10 @@ const DEFAULT_CG_STEPS: usize = 3;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Training")]
 pub(crate) struct HyperArgs {
+    /// Settings for a kind of data, measured on real data sets (docs/accuracy.md); other arguments
+    /// win over them.
+    #[arg(long, value_name = "KIND")]
+    pub(crate) preset: Option<Preset>,
     /// Number of factors K.
     #[arg(long, short = 'k', value_name = "K", default_value_t = 64)]
     pub(crate) factors: usize,
@@ -82,8 +87,11 @@ pub(crate) struct HyperArgs {
 }
 
 impl HyperArgs {
-    /// Says which options no solver of a command takes.
+    /// Says what a preset stands for, and which options no solver of a command takes.
     pub(crate) fn warn_of_unused(&self, solvers: &[SolverName], ui: &Ui) {
+        if let Some(preset) = self.preset {
+            ui.note(format!("unless told otherwise: {}", preset.flags()));
+        }
         let unused = |name: &str, solver: &str| {
             ui.warn(format!(
                 "--{name} is for --solver {solver} alone and has no effect here"
@@ -167,7 +175,7 @@ impl WeightArgs {
 }
 
 /// Reads `1073741824`, `512MiB`, `8GB`.
-fn parse_bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == ' ');
     let unit: f64 = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,

@@ -4,6 +4,7 @@ use super::bar_chart::BarChart;
 use super::frame::Size;
 use super::html::escape;
 use super::line_chart::LineChart;
+use super::parallel::ParallelChart;
 use super::scatter::ScatterChart;
 
 /// One of the charts a report can hold, so that different ones can stand side by side.
@@ -15,6 +16,8 @@ pub enum Chart {
     Bar(BarChart),
     /// Points.
     Scatter(ScatterChart),
+    /// Lines through upright axes.
+    Parallel(ParallelChart),
 }
 
 impl Chart {
@@ -24,6 +27,7 @@ impl Chart {
             Self::Line(chart) => (chart.title(), chart.legend(), chart.draw(size)),
             Self::Bar(chart) => (chart.title(), String::new(), chart.draw(size)),
             Self::Scatter(chart) => (chart.title(), chart.legend(), chart.draw(size)),
+            Self::Parallel(chart) => (chart.title(), String::new(), chart.draw(size)),
         };
         format!(
             "<figure><figcaption>{}</figcaption>{legend}{drawing}</figure>\n",
@@ -47,5 +51,11 @@ impl From<BarChart> for Chart {
 impl From<ScatterChart> for Chart {
     fn from(chart: ScatterChart) -> Self {
         Self::Scatter(chart)
+    }
+}
+
+impl From<ParallelChart> for Chart {
+    fn from(chart: ParallelChart) -> Self {
+        Self::Parallel(chart)
     }
 }

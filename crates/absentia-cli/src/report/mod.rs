@@ -20,6 +20,7 @@ mod html;
 mod line_chart;
 mod marks;
 mod page;
+mod parallel;
 mod scatter;
 mod table;
 
@@ -28,4 +29,5 @@ pub use bar_chart::BarChart;
 pub use chart::Chart;
 pub use line_chart::LineChart;
 pub use page::Report;
+pub use parallel::ParallelChart;
 pub use scatter::{Point, ScatterChart};

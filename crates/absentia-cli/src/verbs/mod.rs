@@ -15,3 +15,4 @@ pub(crate) mod recommend;
 pub(crate) mod similar;
 pub(crate) mod split;
 pub(crate) mod train;
+pub(crate) mod tune;

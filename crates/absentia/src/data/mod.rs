@@ -18,6 +18,7 @@ pub use describe::{Description, Quantiles, TailBin, gini};
 pub use entries::{Entries, Row, Values, ValuesRow};
 pub use error::DataError;
 pub use interactions::Interactions;
+pub(crate) use prepare::mix;
 pub use prepare::{Core, EventLog, Report, Sample};
 pub use source::{EntrySource, from_source};
 pub use split::{Part, Pick, Split, SplitReport};

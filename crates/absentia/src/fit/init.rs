@@ -22,6 +22,26 @@ pub enum Init {
     },
 }
 
+impl Init {
+    /// Yields factors with more columns: those of an earlier model, and behind them the columns a
+    /// Gaussian start would have there. Columns beyond `factors` are left out.
+    #[must_use]
+    pub fn grown(users: &Factors, items: &Factors, factors: usize, std: f32, seed: u64) -> Self {
+        let side = |known: &Factors, side| {
+            let mut dense = gaussian(known.rows(), factors, std, seed, side);
+            let kept = known.cols().min(factors);
+            for row in 0..known.rows() {
+                dense.row_mut(row)[..kept].copy_from_slice(&known.row(row)[..kept]);
+            }
+            Factors::from(dense)
+        };
+        Init::Given {
+            users: side(users, 0),
+            items: side(items, 1),
+        }
+    }
+}
+
 /// Rows that share a random stream: rows are drawn in parallel, and the bits do not depend on it.
 const ROWS_PER_STREAM: usize = 256;
 
@@ -63,6 +83,20 @@ fn open_unit(random: &mut impl Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn grown_factors_keep_what_was_known_and_are_random_behind_it() {
+        let known = Factors::from(gaussian(30, 4, 1.0, 1, 0));
+        let Init::Given { users, items } = Init::grown(&known, &known, 6, 0.1, 9) else {
+            panic!("factors are given");
+        };
+        let fresh = gaussian(30, 6, 0.1, 9, 0);
+        for row in 0..30 {
+            assert_eq!(users.row(row)[..4], *known.row(row));
+            assert_eq!(users.row(row)[4..], fresh.row(row)[4..]);
+            assert_ne!(users.row(row)[4..], items.row(row)[4..]);
+        }
+    }
 
     #[test]
     fn the_start_has_the_stated_spread_and_repeats_with_its_seed() {

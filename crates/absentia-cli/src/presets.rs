@@ -1,0 +1,102 @@
+//! Settings for common kinds of data, measured once so that nobody has to search for them.
+//!
+//! A preset is a configuration file that is built in: its keys hold where neither the command line
+//! nor `--config` says otherwise. `docs/accuracy.md` has what each was measured on.
+
+use toml::{Table, Value};
+
+/// A kind of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Preset {
+    /// Clicks, visits, check-ins, purchases: it happened or it did not.
+    Clicks,
+    /// Ratings, of which the good ones count.
+    Ratings,
+    /// Plays and other counts: more is surer.
+    Plays,
+    /// Views and purchases in one log, the value of a row saying how much it is worth.
+    ViewsPurchases,
+}
+
+/// Keys and values of a preset, as a configuration file has them.
+type Keys = &'static [(&'static str, &'static str)];
+
+impl Preset {
+    /// The preset of a name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        use clap::ValueEnum as _;
+        Self::from_str(name, false).ok()
+    }
+
+    /// Its keys, of which `knows` says which a command has.
+    pub(crate) fn table(self, knows: impl Fn(&str) -> bool) -> Table {
+        let known = self.keys().iter().filter(|(key, _)| knows(key));
+        let value =
+            |(key, text): &(&str, &str)| ((*key).to_owned(), Value::String((*text).to_owned()));
+        known.map(value).collect()
+    }
+
+    /// What it stands for, as it would be written on the command line.
+    pub(crate) fn flags(self) -> String {
+        let flags = self
+            .keys()
+            .iter()
+            .map(|(key, value)| format!("--{key} {value}"));
+        flags.collect::<Vec<_>>().join(" ")
+    }
+
+    fn keys(self) -> Keys {
+        match self {
+            Preset::Clicks => &[
+                ("weights", "popularity:mean=0.1,alpha=0.3"),
+                ("targets", "normalized:0.3,0.3"),
+                ("post-scale", "0.3"),
+                ("regularization", "0.001"),
+                ("iterations", "8"),
+            ],
+            Preset::Ratings => &[
+                ("weights", "popularity:mean=0.01,alpha=0.25"),
+                ("post-scale", "0.3"),
+                ("regularization", "0.01"),
+                ("iterations", "12"),
+            ],
+            Preset::Plays => &[
+                ("duplicates", "sum"),
+                ("confidence", "log:1,1"),
+                ("weights", "popularity:mean=0.01,alpha=0.25"),
+                ("regularization", "0.01"),
+                ("iterations", "12"),
+            ],
+            Preset::ViewsPurchases => &[
+                ("duplicates", "max"),
+                ("confidence", "linear:1"),
+                ("weights", "popularity:mean=0.01,alpha=0.25"),
+                ("regularization", "0.01"),
+                ("iterations", "12"),
+            ],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{CommandFactory, ValueEnum};
+
+    /// A key that no command has would be a setting that does nothing.
+    #[test]
+    fn every_key_is_an_argument_of_train() {
+        let command = crate::cli::Cli::command();
+        let train = command
+            .find_subcommand("train")
+            .expect("train is a command");
+        for preset in Preset::value_variants() {
+            let table = preset.table(|_| true);
+            assert!(!table.is_empty());
+            for key in table.keys() {
+                let known = train.get_arguments().any(|arg| arg.get_long() == Some(key));
+                assert!(known, "{key}");
+            }
+        }
+    }
+}

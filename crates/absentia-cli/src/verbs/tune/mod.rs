@@ -1,0 +1,286 @@
+//! `tune`: the settings that serve a metric best, found by trying.
+
+mod folds;
+mod log;
+mod page;
+mod settings;
+mod show;
+mod study;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use absentia::data::Pick;
+use absentia::evaluate::TestSet;
+use absentia::fit::{Cancel, Run, fit};
+use absentia::tune::{Budget, Found, Options, Scope, Trial, Tuner};
+use anyhow::Result;
+
+use crate::args::{DataArgs, parse_bytes, parse_length, parse_pick, parse_span};
+use crate::cli::Context;
+use crate::failure::{Outcome, Refusal};
+use crate::measure;
+use crate::store;
+use crate::ui::Ui;
+use crate::verbs::train::{Follow, end_on_interrupt};
+use folds::{Folds, fold};
+use log::{Header, TrialLog};
+use show::Live;
+use study::Study;
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia tune ratings.csv --budget 2s
+  $ absentia train --config tuned.toml --model movies.absentia
+  $ absentia tune ratings.csv --trials 12 --metric ndcg@10 --max-factors 16 --out best.toml --report tune.html
+  $ absentia tune ratings.csv --trials 20 --metric ndcg@10 --max-factors 16 --out best.toml --resume
+  $ absentia tune train.csv --valid test.csv --trials 8 --search popularity --factors 8
+
+Searched are the weights on missing entries, the penalty and its exponent, targets and confidence,
+post-scaling, solver, sweeps and the number of factors. Many settings are tried with few factors and
+few users first, the best ones with more. Every trial is a line of the log, and --resume goes on from
+it. A search of so many --trials finds the same whenever it is repeated with the same --seed.";
+
+/// Find good settings by trying many, and write them as a configuration for `train`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Tune {
+    /// Time to spend in trials, as in 90s, 10m or 2h [default: 10m].
+    #[arg(long, value_name = "TIME", value_parser = parse_span, conflicts_with = "trials")]
+    budget: Option<f64>,
+    /// Make exactly this many trials instead.
+    #[arg(long, value_name = "N", value_parser = parse_length)]
+    trials: Option<usize>,
+    /// Metric to raise.
+    #[arg(long, value_name = "METRIC", default_value = "recall@20")]
+    metric: String,
+    /// How much to search: all; popularity (the paper's model) or uniform (one weight), with the
+    /// penalty alone.
+    #[arg(long, value_name = "SCOPE", default_value = "all", value_parser = parse_scope)]
+    search: Scope,
+    /// Search for models with exactly this many factors.
+    #[arg(long, short = 'k', value_name = "K", conflicts_with = "max_factors", value_parser = parse_length)]
+    factors: Option<usize>,
+    /// Most factors a model may have.
+    #[arg(long, value_name = "K", default_value_t = 768, value_parser = parse_length)]
+    max_factors: usize,
+    /// Seed of the search and of the runs in it.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Memory a run may take, as in 8GiB; what the machine or container has when not given.
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    memory_limit: Option<u64>,
+    /// Say how far choosing by held-out rows agrees with these test rows, for the settings tried
+    /// first, instead of searching to the end.
+    #[arg(long, value_name = "FILE", num_args = 1, help_heading = "Validation")]
+    study: Vec<String>,
+    #[command(flatten)]
+    held_out: HeldOutArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+/// What settings are chosen by.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Validation")]
+pub(crate) struct HeldOutArgs {
+    /// Files of rows to choose settings by, instead of rows held out of the data.
+    #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["split", "pick", "splits"])]
+    valid: Vec<String>,
+    /// Rows to hold out: leave-one-out, last:N, ratio:SHARE, time:FROM.
+    #[arg(long, value_name = "RULE", default_value = "leave-one-out")]
+    split: String,
+    /// Which rows of a user are held out: latest or random.
+    #[arg(long, value_name = "RULE", default_value = "random", value_parser = parse_pick)]
+    pick: Pick,
+    /// Ways to hold rows out at random that scores are averaged over [default: 1, or up to 5 where
+    /// few users have a held-out row].
+    #[arg(long, value_name = "N", value_parser = parse_length)]
+    splits: Option<usize>,
+}
+
+/// What a search writes.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// File to write the best settings to, for `absentia train --config`.
+    #[arg(long, short, value_name = "FILE.toml", default_value = "tuned.toml")]
+    out: PathBuf,
+    /// File that every trial is logged to, one JSON object a line [default: --out with .jsonl].
+    #[arg(long, value_name = "FILE.jsonl")]
+    log: Option<PathBuf>,
+    /// Go on from the log, or start if there is none yet.
+    #[arg(long)]
+    resume: bool,
+    /// Also train a model with the best settings on all rows, and save it.
+    #[arg(long, short, value_name = "FILE")]
+    model: Option<PathBuf>,
+    /// Write a report with charts and tables, readable offline.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+}
+
+impl Tune {
+    pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        let options = self.options(context)?;
+        self.check_writable()?;
+        let mut folds = fold(&self.data, &self.held_out, &context.ui)?;
+        let test = self.test(&mut folds, &context.ui)?;
+        let tuner = Tuner::new(folds.take(), options)?;
+        let header = Header::new(&tuner, &folds, &self.held_out.split);
+        let log_path = self.log_path();
+        let logged = match self.output.resume {
+            true => TrialLog::read(&log_path, &header)?,
+            false => Vec::new(),
+        };
+        if !logged.is_empty() {
+            let made = logged.len();
+            context.ui.note(format!(
+                "going on after {made} trials of {}",
+                log_path.display()
+            ));
+        }
+        let mut log = TrialLog::create(&log_path, &header, &logged)?;
+        let cancel = Cancel::new();
+        end_on_interrupt(&cancel)?;
+        let found = search(&tuner, logged, &cancel, &mut log, context)?;
+        if let Some(test) = test {
+            let study = Study {
+                test,
+                loaded: &folds.loaded,
+                metric: tuner.options().metric,
+                context,
+            };
+            study.run(&found.trials, &folds.all)?;
+            return Ok(Outcome::interrupted_if(found.interrupted));
+        }
+        self.finish(&tuner, &found, &folds, &cancel, context)
+    }
+
+    fn options(&self, context: &Context) -> Result<Options> {
+        let budget = match (self.trials, self.budget) {
+            (Some(trials), _) => Budget::Trials(trials),
+            (None, seconds) => Budget::Time(Duration::from_secs_f64(seconds.unwrap_or(600.0))),
+        };
+        Ok(Options {
+            metric: measure::metric("--metric", &self.metric)?,
+            scope: self.search,
+            budget,
+            max_factors: self.factors.unwrap_or(self.max_factors),
+            first_rung_only: !self.study.is_empty(),
+            may_shrink: self.factors.is_none(),
+            seed: self.seed,
+            threads: context.threads,
+            memory_limit: self.memory_limit.or_else(store::available_memory),
+        })
+    }
+
+    /// The test rows of a study.
+    fn test(&self, folds: &mut Folds, ui: &Ui) -> Result<Option<TestSet>> {
+        if self.study.is_empty() {
+            return Ok(None);
+        }
+        folds.rows_of(&self.study, &self.data.read, ui).map(Some)
+    }
+
+    fn log_path(&self) -> PathBuf {
+        match &self.output.log {
+            Some(path) => path.clone(),
+            None => self.output.out.with_extension("jsonl"),
+        }
+    }
+
+    /// Finds out before a long search that what it makes can be written.
+    fn check_writable(&self) -> Result<()> {
+        store::check_writable(&self.output.out)?;
+        let others = [&self.output.model, &self.output.report];
+        others
+            .into_iter()
+            .flatten()
+            .try_for_each(|path| store::check_writable(path))
+    }
+
+    /// Writes and says what was found.
+    fn finish(
+        &self,
+        tuner: &Tuner<'_>,
+        found: &Found,
+        folds: &Folds,
+        cancel: &Cancel,
+        context: &Context,
+    ) -> Result<Outcome> {
+        let config = settings::config(found.best(), folds.now, &context.effective);
+        let text = settings::text(found, &tuner.options().metric, &config)?;
+        store::write_text(&self.output.out, &text)?;
+        if let Some(path) = &self.output.report {
+            page::write(path, tuner, found, folds, &text)?;
+        }
+        show::found(tuner, found, &self.output.out, context)?;
+        if let Some(path) = &self.output.model {
+            if cancel.is_cancelled() {
+                context.ui.warn("interrupted: no model was trained");
+            } else {
+                self.train(path, found.best(), folds, (cancel, &config), context)?;
+            }
+        }
+        Ok(Outcome::interrupted_if(found.interrupted))
+    }
+
+    /// Trains a model with the best settings on all rows.
+    fn train(
+        &self,
+        path: &Path,
+        best: &Trial,
+        folds: &Folds,
+        (cancel, config): (&Cancel, &toml::Table),
+        context: &Context,
+    ) -> Result<()> {
+        let Some(scheme) = best.weights.scheme() else {
+            return Err(Refusal::data("the best weights need files").into());
+        };
+        let mut follow = Follow::new(&context.ui, best.params.iterations).without_lines();
+        let run = Run {
+            observer: Some(&mut follow),
+            cancel: cancel.clone(),
+            ..Run::default()
+        };
+        let fitted = fit(&folds.all, &scheme, &best.params.clone().check()?, run)?;
+        follow.finish();
+        store::save(path, &fitted.model, &folds.ids(), config)?;
+        context.ui.note(format!(
+            "saved a model with these settings to {}",
+            path.display()
+        ));
+        Ok(())
+    }
+}
+
+/// Makes the search, showing and logging every trial.
+fn search(
+    tuner: &Tuner<'_>,
+    logged: Vec<Trial>,
+    cancel: &Cancel,
+    log: &mut TrialLog,
+    context: &Context,
+) -> Result<Found> {
+    let mut live = Live::new(tuner, &logged, context);
+    let mut trouble = None;
+    let found = tuner.search(logged, cancel, &mut |trials| {
+        let written = log.add(trials.last()).and_then(|()| live.show(trials));
+        trouble = written.err();
+        trouble.is_none()
+    });
+    live.finish();
+    match trouble {
+        Some(error) => Err(error),
+        None => Ok(found?),
+    }
+}
+
+fn parse_scope(text: &str) -> Result<Scope, String> {
+    let scopes = [Scope::All, Scope::Popularity, Scope::Uniform];
+    let named = scopes.into_iter().find(|scope| scope.name() == text);
+    named.ok_or_else(|| "expected all, popularity or uniform".to_owned())
+}

@@ -1,0 +1,173 @@
+//! The report of a search.
+
+use std::path::Path;
+
+use absentia::tune::{Dimension, Found, Range, Trial, Tuner, sensitivity};
+use absentia_cli::report::{Axis, BarChart, LineChart, ParallelChart, Point, Report, ScatterChart};
+use absentia_cli::terminal::format;
+use anyhow::Result;
+
+use super::folds::Folds;
+use super::show::{HALF, best_table, brief};
+use crate::store;
+
+/// Lines in the chart of parallel axes; more cannot be told apart.
+const MOST_LINES: usize = 150;
+
+/// Writes the page.
+pub(super) fn write(
+    path: &Path,
+    tuner: &Tuner<'_>,
+    found: &Found,
+    folds: &Folds,
+    config: &str,
+) -> Result<()> {
+    let metric = tuner.options().metric.to_string();
+    let best = found.best();
+    let seconds: f64 = found.trials.iter().map(|trial| trial.seconds).sum();
+    let mut report = Report::new("Search for settings")
+        .subtitle(format!(
+            "{} interactions of {} users with {} items, {} rows held out",
+            format::count(folds.all.n_interactions() as u64),
+            format::count(folds.all.n_users() as u64),
+            format::count(folds.all.n_items() as u64),
+            format::count(folds.held_out as u64)
+        ))
+        .highlights([
+            (
+                metric.as_str(),
+                format::metric(best.score.unwrap_or(f64::NAN)),
+            ),
+            ("factors", best.params.factors.to_string()),
+            ("trials", format::count(found.trials.len() as u64)),
+            (
+                "time",
+                format::duration(std::time::Duration::from_secs_f64(seconds)),
+            ),
+        ])
+        .table(
+            "The best trials, ± half of a 95% interval",
+            &best_table(found, &metric),
+        )
+        .code("The best settings", config)
+        .line_chart(progress(tuner, found, &metric));
+    let first: Vec<&Trial> = scored(found, 0);
+    let known = sensitivity(tuner.space(), &found.trials);
+    report = report.section("Which settings matter").paragraph(
+        "All of these trials have the same number of factors and sweeps, so that they differ in \
+         their settings alone. A setting explains the share of the variance of the metric that goes \
+         with it, corrected for chance; the worst quarter of the trials is left out.",
+    );
+    if !known.is_empty() {
+        let mut bars = BarChart::new("Share of the variance that a setting explains");
+        for one in &known {
+            bars = bars.bar(one.name, one.share);
+        }
+        report = report.bar_chart_with_intervals(bars);
+    }
+    report = report
+        .chart(parallel(tuner, &first, &metric))
+        .small_multiples(scatters(tuner, &first, &metric));
+    store::write_text(path, &report.render())
+}
+
+/// Trials of a rung that gave a model, best first.
+fn scored(found: &Found, rung: usize) -> Vec<&Trial> {
+    let mut trials: Vec<&Trial> = found
+        .trials
+        .iter()
+        .filter(|trial| trial.rung == rung && trial.score.is_some())
+        .collect();
+    trials.sort_by(|a, b| b.score.unwrap_or(0.0).total_cmp(&a.score.unwrap_or(0.0)));
+    trials
+}
+
+/// The best so far as trials were made, by rung.
+fn progress(tuner: &Tuner<'_>, found: &Found, metric: &str) -> LineChart {
+    let mut chart = LineChart::new(
+        "The best so far, by rung",
+        Axis::whole("trial"),
+        Axis::linear(metric),
+    );
+    for (rung, step) in tuner.ladder(&found.trials).rungs.iter().enumerate() {
+        let mut best = f64::MIN;
+        let mut points = Vec::new();
+        for trial in found.trials.iter().filter(|trial| trial.rung == rung) {
+            if let Some(score) = trial.score.filter(|score| *score > best) {
+                best = score;
+                points.push((trial.number as f64 + 1.0, score));
+            }
+        }
+        chart = chart.series(format!("{} factors", step.factors), &points);
+    }
+    chart
+}
+
+fn parallel(tuner: &Tuner<'_>, trials: &[&Trial], metric: &str) -> ParallelChart {
+    let dimensions = tuner.space().dimensions();
+    let mut chart = ParallelChart::new("Every trial through its settings, the best in front");
+    for dimension in dimensions {
+        chart = match dimension.options() {
+            options if options.is_empty() => chart.axis(axis(dimension)),
+            options => chart.names(dimension.name, options),
+        };
+    }
+    chart = chart
+        .axis(Axis::linear("post-scaling"))
+        .axis(Axis::linear(metric));
+    for trial in trials.iter().take(MOST_LINES) {
+        let values = dimensions.iter().zip(&trial.point);
+        let mut line: Vec<f64> = values.map(|(dimension, &at)| dimension.value(at)).collect();
+        line.push(f64::from(trial.params.post_scale));
+        line.push(trial.score.unwrap_or(f64::NAN));
+        chart = chart.line(format!("trial {}", trial.number + 1), &line);
+    }
+    chart
+}
+
+fn scatters(tuner: &Tuner<'_>, trials: &[&Trial], metric: &str) -> Vec<ScatterChart> {
+    let dimensions = tuner.space().dimensions().iter().enumerate();
+    let numbers = dimensions.filter(|(_, d)| !matches!(d.range, Range::Choice { .. }));
+    let mut charts: Vec<ScatterChart> = numbers
+        .map(|(at, dimension)| {
+            let value = |trial: &Trial| dimension.value(trial.point[at]);
+            scatter(dimension.name, axis(dimension), trials, metric, &value)
+        })
+        .collect();
+    let rho = |trial: &Trial| f64::from(trial.params.post_scale);
+    charts.push(scatter(
+        "post-scaling",
+        Axis::linear("post-scaling"),
+        trials,
+        metric,
+        &rho,
+    ));
+    charts
+}
+
+fn scatter(
+    name: &str,
+    axis: Axis,
+    trials: &[&Trial],
+    metric: &str,
+    value: &dyn Fn(&Trial) -> f64,
+) -> ScatterChart {
+    let point = |(rank, trial): (usize, &&Trial)| {
+        let point = Point::new(value(trial), trial.score.unwrap_or(f64::NAN));
+        // The best one is named and has its interval; names of all would cover one another.
+        match rank {
+            0 => point.errors(0.0, HALF * trial.stderr).label(brief(trial)),
+            _ => point,
+        }
+    };
+    let points = trials.iter().enumerate().map(point);
+    ScatterChart::new(name, axis, Axis::linear(metric)).series("trials", points)
+}
+
+fn axis(dimension: &Dimension) -> Axis {
+    if dimension.is_log() {
+        Axis::log(dimension.name)
+    } else {
+        Axis::linear(dimension.name)
+    }
+}

@@ -1,0 +1,86 @@
+//! The best settings as a configuration for `train`.
+
+use absentia::Solver;
+use absentia::evaluate::MetricName;
+use absentia::tune::{Found, Trial};
+use anyhow::Result;
+use clap::CommandFactory;
+use toml::{Table, Value};
+
+use crate::cli::Cli;
+use crate::wording;
+
+/// Arguments that `train` has too but that mean something else there, or that the search decides.
+const OWN: [&str; 8] = [
+    "valid",
+    "out",
+    "report",
+    "model",
+    "seed",
+    "factors",
+    "threads",
+    "memory-limit",
+];
+
+/// Every argument of `train` that repeats a trial on all rows: how the data is read and prepared, as
+/// it was for the search, and the settings.
+pub(super) fn config(trial: &Trial, now: i64, effective: &Table) -> Table {
+    let command = Cli::command();
+    let known: Vec<String> = command
+        .find_subcommand("train")
+        .map_or_else(Vec::new, |train| {
+            let names = train
+                .get_arguments()
+                .map(|arg| arg.get_long().unwrap_or(arg.get_id().as_str()).to_owned());
+            names.collect()
+        });
+    let shared = effective
+        .iter()
+        .filter(|(key, _)| known.contains(key) && !OWN.contains(&key.as_str()));
+    let mut table: Table = shared
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    table.extend(settings(trial, now));
+    table
+}
+
+fn settings(trial: &Trial, now: i64) -> Table {
+    let params = &trial.params;
+    let text = |text: String| Value::String(text);
+    // As texts, because a float of 32 bits written as one of 64 reads back as another number.
+    let mut table = Table::new();
+    let mut set = |key: &str, value| table.insert(key.to_owned(), value);
+    set("factors", Value::Integer(params.factors as i64));
+    set("iterations", Value::Integer(params.iterations as i64));
+    set("regularization", text(params.regularization.to_string()));
+    set("reg-exponent", text(params.reg_exponent.to_string()));
+    set("solver", text(params.solver.name().to_owned()));
+    if let Solver::Subspace { block } = params.solver {
+        set("block", Value::Integer(block as i64));
+    }
+    set(
+        "weights",
+        Value::Array(vec![text(trial.weights.to_string())]),
+    );
+    set("targets", text(wording::targets(params.targets)));
+    set(
+        "confidence",
+        text(wording::confidence(params.confidence, now)),
+    );
+    set("post-scale", text(params.post_scale.to_string()));
+    set("seed", Value::Integer(params.seed as i64));
+    table
+}
+
+/// The file: what was found, and the table.
+pub(super) fn text(found: &Found, metric: &MetricName, config: &Table) -> Result<String> {
+    let best = found.best();
+    Ok(format!(
+        "# {metric} {:.5} on held-out rows: trial {} of {}, by `absentia tune`.\n\
+         # Train with: absentia train --config <this file> --model <file>\n{}",
+        best.score.unwrap_or(f64::NAN),
+        best.number + 1,
+        found.trials.len(),
+        toml::to_string(config)?
+    ))
+}

@@ -1,0 +1,226 @@
+//! A search for a person to follow, and for a program to read.
+
+use std::path::Path;
+use std::time::Duration;
+
+use absentia::tune::{Budget, Found, Trial, Tuner, sensitivity};
+use absentia_cli::terminal::{Bar, Cell, Column, Table, format};
+use anyhow::Result;
+use serde_json::json;
+
+use crate::cli::Context;
+use crate::wording;
+
+/// Half of a 95% interval, in standard errors.
+pub(super) const HALF: f64 = 1.96;
+/// Trials in the table of the best.
+const SHOWN: usize = 8;
+
+/// The best so far, line by line, over a bar.
+pub(super) struct Live<'a> {
+    tuner: &'a Tuner<'a>,
+    context: &'a Context,
+    bar: Bar,
+    best: Option<usize>,
+    headed: bool,
+}
+
+impl<'a> Live<'a> {
+    pub(super) fn new(tuner: &'a Tuner<'a>, logged: &[Trial], context: &'a Context) -> Self {
+        let progress = context.ui.progress();
+        let bar = match tuner.options().budget {
+            Budget::Trials(trials) => progress.count("tuning", trials as u64, "trials"),
+            Budget::Time(time) => progress.count("tuning", time.as_secs().max(1), "seconds"),
+        };
+        let live = Self {
+            tuner,
+            context,
+            bar,
+            best: None,
+            headed: false,
+        };
+        live.advance(logged);
+        live
+    }
+
+    /// Shows the trial that was just made.
+    pub(super) fn show(&mut self, trials: &[Trial]) -> Result<()> {
+        let Some(trial) = trials.last() else {
+            return Ok(());
+        };
+        self.context.ui.json(trial)?;
+        self.advance(trials);
+        let best = self.tuner.best(trials);
+        if let Some(best) = best.filter(|best| Some(best.number) != self.best) {
+            if !self.headed {
+                self.bar
+                    .say(&heading(&self.tuner.options().metric.to_string()));
+                self.headed = true;
+            }
+            self.bar.say(&line(best, trials));
+            self.best = Some(best.number);
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.finish();
+    }
+
+    fn advance(&self, trials: &[Trial]) {
+        let done = match self.tuner.options().budget {
+            Budget::Trials(_) => trials.len() as u64,
+            Budget::Time(_) => elapsed(trials).as_secs(),
+        };
+        if let Some(trial) = trials.last() {
+            let ladder = self.tuner.ladder(trials);
+            self.bar.note(format!(
+                "trial {} with {} factors, rung {} of {}",
+                trial.number + 1,
+                trial.params.factors,
+                trial.rung + 1,
+                ladder.rungs.len()
+            ));
+        }
+        self.bar.set(done);
+    }
+}
+
+fn elapsed(trials: &[Trial]) -> Duration {
+    Duration::from_secs_f64(trials.iter().map(|trial| trial.seconds).sum())
+}
+
+fn heading(metric: &str) -> String {
+    format!(
+        "best so far: {metric:>12}  {:>7}  {:>6}  {:>6}  settings",
+        "time", "trial", "K"
+    )
+}
+
+fn line(best: &Trial, trials: &[Trial]) -> String {
+    format!(
+        "             {:>12}  {:>7}  {:>6}  {:>6}  {}",
+        format::metric(best.score.unwrap_or(f64::NAN)),
+        format::duration(elapsed(trials)),
+        best.number + 1,
+        best.params.factors,
+        brief(best)
+    )
+}
+
+/// The settings of a trial in a line.
+pub(super) fn brief(trial: &Trial) -> String {
+    let params = &trial.params;
+    let mut text = format!("{} λ={}", trial.weights, params.regularization);
+    let mut add = |part: String| {
+        text.push(' ');
+        text.push_str(&part);
+    };
+    if (params.reg_exponent - 1.0).abs() > 1e-6 {
+        add(format!("ν={}", params.reg_exponent));
+    }
+    add(wording::targets(params.targets));
+    let confidence = wording::confidence(params.confidence, 0);
+    if confidence != "1" {
+        add(format!("c={confidence}"));
+    }
+    if params.post_scale != 0.0 {
+        add(format!("ρ={}", params.post_scale));
+    }
+    if params.solver.name() != "eals" {
+        add(params.solver.name().to_owned());
+    }
+    text
+}
+
+/// The best trials of the last rung that was reached, best first.
+pub(super) fn best_table(found: &Found, metric: &str) -> Table {
+    let mut table = Table::new([
+        Column::right("trial"),
+        Column::right(metric).highest_is_best(),
+        Column::right("K"),
+        Column::right("sweeps"),
+        Column::right("training"),
+        Column::left("settings"),
+    ]);
+    let mut trials: Vec<&Trial> = found
+        .trials
+        .iter()
+        .filter(|trial| trial.rung == found.best().rung && trial.score.is_some())
+        .collect();
+    trials.sort_by(|a, b| b.score.unwrap_or(0.0).total_cmp(&a.score.unwrap_or(0.0)));
+    for trial in trials.into_iter().take(SHOWN) {
+        table.row([
+            Cell::count(trial.number as u64 + 1),
+            Cell::mean(trial.score.unwrap_or(f64::NAN), HALF * trial.stderr),
+            Cell::count(trial.params.factors as u64),
+            Cell::count(trial.params.iterations as u64),
+            Cell::number(
+                trial.training_seconds,
+                format!("{:.1}s", trial.training_seconds),
+            ),
+            Cell::text(brief(trial)),
+        ]);
+    }
+    table
+}
+
+/// What each setting is worth.
+pub(super) fn sensitivity_table(tuner: &Tuner<'_>, found: &Found) -> Option<Table> {
+    let found = sensitivity(tuner.space(), &found.trials);
+    if found.is_empty() {
+        return None;
+    }
+    let mut table = Table::new([
+        Column::left("setting"),
+        Column::right("explains"),
+        Column::left("best between"),
+    ]);
+    for one in found {
+        let range = if one.best_from == one.best_to {
+            one.best_from
+        } else {
+            format!("{} and {}", one.best_from, one.best_to)
+        };
+        table.row([
+            Cell::text(one.name),
+            Cell::number(one.share, format::percent(one.share)),
+            Cell::text(range),
+        ]);
+    }
+    Some(table)
+}
+
+/// Says what was found and where it is.
+pub(super) fn found(tuner: &Tuner<'_>, found: &Found, out: &Path, context: &Context) -> Result<()> {
+    let (ui, best) = (&context.ui, found.best());
+    let metric = tuner.options().metric.to_string();
+    ui.json(&json!({
+        "best": best.number,
+        "metric": metric,
+        "score": best.score,
+        "stderr": best.stderr,
+        "trials": found.trials.len(),
+        "seconds": elapsed(&found.trials).as_secs_f64(),
+        "interrupted": found.interrupted,
+        "out": out,
+        "sensitivity": sensitivity(tuner.space(), &found.trials),
+    }))?;
+    ui.table(&best_table(found, &metric))?;
+    if let Some(table) = sensitivity_table(tuner, found) {
+        ui.say("\nWhat the metric depends on, of the settings tried first:")?;
+        ui.table(&table)?;
+    }
+    ui.note(format!(
+        "{} in {}; wrote the settings of trial {} to {}",
+        format::counted(found.trials.len() as u64, "trial"),
+        format::duration(elapsed(&found.trials)),
+        best.number + 1,
+        out.display()
+    ));
+    ui.note(format!(
+        "train with: absentia train --config {} --model FILE",
+        out.display()
+    ));
+    Ok(())
+}

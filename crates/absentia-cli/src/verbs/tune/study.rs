@@ -1,0 +1,275 @@
+//! Whether what wins on held-out rows wins on the test: the same settings measured on both.
+//!
+//! Settings are those a search tries first. Each is trained on the data without some of its rows, once
+//! for every way of holding rows out, and once on all of it; the order that each way gives the settings
+//! is compared with the order on the test.
+
+use absentia::data::{Interactions, Pick, Split};
+use absentia::evaluate::{EvaluateOptions, History, MetricName, TestSet, evaluate};
+use absentia::fit::{Run, fit};
+use absentia::tune::{Fold, Trial, spearman};
+use absentia::{Model, Params};
+use absentia_cli::terminal::{Cell, Column, Table, format};
+use anyhow::Result;
+use serde_json::json;
+
+use super::folds::{part, sampled};
+use crate::cli::Context;
+use crate::failure::Refusal;
+use crate::loading::Loaded;
+
+/// Users measured at the most, on the test and on held-out rows alike.
+const USERS: usize = 3000;
+/// Each setting is also measured with more and with less post-scaling.
+const RESCALED: [f32; 3] = [-0.15, 0.0, 0.15];
+
+/// One way of choosing: a name, and rows held out of training rows.
+struct Way {
+    name: String,
+    /// Place of the matrix that is trained on.
+    trained: usize,
+    held_out: TestSet,
+}
+
+/// What settings are measured by.
+pub(super) struct Study<'a> {
+    pub(super) test: TestSet,
+    pub(super) loaded: &'a Loaded,
+    pub(super) metric: MetricName,
+    pub(super) context: &'a Context,
+}
+
+impl Study<'_> {
+    /// Measures the settings of some trials in every way, and says how far each agrees with the test.
+    pub(super) fn run(&self, trials: &[Trial], all: &Interactions<'static>) -> Result<()> {
+        let (trains, ways) = self.ways(all)?;
+        let mut columns: Vec<Vec<f64>> = vec![Vec::new(); ways.len()];
+        let bar = self
+            .context
+            .ui
+            .progress()
+            .count("study", trials.len() as u64, "settings");
+        for trial in trials {
+            let mut models = Vec::with_capacity(trains.len());
+            for train in &trains {
+                models.push(trained(train, trial)?);
+            }
+            for change in RESCALED {
+                let rho = trial.params.post_scale + change;
+                for (way, column) in ways.iter().zip(&mut columns) {
+                    let model = models[way.trained].clone().with_post_scale(rho);
+                    column.push(self.score(&model, &trains[way.trained], &way.held_out)?);
+                }
+            }
+            bar.advance(1);
+        }
+        bar.finish();
+        self.show(&ways, &columns)
+    }
+
+    /// All ways of holding rows out, the test being the first.
+    fn ways(&self, all: &Interactions<'static>) -> Result<(Vec<Interactions<'static>>, Vec<Way>)> {
+        let mut trains = vec![all.clone()];
+        let mut ways = vec![Way {
+            name: "test".to_owned(),
+            trained: 0,
+            held_out: sampled(&self.test, USERS),
+        }];
+        let share = |pick| Split::Ratio {
+            test: 0.1,
+            valid: 0.0,
+            pick,
+        };
+        let mut rules = vec![
+            ("random tenth", share(Pick::Random), 0),
+            ("another random tenth", share(Pick::Random), 1),
+            (
+                "one random row a user",
+                Split::leave_one_out(Pick::Random, false),
+                0,
+            ),
+        ];
+        if self.loaded.log.time().is_some() {
+            rules.push(("latest tenth", share(Pick::Latest), 0));
+            rules.push((
+                "latest row a user",
+                Split::leave_one_out(Pick::Latest, false),
+                0,
+            ));
+        }
+        for (name, rule, seed) in rules {
+            let Fold { train, held_out } = part(self.loaded, &rule, seed)?;
+            let trained = trains.len();
+            let mut add = |name: String, held_out: TestSet| {
+                ways.push(Way {
+                    name,
+                    trained,
+                    held_out: sampled(&held_out, USERS),
+                });
+            };
+            if trained == 1 {
+                for gamma in [-0.25, 0.25, 0.5] {
+                    let tilted = tilted(&held_out, &train.item_counts(), gamma)?;
+                    add(format!("{name}, tilted to popularity^{gamma}"), tilted);
+                }
+            }
+            add(name.to_owned(), held_out);
+            trains.push(train);
+        }
+        Ok((trains, ways))
+    }
+
+    fn score(&self, model: &Model, train: &Interactions<'_>, test: &TestSet) -> Result<f64> {
+        let options = EvaluateOptions {
+            cutoffs: self.metric.cutoff.into_iter().collect(),
+            metrics: vec![self.metric.metric],
+            ..EvaluateOptions::default()
+        };
+        let found = evaluate(
+            &model.scorer(),
+            &History::of(train),
+            test,
+            &options,
+            &|_, _| {},
+        )?;
+        let result = found.get(&self.metric.to_string());
+        Ok(result.map_or(f64::NAN, |result| result.summary.mean))
+    }
+
+    fn show(&self, ways: &[Way], columns: &[Vec<f64>]) -> Result<()> {
+        let test = &columns[0];
+        let mut table = Table::new([
+            Column::left("chosen by"),
+            Column::right("rank correlation"),
+            Column::right("of the better half"),
+            Column::right("test of the choice").highest_is_best(),
+            Column::right("of the best possible"),
+        ]);
+        let mut rows: Vec<(String, Vec<f64>)> = ways
+            .iter()
+            .zip(columns)
+            .skip(1)
+            .map(|(way, column)| (way.name.clone(), column.clone()))
+            .collect();
+        if let (Some(a), Some(b)) = (
+            find(&rows, "random tenth"),
+            find(&rows, "another random tenth"),
+        ) {
+            let mean = a
+                .iter()
+                .zip(&b)
+                .map(|(x, y)| f64::midpoint(*x, *y))
+                .collect();
+            rows.push(("both random tenths".to_owned(), mean));
+        }
+        let most = test.iter().copied().fold(f64::MIN, f64::max);
+        for (name, column) in rows {
+            let chosen = column.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+            let chosen = chosen.map_or(f64::NAN, |(at, _)| test[at]);
+            let all = spearman(&column, test).unwrap_or(f64::NAN);
+            let half = better_half(&column, test).unwrap_or(f64::NAN);
+            self.context.ui.json(&json!({
+                "chosen_by": name,
+                "settings": test.len(),
+                "rank_correlation": all,
+                "rank_correlation_better_half": half,
+                "test_of_choice": chosen,
+                "best_test": most,
+            }))?;
+            table.row([
+                Cell::text(name),
+                Cell::number(all, format!("{all:.3}")),
+                Cell::number(half, format!("{half:.3}")),
+                Cell::metric(chosen),
+                Cell::number(chosen / most, format::percent(chosen / most)),
+            ]);
+        }
+        self.context.ui.table(&table)?;
+        Ok(self.context.ui.say(format!(
+            "{} settings, {} users measured at the most; best on the test {}",
+            test.len(),
+            format::count(USERS as u64),
+            format::metric(most)
+        ))?)
+    }
+}
+
+fn find(rows: &[(String, Vec<f64>)], name: &str) -> Option<Vec<f64>> {
+    rows.iter()
+        .find(|row| row.0 == name)
+        .map(|row| row.1.clone())
+}
+
+/// The rank correlation among the settings that are better than the median on the test.
+fn better_half(column: &[f64], test: &[f64]) -> Option<f64> {
+    let mut sorted = test.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median = *sorted.get(sorted.len() / 2)?;
+    let pairs = column.iter().zip(test).filter(|(_, test)| **test >= median);
+    let (column, test): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    spearman(&column, &test)
+}
+
+fn trained(train: &Interactions<'_>, trial: &Trial) -> Result<Model> {
+    let Some(scheme) = trial.weights.scheme() else {
+        return Err(Refusal::data("weights that need files cannot be studied").into());
+    };
+    let params: Params = trial.params.clone();
+    Ok(fit(train, &scheme, &params.check()?, Run::default())?.model)
+}
+
+/// Held-out pairs thinned so that popular items are more, or less, common than they were: a pair is
+/// kept with a probability that goes as a power of its item's count.
+fn tilted(held_out: &TestSet, counts: &[u32], gamma: f64) -> Result<TestSet> {
+    let mut known: Vec<u32> = held_out
+        .lists()
+        .items()
+        .iter()
+        .map(|&i| counts[i as usize])
+        .collect();
+    known.sort_unstable();
+    // The item of the median pair is kept half of the time.
+    let middle = f64::from(known.get(known.len() / 2).copied().unwrap_or(1).max(1));
+    let (mut users, mut items) = (Vec::new(), Vec::new());
+    for (row, &user) in held_out.users().iter().enumerate() {
+        for &item in held_out.lists().row(row) {
+            let share = 0.5 * (f64::from(counts[item as usize].max(1)) / middle).powf(gamma);
+            if even(user, item) < share {
+                users.push(user);
+                items.push(item);
+            }
+        }
+    }
+    Ok(TestSet::from_pairs(&users, &items)?)
+}
+
+/// A number in [0, 1) that depends on the pair alone.
+fn even(user: u32, item: u32) -> f64 {
+    let mut x = (u64::from(user) << 32 | u64::from(item)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tilt_changes_how_popular_held_out_items_are() -> Result<()> {
+        let users: Vec<u32> = (0..4000).map(|at| at / 4).collect();
+        let items: Vec<u32> = (0..4000).map(|at| at % 4 * 25 + at / 4 % 25).collect();
+        let held_out = TestSet::from_pairs(&users, &items)?;
+        let counts: Vec<u32> = (1..=100).collect();
+        let mean = |set: &TestSet| {
+            let items = set.lists().items();
+            let total: f64 = items.iter().map(|&i| f64::from(counts[i as usize])).sum();
+            total / items.len() as f64
+        };
+        let up = tilted(&held_out, &counts, 0.5)?;
+        let down = tilted(&held_out, &counts, -0.5)?;
+        assert!(mean(&up) > mean(&held_out) + 5.0);
+        assert!(mean(&down) < mean(&held_out) - 5.0);
+        Ok(())
+    }
+}

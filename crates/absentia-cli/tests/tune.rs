@@ -1,0 +1,175 @@
+//! `absentia tune`: what it writes can be trained from, resumed and read.
+
+mod support;
+
+use support::Sandbox;
+
+const SEARCH: &str =
+    "tune ratings.csv --trials 14 --metric ndcg@5 --max-factors 8 --pick latest --out best.toml";
+
+#[test]
+fn the_best_settings_train_the_model_that_was_measured() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox
+        .run(&format!("{SEARCH} --model tuned.absentia --json"))
+        .ok();
+    let lines = ran.json();
+    assert_eq!(lines.len(), 15, "a line a trial, and what was found");
+    let best = &lines[14];
+    assert_eq!(best["trials"], 14);
+    let number = best["best"].as_u64().expect("a number") as usize;
+    assert_eq!(lines[number]["score"], best["score"]);
+    sandbox
+        .run("train --config best.toml --model again.absentia")
+        .ok();
+    let (tuned, again) = (
+        sandbox.model("tuned.absentia"),
+        sandbox.model("again.absentia"),
+    );
+    assert_eq!(support::bits(&tuned), support::bits(&again));
+    assert_eq!(
+        tuned.model.params().post_scale.to_bits(),
+        again.model.params().post_scale.to_bits()
+    );
+    // Settings measured on the same rows again give the metric that was logged.
+    sandbox
+        .run("split ratings.csv --out parts --by last:1")
+        .ok();
+    sandbox
+        .run("train parts/train.csv --config best.toml --model part.absentia")
+        .ok();
+    let found = sandbox
+        .run(
+            "evaluate part.absentia --train parts/train.csv --test parts/test.csv --at 5 \
+             --metrics ndcg --json",
+        )
+        .ok()
+        .json();
+    let (measured, logged) = (
+        found[0]["ndcg@5"].as_f64().expect("a number"),
+        best["score"].as_f64().expect("a number"),
+    );
+    assert!((measured - logged).abs() < 1e-6, "{measured} {logged}");
+}
+
+#[test]
+fn a_search_repeats_and_goes_on_from_its_log() {
+    let sandbox = Sandbox::new();
+    sandbox.run(SEARCH).ok();
+    let timeless = |name: &str| -> Vec<serde_json::Value> {
+        let text = sandbox.read(name);
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"));
+        let mut lines: Vec<serde_json::Value> = lines.collect();
+        for line in &mut lines {
+            for key in ["seconds", "training_seconds"] {
+                line.as_object_mut().expect("an object").remove(key);
+            }
+        }
+        lines
+    };
+    let whole = timeless("best.jsonl");
+    assert_eq!(whole.len(), 15);
+    // A log that was cut in the middle of a line, as by a power cut.
+    let text = sandbox.read("best.jsonl");
+    let at = text.match_indices('\n').nth(6).expect("lines").0;
+    sandbox.write("best.jsonl", &text[..at + 40]);
+    let resumed = sandbox.run(&format!("{SEARCH} --resume")).ok();
+    assert!(
+        resumed.stderr.contains("going on after 6 trials"),
+        "{}",
+        resumed.stderr
+    );
+    assert_eq!(timeless("best.jsonl"), whole);
+    let other = sandbox.run(&format!("{SEARCH} --resume --seed 4"));
+    other.fails(3, &["the log is of another search", "--resume"]);
+    sandbox.write("best.jsonl", "not a log\n");
+    sandbox
+        .run(&format!("{SEARCH} --resume"))
+        .fails(3, &["best.jsonl:1: this is no log"]);
+}
+
+#[test]
+fn a_time_budget_ends_and_the_report_has_its_charts() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox
+        .run("tune ratings.csv --budget 1s --metric recall@5 --max-factors 8 --report tune.html")
+        .ok();
+    assert!(
+        ran.stdout.contains("recall@5") && ran.stdout.contains("popularity"),
+        "{}",
+        ran.stdout
+    );
+    let page = sandbox.read("tune.html");
+    for part in [
+        "mark run",
+        "penalty",
+        "The best settings",
+        "weight on missing",
+        "mark point",
+    ] {
+        assert!(page.contains(part), "no {part}");
+    }
+    assert!(!page.contains("NaN"));
+    assert!(sandbox.path("tuned.toml").exists() && sandbox.path("tuned.jsonl").exists());
+}
+
+#[test]
+fn one_kind_of_weights_and_one_size_can_be_asked_for() {
+    let sandbox = Sandbox::new();
+    let line = "tune ratings.csv --trials 8 --metric recall@5 --search uniform --factors 4 --json";
+    for trial in &sandbox.run(line).ok().json()[..8] {
+        assert!(
+            trial["weights"]
+                .as_str()
+                .expect("a text")
+                .starts_with("uniform:"),
+            "{trial}"
+        );
+        assert_eq!(trial["params"]["post_scale"], 0.0);
+        assert_eq!(trial["params"]["factors"], 4);
+    }
+}
+
+#[test]
+fn held_out_rows_may_be_given_and_must_be_there() {
+    let sandbox = Sandbox::with_models();
+    sandbox
+        .run("tune train.csv --valid test.csv --trials 4 --metric recall@5 --factors 4")
+        .ok();
+    sandbox
+        .run("tune ratings.csv --trials 2 --split users:3")
+        .fails(2, &["users held out whole"]);
+    sandbox
+        .run("tune ratings.csv --trials 2 --pick latest --splits 2")
+        .fails(2, &["--splits", "--pick random"]);
+    sandbox
+        .run("tune ratings.csv --trials 2 --metric recall")
+        .fails(2, &["a cut-off"]);
+    sandbox
+        .run("tune ratings.csv --budget soon")
+        .fails(2, &["a time with its unit"]);
+    sandbox
+        .run("tune ratings.csv --trials 2 --split ratio:0.01")
+        .fails(3, &["no row is held out", "leave-one-out"]);
+}
+
+#[test]
+fn a_study_compares_held_out_rows_with_the_test() {
+    let sandbox = Sandbox::with_models();
+    let ran = sandbox
+        .run("tune train.csv --study test.csv --trials 6 --metric recall@5 --factors 4 --json")
+        .ok();
+    let studied: Vec<serde_json::Value> = ran
+        .json()
+        .into_iter()
+        .filter(|line| line.get("chosen_by").is_some())
+        .collect();
+    assert!(studied.len() >= 8, "{}", ran.stdout);
+    for line in &studied {
+        assert_eq!(line["settings"], 18);
+        let correlation = line["rank_correlation"].as_f64().unwrap_or(0.0);
+        assert!((-1.0..=1.0).contains(&correlation));
+    }
+}

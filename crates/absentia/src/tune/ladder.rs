@@ -1,0 +1,198 @@
+//! The rungs of a search: few factors and few users first, more of both for what did well.
+
+use super::options::{Budget, Options};
+use super::trial::Trial;
+
+/// Most factors on the first rung, and fewest on any.
+const FIRST: usize = 48;
+const LEAST: usize = 16;
+/// Held-out users that the first rung measures, and the others.
+const FIRST_USERS: usize = 3000;
+const LATER_USERS: usize = 10_000;
+/// Sweeps on a rung before the last, from random factors and from those of the rung below.
+pub(super) const SWEEPS: usize = 4;
+pub(super) const WARM_SWEEPS: usize = 3;
+/// Sweeps after which the last rung measures; it goes on while the metric rises.
+pub(super) const LAST_SWEEPS: [usize; 5] = [4, 6, 8, 12, 16];
+/// Trials that should fit into the time of the last rung.
+const LAST_TRIALS: f64 = 5.0;
+
+/// Shares of the budget, by number of rungs; trials of the first rung are many and short.
+const TRIAL_SHARES: [&[f64]; 3] = [&[1.0], &[0.8, 0.2], &[0.6, 0.25, 0.15]];
+const TIME_SHARES: [&[f64]; 3] = [&[1.0], &[0.4, 0.6], &[0.3, 0.25, 0.45]];
+
+/// One rung.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rung {
+    /// Number of factors K.
+    pub factors: usize,
+    /// Held-out users that are measured at the most.
+    pub users: usize,
+    /// Whether settings are chosen here, so that runs start from random factors as training will.
+    pub is_last: bool,
+}
+
+/// All rungs, first to last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ladder {
+    /// The rungs.
+    pub rungs: Vec<Rung>,
+}
+
+/// The size of the data, as far as time depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    pub(super) users: f64,
+    pub(super) items: f64,
+    pub(super) entries: f64,
+}
+
+impl Work {
+    /// Multiply-adds of a trial with K factors, leading terms only.
+    pub(super) fn of(&self, rung: &Rung) -> f64 {
+        let k = rung.factors as f64;
+        let sweep = 2.0 * (self.users + self.items) * k * k + 36.0 * self.entries * k;
+        let measured = self.users.min(rung.users as f64);
+        let quick = self.users.min(FIRST_USERS as f64);
+        // The last rung measures twice or so; the best post-scaling takes about five quick looks.
+        let (sweeps, looks) = if rung.is_last { (6.0, 2.0) } else { (4.0, 1.0) };
+        sweeps * sweep + (looks * measured + 5.0 * quick) * self.items * k
+    }
+}
+
+impl Ladder {
+    /// The rungs of a search, given the trials so far: under a time budget, the first trial tells
+    /// how many factors the last rung can afford.
+    pub(super) fn new(options: &Options, work: &Work, trials: &[Trial]) -> Self {
+        let most = options.max_factors;
+        if options.first_rung_only {
+            return Self {
+                rungs: vec![Rung {
+                    factors: most,
+                    users: FIRST_USERS,
+                    is_last: false,
+                }],
+            };
+        }
+        let first = (most / 16 / LEAST * LEAST).clamp(LEAST, FIRST).min(most);
+        let top = match options.budget {
+            Budget::Time(budget) => match trials.first() {
+                Some(trial) => {
+                    let seconds = budget.as_secs_f64() * TIME_SHARES[2][2] / LAST_TRIALS;
+                    affordable(most, first, work, trial.seconds, seconds)
+                }
+                None => most,
+            },
+            Budget::Trials(_) => most,
+        };
+        if top < 2 * first {
+            return Self::of(&[top.max(first)]);
+        }
+        if top < 8 * first {
+            return Self::of(&[first, top]);
+        }
+        let middle = ((first * top) as f64).sqrt() as usize / LEAST * LEAST;
+        Self::of(&[first, middle, top])
+    }
+
+    fn of(factors: &[usize]) -> Self {
+        let last = factors.len() - 1;
+        let rung = |(at, &factors): (usize, &usize)| Rung {
+            factors,
+            users: if at == 0 && last > 0 {
+                FIRST_USERS
+            } else {
+                LATER_USERS
+            },
+            is_last: at == last,
+        };
+        Self {
+            rungs: factors.iter().enumerate().map(rung).collect(),
+        }
+    }
+
+    /// Place of the last rung.
+    #[must_use]
+    pub fn last(&self) -> usize {
+        self.rungs.len() - 1
+    }
+
+    /// The share of the budget that is spent when a rung is done.
+    pub(super) fn spent(&self, rung: usize, budget: Budget) -> f64 {
+        let shares = match budget {
+            Budget::Trials(_) => TRIAL_SHARES,
+            Budget::Time(_) => TIME_SHARES,
+        };
+        shares[self.last()][..=rung].iter().sum()
+    }
+}
+
+/// The most factors whose trials take at most `seconds`, when the first trial took `first_seconds`.
+fn affordable(most: usize, first: usize, work: &Work, first_seconds: f64, seconds: f64) -> usize {
+    let rung = |factors, is_last| Rung {
+        factors,
+        users: if is_last { LATER_USERS } else { FIRST_USERS },
+        is_last,
+    };
+    let rate = work.of(&rung(first, false)) / first_seconds.max(1e-3);
+    let mut top = most;
+    while top > first && work.of(&rung(top, true)) / rate > seconds {
+        top = (top * 3 / 4) / LEAST * LEAST;
+    }
+    top.max(first)
+}
+
+/// Held-out users measured on each rung.
+pub(super) fn sample_sizes(folds: usize) -> [usize; 2] {
+    // Folds measure different rows of the same users, so that they share the work.
+    [FIRST_USERS.div_ceil(folds), LATER_USERS.div_ceil(folds)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const WORK: Work = Work {
+        users: 30_000.0,
+        items: 41_000.0,
+        entries: 8e5,
+    };
+
+    fn ladder(most: usize, budget: Budget, first_seconds: Option<f64>) -> Vec<usize> {
+        let options = Options {
+            max_factors: most,
+            budget,
+            ..Options::default()
+        };
+        let trials: Vec<Trial> = first_seconds
+            .map(|seconds| Trial {
+                seconds,
+                ..super::super::testing::trial(0, vec![0.5], 0.1)
+            })
+            .into_iter()
+            .collect();
+        let ladder = Ladder::new(&options, &WORK, &trials);
+        assert!(ladder.rungs.iter().filter(|rung| rung.is_last).count() == 1);
+        ladder.rungs.iter().map(|rung| rung.factors).collect()
+    }
+
+    #[test]
+    fn rungs_climb_to_the_most_factors() {
+        assert_eq!(ladder(768, Budget::Trials(50), None), [48, 192, 768]);
+        assert_eq!(ladder(64, Budget::Trials(50), None), [16, 64]);
+        assert_eq!(ladder(8, Budget::Trials(50), None), [8]);
+    }
+
+    #[test]
+    fn a_time_budget_lowers_the_last_rung_to_what_it_can_pay() {
+        let minutes = |n: u64| Budget::Time(Duration::from_secs(60 * n));
+        let (short, long) = (
+            ladder(768, minutes(2), Some(1.0)),
+            ladder(768, minutes(60), Some(1.0)),
+        );
+        assert_eq!(long, [48, 192, 768]);
+        assert!(short.last() < long.last(), "{short:?}");
+        assert_eq!(ladder(768, minutes(1), Some(100.0)), [48]);
+    }
+}

@@ -1,0 +1,241 @@
+//! Which trial comes next: a function of the trials so far and nothing else, so that a search that
+//! was interrupted goes on as if it had not been.
+
+use super::ladder::{Ladder, Work};
+use super::options::{Budget, Options};
+use super::propose::Proposer;
+use super::space::Space;
+use super::trial::{Origin, Trial, ranked};
+
+/// Trials of the first rung before the model proposes.
+const RANDOM: usize = 12;
+/// Trials of a rung that may be promoted to the next.
+const PROMOTED: usize = 8;
+/// A rise smaller than this share of the metric is none.
+const GAIN: f64 = 0.002;
+/// Trials without a rise after which a rung is left, on rungs before the last and on the last.
+const PATIENCE: (usize, usize) = (40, 6);
+/// The factors of a rung below are tried on the last one where they came this close to it.
+const CLOSE: f64 = 0.985;
+/// And are taken where they cost no more than this.
+const AS_GOOD: f64 = 0.999;
+
+/// A trial to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Step {
+    pub(super) rung: usize,
+    pub(super) origin: Origin,
+    pub(super) point: Vec<f64>,
+    /// The trial whose factors it starts from.
+    pub(super) parent: Option<usize>,
+    pub(super) factors: usize,
+    /// Post-scaling near which the best one is looked for.
+    pub(super) post_scale: f32,
+}
+
+/// Plans the trials of a search.
+pub(super) struct Planner<'s> {
+    pub(super) space: &'s Space,
+    pub(super) options: &'s Options,
+    pub(super) work: Work,
+}
+
+impl Planner<'_> {
+    pub(super) fn ladder(&self, trials: &[Trial]) -> Ladder {
+        Ladder::new(self.options, &self.work, trials)
+    }
+
+    /// The next trial, or nothing when the budget is spent.
+    pub(super) fn next(&self, trials: &[Trial]) -> Option<Step> {
+        let ladder = self.ladder(trials);
+        let rung = self.rung(trials, &ladder)?;
+        Some(match rung {
+            0 => self.first_rung(trials, &ladder),
+            rung => self.later_rung(trials, &ladder, rung),
+        })
+    }
+
+    /// The trial whose settings are best: on the highest rung that was reached, with fewer factors
+    /// where they cost nothing.
+    pub(super) fn best<'t>(&self, trials: &'t [Trial]) -> Option<&'t Trial> {
+        let reached = (0..=self.ladder(trials).last()).rev();
+        let found = reached.map(|rung| ranked(trials, rung));
+        let found = found.into_iter().find(|found| !found.is_empty())?;
+        let enough = found[0].score?
+            * if self.options.may_shrink {
+                AS_GOOD
+            } else {
+                1.0
+            };
+        // Of equals in size the better one comes first, and the first of equals is kept.
+        found
+            .into_iter()
+            .filter(|trial| trial.score.is_some_and(|score| score >= enough))
+            .min_by_key(|trial| trial.params.factors)
+    }
+
+    /// The rung whose turn it is.
+    fn rung(&self, trials: &[Trial], ladder: &Ladder) -> Option<usize> {
+        let reached = trials.iter().map(|trial| trial.rung).max().unwrap_or(0);
+        match self.options.budget {
+            Budget::Trials(n) => {
+                let end =
+                    |rung| (ladder.spent(rung, self.options.budget) * n as f64).round() as usize;
+                let open = |rung: &usize| trials.len() < end(*rung).clamp(rung + 1, n);
+                (0..=ladder.last()).find(open)
+            }
+            Budget::Time(budget) => {
+                self.rung_by_time(trials, ladder, reached, budget.as_secs_f64())
+            }
+        }
+    }
+
+    fn rung_by_time(
+        &self,
+        trials: &[Trial],
+        ladder: &Ladder,
+        reached: usize,
+        budget: f64,
+    ) -> Option<usize> {
+        let elapsed: f64 = trials.iter().map(|trial| trial.seconds).sum();
+        let has = |rung| trials.iter().any(|trial| trial.rung == rung);
+        for rung in reached.min(ladder.last())..ladder.last() {
+            let in_time = elapsed < ladder.spent(rung, self.options.budget) * budget;
+            if !has(rung) || (in_time && !stalled(trials, rung, PATIENCE.0)) {
+                return Some(rung);
+            }
+        }
+        let last = ladder.last();
+        let longest = trials
+            .iter()
+            .filter(|trial| trial.rung == last)
+            .map(|t| t.seconds);
+        let fits = match longest.fold(None, |most: Option<f64>, s| {
+            Some(most.map_or(s, |m| m.max(s)))
+        }) {
+            Some(seconds) => elapsed + seconds <= budget,
+            None => true,
+        };
+        (fits && !stalled(trials, last, PATIENCE.1)).then_some(last)
+    }
+
+    fn first_rung(&self, trials: &[Trial], ladder: &Ladder) -> Step {
+        let proposer = Proposer::new(self.space, self.options.seed);
+        let number = trials.len();
+        let recipes = self.space.recipes();
+        let ranked = ranked(trials, 0);
+        let (origin, point) = if number < recipes.len() {
+            (Origin::Recipe, recipes[number].clone())
+        } else if number < recipes.len() + RANDOM || ranked.is_empty() {
+            (Origin::Random, proposer.random(number))
+        } else {
+            (Origin::Model, proposer.model(number, &ranked, 1.0))
+        };
+        Step {
+            rung: 0,
+            origin,
+            point,
+            parent: None,
+            factors: ladder.rungs[0].factors,
+            post_scale: ranked.first().map_or(0.2, |best| best.params.post_scale),
+        }
+    }
+
+    /// The two best of the rung below, then by turns a proposal of the model and the next best.
+    fn later_rung(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Step {
+        let here = ranked(trials, rung);
+        let made = trials.iter().filter(|trial| trial.rung == rung).count();
+        if let Some(fewer) = self.fewer(trials, ladder, rung) {
+            return fewer;
+        }
+        let below = (0..rung)
+            .rev()
+            .map(|rung| ranked(trials, rung))
+            .find(|found| !found.is_empty());
+        let below = below.unwrap_or_default();
+        let tried = |candidate: &&&Trial| !here.iter().any(|trial| trial.point == candidate.point);
+        let next_best = below.iter().take(PROMOTED).find(tried);
+        let factors = here
+            .first()
+            .map_or(ladder.rungs[rung].factors, |best| best.params.factors);
+        match next_best {
+            Some(candidate) if made < 2 || made.is_multiple_of(2) => Step {
+                rung,
+                origin: Origin::Promoted,
+                point: candidate.point.clone(),
+                parent: (!ladder.rungs[rung].is_last).then_some(candidate.number),
+                factors,
+                post_scale: candidate.params.post_scale,
+            },
+            _ => self.near_the_best(trials, ladder, rung),
+        }
+    }
+
+    fn near_the_best(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Step {
+        let proposer = Proposer::new(self.space, self.options.seed);
+        let here = ranked(trials, rung);
+        let rungs = (0..rung).rev().map(|rung| ranked(trials, rung));
+        let below = rungs
+            .into_iter()
+            .find(|found| !found.is_empty())
+            .unwrap_or_default();
+        let known = if here.len() >= 4 { &here } else { &below };
+        let best = here.first().or(below.first());
+        Step {
+            rung,
+            origin: Origin::Model,
+            point: proposer.model(trials.len(), known, 0.5),
+            parent: best
+                .filter(|_| !ladder.rungs[rung].is_last)
+                .and_then(|best| best.parent.or((best.rung < rung).then_some(best.number))),
+            factors: here
+                .first()
+                .map_or(ladder.rungs[rung].factors, |best| best.params.factors),
+            post_scale: best.map_or(0.2, |best| best.params.post_scale),
+        }
+    }
+
+    /// The best settings of a rung below with its factors, trained as the last rung trains: once,
+    /// where more factors brought little or nothing. From there on the search stays with the number
+    /// of factors that did best.
+    fn fewer(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
+        let here = ranked(trials, rung);
+        let top = here.first()?.score?;
+        if !self.options.may_shrink || rung != ladder.last() {
+            return None;
+        }
+        let tried = |factors| {
+            trials
+                .iter()
+                .any(|t| t.rung == rung && t.params.factors == factors)
+        };
+        (0..rung).rev().find_map(|below| {
+            let factors = ladder.rungs[below].factors;
+            let best = *ranked(trials, below).first()?;
+            let close = best.score? >= CLOSE * top;
+            (close && !tried(factors)).then(|| Step {
+                rung,
+                origin: Origin::Promoted,
+                point: best.point.clone(),
+                parent: None,
+                factors,
+                post_scale: best.params.post_scale,
+            })
+        })
+    }
+}
+
+/// Whether the last `patience` trials of a rung brought nothing.
+fn stalled(trials: &[Trial], rung: usize, patience: usize) -> bool {
+    let scores: Vec<f64> = trials
+        .iter()
+        .filter(|trial| trial.rung == rung)
+        .map(|trial| trial.score.unwrap_or(f64::MIN))
+        .collect();
+    if scores.len() <= patience {
+        return false;
+    }
+    let (before, after) = scores.split_at(scores.len() - patience);
+    let best = |scores: &[f64]| scores.iter().copied().fold(f64::MIN, f64::max);
+    best(after) <= best(before) + GAIN * best(before).abs()
+}

@@ -1,0 +1,221 @@
+//! One trial: a setting trained on every fold and measured on the way.
+
+use std::time::Instant;
+
+use super::error::TuneError;
+use super::judge::{Judge, Measured};
+use super::ladder::{LAST_SWEEPS, Rung, SWEEPS, WARM_SWEEPS};
+use super::options::Options;
+use super::plan::Step;
+use super::space::{Settings, Space};
+use super::trial::{Measurement, Trial};
+use crate::data::Interactions;
+use crate::evaluate::TestSet;
+use crate::fit::{Cancel, Checkpoint, FitError, Init, Run, StopReason, fit};
+use crate::model::{Factors, Model};
+use crate::params::Params;
+use crate::weights::Scheme;
+
+/// A rise smaller than this share of the metric is not worth more sweeps.
+const WORTH_IT: f64 = 5e-4;
+
+/// A matrix to train on and the rows held out of it.
+#[derive(Clone, Debug)]
+pub struct Fold<'d> {
+    /// What is trained on.
+    pub train: Interactions<'d>,
+    /// What settings are chosen by.
+    pub held_out: TestSet,
+}
+
+/// Factors of one fold, kept for trials of the next rung.
+pub(super) type Kept = Vec<(Factors, Factors)>;
+
+/// Trains and measures trials.
+pub(super) struct Runner<'r> {
+    pub(super) folds: &'r [Fold<'r>],
+    pub(super) judges: &'r [Judge<'r>],
+    pub(super) space: &'r Space,
+    pub(super) options: &'r Options,
+    pub(super) cancel: &'r Cancel,
+}
+
+/// A trial on its way: one run a fold.
+struct Going<'r> {
+    runner: &'r Runner<'r>,
+    scheme: Scheme,
+    params: Params,
+    runs: Vec<Checkpoint>,
+    starts: Vec<Init>,
+    training_seconds: f64,
+}
+
+impl Runner<'_> {
+    /// Makes a trial; a run that fails gives a trial without a score, and a cancelled one nothing.
+    pub(super) fn run(
+        &self,
+        number: usize,
+        step: &Step,
+        rung: &Rung,
+        start: Option<&Kept>,
+    ) -> Result<Option<(Trial, Kept)>, TuneError> {
+        let started = Instant::now();
+        let Settings { weights, params } = self.space.settings(&step.point);
+        let params = Params {
+            factors: step.factors,
+            seed: self.options.seed,
+            threads: self.options.threads,
+            memory_limit: self.options.memory_limit,
+            ..params
+        };
+        let mut trial = Trial {
+            number,
+            rung: step.rung,
+            origin: step.origin,
+            point: step.point.clone(),
+            parent: step.parent,
+            weights,
+            params,
+            score: None,
+            stderr: 0.0,
+            curve: Vec::new(),
+            failure: None,
+            seconds: 0.0,
+            training_seconds: 0.0,
+        };
+        let kept = match self.measured(&mut trial, step, rung, start) {
+            Ok(kept) => kept,
+            Err(TuneError::Cancelled) => return Ok(None),
+            // A setting under which training fails is a bad setting, not the end of the search.
+            Err(TuneError::Fit(error)) if !matches!(error, FitError::Empty { .. }) => {
+                trial.failure = Some(error.to_string());
+                Kept::new()
+            }
+            Err(error) => return Err(error),
+        };
+        trial.seconds = started.elapsed().as_secs_f64();
+        Ok(Some((trial, kept)))
+    }
+
+    /// Trains, measures and fills in the trial; yields the factors.
+    fn measured(
+        &self,
+        trial: &mut Trial,
+        step: &Step,
+        rung: &Rung,
+        start: Option<&Kept>,
+    ) -> Result<Kept, TuneError> {
+        let scheme = trial
+            .weights
+            .scheme()
+            .unwrap_or(Scheme::Uniform { weight: 0.0 });
+        let mut going = Going::new(self, scheme, trial.params.clone(), start);
+        let sweeps: &[usize] = match (rung.is_last, start.is_some()) {
+            (true, _) => &LAST_SWEEPS,
+            (false, true) => &[WARM_SWEEPS],
+            (false, false) => &[SWEEPS],
+        };
+        let mut rho = step.post_scale;
+        for (at, &sweeps) in sweeps.iter().enumerate() {
+            going.sweep_to(sweeps)?;
+            if at == 0 && self.space.rescales() {
+                rho = self.post_scale(&going.runs, rho, step.rung > 0)?;
+            } else if !self.space.rescales() {
+                rho = 0.0;
+            }
+            let found =
+                self.measure(&going.runs, rho, usize::from(step.rung > 0 || rung.is_last))?;
+            let before = trial.score.unwrap_or(f64::MIN);
+            trial.curve.push(Measurement {
+                iterations: sweeps,
+                post_scale: rho,
+                score: found.score,
+            });
+            if found.score > before {
+                (trial.score, trial.stderr) = (Some(found.score), found.stderr);
+                (trial.params.iterations, trial.params.post_scale) = (sweeps, rho);
+            }
+            if at > 0 && found.score < before + WORTH_IT * before.abs() {
+                break;
+            }
+        }
+        trial.training_seconds = going.training_seconds;
+        Ok(going.into_factors())
+    }
+
+    fn measure(&self, runs: &[Checkpoint], rho: f32, sample: usize) -> Result<Measured, TuneError> {
+        let mut total = Measured {
+            score: 0.0,
+            stderr: 0.0,
+        };
+        for (run, judge) in runs.iter().zip(self.judges) {
+            let model: Model = run.model.clone().with_post_scale(rho);
+            let found = judge.measure(&model, sample)?;
+            total.score += found.score / runs.len() as f64;
+            total.stderr += (found.stderr / runs.len() as f64).powi(2);
+        }
+        total.stderr = total.stderr.sqrt();
+        Ok(total)
+    }
+
+    /// The best post-scaling of the first fold serves all of them.
+    fn post_scale(&self, runs: &[Checkpoint], guess: f32, is_good: bool) -> Result<f32, TuneError> {
+        match (runs.first(), self.judges.first()) {
+            (Some(run), Some(judge)) => judge.post_scale(&run.model, guess, is_good),
+            _ => Ok(guess),
+        }
+    }
+}
+
+impl<'r> Going<'r> {
+    fn new(runner: &'r Runner<'r>, scheme: Scheme, params: Params, start: Option<&Kept>) -> Self {
+        let grown = |(users, items): &(Factors, Factors)| {
+            Init::grown(users, items, params.factors, params.init_std, params.seed)
+        };
+        Self {
+            runner,
+            scheme,
+            starts: start
+                .map(|kept| kept.iter().map(grown).collect())
+                .unwrap_or_default(),
+            params,
+            runs: Vec::new(),
+            training_seconds: 0.0,
+        }
+    }
+
+    /// Goes on with every fold until so many sweeps are made.
+    fn sweep_to(&mut self, iterations: usize) -> Result<(), TuneError> {
+        let params = Params {
+            iterations,
+            ..self.params.clone()
+        };
+        let checked = params.check().map_err(FitError::from)?;
+        let mut before = std::mem::take(&mut self.runs).into_iter();
+        let mut starts = std::mem::take(&mut self.starts).into_iter();
+        for fold in self.runner.folds {
+            let started = Instant::now();
+            let run = Run {
+                init: starts.next().unwrap_or_default(),
+                resume: before.next(),
+                cancel: self.runner.cancel.clone(),
+                ..Run::default()
+            };
+            let fitted = fit(&fold.train, &self.scheme, &checked, run)?;
+            if fitted.reason == StopReason::Cancelled {
+                return Err(TuneError::Cancelled);
+            }
+            self.training_seconds += started.elapsed().as_secs_f64();
+            self.runs.push(fitted.checkpoint);
+        }
+        Ok(())
+    }
+
+    fn into_factors(self) -> Kept {
+        let factors = |run: Checkpoint| {
+            let model = run.model;
+            (model.user_factors().clone(), model.item_factors().clone())
+        };
+        self.runs.into_iter().map(factors).collect()
+    }
+}
