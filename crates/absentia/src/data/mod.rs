@@ -12,6 +12,7 @@ mod source;
 mod split;
 mod storage;
 mod transform;
+mod transpose;
 
 pub use build::{Duplicates, Triplets};
 pub use describe::{Description, Quantiles, TailBin, gini};
@@ -19,7 +20,7 @@ pub use entries::{Entries, Row, Values, ValuesRow};
 pub use error::DataError;
 pub use interactions::Interactions;
 pub use prepare::{Core, EventLog, Report, Sample};
-pub use source::{EntrySource, from_source};
+pub use source::{EntrySource, RowSource, from_row_source, from_source};
 pub use split::{Part, Pick, Split, SplitReport};
 pub use storage::Storage;
 pub use transform::{Confidence, FrozenTransform, Targets};
