@@ -26,9 +26,10 @@ def load(request):
 
 
 class Record:
-    """Seconds of each iteration, and seconds since the start with saving left out."""
+    """Seconds of each iteration, and points of a curve: seconds since the start, saving left out."""
 
     def __init__(self, request):
+        self.is_curve = request["task"] == "curve"
         self.last_only = request["last_only"]
         self.iterations = request["iterations"]
         self.out = request["out"]
@@ -40,16 +41,17 @@ class Record:
         now = time.perf_counter()
         self.number += 1
         self.seconds.append(seconds)
-        if self.out and (not self.last_only or self.number == self.iterations):
-            self.save(self.number, now - self.start - self.paused, *factors())
+        if self.is_curve and (not self.last_only or self.number == self.iterations):
+            self.point(self.number, now - self.start - self.paused, *factors())
         self.paused += time.perf_counter() - now
 
-    def save(self, number, elapsed, users, items):
+    def point(self, number, elapsed, users, items):
         self.measured.append(number)
         self.elapsed.append(elapsed)
-        for name, factors in (("users", users), ("items", items)):
-            path = os.path.join(self.out, f"{number}-{name}.npy")
-            np.save(path, np.ascontiguousarray(factors, np.float32))
+        if self.out:
+            for name, factors in (("users", users), ("items", items)):
+                path = os.path.join(self.out, f"{number}-{name}.npy")
+                np.save(path, np.ascontiguousarray(factors, np.float32))
 
 
 def run_implicit(matrix, request, record):
@@ -120,13 +122,13 @@ def run_cmfrec(matrix, request, record):
         return time.perf_counter() - start, model
 
     wanted = request["iterations"]
-    if not record.out:
+    if not record.is_curve:
         first = min(fit(1)[0], fit(1)[0])
         record.seconds.append((fit(1 + wanted)[0] - first) / wanted)
         return
     for iterations in [wanted] if record.last_only else range(1, wanted + 1):
         elapsed, model = fit(iterations)
-        record.save(iterations, elapsed, model.A_, model.B_)
+        record.point(iterations, elapsed, model.A_, model.B_)
 
 
 def run_buffalo(matrix, request, record):

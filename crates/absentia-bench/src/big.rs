@@ -8,6 +8,7 @@ use absentia::{Run, fit};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use crate::process;
 use crate::request::{Answer, BigAnswer, Request, Task};
 use crate::runner::Runner;
 use crate::worker::{Seconds, settings};
@@ -91,7 +92,8 @@ pub(crate) fn measure(request: &Request) -> Result<Answer> {
     let start = Instant::now();
     let data = Generator::new(shape)?.interactions()?;
     let build_seconds = start.elapsed().as_secs_f64();
-    eprintln!("big: {} entries built in {build_seconds:.1} s", data.len());
+    let processor = process::processor_seconds();
+    eprintln!("built in {build_seconds:.1} s, {processor:.1} s of processor time");
     let mut seconds = Seconds::default();
     let run = Run {
         observer: Some(&mut seconds),

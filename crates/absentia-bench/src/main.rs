@@ -8,9 +8,10 @@ mod big;
 mod contender;
 mod data;
 mod iterations;
-mod memory;
+
 mod npy;
 mod options;
+mod process;
 mod quality;
 mod ranking;
 mod report;
@@ -59,6 +60,7 @@ fn measure(options: &Options) -> Result<Results> {
     };
     let mut results = Results {
         machine: results::machine(),
+        load: results::load(),
         threads: options.threads,
         rounds: options.rounds,
         missing: runner.missing().into_iter().map(str::to_owned).collect(),

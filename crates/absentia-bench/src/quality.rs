@@ -101,43 +101,35 @@ pub(crate) fn measure(
     data: &Gowalla,
     folder: &Path,
 ) -> Result<Quality> {
-    let mut curves = Vec::new();
-    for (contender, objective, factors, iterations) in entrants(options.quick) {
-        if !runner.has(contender.package) {
-            continue;
-        }
-        let name = match objective {
-            Objective::Own => format!("{}, own settings, K={factors}", contender.name),
-            _ => format!("{}, K={factors}", contender.name),
-        };
-        let entrant = Entrant {
+    let entrants: Vec<Entrant> = entrants(options.quick)
+        .into_iter()
+        .filter(|(contender, ..)| runner.has(contender.package))
+        .map(|(contender, objective, factors, iterations)| Entrant {
             request: Request {
                 objective,
                 factors,
                 iterations,
                 ..contender.request(Task::Curve, runner.threads)
             },
+            contender,
             folder: folder.join("factors"),
-        };
-        match entrant.curve(runner, options, data) {
-            Ok((points, test)) => {
-                let curve = Curve {
-                    contender,
-                    name,
-                    factors,
-                    points,
-                    test,
-                };
-                let (best, own) = (curve.best(), curve.seconds_to_own());
-                eprintln!(
-                    "{}: {:.4} at best, {own:.2?} s to 99% of it",
-                    curve.name, best.2
-                );
-                curves.push(curve);
-            }
-            Err(error) => eprintln!("{name} failed: {error:#}"),
+        })
+        .collect();
+    let mut curves: Vec<Option<Curve>> = Vec::new();
+    for entrant in &entrants {
+        let drawn = entrant.draw(runner, data);
+        curves.push(or_left_out(&entrant.name(), drawn));
+    }
+    // What can be reached is known; further rounds only take the time again.
+    for _ in 1..options.rounds {
+        for (entrant, curve) in entrants.iter().zip(curves.iter_mut().flatten()) {
+            entrant.take_time(runner, data, curve)?;
         }
     }
+    for (entrant, curve) in entrants.iter().zip(curves.iter_mut().flatten()) {
+        curve.test = entrant.test(runner, data, curve.best().0)?;
+    }
+    let curves: Vec<Curve> = curves.into_iter().flatten().collect();
     let peers = curves.iter().filter(|curve| !curve.contender.is_ours());
     Ok(Quality {
         best_of_peers: peers.map(|curve| curve.best().2).max_by(f64::total_cmp),
@@ -145,65 +137,106 @@ pub(crate) fn measure(
     })
 }
 
+fn or_left_out(name: &str, drawn: Result<Curve>) -> Option<Curve> {
+    match drawn {
+        Ok(curve) => {
+            let (best, own) = (curve.best().2, curve.seconds_to_own().unwrap_or(f64::NAN));
+            eprintln!("quality: {name}: {best:.4} at best, {own:.2} s to 99% of it");
+            Some(curve)
+        }
+        Err(error) => {
+            eprintln!("quality: {name} is left out: {error:#}");
+            None
+        }
+    }
+}
+
 /// A contender with its settings.
 struct Entrant {
+    contender: Contender,
     request: Request,
     folder: PathBuf,
 }
 
-type Points = Vec<(usize, f64, f64)>;
-
 impl Entrant {
-    /// Yields the curve, its seconds the least of the rounds, and the test figure.
-    fn curve(
-        &self,
-        runner: &Runner,
-        options: &Options,
-        data: &Gowalla,
-    ) -> Result<(Points, Option<(f64, f64)>)> {
-        let mut points: Points = self.run(runner, &data.part, &data.validation, None)?;
-        for _ in 1..options.rounds {
-            let again = self.run(runner, &data.part, &data.validation, None)?;
-            for (point, other) in points.iter_mut().zip(again) {
-                point.1 = point.1.min(other.1);
-            }
+    fn name(&self) -> String {
+        let (name, factors) = (&self.contender.name, self.request.factors);
+        match self.request.objective {
+            Objective::Own => format!("{name}, own settings, K={factors}"),
+            _ => format!("{name}, K={factors}"),
         }
-        let best = points
-            .iter()
-            .rev()
-            .max_by(|left, right| left.2.total_cmp(&right.2));
-        let iterations = best.context("no points")?.0;
-        let test = self.run(runner, &data.train, &data.test, Some(iterations))?;
-        Ok((points, test.last().map(|point| (point.2, point.1))))
     }
 
-    fn run(
+    fn draw(&self, runner: &Runner, data: &Gowalla) -> Result<Curve> {
+        let answer = self.evaluated(runner, &data.part, &data.validation, &self.request)?;
+        let numbers = answer.measured.into_iter().zip(answer.elapsed);
+        Ok(Curve {
+            contender: self.contender.clone(),
+            name: self.name(),
+            factors: self.request.factors,
+            points: numbers
+                .zip(answer.recall)
+                .map(|((iteration, seconds), recall)| (iteration, seconds, recall))
+                .collect(),
+            test: None,
+        })
+    }
+
+    /// Runs again without evaluating, and keeps the least seconds to every point.
+    fn take_time(&self, runner: &Runner, data: &Gowalla, curve: &mut Curve) -> Result<()> {
+        let answer = runner.run(&Request {
+            data: data.part.folder.clone(),
+            items: data.part.items,
+            ..self.request.clone()
+        })?;
+        eprintln!("quality: {} again", curve.name);
+        for (point, elapsed) in curve.points.iter_mut().zip(answer.elapsed) {
+            point.1 = point.1.min(elapsed);
+        }
+        Ok(())
+    }
+
+    /// Trains on all training entries and yields Recall@20 on the test set, with the seconds.
+    fn test(
+        &self,
+        runner: &Runner,
+        data: &Gowalla,
+        iterations: usize,
+    ) -> Result<Option<(f64, f64)>> {
+        let request = Request {
+            iterations,
+            last_only: true,
+            ..self.request.clone()
+        };
+        let answer = self.evaluated(runner, &data.train, &data.test, &request)?;
+        Ok(answer
+            .recall
+            .last()
+            .copied()
+            .zip(answer.elapsed.last().copied()))
+    }
+
+    fn evaluated(
         &self,
         runner: &Runner,
         train: &Matrix,
         test: &Matrix,
-        last: Option<usize>,
-    ) -> Result<Points> {
+        request: &Request,
+    ) -> Result<Answer> {
         let _ = std::fs::remove_dir_all(&self.folder);
         std::fs::create_dir_all(&self.folder)?;
         let mut answer = runner.run(&Request {
             data: train.folder.clone(),
             test: Some(test.folder.clone()),
             items: train.items,
-            iterations: last.unwrap_or(self.request.iterations),
-            last_only: last.is_some(),
             out: Some(self.folder.clone()),
-            ..self.request.clone()
+            ..request.clone()
         })?;
         if answer.recall.is_empty() {
             self.evaluate(&mut answer, train, test)?;
         }
-        let _ = std::fs::remove_dir_all(&self.folder);
-        let numbers = answer.measured.into_iter().zip(answer.elapsed);
-        Ok(numbers
-            .zip(answer.recall)
-            .map(|((n, seconds), recall)| (n, seconds, recall))
-            .collect())
+        std::fs::remove_dir_all(&self.folder)?;
+        Ok(answer)
     }
 
     /// Evaluates the factors that a peer left.

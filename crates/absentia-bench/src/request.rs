@@ -49,7 +49,7 @@ pub(crate) struct Request {
     pub(crate) objective: Objective,
     /// Folder of the training matrix.
     pub(crate) data: PathBuf,
-    /// Folder of the held-out matrix, for curves.
+    /// Folder of the held-out matrix, for curves; without it only seconds are taken.
     pub(crate) test: Option<PathBuf>,
     /// Number of items, which the rows do not tell.
     pub(crate) items: usize,

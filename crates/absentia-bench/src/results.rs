@@ -14,6 +14,8 @@ pub(crate) struct Results {
     pub(crate) machine: String,
     pub(crate) command: String,
     pub(crate) threads: usize,
+    /// Processes that wanted to run in the minute before the benchmark started.
+    pub(crate) load: f64,
     pub(crate) rounds: usize,
     /// Peers that could not be run.
     pub(crate) missing: Vec<String>,
@@ -22,6 +24,13 @@ pub(crate) struct Results {
     pub(crate) ranking: Option<Ranking>,
     pub(crate) quality: Option<Quality>,
     pub(crate) big: Vec<BigRow>,
+}
+
+/// Processes that wanted to run in the last minute, where Linux tells.
+pub(crate) fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let first = text.split_whitespace().next();
+    first.and_then(|word| word.parse().ok()).unwrap_or(0.0)
 }
 
 /// Processor, number of processors and memory.

@@ -56,6 +56,8 @@ impl Runner {
             .env("OPENBLAS_NUM_THREADS", of_blas.to_string())
             .env("MKL_NUM_THREADS", of_blas.to_string())
             .env("OMP_NUM_THREADS", request.threads.to_string())
+            // The last line of what a failed run says is why.
+            .env("RUST_BACKTRACE", "0")
             .stderr(Stdio::piped())
             .output()
             .with_context(|| format!("{command:?}"))?;

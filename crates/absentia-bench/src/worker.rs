@@ -12,7 +12,7 @@ use absentia::{Params, Run, Solver, fit};
 use anyhow::{Context, Result, bail};
 
 use crate::request::{Answer, Objective, Request, Task};
-use crate::{big, data, memory, npy};
+use crate::{big, data, npy, process};
 
 /// Does what the request asks.
 pub(crate) fn run(request: &Request) -> Result<Answer> {
@@ -20,7 +20,7 @@ pub(crate) fn run(request: &Request) -> Result<Answer> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(request.threads)
         .build_global()?;
-    let rest_bytes = memory::resident();
+    let rest_bytes = process::resident();
     let mut answer = match request.task {
         Task::Sweeps => sweeps(request)?,
         Task::Curve => curve(request)?,
@@ -28,7 +28,7 @@ pub(crate) fn run(request: &Request) -> Result<Answer> {
         Task::Big => big::measure(request)?,
         Task::Peak => bail!("the peak is measured by a peer's matrix product"),
     };
-    answer.peak_bytes = memory::peak();
+    answer.peak_bytes = process::peak();
     answer.rest_bytes = rest_bytes;
     env!("CARGO_PKG_VERSION").clone_into(&mut answer.version);
     Ok(answer)
@@ -128,7 +128,8 @@ pub(crate) fn recall(scorer: &dyn Scorer, train: &Interactions<'_>, test: &TestS
 /// Takes a point of the curve whenever the run shows its state.
 struct Points<'d> {
     train: &'d Interactions<'d>,
-    test: TestSet,
+    /// Held-out entries; without them only the time is taken.
+    test: Option<TestSet>,
     start: Instant,
     paused: Duration,
     answer: Answer,
@@ -144,8 +145,13 @@ impl Observer for Points<'_> {
     fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Control {
         let now = Instant::now();
         let elapsed = now - self.start - self.paused;
-        match recall(&checkpoint.model.scorer(), self.train, &self.test) {
-            Ok(recall) => self.answer.recall.push(recall),
+        let scorer = checkpoint.model.scorer();
+        let found = self
+            .test
+            .as_ref()
+            .map(|test| recall(&scorer, self.train, test));
+        match found.transpose() {
+            Ok(recall) => self.answer.recall.extend(recall),
             Err(error) => self.failure = Some(error),
         }
         self.answer.measured.push(checkpoint.iterations());
@@ -160,11 +166,17 @@ impl Observer for Points<'_> {
 
 fn curve(request: &Request) -> Result<Answer> {
     let data = data::read(&request.data, request.items)?;
-    let held_out = request.test.as_ref().context("a curve needs a test set")?;
+    let held_out = request
+        .test
+        .as_ref()
+        .map(|folder| data::read(folder, request.items));
     let (scheme, params) = settings(request)?;
     let mut points = Points {
         train: &data,
-        test: TestSet::from_interactions(&data::read(held_out, request.items)?),
+        test: held_out
+            .transpose()?
+            .as_ref()
+            .map(TestSet::from_interactions),
         start: Instant::now(),
         paused: Duration::ZERO,
         answer: Answer::default(),

@@ -41,6 +41,12 @@ fn head(results: &Results) -> String {
         "`{}` on {}; {} threads, best of {} rounds in turns.",
         results.command, results.machine, results.threads, results.rounds
     )];
+    if results.load > 0.5 {
+        lines.push(format!(
+            "The machine was busy ({} processes wanted to run before this started): look at ratios.",
+            results.load
+        ));
+    }
     if !versions.is_empty() {
         lines.push(format!("Versions: {}.", versions.join(", ")));
     }

@@ -1,7 +1,9 @@
 //! Writes what was measured: a table, a JSON file and a chart.
 
 mod chart;
+mod curves;
 mod markdown;
+mod svg;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +31,9 @@ pub(crate) fn write(results: &Results, folder: &Path, name: &str) -> Result<()> 
     )?;
     if !results.cases.is_empty() {
         save("chart.svg", chart::bars(&results.cases))?;
+    }
+    if let Some(quality) = &results.quality {
+        save("quality.svg", curves::lines(quality))?;
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
-use super::{chart, markdown};
+use super::{chart, curves, markdown};
 use crate::contender::{Contender, contender, eals, fast_peers, subspace};
 use crate::data::Matrix;
 use crate::iterations::{Case, CaseRow};
+use crate::quality::{Curve, Quality};
 use crate::results::Results;
 
 fn row(contender: Contender, seconds: f64) -> CaseRow {
@@ -88,4 +89,47 @@ fn the_chart_has_a_bar_for_every_row_within_its_frame() {
         assert!((0.0..=650.0).contains(&width), "{bar}");
     }
     assert!(svg.ends_with("</svg>\n") && svg.contains("buffalo eals"));
+}
+
+#[test]
+fn the_curves_rise_with_recall_and_go_right_with_time() {
+    let curve = Curve {
+        contender: eals(),
+        name: "eals & <more>".to_owned(),
+        factors: 8,
+        points: vec![(1, 0.5, 0.10), (2, 1.0, 0.15), (3, 2.0, 0.2)],
+        test: None,
+    };
+    let quality = Quality {
+        best_of_peers: None,
+        curves: vec![curve],
+    };
+    let svg = curves::lines(&quality);
+    let line = svg
+        .split("points=\"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
+    let points: Vec<(f64, f64)> = line
+        .split_whitespace()
+        .map(|point| point.split_once(',').unwrap())
+        .map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()))
+        .collect();
+    assert_eq!(points.len(), 3);
+    assert!(
+        points
+            .windows(2)
+            .all(|pair| pair[1].0 > pair[0].0 && pair[1].1 < pair[0].1)
+    );
+    assert!(svg.contains("eals &amp; &lt;more>"));
+    let text = markdown::document(&Results {
+        quality: Some(quality),
+        ..Results::default()
+    });
+    assert!(
+        text.contains("| eals & <more> | 0.2000 | 3 | 2.00 | - | - | - |"),
+        "{text}"
+    );
 }
