@@ -58,9 +58,9 @@ pub(crate) fn measure(
             round + 1
         );
         if runner.has(peer.package) {
-            implicit = least(implicit, runner.run(&request(&peer))?.best());
+            implicit = Some(least(implicit, runner.run(&request(&peer))?.best()));
             let peak = Request::new(Task::Peak, peer.package, runner.threads);
-            fastest_product = least(fastest_product, runner.run(&peak)?.best());
+            fastest_product = Some(least(fastest_product, runner.run(&peak)?.best()));
         }
     }
     let peak = fastest_product.map(|seconds| PEAK_PRODUCT / seconds);
@@ -76,8 +76,8 @@ pub(crate) fn measure(
     })
 }
 
-fn least(best: Option<f64>, seconds: f64) -> Option<f64> {
-    Some(best.map_or(seconds, |best| best.min(seconds)))
+fn least(best: Option<f64>, seconds: f64) -> f64 {
+    best.map_or(seconds, |best| best.min(seconds))
 }
 
 fn agreement(folder: &Path) -> Result<f64> {

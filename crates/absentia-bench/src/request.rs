@@ -40,7 +40,7 @@ pub(crate) enum Objective {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) task: Task,
-    /// PyPI name of a peer, or `absentia`.
+    /// `PyPI` name of a peer, or `absentia`.
     pub(crate) package: String,
     /// `eals`, `subspace`, `als-cg`; `cg`, `ialspp`.
     pub(crate) solver: String,

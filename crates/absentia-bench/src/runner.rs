@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::request::{Answer, Request, Task};
 
-/// Libraries that are measured beside ours, by their names on PyPI.
+/// Libraries that are measured beside ours, by their names on `PyPI`.
 pub(crate) const PEERS: [&str; 4] = ["implicit", "irspack", "cmfrec", "buffalo"];
 
 /// How runs are started.

@@ -40,9 +40,10 @@ pub(crate) fn measure(
     options: &Options,
     (shape, matrix): (&str, &Matrix),
 ) -> Result<Weights> {
-    let ranks = match options.quick {
-        true => vec![1, 4, 16],
-        false => vec![1, 2, 4, 8, 16, 32, 64],
+    let ranks = if options.quick {
+        vec![1, 4, 16]
+    } else {
+        vec![1, 2, 4, 8, 16, 32, 64]
     };
     let mut seconds = vec![f64::INFINITY; ranks.len()];
     for round in 0..options.rounds {

@@ -144,7 +144,7 @@ impl Observer for Points<'_> {
 
     fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Control {
         let now = Instant::now();
-        let elapsed = now - self.start - self.paused;
+        let elapsed = (now - self.start).saturating_sub(self.paused);
         let scorer = checkpoint.model.scorer();
         let found = self
             .test

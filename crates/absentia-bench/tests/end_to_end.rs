@@ -10,10 +10,10 @@ fn bench(folder: &PathBuf, words: &str) -> String {
         .arg("--out")
         .arg(folder)
         .output()
-        .unwrap();
+        .expect("the benchmark starts");
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{complaint}");
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(output.stdout).expect("text")
 }
 
 #[test]

@@ -153,41 +153,31 @@ fn weights(weights: &Weights) -> String {
 }
 
 fn ranking(ranking: &Ranking) -> String {
-    let header = [
-        "Best 20 unseen items of every user, Gowalla",
-        "seconds",
-        "ratio",
-    ]
-    .map(str::to_owned);
-    let title = format!("absentia recommend, K={}", ranking.factors);
-    let mut rows = vec![vec![
-        title,
-        format!("{:.3}", ranking.ours),
-        "1.0x".to_owned(),
-    ]];
-    let mut add = |name: String, seconds: Option<f64>| {
-        if let Some(seconds) = seconds {
-            rows.push(vec![
-                name,
-                format!("{seconds:.3}"),
-                format!("**{:.1}x**", seconds / ranking.ours),
-            ]);
-        }
-    };
-    add(
-        "implicit recommend, same factors".to_owned(),
-        ranking.implicit,
-    );
-    let peak = shown(ranking.peak, |peak| format!("{:.0}", peak / 1e9));
-    add(
-        format!("all scores at {peak} GFMA/s (a product of 4096² matrices)"),
-        ranking.floor,
-    );
-    let agreement = shown(ranking.agreement, |share| format!("{:.2}%", 100.0 * share));
-    format!(
-        "{}\n\nBoth recommend the same items in {agreement} of places.",
-        table(&header, &rows)
-    )
+    let header = ["Best 20 unseen items of every user, Gowalla", "seconds"].map(str::to_owned);
+    let row = |name: String, seconds: f64| vec![name, format!("{seconds:.3}")];
+    let ours = ranking.ours;
+    let mut rows = vec![row(
+        format!("absentia recommend, K={}", ranking.factors),
+        ours,
+    )];
+    let mut remarks = Vec::new();
+    if let (Some(implicit), Some(agreement)) = (ranking.implicit, ranking.agreement) {
+        rows.push(row("implicit recommend, same factors".to_owned(), implicit));
+        remarks.push(format!(
+            "implicit / absentia: **{:.1}x**; both recommend the same items in {:.2}% of places.",
+            implicit / ours,
+            100.0 * agreement
+        ));
+    }
+    if let (Some(peak), Some(floor)) = (ranking.peak, ranking.floor) {
+        let product = format!(
+            "all scores at the {:.0} GFMA/s of a product of 4096² matrices",
+            peak / 1e9
+        );
+        rows.push(row(product, floor));
+        remarks.push(format!("absentia / that floor: **{:.1}x**.", ours / floor));
+    }
+    format!("{}\n\n{}", table(&header, &rows), remarks.join("\n"))
 }
 
 fn quality(quality: &Quality) -> String {

@@ -3,6 +3,7 @@ use crate::contender::{Contender, contender, eals, fast_peers, subspace};
 use crate::data::Matrix;
 use crate::iterations::{Case, CaseRow};
 use crate::quality::{Curve, Quality};
+use crate::ranking::Ranking;
 use crate::results::Results;
 
 fn row(contender: Contender, seconds: f64) -> CaseRow {
@@ -132,4 +133,25 @@ fn the_curves_rise_with_recall_and_go_right_with_time() {
         text.contains("| eals & <more> | 0.2000 | 3 | 2.00 | - | - | - |"),
         "{text}"
     );
+}
+
+#[test]
+fn recommending_is_compared_with_implicit_and_with_the_floor() {
+    let ranking = Ranking {
+        matrix: results().cases[0].matrix.clone(),
+        factors: 128,
+        ours: 2.0,
+        implicit: Some(5.0),
+        agreement: Some(1.0),
+        peak: Some(98e9),
+        floor: Some(1.6),
+    };
+    let text = markdown::document(&Results {
+        ranking: Some(ranking),
+        ..Results::default()
+    });
+    assert!(
+        text.contains("implicit / absentia: **2.5x**; both recommend the same items in 100.00%")
+    );
+    assert!(text.contains("98 GFMA/s") && text.contains("absentia / that floor: **1.2x**"));
 }
