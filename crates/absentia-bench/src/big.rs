@@ -94,14 +94,17 @@ pub(crate) fn measure(request: &Request) -> Result<Answer> {
     let build_seconds = start.elapsed().as_secs_f64();
     let processor = process::processor_seconds();
     eprintln!("built in {build_seconds:.1} s, {processor:.1} s of processor time");
-    let mut seconds = Seconds::default();
+    let mut seconds = Seconds {
+        told: true,
+        ..Seconds::default()
+    };
     let run = Run {
         observer: Some(&mut seconds),
         ..Run::default()
     };
     fit(&data, &scheme, &params.check()?, run)?;
     Ok(Answer {
-        seconds: seconds.0,
+        seconds: seconds.all,
         big: Some(BigAnswer {
             users,
             items,

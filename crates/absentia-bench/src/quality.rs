@@ -11,7 +11,7 @@ use absentia::linalg::Dense;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::contender::{Contender, contender, eals, fast_peers, subspace};
+use crate::contender::{Contender, eals, fast_peers, subspace};
 use crate::data::{Gowalla, Matrix, read};
 use crate::npy;
 use crate::options::Options;
@@ -78,19 +78,32 @@ impl Quality {
     }
 }
 
-/// Who takes part: a contender, its objective, its factors and its iterations.
-fn entrants(quick: bool) -> Vec<(Contender, Objective, usize, usize)> {
-    let iterations = if quick { 4 } else { 15 };
-    let factors = if quick { 64 } else { 256 };
-    let same = |contender| (contender, Objective::Implicit, factors, iterations);
-    let mut all: Vec<_> = fast_peers().into_iter().map(same).collect();
-    all.extend([eals(), subspace(16), contender("absentia", "als-cg", 0)].map(same));
+/// Products of the sketch that some of our runs start from.
+const PASSES: usize = 4;
+
+/// Who takes part: the peers and ours with `implicit`'s objective, then ours with our own.
+fn entrants(quick: bool, threads: usize) -> Vec<(Contender, Request)> {
+    let (factors, most) = if quick { (64, 4) } else { (256, 10) };
+    let entrant = |contender: Contender, objective, factors, iterations, passes| {
+        let request = Request {
+            objective,
+            factors,
+            iterations,
+            passes,
+            ..contender.request(Task::Curve, threads)
+        };
+        (contender, request)
+    };
+    let same = |contender, iterations, passes| {
+        entrant(contender, Objective::Implicit, factors, iterations, passes)
+    };
+    let mut all: Vec<_> = fast_peers().map(|peer| same(peer, most, 0)).into();
+    all.push(same(eals(), most, 0));
+    all.push(same(eals(), 4, PASSES));
+    all.push(same(subspace(16), 4, PASSES));
     let own = if quick { vec![64] } else { vec![128, 192, 256] };
-    let sweeps = iterations.min(6);
-    all.extend(
-        own.into_iter()
-            .map(|factors| (eals(), Objective::Own, factors, sweeps)),
-    );
+    let own = own.into_iter();
+    all.extend(own.map(|factors| entrant(eals(), Objective::Own, factors, 4, PASSES)));
     all
 }
 
@@ -101,17 +114,12 @@ pub(crate) fn measure(
     data: &Gowalla,
     folder: &Path,
 ) -> Result<Quality> {
-    let entrants: Vec<Entrant> = entrants(options.quick)
+    let entrants: Vec<Entrant> = entrants(options.quick, runner.threads)
         .into_iter()
-        .filter(|(contender, ..)| runner.has(contender.package))
-        .map(|(contender, objective, factors, iterations)| Entrant {
-            request: Request {
-                objective,
-                factors,
-                iterations,
-                ..contender.request(Task::Curve, runner.threads)
-            },
+        .filter(|(contender, _)| runner.has(contender.package))
+        .map(|(contender, request)| Entrant {
             contender,
+            request,
             folder: folder.join("factors"),
         })
         .collect();
@@ -160,11 +168,17 @@ struct Entrant {
 
 impl Entrant {
     fn name(&self) -> String {
-        let (name, factors) = (&self.contender.name, self.request.factors);
-        match self.request.objective {
-            Objective::Own => format!("{name}, own settings, K={factors}"),
-            _ => format!("{name}, K={factors}"),
-        }
+        let own = match self.request.objective {
+            Objective::Own => ", own settings",
+            _ => "",
+        };
+        let start = if self.request.passes > 0 {
+            " from a sketch"
+        } else {
+            ""
+        };
+        let factors = self.request.factors;
+        format!("{}{start}{own}, K={factors}", self.contender.name)
     }
 
     fn draw(&self, runner: &Runner, data: &Gowalla) -> Result<Curve> {

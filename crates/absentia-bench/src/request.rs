@@ -47,6 +47,8 @@ pub(crate) struct Request {
     /// Block of `subspace` and `ialspp`.
     pub(crate) block: usize,
     pub(crate) objective: Objective,
+    /// Products of a sketch that training starts from, 0 for a Gaussian start; ours only.
+    pub(crate) passes: usize,
     /// Folder of the training matrix.
     pub(crate) data: PathBuf,
     /// Folder of the held-out matrix, for curves; without it only seconds are taken.
@@ -75,6 +77,7 @@ impl Request {
             solver: String::new(),
             block: 16,
             objective: Objective::Default,
+            passes: 0,
             data: PathBuf::new(),
             test: None,
             items: 0,

@@ -58,7 +58,11 @@ impl Runner {
             .env("OMP_NUM_THREADS", request.threads.to_string())
             // The last line of what a failed run says is why.
             .env("RUST_BACKTRACE", "0")
-            .stderr(Stdio::piped())
+            .stderr(match request.task {
+                // Minutes pass: what it says on the way is for whoever waits.
+                Task::Big => Stdio::inherit(),
+                _ => Stdio::piped(),
+            })
             .output()
             .with_context(|| format!("{command:?}"))?;
         let said = String::from_utf8_lossy(&output.stdout);

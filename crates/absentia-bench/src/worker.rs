@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use absentia::data::{Confidence, Interactions, Targets};
 use absentia::evaluate::{EvaluateOptions, History, Metric, Scorer, TestSet, evaluate};
-use absentia::fit::{Checkpoint, Control, Observer, Sweep};
+use absentia::fit::{Checkpoint, Control, Init, Observer, Sweep};
 use absentia::linalg::Dense;
 use absentia::model::{Factors, Filter};
 use absentia::weights::{Scheme, Strength};
@@ -87,11 +87,18 @@ fn random_weights(users: usize, items: usize, rank: usize) -> Scheme {
 
 /// Seconds of each sweep.
 #[derive(Default)]
-pub(crate) struct Seconds(pub(crate) Vec<f64>);
+pub(crate) struct Seconds {
+    pub(crate) all: Vec<f64>,
+    /// Whether each is printed as it comes.
+    pub(crate) told: bool,
+}
 
 impl Observer for Seconds {
     fn swept(&mut self, sweep: &Sweep) -> Control {
-        self.0.push(sweep.seconds);
+        if self.told {
+            eprintln!("sweep {} took {:.1} s", sweep.iteration, sweep.seconds);
+        }
+        self.all.push(sweep.seconds);
         Control::Continue
     }
 }
@@ -109,7 +116,7 @@ fn sweeps(request: &Request) -> Result<Answer> {
     };
     fit(&data, &scheme, &params.check()?, run)?;
     Ok(Answer {
-        seconds: seconds.0,
+        seconds: seconds.all,
         ..Answer::default()
     })
 }
@@ -184,6 +191,10 @@ fn curve(request: &Request) -> Result<Answer> {
     };
     let run = Run {
         observer: Some(&mut points),
+        init: match request.passes {
+            0 => Init::Gaussian,
+            passes => Init::Sketch { passes },
+        },
         checkpoint_every: Some(if request.last_only {
             request.iterations
         } else {
