@@ -1,6 +1,7 @@
 //! Tasks of the repository: `cargo xtask <task>`.
 
 mod accuracy;
+mod bench;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -15,6 +16,14 @@ cargo xtask <task>
   python   the tests of the Python package alone
   wheel    wheels of the Python package for Linux, x86-64 and aarch64, in target/wheels; needs
            maturin and, for the other processor, zig (both from PyPI) and rustup's target
+  bench    against implicit, irspack, cmfrec and buffalo, installed in an environment each: seconds
+           per iteration, memory, recommending, time to quality; tables, numbers and a chart in
+           target/bench. --only yelp,amazon,weights,ranking,quality  --factors 64,128  --rounds 3
+           --iterations 4  --threads 2  --quick  --no-peers
+  bench --big [--entries 1000000,10000000]
+           seconds and memory of building and sweeping generated data, up to a billion entries
+  bench --kernels [K,K] [ROWS]
+           each inner loop's share of the machine's peak
   bench reading | ranking
            seconds and peak memory of reading ten million generated rows; seconds of ranking
            41,000 items for 30,000 users
@@ -40,18 +49,7 @@ fn main() -> ExitCode {
             setup();
             Ok(())
         }
-        Some("bench") => match arguments.get(1).map(String::as_str) {
-            Some("reading") => bench_reading(),
-            Some("ranking") => run(&mut cargo(&[
-                "run",
-                "--release",
-                "--package",
-                "absentia",
-                "--example",
-                "ranking_speed",
-            ])),
-            _ => Err(HELP.to_owned()),
-        },
+        Some("bench") => bench::bench(&arguments[1..]),
         Some("accuracy") => accuracy::accuracy(&arguments[1..]),
         Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
         _ => Err(HELP.to_owned()),
@@ -219,38 +217,6 @@ fn pip(python: &Path, packages: &[&str]) -> Command {
         ])
         .args(packages);
     command
-}
-
-fn bench_reading() -> Result<(), String> {
-    let folder = repository().join("target/bench");
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let file = folder.join("ten-million.csv");
-    run(&mut cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "absentia-cli",
-        "--package",
-        "absentia-io",
-        "--examples",
-        "--bins",
-    ]))?;
-    if !file.exists() {
-        let sizes = [
-            "--users",
-            "500000",
-            "--items",
-            "50000",
-            "--entries",
-            "10000000",
-        ];
-        run(Command::new(repository().join("target/release/absentia"))
-            .arg("generate")
-            .args(sizes)
-            .arg("--out")
-            .arg(&file))?;
-    }
-    run(Command::new(repository().join("target/release/examples/read_speed")).arg(&file))
 }
 
 fn fuzz(seconds: &str) -> Result<(), String> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use absentia::Axis;
 use absentia::data::{
-    Confidence, DataError, Duplicates, EntrySource, Interactions, Storage, Targets, Triplets,
-    Values, from_source,
+    Confidence, DataError, Duplicates, EntrySource, Interactions, RowSource, Storage, Targets,
+    Triplets, Values, from_row_source, from_source,
 };
 use proptest::prelude::*;
 
@@ -342,6 +342,88 @@ impl EntrySource for Pairs {
     }
 }
 
+/// Makes a user's row by searching for it; a user it lies about changes between the passes.
+struct Rows<'p> {
+    pairs: &'p [(u32, u32)],
+    lies_about: Option<u32>,
+}
+
+impl Rows<'_> {
+    fn row(&self, user: u32) -> impl Iterator<Item = u32> {
+        let own = self.pairs.iter().filter(move |pair| pair.0 == user);
+        own.map(|pair| pair.1)
+    }
+}
+
+impl RowSource for Rows<'_> {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn count(&self, user: u32, (): &mut ()) -> usize {
+        self.row(user).count() + usize::from(self.lies_about == Some(user))
+    }
+
+    fn fill(&self, user: u32, (): &mut (), items: &mut [u32]) -> usize {
+        self.row(user)
+            .zip(items)
+            .map(|(item, slot)| *slot = item)
+            .count()
+    }
+}
+
+#[test]
+fn a_source_of_rows_that_is_wrong_is_refused() {
+    let pairs = [(0, 1), (2, 5), (2, 4)];
+    let rows = |lies_about| Rows {
+        pairs: &pairs,
+        lies_about,
+    };
+    let outside = from_row_source(&rows(None), 3, 5).unwrap_err();
+    assert!(
+        matches!(
+            outside,
+            DataError::OutOfRange {
+                entry: 1,
+                index: 5,
+                ..
+            }
+        ),
+        "{outside}"
+    );
+    let changed = from_row_source(&rows(Some(1)), 3, 6).unwrap_err();
+    assert_eq!(
+        changed,
+        DataError::SourceChanged {
+            first: 1,
+            second: 0
+        }
+    );
+}
+
+#[test]
+fn rows_of_many_entries_are_built_alike_on_any_number_of_threads() {
+    let pairs: Vec<(u32, u32)> = (0..200_000_u32)
+        .map(|n| (n % 7, n.wrapping_mul(2_654_435_761) >> 16))
+        .collect();
+    let (users, items): (Vec<u32>, Vec<u32>) = pairs.iter().copied().unzip();
+    let held = Triplets::new(&users, &items)
+        .build(7, 1 << 16, Duplicates::Last)
+        .unwrap();
+    for threads in [1, 3, 8] {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        let rows = Rows {
+            pairs: &pairs,
+            lies_about: None,
+        };
+        let built = pool.install(|| from_row_source(&rows, 7, 1 << 16)).unwrap();
+        assert_eq!(built, held, "{threads} threads");
+    }
+}
+
 proptest! {
     #[test]
     fn both_orientations_hold_the_same_entries(pairs in prop::collection::vec((0_u32..20, 0_u32..15), 0..200)) {
@@ -360,9 +442,10 @@ proptest! {
                 prop_assert!((row.r.get(n) - value).abs() < 1e-9);
             }
         }
-        // Walking a source twice gives the same pattern as holding triplets.
-        let walked = from_source(&Pairs(pairs), 20, 15).unwrap();
-        prop_assert_eq!(walked.by_user().indices(), data.by_user().indices());
-        prop_assert_eq!(walked.by_item().offsets(), data.by_item().offsets());
+        // Passing over a source twice gives the same pattern as holding triplets.
+        let pattern = Triplets::new(&users, &items).build(20, 15, Duplicates::Last).unwrap();
+        let rows = Rows { pairs: &pairs, lies_about: None };
+        prop_assert_eq!(&from_row_source(&rows, 20, 15).unwrap(), &pattern);
+        prop_assert_eq!(from_source(&Pairs(pairs), 20, 15).unwrap(), pattern);
     }
 }

@@ -255,26 +255,58 @@ impl Merged {
     }
 }
 
-/// Sorts each row, rows grouped so that the work is even.
-pub(super) fn sort_rows<T: Ord + Send>(keys: &mut [T], offsets: &[u64]) {
+/// Whole rows that are worked on together.
+pub(super) struct RowGroup<'g, T> {
+    /// Number of the first row.
+    pub(super) first: usize,
+    /// Where the rows start and the last one ends, counted over the whole matrix.
+    pub(super) ends: &'g [u64],
+    entries: &'g mut [T],
+}
+
+impl<T> RowGroup<'_, T> {
+    /// Yields each row with its number.
+    pub(super) fn rows_mut(&mut self) -> impl Iterator<Item = (usize, &mut [T])> {
+        let mut rest = &mut *self.entries;
+        let first = self.first;
+        self.ends.windows(2).enumerate().map(move |(at, ends)| {
+            let (row, tail) = std::mem::take(&mut rest).split_at_mut((ends[1] - ends[0]) as usize);
+            rest = tail;
+            (first + at, row)
+        })
+    }
+}
+
+/// Yields the rows in groups of about as many entries, so that threads share the work evenly.
+pub(super) fn row_groups<'g, T>(entries: &'g mut [T], offsets: &'g [u64]) -> Vec<RowGroup<'g, T>> {
     const GROUP: u64 = 1 << 16;
     let mut groups = Vec::new();
-    let (mut rest, mut first) = (keys, 0);
+    let (mut rest, mut first) = (entries, 0);
     for row in 1..offsets.len() {
         if offsets[row] - offsets[first] >= GROUP || row + 1 == offsets.len() {
-            let (group, tail) = rest.split_at_mut((offsets[row] - offsets[first]) as usize);
-            groups.push((group, &offsets[first..=row]));
+            let (entries, tail) = rest.split_at_mut((offsets[row] - offsets[first]) as usize);
+            groups.push(RowGroup {
+                first,
+                ends: &offsets[first..=row],
+                entries,
+            });
             (rest, first) = (tail, row);
         }
     }
-    groups.into_par_iter().for_each(|(group, ends)| {
-        for pair in ends.windows(2) {
-            let row = &mut group[(pair[0] - ends[0]) as usize..(pair[1] - ends[0]) as usize];
-            if !row.is_sorted() {
-                row.sort_unstable();
+    groups
+}
+
+/// Sorts each row.
+pub(super) fn sort_rows<T: Ord + Send>(keys: &mut [T], offsets: &[u64]) {
+    row_groups(keys, offsets)
+        .into_par_iter()
+        .for_each(|mut group| {
+            for (_, row) in group.rows_mut() {
+                if !row.is_sorted() {
+                    row.sort_unstable();
+                }
             }
-        }
-    });
+        });
 }
 
 fn has_repeats(offsets: &[u64], keys: &[(u32, u32)]) -> bool {

@@ -228,63 +228,6 @@ impl Entries<'_> {
             c: self.c.into_owned(),
         }
     }
-
-    /// Yields the transposed matrix, by counting: two passes over the entries, no sort.
-    #[must_use]
-    pub fn transposed(&self) -> Entries<'static> {
-        let (own_offsets, own_indices) = (&self.offsets[..], &self.indices[..]);
-        let offsets = offsets_from_counts(&count_columns(own_indices, self.cols));
-        let mut next: Vec<u64> = offsets[..self.cols].to_vec();
-        let mut indices = vec![0_u32; own_indices.len()];
-        for (row, ends) in own_offsets.windows(2).enumerate() {
-            for &column in &own_indices[ends[0] as usize..ends[1] as usize] {
-                let slot = &mut next[column as usize];
-                indices[*slot as usize] = row as u32;
-                *slot += 1;
-            }
-        }
-        drop(next);
-        Entries {
-            cols: self.rows(),
-            r: self.moved_to_transpose(&self.r, &offsets),
-            c: self.moved_to_transpose(&self.c, &offsets),
-            offsets: offsets.into(),
-            indices: indices.into(),
-        }
-    }
-
-    /// Yields `values`, given in this matrix's order, in the order of the transpose, whose row
-    /// offsets are `offsets`.
-    pub(super) fn moved_to_transpose(
-        &self,
-        values: &Values<'_>,
-        offsets: &[u64],
-    ) -> Values<'static> {
-        match values {
-            Values::Constant(value) => Values::Constant(*value),
-            Values::Each(each) => Values::Each(self.move_each(each, offsets).into()),
-        }
-    }
-
-    /// The same for anything that goes with the entries.
-    pub(super) fn move_each<T: Copy + Default>(&self, each: &[T], offsets: &[u64]) -> Vec<T> {
-        let mut next: Vec<u64> = offsets[..self.cols].to_vec();
-        let mut moved = vec![T::default(); each.len()];
-        for (&column, &value) in self.indices.iter().zip(each) {
-            let slot = &mut next[column as usize];
-            moved[*slot as usize] = value;
-            *slot += 1;
-        }
-        moved
-    }
-}
-
-fn count_columns(indices: &[u32], cols: usize) -> Vec<u64> {
-    let mut counts = vec![0_u64; cols];
-    for &column in indices {
-        counts[column as usize] += 1;
-    }
-    counts
 }
 
 /// Yields where each row starts, given how many entries each has.

@@ -12,6 +12,7 @@ mod source;
 mod split;
 mod storage;
 mod transform;
+mod transpose;
 
 pub use build::{Duplicates, Triplets};
 pub use describe::{Description, Quantiles, TailBin, gini};
@@ -20,7 +21,7 @@ pub use error::DataError;
 pub use interactions::Interactions;
 pub(crate) use prepare::mix;
 pub use prepare::{Core, EventLog, Report, Sample};
-pub use source::{EntrySource, from_source};
+pub use source::{EntrySource, RowSource, from_row_source, from_source};
 pub use split::{Part, Pick, Split, SplitReport};
 pub use storage::Storage;
 pub use transform::{Confidence, FrozenTransform, Targets};

@@ -50,7 +50,12 @@ impl MemoryPlan {
             ("caches", caches(sizes, params.factors)),
             (
                 "work",
-                threads * scratch(sizes, params) + rows * 4 + rows / 8,
+                threads * scratch(sizes, params) + rows * 8 + rows / 8,
+            ),
+            (
+                // The model that is returned and the run as it ended have their own.
+                "weights and counts of the models",
+                (8 * rows).saturating_mul(sizes.rank as u64 + 1),
             ),
         ];
         if sizes.keeps_best {

@@ -5,6 +5,7 @@ mod error;
 mod init;
 mod memory;
 mod observer;
+mod sketch;
 mod start;
 mod state;
 mod trainer;

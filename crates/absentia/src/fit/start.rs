@@ -3,6 +3,7 @@
 use super::error::FitError;
 use super::init::{self, Init};
 use super::observer::Sweep;
+use super::sketch::sketch;
 use super::state::{Best, Checkpoint};
 use crate::data::Interactions;
 use crate::error::Axis;
@@ -34,6 +35,7 @@ pub(super) fn start(
             init::gaussian(users, k, params.init_std, params.seed, 0),
             init::gaussian(items, k, params.init_std, params.seed, 1),
         ),
+        Init::Sketch { passes } => sketch(data, params, passes),
         Init::Given { users: p, items: q } => (
             given(Axis::User, &p, users, k)?,
             given(Axis::Item, &q, items, k)?,

@@ -14,7 +14,7 @@ use super::showing::Showing;
 use super::streams::Streams;
 use super::taste::Taste;
 use super::user::{Feedback, User};
-use crate::data::{DataError, EntrySource, Interactions, Values};
+use crate::data::{DataError, EntrySource, Interactions, RowSource, Values, from_row_source};
 
 /// Users generated at a time by a walk: enough to keep threads busy, few enough to hold.
 const BLOCK: u32 = 8192;
@@ -101,15 +101,19 @@ impl Generator {
     /// threads.
     #[must_use]
     pub fn rows(&self, users: Range<u32>) -> impl IndexedParallelIterator<Item = Vec<u32>> + '_ {
-        self.feedback(users).map(|feedback| feedback.liked)
+        users.into_par_iter().map_init(
+            || Seen::new(self.params.items),
+            |seen, user| self.user(user).liked_with(seen),
+        )
     }
 
-    /// Yields all observed entries as a matrix, generating each user once.
+    /// Yields all observed entries as a matrix, generating each user once and holding nothing but
+    /// the matrix.
     ///
     /// # Errors
     /// None is known; the matrix checks its rows as it checks anyone's.
     pub fn interactions(&self) -> Result<Interactions<'static>, DataError> {
-        self.collect(|user, seen| user.feedback_with(seen).liked)
+        from_row_source(self, self.params.users, self.params.items)
     }
 
     /// Yields the matrix whose rows are given user by user, each with an empty set to work with.
@@ -154,5 +158,26 @@ impl EntrySource for Generator {
                 }
             }
         }
+    }
+}
+
+/// Quotas are known without generating anything, so that the first pass costs next to nothing.
+impl RowSource for Generator {
+    type Scratch = Seen;
+
+    fn scratch(&self) -> Seen {
+        Seen::new(self.params.items)
+    }
+
+    fn count(&self, user: u32, _: &mut Seen) -> usize {
+        self.quota(user) as usize
+    }
+
+    fn fill(&self, user: u32, seen: &mut Seen, items: &mut [u32]) -> usize {
+        let liked = self.user(user).liked_with(seen);
+        if liked.len() == items.len() {
+            items.copy_from_slice(&liked);
+        }
+        liked.len()
     }
 }

@@ -1,7 +1,7 @@
 //! Which items a user was shown.
 
-/// A set of item numbers, one bit each.
-pub(super) struct Seen {
+/// A set of item numbers, one bit each: what a thread needs to generate users.
+pub struct Seen {
     words: Vec<u64>,
 }
 

@@ -91,6 +91,20 @@ impl<'g> User<'g> {
 
     /// As [`feedback`](Self::feedback), with an empty set that is empty again afterwards.
     pub(super) fn feedback_with(&self, seen: &mut Seen) -> Feedback {
+        let mut feedback = self.shown_with(seen);
+        feedback.sort();
+        feedback
+    }
+
+    /// Yields the items liked alone, rising, and leaves what was refused unsorted.
+    pub(super) fn liked_with(&self, seen: &mut Seen) -> Vec<u32> {
+        let mut liked = self.shown_with(seen).liked;
+        liked.sort_unstable();
+        liked
+    }
+
+    /// Yields what the user made of the items in the order in which they were shown.
+    fn shown_with(&self, seen: &mut Seen) -> Feedback {
         let items = self.generator.params().items;
         let mut visit = self.visit(Purpose::Training, seen);
         let quota = self.quota() as usize;
@@ -100,8 +114,7 @@ impl<'g> User<'g> {
             visit.show_few(quota);
         }
         visit.show_rest(quota, items as u32);
-        let mut feedback = visit.feedback;
-        feedback.sort();
+        let feedback = visit.feedback;
         seen.remove_all(&feedback.liked);
         seen.remove_all(&feedback.refused);
         feedback

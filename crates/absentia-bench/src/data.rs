@@ -1,0 +1,114 @@
+//! The matrices that all contenders read, as `.npy` files of compressed rows.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use absentia::data::{Interactions, Triplets, Values};
+use absentia::generate::{Generator, Params};
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::npy;
+
+/// A matrix on disk.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Matrix {
+    #[serde(skip)]
+    pub(crate) folder: PathBuf,
+    pub(crate) users: usize,
+    pub(crate) items: usize,
+    pub(crate) entries: usize,
+}
+
+impl Matrix {
+    /// Writes the rows of a matrix to a folder.
+    pub(crate) fn write(data: &Interactions<'_>, folder: PathBuf) -> Result<Self> {
+        std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        let rows = data.by_user();
+        let offsets = rows.offsets().iter().copied();
+        npy::write(&folder.join("indptr.npy"), &[rows.rows() + 1], offsets)?;
+        let indices = rows.indices().iter().copied();
+        npy::write(&folder.join("indices.npy"), &[rows.len()], indices)?;
+        Ok(Self {
+            folder,
+            users: data.n_users(),
+            items: data.n_items(),
+            entries: data.len(),
+        })
+    }
+
+    /// Writes generated data of a shape.
+    pub(crate) fn generate(params: Params, folder: PathBuf) -> Result<Self> {
+        Self::write(&Generator::new(params)?.interactions()?, folder)
+    }
+}
+
+/// Reads the matrix of a folder.
+pub(crate) fn read(folder: &Path, items: usize) -> Result<Interactions<'static>> {
+    let (_, offsets) = npy::read::<u64>(&folder.join("indptr.npy"))?;
+    let (_, indices) = npy::read::<u32>(&folder.join("indices.npy"))?;
+    Ok(Interactions::from_csr(
+        items,
+        offsets,
+        indices,
+        Values::Constant(1.0),
+    )?)
+}
+
+/// The Gowalla split of LightGCN, with the validation part that came with it.
+pub(crate) struct Gowalla {
+    /// All training entries.
+    pub(crate) train: Matrix,
+    /// Training entries without the validation part.
+    pub(crate) part: Matrix,
+    pub(crate) validation: Matrix,
+    pub(crate) test: Matrix,
+}
+
+impl Gowalla {
+    const SHAPE: (usize, usize) = (29_858, 40_981);
+
+    /// Takes the files of `from` over into folders of `into`.
+    pub(crate) fn prepare(from: &Path, into: &Path) -> Result<Self> {
+        let train = pairs(&from.join("train.tsv.gz"))?;
+        let validation = pairs(&from.join("valid_subset_of_train.tsv.gz"))?;
+        let held_out: std::collections::HashSet<(u32, u32)> = validation.iter().copied().collect();
+        let part: Vec<(u32, u32)> = train
+            .iter()
+            .copied()
+            .filter(|pair| !held_out.contains(pair))
+            .collect();
+        let write = |pairs: &[(u32, u32)], name: &str| {
+            let (users, items): (Vec<u32>, Vec<u32>) = pairs.iter().copied().unzip();
+            let data = Triplets::new(&users, &items).build(
+                Self::SHAPE.0,
+                Self::SHAPE.1,
+                absentia::data::Duplicates::Error,
+            )?;
+            Matrix::write(&data, into.join(name))
+        };
+        Ok(Self {
+            train: write(&train, "gowalla-train")?,
+            part: write(&part, "gowalla-part")?,
+            validation: write(&validation, "gowalla-validation")?,
+            test: write(&pairs(&from.join("test.tsv.gz"))?, "gowalla-test")?,
+        })
+    }
+}
+
+/// Reads tab-separated pairs.
+fn pairs(path: &Path) -> Result<Vec<(u32, u32)>> {
+    let name = || path.display().to_string();
+    let mut text = String::new();
+    let file = std::fs::File::open(path).with_context(name)?;
+    flate2::read::GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .with_context(name)?;
+    let pair = |line: &str| -> Option<(u32, u32)> {
+        let (user, item) = line.split_once('\t')?;
+        Some((user.parse().ok()?, item.trim_end().parse().ok()?))
+    };
+    text.lines()
+        .map(|line| pair(line).with_context(|| format!("{}: {line:?} is no pair", name())))
+        .collect()
+}

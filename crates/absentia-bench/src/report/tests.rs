@@ -1,0 +1,157 @@
+use super::{chart, curves, markdown};
+use crate::contender::{Contender, contender, eals, fast_peers, subspace};
+use crate::data::Matrix;
+use crate::iterations::{Case, CaseRow};
+use crate::quality::{Curve, Quality};
+use crate::ranking::Ranking;
+use crate::results::Results;
+
+fn row(contender: Contender, seconds: f64) -> CaseRow {
+    CaseRow {
+        contender,
+        seconds,
+        all: vec![seconds, 2.0 * seconds],
+        bytes: 3 << 20,
+        version: "1.2".to_owned(),
+    }
+}
+
+fn case(factors: usize, rows: Vec<CaseRow>) -> Case {
+    Case {
+        shape: "yelp".to_owned(),
+        matrix: Matrix {
+            folder: "nowhere".into(),
+            users: 10,
+            items: 20,
+            entries: 30,
+        },
+        factors,
+        rows,
+    }
+}
+
+fn results() -> Results {
+    let [implicit, irspack, _] = fast_peers();
+    let slow = [
+        row(contender("buffalo", "eals", 0), 4.0),
+        row(subspace(16), 0.2),
+    ];
+    let block = row(contender("irspack", "ialspp", 16), 1.0);
+    let both = vec![
+        row(eals(), 0.1),
+        row(implicit.clone(), 0.4),
+        row(irspack, 0.3),
+    ];
+    Results {
+        missing: vec!["cmfrec".to_owned()],
+        cases: vec![
+            case(32, vec![row(eals(), 0.05), row(implicit, 0.25)]),
+            case(64, both.into_iter().chain(slow).chain([block]).collect()),
+        ],
+        ..Results::default()
+    }
+}
+
+#[test]
+fn the_table_compares_with_the_fastest_peer_of_each_case() {
+    let text = markdown::document(&results());
+    for line in [
+        "| absentia eals | 0.050 | 0.100 |",
+        "| irspack cg | - | 0.300 |",
+        "| fastest peer / absentia eals | **5.0x** | **3.0x** |",
+        "| buffalo eals / absentia eals | - | **40.0x** |",
+        "| irspack ialspp 16 / absentia subspace 16 | - | **5.0x** |",
+        "| implicit cg | 3 | 3 |",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    assert!(text.contains("Not measured, since not installed: cmfrec."));
+    assert!(text.contains("yelp shape (10 x 20, 30 entries)"));
+}
+
+#[test]
+fn the_chart_has_a_bar_for_every_row_within_its_frame() {
+    let svg = chart::bars(&results().cases);
+    let bars: Vec<&str> = svg
+        .lines()
+        .filter(|line| line.contains("height=\"14\""))
+        .collect();
+    assert_eq!(bars.len(), 8);
+    for bar in &bars {
+        let width: f64 = bar
+            .split("width=\"")
+            .nth(1)
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!((0.0..=650.0).contains(&width), "{bar}");
+    }
+    assert!(svg.ends_with("</svg>\n") && svg.contains("buffalo eals"));
+}
+
+#[test]
+fn the_curves_rise_with_recall_and_go_right_with_time() {
+    let curve = Curve {
+        contender: eals(),
+        name: "eals & <more>".to_owned(),
+        factors: 8,
+        points: vec![(1, 0.5, 0.10), (2, 1.0, 0.15), (3, 2.0, 0.2)],
+        test: None,
+    };
+    let quality = Quality {
+        best_of_peers: None,
+        curves: vec![curve],
+    };
+    let svg = curves::lines(&quality);
+    let line = svg
+        .split("points=\"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
+    let points: Vec<(f64, f64)> = line
+        .split_whitespace()
+        .map(|point| point.split_once(',').unwrap())
+        .map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()))
+        .collect();
+    assert_eq!(points.len(), 3);
+    assert!(
+        points
+            .windows(2)
+            .all(|pair| pair[1].0 > pair[0].0 && pair[1].1 < pair[0].1)
+    );
+    assert!(svg.contains("eals &amp; &lt;more>"));
+    let text = markdown::document(&Results {
+        quality: Some(quality),
+        ..Results::default()
+    });
+    assert!(
+        text.contains("| eals & <more> | 0.2000 | 3 | 2.00 | - | - | - |"),
+        "{text}"
+    );
+}
+
+#[test]
+fn recommending_is_compared_with_implicit_and_with_the_floor() {
+    let ranking = Ranking {
+        matrix: results().cases[0].matrix.clone(),
+        factors: 128,
+        ours: 2.0,
+        implicit: Some(5.0),
+        agreement: Some(1.0),
+        peak: Some(98e9),
+        floor: Some(1.6),
+    };
+    let text = markdown::document(&Results {
+        ranking: Some(ranking),
+        ..Results::default()
+    });
+    assert!(
+        text.contains("implicit / absentia: **2.5x**; both recommend the same items in 100.00%")
+    );
+    assert!(text.contains("98 GFMA/s") && text.contains("absentia / that floor: **1.2x**"));
+}

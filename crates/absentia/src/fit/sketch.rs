@@ -1,0 +1,219 @@
+//! A start that has seen the data: a random sketch of the normalised matrix.
+//!
+//! From a Gaussian start the first sweep learns little but popularity, whatever the solver. With
+//! `R̃ = D_u^−½ R D_i^−½` (signs of the targets over the roots of the numbers of interactions) that
+//! direction is known beforehand: `√n_u` and `√n_i` are its first singular vectors. A few products
+//! of R̃ᵀ and R̃ with a Gaussian block, popularity taken out before each, lean Q towards the singular
+//! vectors that follow, at a cost of |R|K each: a few per cent of a sweep.
+
+use rayon::prelude::*;
+
+use super::init::gaussian;
+use crate::data::{Entries, Interactions};
+use crate::linalg::Dense;
+use crate::params::Params;
+
+/// Rows that are summed in `f32` before `f64` takes over; fixed, so that bits do not depend on
+/// threads.
+const CHUNK: usize = 256;
+
+/// Standard deviation of the sketch, as a multiple of that of the Gaussians it is added to: those
+/// only keep factors apart where the data has fewer directions than there are factors.
+const OVER_NOISE: f32 = 10.0;
+
+/// Yields P as Gaussians and Q as a sketch by so many products.
+pub(super) fn sketch(data: &Interactions<'_>, params: &Params, passes: usize) -> (Dense, Dense) {
+    let draw = |rows, std, side| gaussian(rows, params.factors, std, params.seed, side);
+    let (users, items) = (data.n_users(), data.n_items());
+    let (mut p, mut q) = (draw(users, 1.0, 0), draw(items, 1.0, 1));
+    let (user_roots, item_roots) = (roots(&data.user_counts()), roots(&data.item_counts()));
+    // The last product ends on the items; before it they take turns.
+    for pass in (0..passes).rev() {
+        if pass % 2 == 0 {
+            without_popularity(&mut p, &user_roots);
+            multiply(data.by_item(), &item_roots, &p, &mut q);
+        } else {
+            without_popularity(&mut q, &item_roots);
+            multiply(data.by_user(), &user_roots, &q, &mut p);
+        }
+    }
+    let std = params.init_std;
+    let noise = draw(items, std, 1);
+    if passes == 0 {
+        return (draw(users, std, 0), noise);
+    }
+    without_popularity(&mut q, &item_roots);
+    add_scaled(&mut q, &item_roots, OVER_NOISE * std, &noise);
+    (draw(users, std, 0), q)
+}
+
+fn roots(counts: &[u32]) -> Vec<f32> {
+    counts.iter().map(|&n| (n as f32).sqrt()).collect()
+}
+
+/// Takes the direction of the roots out of every column and divides rows by their roots, the first
+/// half of the normalisation.
+fn without_popularity(block: &mut Dense, roots: &[f32]) {
+    let (rows, stride) = (block.rows(), block.stride());
+    let total: f64 = roots.iter().map(|&root| f64::from(root).powi(2)).sum();
+    let parts: Vec<Vec<f32>> = block
+        .as_slice()
+        .par_chunks(CHUNK * stride)
+        .zip(roots.par_chunks(CHUNK))
+        .map(|(part, roots)| {
+            let mut sums = vec![0.0; stride];
+            for (row, root) in part.chunks_exact(stride).zip(roots) {
+                add(&mut sums, row, *root);
+            }
+            sums
+        })
+        .collect();
+    let mut mean = vec![0.0_f64; stride];
+    for part in parts {
+        for (sum, more) in mean.iter_mut().zip(part) {
+            *sum += f64::from(more) / total;
+        }
+    }
+    debug_assert_eq!(rows, roots.len());
+    let rows = block.as_mut_slice().par_chunks_exact_mut(stride);
+    rows.zip(roots).for_each(|(row, &root)| {
+        for (x, mean) in row.iter_mut().zip(&mean) {
+            *x = if root > 0.0 {
+                *x / root - *mean as f32
+            } else {
+                0.0
+            };
+        }
+    });
+}
+
+/// Sets each row of `out` to the sum of the rows of `from` that its entries name, with the signs of
+/// their targets, divided by its root.
+fn multiply(entries: &Entries<'_>, roots: &[f32], from: &Dense, out: &mut Dense) {
+    let stride = out.stride();
+    let rows = out.as_mut_slice().par_chunks_exact_mut(stride).enumerate();
+    rows.for_each(|(at, sum)| {
+        let row = entries.row(at);
+        sum.fill(0.0);
+        for (n, &index) in row.indices.iter().enumerate() {
+            let r = row.r.get(n);
+            // Entries that were shown and not taken have a target of 0 and no say.
+            if r != 0.0 {
+                add(sum, from.padded_row(index as usize), r.signum());
+            }
+        }
+        if roots[at] > 0.0 {
+            sum.iter_mut().for_each(|x| *x /= roots[at]);
+        }
+    });
+}
+
+/// Multiplies rows by their roots again, all by what gives them a standard deviation, and adds the
+/// noise; a sketch of nothing stays noise.
+fn add_scaled(block: &mut Dense, roots: &[f32], std: f32, noise: &Dense) {
+    let (stride, count) = (block.stride(), block.rows() * block.cols());
+    let squares: Vec<f32> = block
+        .as_slice()
+        .par_chunks(CHUNK * stride)
+        .zip(roots.par_chunks(CHUNK))
+        .map(|(part, roots)| {
+            let rows = part.chunks_exact(stride).zip(roots);
+            rows.map(|(row, root)| root * root * row.iter().map(|x| x * x).sum::<f32>())
+                .sum()
+        })
+        .collect();
+    let square: f64 = squares.into_iter().map(f64::from).sum();
+    let scale = (f64::from(std) / (square / count as f64).sqrt()) as f32;
+    let scale = if scale.is_finite() { scale } else { 0.0 };
+    let rows = block.as_mut_slice().par_chunks_exact_mut(stride);
+    rows.zip(roots).enumerate().for_each(|(at, (row, root))| {
+        for (x, noise) in row.iter_mut().zip(noise.padded_row(at)) {
+            *x = *x * root * scale + noise;
+        }
+    });
+}
+
+fn add(sum: &mut [f32], row: &[f32], weight: f32) {
+    for (sum, x) in sum.iter_mut().zip(row) {
+        *sum += weight * x;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Duplicates, Triplets};
+    use crate::fit::{Init, Run, fit};
+    use crate::generate::{Generator, Params as Shape};
+    use crate::weights::Scheme;
+
+    fn generated() -> Interactions<'static> {
+        Generator::new(Shape::new(400, 300, 8000))
+            .unwrap()
+            .interactions()
+            .unwrap()
+    }
+
+    #[test]
+    fn a_sketch_has_its_spread_no_popularity_and_the_same_bits_on_any_number_of_threads() {
+        let data = generated();
+        let params = Params::new().factors(20).init_std(0.001);
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            pool.install(|| sketch(&data, &params, 4))
+        };
+        let (p, q) = on(1);
+        assert_eq!((&p, &q), (&on(5).0, &on(5).1));
+        let counts = data.item_counts();
+        let values =
+            || (0..300).flat_map(|item| q.row(item).iter().map(move |x| (item, f64::from(*x))));
+        let spread = (values().map(|(_, x)| x * x).sum::<f64>() / 6000.0).sqrt();
+        assert!((spread - 0.01).abs() < 0.001, "{spread}");
+        for f in 0..20 {
+            let along: f64 = (0..300)
+                .map(|item| f64::from(counts[item]).sqrt() * f64::from(q.row(item)[f]))
+                .sum::<f64>()
+                / (data.len() as f64).sqrt();
+            // The noise alone is left, of standard deviation 0.001.
+            assert!(along.abs() < 0.005, "{along}");
+        }
+        assert!(q.padded_row(7)[20..].iter().all(|&x| x == 0.0));
+    }
+
+    #[test]
+    fn the_first_sweep_gets_further_from_a_sketch() {
+        let data = generated();
+        let params = Params::new().factors(16).iterations(1).check().unwrap();
+        let scheme = Scheme::Uniform { weight: 0.1 };
+        let after = |init| {
+            let run = Run {
+                init,
+                ..Run::default()
+            };
+            let fitted = fit(&data, &scheme, &params, run).unwrap();
+            fitted.model.history()[0].objective.total()
+        };
+        let (gaussian, sketched) = (after(Init::Gaussian), after(Init::Sketch { passes: 4 }));
+        assert!(
+            sketched < 0.95 * gaussian,
+            "{sketched} from a sketch, {gaussian} without"
+        );
+        let none = after(Init::Sketch { passes: 0 });
+        assert!((none - gaussian).abs() < 1e-9 * gaussian);
+    }
+
+    #[test]
+    fn data_of_a_single_direction_still_has_a_start() {
+        let data = Triplets::new(&[0, 1], &[0, 0])
+            .build(3, 2, Duplicates::Error)
+            .unwrap();
+        let (p, q) = sketch(&data, &Params::new().factors(3), 4);
+        for dense in [p, q] {
+            assert!(dense.as_slice().iter().all(|x| x.is_finite()));
+            assert!(dense.row(0).iter().any(|&x| x != 0.0));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Measuring: `cargo xtask bench`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{cargo, has_modules, pip, repository, run};
+
+/// Libraries that are measured beside ours, each with what its package forgets to ask for.
+const PEERS: [(&str, &[&str]); 4] = [
+    ("implicit", &["implicit"]),
+    ("irspack", &["irspack"]),
+    ("cmfrec", &["cmfrec", "threadpoolctl"]),
+    ("buffalo", &["buffalo"]),
+];
+
+/// Does what the words after `bench` ask for.
+pub(crate) fn bench(words: &[String]) -> Result<(), String> {
+    match words.first().map(String::as_str) {
+        Some("reading") => reading(),
+        Some("ranking") => example("ranking_speed", &[]),
+        Some("--kernels") => example("kernel_speed", &words[1..]),
+        _ => against_peers(words),
+    }
+}
+
+fn example(name: &str, words: &[String]) -> Result<(), String> {
+    let command = [
+        "run",
+        "--release",
+        "--package",
+        "absentia",
+        "--example",
+        name,
+        "--",
+    ];
+    run(cargo(&command).args(words))
+}
+
+/// Runs the benchmark proper, with every peer that can be installed.
+fn against_peers(words: &[String]) -> Result<(), String> {
+    run(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "absentia-bench",
+    ]))?;
+    let alone = ["--big", "--no-peers"];
+    if !words.iter().any(|word| alone.contains(&word.as_str())) {
+        install_peers();
+    }
+    let program = format!("release/absentia-bench{}", std::env::consts::EXE_SUFFIX);
+    run(Command::new(crate::target().join(program))
+        .args(words)
+        .current_dir(repository()))
+}
+
+/// Gives every peer an environment of its own: what they need of others does not agree.
+fn install_peers() {
+    for (peer, packages) in PEERS {
+        let folder = environments().join(peer);
+        let python = folder.join("bin/python");
+        if has_modules(&python, &[peer]) {
+            continue;
+        }
+        if let Err(why) = install(&folder, &python, packages) {
+            eprintln!("xtask: {peer} is left out, it could not be installed: {why}");
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+fn install(folder: &Path, python: &Path, packages: &[&str]) -> Result<(), String> {
+    run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
+    run(&mut pip(python, packages))?;
+    let import = format!("import {}", packages[0]);
+    run(Command::new(python).args(["-c", &import]))
+}
+
+fn environments() -> PathBuf {
+    repository().join("target/bench-python")
+}
+
+/// Seconds and peak memory of reading ten million generated rows.
+fn reading() -> Result<(), String> {
+    let folder = repository().join("target/bench");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let file = folder.join("ten-million.csv");
+    run(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "absentia-cli",
+        "--package",
+        "absentia-io",
+        "--examples",
+        "--bins",
+    ]))?;
+    if !file.exists() {
+        let sizes = [
+            "--users",
+            "500000",
+            "--items",
+            "50000",
+            "--entries",
+            "10000000",
+        ];
+        run(Command::new(repository().join("target/release/absentia"))
+            .arg("generate")
+            .args(sizes)
+            .arg("--out")
+            .arg(&file))?;
+    }
+    run(Command::new(repository().join("target/release/examples/read_speed")).arg(&file))
+}
