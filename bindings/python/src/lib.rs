@@ -12,6 +12,8 @@ mod error;
 mod evaluate;
 mod factors;
 mod ids;
+mod lists;
+mod matrix;
 mod model;
 mod pool;
 mod read;
@@ -25,7 +27,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<data::Matrix>()?;
+    module.add_class::<matrix::Matrix>()?;
     module.add_class::<factors::Factors>()?;
     module.add_class::<ids::IdMap>()?;
     module.add_class::<model::Model>()?;

@@ -19,7 +19,7 @@ pub(crate) struct PythonRule {
 
 impl PythonRule {
     fn call(&self, users: &Range<u32>, items: &Range<u32>, out: &mut [f32]) -> PyResult<()> {
-        Python::attach(|py| {
+        let called = Python::try_attach(|py| {
             let arguments = (users.start, users.end, items.start, items.end);
             let block: PyReadonlyArray2<'_, f32> =
                 self.function.bind(py).call1(arguments)?.extract()?;
@@ -27,8 +27,10 @@ impl PythonRule {
                 return Err(PyValueError::new_err("the weights have the wrong shape"));
             }
             out[..block.len()].copy_from_slice(block.as_slice()?);
-            py.check_signals()
-        })
+            Ok(())
+        });
+        // A call that was left alone may outlive the interpreter.
+        called.unwrap_or_else(|| Err(PyValueError::new_err("the interpreter has ended")))
     }
 }
 
