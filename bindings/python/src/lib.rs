@@ -11,6 +11,7 @@ mod data;
 mod error;
 mod evaluate;
 mod factors;
+mod gate;
 mod ids;
 mod lists;
 mod matrix;
@@ -38,5 +39,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;
     module.add_function(wrap_pyfunction!(read::read, module)?)?;
     module.add_function(wrap_pyfunction!(train::fit, module)?)?;
+    let close = wrap_pyfunction!(gate::close, module)?;
+    module
+        .py()
+        .import("atexit")?
+        .call_method1("register", (close,))?;
     Ok(())
 }

@@ -13,6 +13,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::error::OrRaise;
+use crate::gate;
 
 /// Time between two looks at Python's signals.
 const POLL: Duration = Duration::from_millis(50);
@@ -45,9 +46,11 @@ pub(crate) fn followed<T: Send + 'static, E: Send + 'static>(
     std::thread::Builder::new().spawn(move || {
         let events: Sender<Note<E, T>> = notes.clone();
         let tell: Tell<E> = Box::new(move |event| events.send(Note::Event(event)).is_ok());
-        let outcome = Python::attach(|py| work(py, &flag, tell));
-        // Nobody listens when the caller was interrupted.
-        let _ = notes.send(Note::Done(outcome));
+        if let Some(outcome) = gate::inside_for_good(|| Python::attach(|py| work(py, &flag, tell)))
+        {
+            // Nobody listens when the caller was interrupted.
+            let _ = notes.send(Note::Done(outcome));
+        }
     })?;
     py.detach(move || {
         let outcome = attend(&noted, &mut hear);
@@ -96,7 +99,7 @@ fn attend<E, T>(
             Ok(Note::Done(outcome)) => return Ok(outcome),
             Err(RecvTimeoutError::Timeout) => signals()?,
             Err(RecvTimeoutError::Disconnected) => {
-                let message = "the call panicked; this is a defect";
+                let message = "the call panicked, which is a defect, or the interpreter ends";
                 return Ok(Err(PyRuntimeError::new_err(message)));
             }
         }
@@ -132,18 +135,9 @@ pub(crate) fn detached<T: Send>(
     Ok(released(py, || pool.install(work)))
 }
 
-/// Runs `work` without the GIL; the thread ends here if the interpreter has ended meanwhile.
+/// Runs `work` without the GIL.
 pub(crate) fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
-    py.detach(|| {
-        let outcome = work();
-        // Work that was left alone may outlive the interpreter, which must not be entered then.
-        if Python::try_attach(|_| ()).is_none() {
-            loop {
-                std::thread::park();
-            }
-        }
-        outcome
-    })
+    py.detach(|| gate::outside(work))
 }
 
 /// Lets Python handle its signals; Ctrl-C comes back as its exception.
