@@ -282,7 +282,10 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    return f"<{value.shape} array>" if isinstance(value, np.ndarray) else repr(value)
+    if isinstance(value, np.ndarray):
+        return f"<{value.shape} array>"
+    is_long = isinstance(value, (list, tuple, Mapping)) and len(value) > 8
+    return f"<{len(value)} of a {type(value).__name__}>" if is_long else repr(value)
 
 
 def _matrix(name: str, given: ArrayLike) -> NDArray[np.float32]:
