@@ -138,6 +138,7 @@ def test_types_and_padding_are_theirs(dtype):
 
 
 WRONG = {
+    "liked items that the model does not have": lambda m, x: m.recommend(0, sp.csr_matrix(([1.0], ([0], [90])), (1, 99))),
     "both filters in similar_items": lambda m, x: m.similar_items(0, items=[1], filter_items=[2]),
     "both filters in similar_users": lambda m, x: m.similar_users(0, users=[1], filter_users=[2]),
     "a negative item": lambda m, x: m.recommend(0, x[0], items=[-1]),
@@ -310,6 +311,35 @@ def test_little_to_do_is_done_as_they_do(arguments):
     np.testing.assert_allclose(mine.item_factors, other.item_factors, atol=1e-7)
     assert [told[0] for told in heard] == [told[0] for told in expected]
     np.testing.assert_allclose([told[2] for told in heard], [told[2] for told in expected], atol=1e-9)
+
+
+def test_what_would_crash_is_refused():
+    x = ratings()
+    too_wide = sp.csr_matrix((np.ones(1, np.float32), [0], [0, 1]), shape=(1, 2**32 + 5))
+    with pytest.raises(ValueError, match="4294967301 items"):
+        AlternatingLeastSquares(3).fit(too_wide, show_progress=False)
+    for breaking in ("indptr", "indices"):
+        broken = x.copy()
+        getattr(broken, breaking)[5] = 10_000_000
+        with pytest.raises(ValueError):
+            AlternatingLeastSquares(3).fit(broken, show_progress=False)
+    model = AlternatingLeastSquares(3, iterations=1)
+    for asked in (lambda: model.recommend(0, x[0]), lambda: model.recalculate_user(0, x[0])):
+        with pytest.raises((TypeError, ModelFitError)):
+            asked()
+    model.fit(x, show_progress=False)
+    with pytest.raises((KeyError, ValueError)):
+        model.recalculate_user(0, sp.csr_matrix(([1.0], ([0], [90])), (1, 99)))
+    with pytest.raises(ValueError):
+        model.fit(sp.csr_matrix(sp.vstack([x, x])), show_progress=False)
+
+
+def test_repeated_entries_are_added_up():
+    repeated = sp.csr_matrix((np.float32([1, 2, 4]), np.int32([1, 1, 0]), np.int32([0, 3, 3])), shape=(2, 2))
+    models = [AlternatingLeastSquares(2, random_state=0) for _ in range(2)]
+    for model, data in zip(models, (repeated, sp.csr_matrix(np.float32([[4, 3], [0, 0]])))):
+        model.fit(data, show_progress=False)
+    np.testing.assert_array_equal(models[0].user_factors, models[1].user_factors)
 
 
 def test_nan_is_a_fit_error():

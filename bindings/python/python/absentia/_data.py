@@ -87,9 +87,7 @@ def _from_sparse(matrix: Any, ids: Optional[Ids], grow: bool, sample_weight: Any
     if matrix.ndim != 2:
         raise ValueError(f"the matrix has {matrix.ndim} dimensions, expected 2")
     shape = (int(matrix.shape[0]), int(matrix.shape[1]))
-    for count, what in zip(shape, ("users", "items")):
-        if count > MOST:
-            raise ValueError(f"{count} {what} are more than the {MOST} that can be told apart")
+    check_counts(shape)
     if ids is not None and grow:
         ids = _grown(ids, shape)
     elif ids is not None and shape != (len(ids.users), len(ids.items)):
@@ -102,6 +100,13 @@ def _from_sparse(matrix: Any, ids: Optional[Ids], grow: bool, sample_weight: Any
         if rows is not matrix:
             raise ValueError("sample_weight goes with the entries of a CSR matrix; convert the matrix first")
     return Taken(lend(rows, weights), ids or Ids.dense(shape), shape)
+
+
+def check_counts(shape: Tuple[int, int]) -> None:
+    """Refuses more users or items than can be told apart."""
+    for count, what in zip(shape, ("users", "items")):
+        if count > MOST:
+            raise ValueError(f"{count} {what} are more than the {MOST} that can be told apart")
 
 
 def _grown(ids: Ids, shape: Tuple[int, int]) -> Ids:

@@ -13,6 +13,7 @@ from ._data import Taken, take
 from ._ids import Ids, Side
 from ._results import NotFittedError, Sweep
 from ._resolved import Resolved
+from .weights import same
 
 Self = TypeVar("Self", bound="Estimator")
 
@@ -58,7 +59,7 @@ class Estimator:
 
     def __repr__(self) -> str:
         usual = inspect.signature(type(self).__init__).parameters
-        given = {name: value for name, value in self.get_params().items() if value is not usual[name].default}
+        given = {name: value for name, value in self.get_params().items() if not same(value, usual[name].default)}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     @property

@@ -48,7 +48,7 @@ class Weights:
         if type(self) is not type(other):
             return NotImplemented
         mine, theirs = vars(self), vars(other)
-        return all(_same(value, theirs[name]) for name, value in mine.items())
+        return all(same(value, theirs[name]) for name, value in mine.items())
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -275,7 +275,8 @@ def _terms(weights: Weights) -> List[Weights]:
     return weights.terms if isinstance(weights, Sum) else [weights]
 
 
-def _same(left: Any, right: Any) -> bool:
+def same(left: Any, right: Any) -> bool:
+    """Whether two arguments are equal, arrays included."""
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
         return bool(np.array_equal(left, right))
     return bool(left == right)

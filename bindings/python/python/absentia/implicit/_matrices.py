@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
-from .._data import lend
+from .._data import check_counts, lend
 
 
 class ModelFitError(Exception):
@@ -31,6 +31,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def csr(given: Any) -> Any:
     """Takes a sparse matrix, with a warning if it has to be converted."""
+    check_counts(getattr(given, "shape", (0, 0)))
     if isinstance(given, sp.csr_matrix):
         return given
     name, start = type(given).__name__, time.time()
@@ -46,6 +47,7 @@ def csr(given: Any) -> Any:
 
 def canonical(rows: Any) -> Any:
     """Rows that rise without repeats, copied only if they do not."""
+    rows.check_format(full_check=True)  # scipy itself looks wherever the offsets point
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()

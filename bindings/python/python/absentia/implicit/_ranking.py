@@ -175,6 +175,8 @@ class Recommender:
         deny = None if filtered is None else np.unique(indices(filtered, len(factors)))
         if n <= 0:
             raise IndexError("N must be at least 1")
+        if seen is not None and seen.nnz and seen.indices.max() >= len(factors):
+            raise IndexError(f"index {seen.indices.max()} is out of bounds for axis 0 with size {len(factors)}")
         ids, scores = _core.top_k(
             singles(np.atleast_2d(queries)),
             singles(factors),
