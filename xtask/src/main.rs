@@ -13,8 +13,8 @@ cargo xtask <task>
   setup    what the tests use beyond Rust, where it can be installed: Chromium (Debian's package),
            and a Python environment; tests that miss them say so and are skipped
   python   the tests of the Python package alone
-  wheel    wheels of the Python package for Linux, x86-64 and aarch64, in target/wheels; needs
-           maturin and, for the other processor, zig (both from PyPI) and rustup's target
+  wheel    wheels of the Python package for Linux (manylinux2014), x86-64 and aarch64, in
+           target/wheels; installs maturin and zig from PyPI, needs rustup's targets
   bench reading | ranking
            seconds and peak memory of reading ten million generated rows; seconds of ranking
            41,000 items for 30,000 users

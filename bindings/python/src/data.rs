@@ -8,7 +8,6 @@ use absentia::data::{DataError, Duplicates, Triplets, Values};
 use absentia::evaluate::SeenItems;
 use absentia::model::NewEntry;
 use numpy::{Element, PyArray, PyArray1, PyReadonlyArray, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::OrRaise;
@@ -42,7 +41,7 @@ pub(crate) fn slice_some<'a, T: Element>(
 }
 
 /// Compressed rows as scipy has them: number of columns, row offsets, column indices (`uint32` comes
-/// in as the `int32` of the same bits), and a value and a weight for each entry where there are any.
+/// in as the `int32` of the same bits, so that a negative one is a large one), and a value and a weight for each entry where there are any.
 #[derive(FromPyObject)]
 pub(crate) struct Csr(
     usize,
@@ -119,20 +118,10 @@ impl BorrowedCsr<'_> {
             .enumerate()
             .map(convert)
             .collect();
-        let indices = indices.as_slice()?;
-        if let Some(at) = indices
-            .iter()
-            .position(|&index| index < 0 && i32::try_from(*n_items).is_ok())
-        {
-            let index = indices[at];
-            return Err(PyValueError::new_err(format!(
-                "entry {at}: item {index} is negative"
-            )));
-        }
         Ok(Rows {
             n_items: *n_items,
             offsets: offsets.or_raise()?,
-            indices: bytemuck::cast_slice(indices),
+            indices: bytemuck::cast_slice(indices.as_slice()?),
             values: slice_some(values.as_ref())?,
             weights: slice_some(weights.as_ref())?,
         })
@@ -218,6 +207,30 @@ impl Borrowed<'_, '_> {
         Ok(match self {
             Borrowed::Matrix(matrix) => Lent::Matrix(&matrix.0),
             Borrowed::Csr(csr) => Lent::Rows(csr.rows()?),
+        })
+    }
+}
+
+/// A matrix with its transpose: the one lent, or one made of the rows lent.
+pub(crate) enum Whole<'a> {
+    Lent(&'a Interactions<'static>),
+    Built(Interactions<'a>),
+}
+
+impl<'a> Whole<'a> {
+    pub(crate) fn matrix(&self) -> &Interactions<'a> {
+        match self {
+            Whole::Lent(matrix) => matrix,
+            Whole::Built(matrix) => matrix,
+        }
+    }
+}
+
+impl<'a> Lent<'a> {
+    pub(crate) fn whole(&self) -> Result<Whole<'a>, DataError> {
+        Ok(match self {
+            Lent::Matrix(matrix) => Whole::Lent(matrix),
+            Lent::Rows(rows) => Whole::Built(rows.interactions()?),
         })
     }
 }

@@ -52,9 +52,27 @@ impl Factors {
     }
 }
 
-/// Yields factors that share nothing with the array.
-pub(crate) fn copied(array: &PyReadonlyArray2<'_, f32>) -> PyResult<Shared> {
-    Ok(crate::weights::dense(array)?.into())
+/// The numbers of a table, without Python.
+pub(crate) struct Numbers<'a> {
+    rows: usize,
+    columns: usize,
+    values: &'a [f32],
+}
+
+impl<'a> Numbers<'a> {
+    pub(crate) fn of(array: &'a PyReadonlyArray2<'_, f32>) -> PyResult<Self> {
+        Ok(Self {
+            rows: array.shape()[0],
+            columns: array.shape()[1],
+            values: array.as_slice()?,
+        })
+    }
+
+    /// Yields factors that share nothing with the array.
+    pub(crate) fn copied(&self) -> Shared {
+        let row = |row: usize| &self.values[row * self.columns..(row + 1) * self.columns];
+        Dense::from_fn(self.rows, self.columns, |at, column| row(at)[column]).into()
+    }
 }
 
 fn view<'a>(array: &'a PyReadonlyArray2<'_, f32>) -> PyResult<FactorRows<'a>> {
@@ -124,9 +142,11 @@ pub(crate) fn solve_rows(
 ) -> PyResult<Bound<'_, PyArray2<f32>>> {
     let k = shape(py, &fixed).1;
     let solved = interruptible(py, move |py, cancel| {
-        let (fixed, rows) = (copied(&borrow(py, &fixed)?)?, rows.borrow(py)?);
-        let rows = rows.rows()?;
-        let solved = detached(py, threads, || solve(fixed, &rows, regularization, cancel))?;
+        let (fixed, rows) = (borrow(py, &fixed)?, rows.borrow(py)?);
+        let (fixed, rows) = (Numbers::of(&fixed)?, rows.rows()?);
+        let solved = detached(py, threads, || {
+            solve(fixed.copied(), &rows, regularization, cancel)
+        })?;
         Ok((rows.len(), solved.or_raise()?))
     })?;
     PyArray1::from_vec(py, solved.1).reshape([solved.0, k])

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::data::{Borrowed, Column, Data, Lent, borrow, borrow_some, slice_some};
 use crate::error::OrRaise;
-use crate::factors::{Factors, Table, check_columns, copied, shape, solve_each};
+use crate::factors::{Factors, Numbers, Table, check_columns, shape, solve_each};
 use crate::ids::IdMap;
 use crate::lists::{Lists, Padded};
 use crate::pool::{answered, batch, detached, interruptible, released};
@@ -208,8 +208,10 @@ impl Model {
             if let Some(rows) = rows {
                 let rows = borrow(py, &rows)?;
                 check_columns(&rows, model.n_factors())?;
-                let rows = copied(&rows)?;
-                let ranked = detached(py, threads, || model.recommend_rows(&rows, n, &filter))?;
+                let rows = Numbers::of(&rows)?;
+                let ranked = detached(py, threads, || {
+                    model.recommend_rows(&rows.copied(), n, &filter)
+                })?;
                 lists.push_all(&ranked.or_raise()?);
                 return Ok(lists);
             }
@@ -297,7 +299,10 @@ impl Model {
         item: u32,
         user: Option<u32>,
     ) -> PyResult<Apart> {
-        interruptible(py, move |py, _| {
+        let model = &slf.get().trained;
+        // The Gram matrix of the items is most of the work.
+        let work = work_of_row(model, Axis::Item) * model.n_factors() as u64;
+        answered(py, work, move |py, _| {
             let data = data.borrow(py)?;
             let lent = data.lend()?;
             let explained = released(py, || {

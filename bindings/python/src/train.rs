@@ -2,16 +2,15 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
-use absentia::data::DataError;
 use absentia::fit::{Cancel, Control, Fitted, Init, Observer, Run, StopReason, Sweep};
-use absentia::{CheckedParams, Interactions, Params};
+use absentia::{CheckedParams, Params};
 use absentia_io::model::Ids;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::data::{Column, Data, Lent, borrow};
+use crate::data::{Column, Data, borrow};
 use crate::error::OrRaise;
-use crate::factors::{Table, copied};
+use crate::factors::{Numbers, Table};
 use crate::ids::IdMap;
 use crate::model::Model;
 use crate::pool::{Tell, followed, released};
@@ -102,11 +101,12 @@ impl Job {
 
     fn run(self, py: Python<'_>, relay: Option<Relay>, cancel: &Cancel) -> PyResult<Fitted> {
         let init = match &self.init {
-            Some((users, items)) => Init::Given {
-                users: copied(&borrow(py, users)?)?,
-                items: copied(&borrow(py, items)?)?,
-            },
-            None => Init::Gaussian,
+            Some((users, items)) => Some((borrow(py, users)?, borrow(py, items)?)),
+            None => None,
+        };
+        let init = match &init {
+            Some((users, items)) => Some((Numbers::of(users)?, Numbers::of(items)?)),
+            None => None,
         };
         let data = self.data.borrow(py)?;
         let lent = data.lend()?;
@@ -125,14 +125,19 @@ impl Job {
         let (scheme, params) = (self.scheme.get(), &self.params);
         let mut relay = relay;
         let fitted = released(py, || {
-            let built = matrix(&lent, shown)?;
-            let data = match (&built, &lent) {
-                (Some(built), _) => built,
-                (None, Lent::Matrix(matrix)) => *matrix,
-                (None, Lent::Rows(_)) => return Err(DataError::Offsets { row: 0 }.into()),
+            let whole = lent.whole()?;
+            let with_exposed = match shown {
+                Some((users, items, weights)) => {
+                    Some(whole.matrix().with_exposed(users, items, weights)?)
+                }
+                None => None,
             };
+            let data = with_exposed.as_ref().unwrap_or_else(|| whole.matrix());
             let run = Run {
-                init,
+                init: init.map_or(Init::Gaussian, |(users, items)| Init::Given {
+                    users: users.copied(),
+                    items: items.copied(),
+                }),
                 observer: relay.as_mut().map(|relay| relay as &mut dyn Observer),
                 cancel: cancel.clone(),
                 ..Run::default()
@@ -141,26 +146,6 @@ impl Job {
         });
         fitted.map_err(|error| scheme.blame(error))
     }
-}
-
-/// The matrix to train on, unless the one lent can be taken as it is.
-fn matrix<'a>(
-    lent: &Lent<'a>,
-    shown: Option<(&[u32], &[u32], &[f32])>,
-) -> Result<Option<Interactions<'a>>, DataError> {
-    let built = match lent {
-        Lent::Matrix(_) => None,
-        Lent::Rows(rows) => Some(rows.interactions()?),
-    };
-    let Some((users, items, weights)) = shown else {
-        return Ok(built);
-    };
-    let data = match (&built, lent) {
-        (Some(built), _) => built,
-        (None, Lent::Matrix(matrix)) => *matrix,
-        (None, Lent::Rows(_)) => return Ok(None),
-    };
-    Ok(Some(data.with_exposed(users, items, weights)?))
 }
 
 fn hear(callback: &Bound<'_, PyAny>, sweep: &Sweep) -> PyResult<Control> {

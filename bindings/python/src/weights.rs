@@ -12,7 +12,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::data::{Data, Lent};
+use crate::data::Data;
 use crate::error::{OrRaise, Raise};
 use crate::factors::Factors;
 use crate::pool::{detached, interruptible};
@@ -186,21 +186,10 @@ impl Scheme {
             let data = data.borrow(py)?;
             let (lent, scheme) = (data.lend()?, scheme.get());
             let resolved = detached(py, threads, || {
-                let built = match &lent {
-                    Lent::Matrix(_) => None,
-                    Lent::Rows(rows) => Some(rows.interactions()?),
-                };
-                let matrix = match (&built, &lent) {
-                    (None, Lent::Matrix(matrix)) => *matrix,
-                    (Some(built), _) => built,
-                    (None, Lent::Rows(_)) => return Ok(None),
-                };
-                Ok::<_, DataError>(Some(scheme.wish.resolve(matrix)))
+                let whole = lent.whole()?;
+                Ok::<_, DataError>(scheme.wish.resolve(whole.matrix()))
             })?;
-            match resolved.or_raise()? {
-                Some(resolved) => resolved.map_err(|error| scheme.blame(error)),
-                None => Err(PyValueError::new_err("there is no data")),
-            }
+            resolved.or_raise()?.map_err(|error| scheme.blame(error))
         });
         slf.get().stop_if_err(resolved).map(MissingWeights)
     }

@@ -66,11 +66,19 @@ def test_the_command_line_trains_the_same_bits(tmp_path):
     np.testing.assert_array_equal(mine.item_factors_, theirs.item_factors_)
     assert mine.user_ids_.tolist() == theirs.user_ids_.tolist()
     assert [s.objective for s in mine.history_] == [s.objective for s in theirs.history_]
-    # And the other way round: what Python saved answers on the command line.
+    # And the other way round: what Python saved has the same bits on the command line, and answers there.
     mine.save(tmp_path / "python.absentia")
+    subprocess.run([cli, "export", tmp_path / "python.absentia", "--out", tmp_path / "factors"], check=True, capture_output=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "factors" / "P.npy"), mine.user_factors_)
+    np.testing.assert_array_equal(np.load(tmp_path / "factors" / "Q.npy"), mine.item_factors_)
+    assert (tmp_path / "factors" / "items.txt").read_text().split() == mine.item_ids_.tolist()
     said = subprocess.run([cli, "recommend", tmp_path / "python.absentia", "u3", "--train", tmp_path / "log.csv"],
                           check=True, capture_output=True, text=True).stdout
-    assert mine.recommend("u3", n=1)[0][0] in said
+    places = [said.index(item) for item in mine.recommend("u3", n=5)[0]]
+    assert places == sorted(places)
+    # A file of the command line that went through Python is the same file.
+    theirs.save(tmp_path / "again.absentia")
+    assert (tmp_path / "again.absentia").read_bytes() == saved.read_bytes()
 
 
 def test_seconds_of_a_sweep_are_those_of_the_command_line(tmp_path):

@@ -14,7 +14,7 @@ MEMORY = """
 import resource, sys
 import numpy as np, scipy.sparse as sp, absentia
 rng = np.random.default_rng(0)
-m, n, per = 400_000, 1000, 40
+m, n, per = 200_000, 1000, 40
 indices = np.sort(rng.integers(0, n // per, (m, per), dtype=np.int32) + np.arange(per, dtype=np.int32) * (n // per), axis=1)
 x = sp.csr_matrix((np.ones(m * per, np.float32), indices.ravel(), np.arange(0, m * per + 1, per, dtype=np.int32)), shape=(m, n))
 del indices

@@ -122,8 +122,11 @@ def _grown(ids: Ids, shape: Tuple[int, int]) -> Ids:
 def lend(rows: Any, weights: Optional[NDArray[np.float32]] = None) -> _core.Csr:
     """Lends compressed rows; what is contiguous, ``int32`` and ``float32`` is not copied."""
     indices = np.asarray(rows.indices)
+    if indices.size and indices.min() < 0:
+        at = int(np.flatnonzero(indices < 0)[0])
+        raise ValueError(f"entry {at}: item {indices[at]} is negative")
     if indices.dtype != np.int32:
-        if indices.size and (indices.min() < 0 or indices.max() >= rows.shape[1]):
+        if indices.size and indices.max() >= rows.shape[1]:
             raise ValueError(f"an index of the matrix is outside 0..{rows.shape[1]}")
         indices = indices.astype(np.uint32).view(np.int32)
     return (
