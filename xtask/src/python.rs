@@ -123,10 +123,11 @@ fn with_folder_first(folder: &Path) -> Result<OsString, String> {
 }
 
 fn has_modules(python: &Path, modules: &[&str]) -> bool {
-    let script: String = modules
-        .iter()
-        .map(|module| format!("import {module}\n"))
-        .collect();
+    // `import` alone is no statement.
+    let script = match modules {
+        [] => String::new(),
+        modules => format!("import {}", modules.join(", ")),
+    };
     let found = Command::new(python)
         .args(["-c", &script])
         .stderr(Stdio::null())

@@ -214,7 +214,7 @@ impl Borrowed<'_, '_> {
 /// A matrix with its transpose: the one lent, or one made of the rows lent.
 pub(crate) enum Whole<'a> {
     Lent(&'a Interactions<'static>),
-    Built(Interactions<'a>),
+    Built(Box<Interactions<'a>>),
 }
 
 impl<'a> Whole<'a> {
@@ -230,7 +230,7 @@ impl<'a> Lent<'a> {
     pub(crate) fn whole(&self) -> Result<Whole<'a>, DataError> {
         Ok(match self {
             Lent::Matrix(matrix) => Whole::Lent(matrix),
-            Lent::Rows(rows) => Whole::Built(rows.interactions()?),
+            Lent::Rows(rows) => Whole::Built(Box::new(rows.interactions()?)),
         })
     }
 }

@@ -38,7 +38,9 @@ impl Padded {
     }
 
     pub(crate) fn push_all(&mut self, lists: &[Vec<Scored>]) {
-        lists.iter().for_each(|list| self.push(list));
+        for list in lists {
+            self.push(list);
+        }
     }
 
     /// Adds the lists of rows, some at a time, until it is cancelled; one row takes `each`

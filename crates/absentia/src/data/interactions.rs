@@ -354,11 +354,11 @@ mod tests {
             {
                 let row = entries.row(row as usize);
                 let at = row.indices.iter().position(|&index| index == column);
-                assert_eq!(row.c.get(at.unwrap()), weight);
+                assert_eq!(row.c.get(at.unwrap()).to_bits(), f32::to_bits(weight));
             }
         }
         let same = matrix().with_weights(Values::Constant(0.5)).unwrap();
-        assert_eq!(same.by_item().row(0).c.get(1), 0.5);
+        assert_eq!(same.by_item().row(0).c.get(1).to_bits(), 0.5_f32.to_bits());
         assert_eq!(same.bytes(), matrix().bytes());
     }
 
