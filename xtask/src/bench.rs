@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{cargo, has_modules, pip, repository, run};
+use crate::python::{has_modules, pip};
+use crate::{cargo, repository, run};
 
 /// Libraries that are measured beside ours, each with what its package forgets to ask for.
 const PEERS: [(&str, &[&str]); 4] = [

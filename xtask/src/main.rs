@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod bench;
+mod python;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -14,8 +15,8 @@ cargo xtask <task>
   setup    what the tests use beyond Rust, where it can be installed: Chromium (Debian's package),
            and a Python environment; tests that miss them say so and are skipped
   python   the tests of the Python package alone
-  wheel    wheels of the Python package for Linux, x86-64 and aarch64, in target/wheels; needs
-           maturin and, for the other processor, zig (both from PyPI) and rustup's target
+  wheel    wheels of the Python package for Linux (manylinux2014), x86-64 and aarch64, in
+           target/wheels; installs maturin and zig from PyPI, needs rustup's targets
   bench    against implicit, irspack, cmfrec and buffalo, installed in an environment each: seconds
            per iteration, memory, recommending, time to quality; tables, numbers and a chart in
            target/bench. --only yelp,amazon,weights,ranking,quality  --factors 64,128  --rounds 3
@@ -41,10 +42,10 @@ fn main() -> ExitCode {
         }
         Some("lint") => lint(),
         Some("python") => {
-            setup_python();
-            python_tests()
+            python::setup();
+            python::test()
         }
-        Some("wheel") => wheel(),
+        Some("wheel") => python::wheel(),
         Some("setup") => {
             setup();
             Ok(())
@@ -65,63 +66,11 @@ fn main() -> ExitCode {
 
 fn test() -> Result<(), String> {
     let mut command = cargo(&["test", "--workspace", "--all-features"]);
-    if let Some(python) = test_python().filter(|python| python.exists()) {
+    if let Some(python) = python::interpreter().filter(|python| python.exists()) {
         command.env("ABSENTIA_PYTHON", python);
     }
     run(&mut command)?;
-    python_tests()
-}
-
-/// Builds the Python module with what `cargo test` compiled, and runs pytest beside it.
-fn python_tests() -> Result<(), String> {
-    let python = test_python().filter(|python| has_modules(python, &["pytest", "scipy", "tqdm"]));
-    let Some(python) = python else {
-        eprintln!(
-            "xtask: no Python environment with pytest and scipy; tests of the Python package are skipped"
-        );
-        return Ok(());
-    };
-    // The features of the whole workspace, so that nothing is compiled a second time.
-    run(&mut cargo(&["build", "--workspace", "--all-features"]))?;
-    let package = repository().join("bindings/python");
-    let built = target().join("debug").join(format!(
-        "{}_core{}",
-        std::env::consts::DLL_PREFIX,
-        std::env::consts::DLL_SUFFIX
-    ));
-    let module = package.join("python/absentia/_core.abi3.so");
-    std::fs::copy(&built, &module).map_err(|error| format!("{}: {error}", built.display()))?;
-    let cli = format!("absentia{}", std::env::consts::EXE_SUFFIX);
-    run(Command::new(python)
-        .args(["-m", "pytest", "-q"])
-        .env("PYTHONPATH", package.join("python"))
-        .env("ABSENTIA_CLI", target().join("debug").join(cli))
-        .env("OPENBLAS_NUM_THREADS", "1")
-        .current_dir(package))
-}
-
-/// Builds wheels with maturin in an environment of its own.
-fn wheel() -> Result<(), String> {
-    let folder = repository().join("target/wheel-python");
-    let python = folder.join("bin/python");
-    if !has_modules(&python, &["maturin", "ziglang"]) {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-        run(&mut pip(&python, &["maturin>=1.7,<2", "ziglang"]))?;
-    }
-    let mut outcome = Ok(());
-    for triple in ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] {
-        let built = run(Command::new(&python)
-            .args(["-m", "maturin", "build", "--release", "--zig"])
-            .args(["--compatibility", "manylinux2014", "--target", triple])
-            .args(["--manifest-path", "bindings/python/Cargo.toml", "--out"])
-            .arg(repository().join("target/wheels"))
-            .current_dir(repository()));
-        if built.is_err() {
-            eprintln!("xtask: no wheel for {triple}; `rustup target add {triple}` may be missing");
-            outcome = built;
-        }
-    }
-    outcome
+    python::test()
 }
 
 fn lint() -> Result<(), String> {
@@ -156,67 +105,7 @@ fn setup() {
             );
         }
     }
-    setup_python();
-}
-
-/// Makes an environment with what tests use from Python; what cannot be had only costs those tests.
-fn setup_python() {
-    let Some(python) = test_python() else {
-        return;
-    };
-    if !has_modules(&python, &["numpy", "safetensors"]) {
-        let folder = repository().join("target/test-python");
-        let made = run(Command::new("python3").args(["-m", "venv"]).arg(&folder));
-        if made
-            .and_then(|()| run(&mut pip(&python, &["numpy", "safetensors"])))
-            .is_err()
-        {
-            eprintln!(
-                "xtask: no Python environment with safetensors; tests that read our files from Python will be skipped"
-            );
-            let _ = std::fs::remove_dir_all(folder);
-            return;
-        }
-    }
-    // Those the package needs first: without the others only some of its tests are skipped.
-    for packages in [
-        &["scipy", "tqdm", "pytest"][..],
-        &["implicit", "mypy", "pandas", "polars", "pyarrow", "sklearn"][..],
-    ] {
-        let names: Vec<&str> = packages
-            .iter()
-            .map(|name| match *name {
-                "sklearn" => "scikit-learn",
-                name => name,
-            })
-            .collect();
-        if !has_modules(&python, packages) && run(&mut pip(&python, &names)).is_err() {
-            eprintln!("xtask: could not install {names:?}; tests that use them will be skipped");
-        }
-    }
-}
-
-fn has_modules(python: &Path, modules: &[&str]) -> bool {
-    let script = format!("import {}", modules.join(", "));
-    let found = Command::new(python)
-        .args(["-c", &script])
-        .stderr(std::process::Stdio::null())
-        .status();
-    found.is_ok_and(|status| status.success())
-}
-
-fn pip(python: &Path, packages: &[&str]) -> Command {
-    let mut command = Command::new(python);
-    command
-        .args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-        ])
-        .args(packages);
-    command
+    python::setup();
 }
 
 fn fuzz(seconds: &str) -> Result<(), String> {
@@ -230,10 +119,6 @@ fn fuzz(seconds: &str) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn test_python() -> Option<PathBuf> {
-    cfg!(unix).then(|| repository().join("target/test-python/bin/python"))
 }
 
 fn has_chromium() -> bool {

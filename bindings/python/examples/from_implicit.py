@@ -10,7 +10,9 @@ import absentia
 from absentia.implicit import AlternatingLeastSquares  # was: from implicit.als import AlternatingLeastSquares
 from absentia.implicit.evaluation import ndcg_at_k, train_test_split
 
-ratings = sp.csr_matrix(sp.random(500, 200, 0.05, format="csr", random_state=0, dtype=np.float32))
+rng = np.random.default_rng(0)
+taste = rng.normal(size=(500, 4)) @ rng.normal(size=(4, 200))
+ratings = sp.csr_matrix((taste > 2.5).astype(np.float32))
 train, test = train_test_split(ratings, random_state=0)
 
 # %% The code you have.
@@ -19,15 +21,23 @@ model.fit(train, show_progress=False)
 ids, scores = model.recommend(3, train[3], N=5)
 print("recommended:", ids, "ndcg@10:", round(ndcg_at_k(model, train, test, show_progress=False), 4))
 
-# %% What it saved, or what implicit saved, loads in both APIs.
+# %% The models you have: what implicit saved loads in both APIs.
+try:
+    from implicit.cpu.als import AlternatingLeastSquares as Theirs
+except ImportError:
+    Theirs = AlternatingLeastSquares  # writes the same file
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model.npz"
-    model.save(str(path))
+    theirs = Theirs(factors=16, alpha=10, random_state=0)
+    theirs.fit(train, show_progress=False)
+    theirs.save(str(path))
+    mine = AlternatingLeastSquares.load(str(path))
+    print("loaded:", (mine.recommend(3, train[3], N=5)[0] == theirs.recommend(3, train[3], N=5)[0]).all())
     native = absentia.Factorizer.load(path)
-    print("loaded:", native.user_factors_.shape, native.recommend(3, n=5, seen=train)[0])
+    print("loaded:", native, native.recommend(3, n=5, seen=train)[0])
 
-# %% And then what implicit cannot do: a weight of its own for every missing entry. These ratings are random
-# numbers without any taste in them, so the figures say nothing about which model is better.
-weights = absentia.weights.Popularity(mean=0.3, alpha=0.4)
-weighted = absentia.Factorizer(factors=16, weights=weights, confidence=10, random_state=0).fit(train)
+# %% And then what implicit cannot do: a weight of its own for every missing entry. One synthetic draw shows how it is
+# done, not what it is worth.
+weights = absentia.weights.Popularity(mean=0.1, alpha=0.4)
+weighted = absentia.Factorizer(factors=16, weights=weights, random_state=0).fit(train)
 print(weighted.evaluate(test, ["ndcg@10"]))

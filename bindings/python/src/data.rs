@@ -1,19 +1,67 @@
-//! Observed entries: compressed rows lent by scipy, or a matrix built here.
+//! Observed entries as arguments: compressed rows lent by scipy, or a matrix built here.
+//!
+//! A call keeps what it was given alive ([`Data`], [`Csr`]), borrows it on the thread that works
+//! ([`Borrowed`], [`BorrowedCsr`]) and looks at it without Python ([`Lent`], [`Rows`]).
 
-use absentia::data::{DataError, Duplicates, Values};
+use absentia::Interactions;
+use absentia::data::{DataError, Duplicates, Triplets, Values};
 use absentia::evaluate::SeenItems;
 use absentia::model::NewEntry;
-use absentia::{Interactions, Triplets};
-use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
+use numpy::{Element, PyArray, PyArray1, PyReadonlyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::error::OrRaise;
+use crate::matrix::Matrix;
+
+/// A column of numpy that a call keeps.
+pub(crate) type Column<T> = Py<PyArray1<T>>;
+
+/// Borrows an array for reading.
+pub(crate) fn borrow<'py, T: Element, D: numpy::ndarray::Dimension>(
+    py: Python<'py>,
+    array: &Py<PyArray<T, D>>,
+) -> PyResult<PyReadonlyArray<'py, T, D>> {
+    use numpy::PyArrayMethods;
+    Ok(array.bind(py).try_readonly()?)
+}
+
+/// Borrows an array where there is one.
+pub(crate) fn borrow_some<'py, T: Element, D: numpy::ndarray::Dimension>(
+    py: Python<'py>,
+    array: Option<&Py<PyArray<T, D>>>,
+) -> PyResult<Option<PyReadonlyArray<'py, T, D>>> {
+    array.map(|array| borrow(py, array)).transpose()
+}
+
+/// The numbers of a column where there is one.
+pub(crate) fn slice_some<'a, T: Element>(
+    column: Option<&'a PyReadonlyArray1<'_, T>>,
+) -> PyResult<Option<&'a [T]>> {
+    Ok(column.map(PyReadonlyArray1::as_slice).transpose()?)
+}
 
 /// Compressed rows as scipy has them: number of columns, row offsets, column indices (`uint32` comes
-/// in as the `int32` of the same bits), and a value and a weight for each entry where there are any.
+/// in as the `int32` of the same bits, so that a negative one is a large one), and a value and a weight for each entry where there are any.
 #[derive(FromPyObject)]
-pub(crate) struct Csr<'py>(
+pub(crate) struct Csr(
+    usize,
+    Column<i64>,
+    Column<i32>,
+    Option<Column<f32>>,
+    Option<Column<f32>>,
+);
+
+/// Observed entries in either form.
+#[derive(FromPyObject)]
+pub(crate) enum Data {
+    /// Built here.
+    Matrix(Py<Matrix>),
+    /// Lent for the call.
+    Csr(Csr),
+}
+
+/// Compressed rows, borrowed from numpy.
+pub(crate) struct BorrowedCsr<'py>(
     usize,
     PyReadonlyArray1<'py, i64>,
     PyReadonlyArray1<'py, i32>,
@@ -21,13 +69,32 @@ pub(crate) struct Csr<'py>(
     Option<PyReadonlyArray1<'py, f32>>,
 );
 
-/// Observed entries in either form.
-#[derive(FromPyObject)]
-pub(crate) enum Data<'py> {
-    /// Built here.
-    Matrix(Bound<'py, Matrix>),
-    /// Lent for the call.
-    Csr(Csr<'py>),
+/// Observed entries in either form, borrowed.
+pub(crate) enum Borrowed<'a, 'py> {
+    Matrix(&'a Matrix),
+    Csr(BorrowedCsr<'py>),
+}
+
+impl Csr {
+    pub(crate) fn borrow<'py>(&self, py: Python<'py>) -> PyResult<BorrowedCsr<'py>> {
+        let Csr(n_items, offsets, indices, values, weights) = self;
+        Ok(BorrowedCsr(
+            *n_items,
+            borrow(py, offsets)?,
+            borrow(py, indices)?,
+            borrow_some(py, values.as_ref())?,
+            borrow_some(py, weights.as_ref())?,
+        ))
+    }
+}
+
+impl Data {
+    pub(crate) fn borrow<'py>(&self, py: Python<'py>) -> PyResult<Borrowed<'_, 'py>> {
+        Ok(match self {
+            Data::Matrix(matrix) => Borrowed::Matrix(matrix.get()),
+            Data::Csr(csr) => Borrowed::Csr(csr.borrow(py)?),
+        })
+    }
 }
 
 /// Compressed rows, borrowed; only the offsets were converted.
@@ -39,9 +106,9 @@ pub(crate) struct Rows<'a> {
     weights: Option<&'a [f32]>,
 }
 
-impl Csr<'_> {
+impl BorrowedCsr<'_> {
     pub(crate) fn rows(&self) -> PyResult<Rows<'_>> {
-        let Csr(n_items, offsets, indices, values, weights) = self;
+        let BorrowedCsr(n_items, offsets, indices, values, weights) = self;
         let convert = |(row, &offset): (usize, &i64)| {
             u64::try_from(offset).map_err(|_| DataError::Offsets { row: row as u64 })
         };
@@ -51,28 +118,12 @@ impl Csr<'_> {
             .enumerate()
             .map(convert)
             .collect();
-        let indices = indices.as_slice()?;
-        if let Some(at) = indices
-            .iter()
-            .position(|&index| index < 0 && i32::try_from(*n_items).is_ok())
-        {
-            let index = indices[at];
-            return Err(PyValueError::new_err(format!(
-                "entry {at}: item {index} is negative"
-            )));
-        }
         Ok(Rows {
             n_items: *n_items,
             offsets: offsets.or_raise()?,
-            indices: bytemuck::cast_slice(indices),
-            values: values
-                .as_ref()
-                .map(PyReadonlyArray1::as_slice)
-                .transpose()?,
-            weights: weights
-                .as_ref()
-                .map(PyReadonlyArray1::as_slice)
-                .transpose()?,
+            indices: bytemuck::cast_slice(indices.as_slice()?),
+            values: slice_some(values.as_ref())?,
+            weights: slice_some(weights.as_ref())?,
         })
     }
 }
@@ -151,11 +202,35 @@ pub(crate) enum Lent<'a> {
     Rows(Rows<'a>),
 }
 
-impl Data<'_> {
+impl Borrowed<'_, '_> {
     pub(crate) fn lend(&self) -> PyResult<Lent<'_>> {
         Ok(match self {
-            Data::Matrix(matrix) => Lent::Matrix(&matrix.get().0),
-            Data::Csr(csr) => Lent::Rows(csr.rows()?),
+            Borrowed::Matrix(matrix) => Lent::Matrix(&matrix.0),
+            Borrowed::Csr(csr) => Lent::Rows(csr.rows()?),
+        })
+    }
+}
+
+/// A matrix with its transpose: the one lent, or one made of the rows lent.
+pub(crate) enum Whole<'a> {
+    Lent(&'a Interactions<'static>),
+    Built(Box<Interactions<'a>>),
+}
+
+impl<'a> Whole<'a> {
+    pub(crate) fn matrix(&self) -> &Interactions<'a> {
+        match self {
+            Whole::Lent(matrix) => matrix,
+            Whole::Built(matrix) => matrix,
+        }
+    }
+}
+
+impl<'a> Lent<'a> {
+    pub(crate) fn whole(&self) -> Result<Whole<'a>, DataError> {
+        Ok(match self {
+            Lent::Matrix(matrix) => Whole::Lent(matrix),
+            Lent::Rows(rows) => Whole::Built(Box::new(rows.interactions()?)),
         })
     }
 }
@@ -199,109 +274,4 @@ fn matrix_entries(matrix: &Interactions<'_>, row: usize) -> Vec<NewEntry> {
         exposed: matrix.is_exposed(start + at),
     };
     (0..row.len()).map(entry).collect()
-}
-
-/// Observed entries with their transpose.
-#[pyclass(frozen, module = "absentia._core")]
-pub(crate) struct Matrix(pub(crate) Interactions<'static>);
-
-type Column<'py, T> = Option<PyReadonlyArray1<'py, T>>;
-
-#[pymethods]
-impl Matrix {
-    /// Builds the matrix of entries in any order.
-    #[staticmethod]
-    #[pyo3(signature = (users, items, shape, duplicates, values=None, weights=None, times=None))]
-    #[expect(clippy::too_many_arguments, reason = "columns of a table")]
-    fn from_triplets(
-        py: Python<'_>,
-        users: PyReadonlyArray1<'_, u32>,
-        items: PyReadonlyArray1<'_, u32>,
-        shape: (usize, usize),
-        duplicates: &str,
-        values: Column<'_, f32>,
-        weights: Column<'_, f32>,
-        times: Column<'_, i64>,
-    ) -> PyResult<Self> {
-        let mut triplets = Triplets::new(users.as_slice()?, items.as_slice()?);
-        if let Some(values) = &values {
-            triplets = triplets.values(values.as_slice()?);
-        }
-        if let Some(weights) = &weights {
-            triplets = triplets.weights(weights.as_slice()?);
-        }
-        if let Some(times) = &times {
-            triplets = triplets.times(times.as_slice()?);
-        }
-        let duplicates = parse_duplicates(duplicates)?;
-        let built = py.detach(|| triplets.build(shape.0, shape.1, duplicates));
-        Ok(Self(built.or_raise()?))
-    }
-
-    /// Builds the matrix of compressed rows, which are copied.
-    #[staticmethod]
-    fn from_csr(py: Python<'_>, csr: Csr<'_>) -> PyResult<Self> {
-        let rows = csr.rows()?;
-        let built = py.detach(|| rows.interactions().map(Interactions::into_owned));
-        Ok(Self(built.or_raise()?))
-    }
-
-    /// Number of users and of items.
-    #[getter]
-    fn shape(&self) -> (usize, usize) {
-        (self.0.n_users(), self.0.n_items())
-    }
-
-    /// Number of interactions.
-    #[getter]
-    fn nnz(&self) -> usize {
-        self.0.n_interactions()
-    }
-
-    /// Bytes held by both orientations.
-    #[getter]
-    fn nbytes(&self) -> u64 {
-        self.0.bytes()
-    }
-
-    /// Whether entries have times.
-    #[getter]
-    fn has_times(&self) -> bool {
-        self.0.times().is_some()
-    }
-
-    /// The largest time, where entries have times.
-    #[getter]
-    fn latest(&self) -> Option<i64> {
-        self.0.times().and_then(|times| times.iter().copied().max())
-    }
-
-    /// The interactions as rows of users and items.
-    fn pairs<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>) {
-        let (mut users, mut items) = (Vec::new(), Vec::new());
-        for user in 0..self.0.n_users() as u32 {
-            for item in self.0.seen(user) {
-                users.push(user);
-                items.push(item);
-            }
-        }
-        (PyArray1::from_vec(py, users), PyArray1::from_vec(py, items))
-    }
-}
-
-fn parse_duplicates(name: &str) -> PyResult<Duplicates> {
-    Ok(match name {
-        "sum" => Duplicates::Sum,
-        "last" => Duplicates::Last,
-        "max" => Duplicates::Max,
-        "error" => Duplicates::Error,
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "duplicates is {name:?}; it must be 'sum', 'last', 'max' or 'error'"
-            )));
-        }
-    })
 }

@@ -1,67 +1,80 @@
 //! Metrics of a model on held-out items.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Mutex, PoisonError};
 
 use absentia::evaluate::{
     EvaluateOptions, Evaluation, History, MetricName, TestSet, evaluate as measure,
 };
-use numpy::{PyArray1, PyReadonlyArray1};
+use absentia::fit::Cancel;
+use numpy::PyArray1;
+use pyo3::exceptions::PyInterruptedError;
 use pyo3::prelude::*;
 
-use crate::data::Data;
+use crate::data::{Column, Data, Lent, borrow};
 use crate::error::OrRaise;
 use crate::model::Model;
-use crate::pool::{detached, signals};
+use crate::pool::{detached, interruptible};
 
 /// Name, mean, standard error and the value of each user.
 type MetricTuple<'py> = (String, f64, f64, Bound<'py, PyArray1<f32>>);
 
-/// Marks an unwinding that ends an evaluation because of a signal.
+/// Marks an unwinding that ends an evaluation nobody waits for any more.
 struct Interrupted;
 
 /// Measures a model; yields the users measured, on which candidates, and every metric.
 #[pyfunction]
 #[pyo3(signature = (model, seen, users, items, metrics, exclude_seen=true, threads=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call")]
-pub(crate) fn evaluate<'py>(
-    py: Python<'py>,
-    model: Bound<'py, Model>,
-    seen: Data<'py>,
-    users: PyReadonlyArray1<'py, u32>,
-    items: PyReadonlyArray1<'py, u32>,
+pub(crate) fn evaluate(
+    py: Python<'_>,
+    model: Py<Model>,
+    seen: Data,
+    users: Column<u32>,
+    items: Column<u32>,
     metrics: Vec<String>,
     exclude_seen: bool,
     threads: Option<usize>,
-) -> PyResult<(Bound<'py, PyArray1<u32>>, String, Vec<MetricTuple<'py>>)> {
-    let test = TestSet::from_pairs(users.as_slice()?, items.as_slice()?).or_raise()?;
+) -> PyResult<(Bound<'_, PyArray1<u32>>, String, Vec<MetricTuple<'_>>)> {
     let options = options(&metrics, exclude_seen)?;
-    let lent = seen.lend()?;
-    let model = &model.get().trained;
-    let failure: Mutex<Option<PyErr>> = Mutex::new(None);
-    let found = detached(py, threads, || {
-        let history = History::new(lent.seen(), &model.parts().item_counts[..]);
-        // The engine has no other way out of an evaluation than its end or a panic.
-        catch_unwind(AssertUnwindSafe(|| {
-            measure(&model.scorer(), &history, &test, &options, &|_, _| {
-                if let Err(error) = signals() {
-                    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                    resume_unwind(Box::new(Interrupted));
-                }
-            })
-        }))
+    let found = interruptible(py, move |py, cancel| {
+        let (users, items) = (borrow(py, &users)?, borrow(py, &items)?);
+        let test = TestSet::from_pairs(users.as_slice()?, items.as_slice()?).or_raise()?;
+        let seen = seen.borrow(py)?;
+        let lent = seen.lend()?;
+        let found = detached(py, threads, || {
+            until_cancelled(model.get(), &lent, &test, &options, cancel)
+        })?;
+        found.unwrap_or_else(|| Err(PyInterruptedError::new_err("interrupted")))
     })?;
-    if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error);
-    }
-    let found = found
-        .unwrap_or_else(|panic| resume_unwind(panic))
-        .or_raise()?;
     let asked: Vec<MetricName> = metrics
         .iter()
         .filter_map(|name| name.parse().ok())
         .collect();
     Ok(table(py, found, &asked))
+}
+
+/// The evaluation, unless it is cancelled: the engine has no other way out of one than a panic.
+fn until_cancelled(
+    model: &Model,
+    seen: &Lent<'_>,
+    test: &TestSet,
+    options: &EvaluateOptions,
+    cancel: &Cancel,
+) -> Option<PyResult<Evaluation>> {
+    let model = &model.trained;
+    let history = History::new(seen.seen(), &model.parts().item_counts[..]);
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        measure(&model.scorer(), &history, test, options, &|_, _| {
+            if cancel.is_cancelled() {
+                resume_unwind(Box::new(Interrupted));
+            }
+        })
+    }));
+    match outcome {
+        Ok(found) => Some(found.or_raise()),
+        Err(panic) if panic.is::<Interrupted>() => None,
+        Err(panic) => resume_unwind(panic),
+    }
 }
 
 fn options(metrics: &[String], exclude_seen: bool) -> PyResult<EvaluateOptions> {

@@ -1,25 +1,30 @@
 //! Factors as numpy sees them, and what can be asked of plain arrays of factors.
 
 use absentia::data::{Confidence, FrozenTransform, Storage, Targets};
-use absentia::evaluate::{FactorRows, FactorScorer, RankRequest, Scored, rank};
+use absentia::evaluate::{FactorRows, FactorScorer, RankError, RankRequest, rank};
+use absentia::fit::Cancel;
 use absentia::linalg::Dense;
 use absentia::model::{Factors as Shared, Model, ModelError, ModelParts, NewEntry, RowWeights};
 use absentia::weights::{Frozen, FrozenPart, MissingWeights, PartKind};
 use absentia::{Axis, Params};
-use numpy::{
-    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
-};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
 
-use crate::data::{Csr, Rows};
+use crate::data::{BorrowedCsr, Column, Csr, Rows, borrow, borrow_some, slice_some};
 use crate::error::OrRaise;
-use crate::pool::detached;
+use crate::lists::{Lists, Padded};
+use crate::pool::{answered, detached, interruptible};
 
-/// Users ranked between two looks at the signals.
-pub(crate) const BATCH: usize = 4096;
+/// A table of numpy that a call keeps.
+pub(crate) type Table = Py<PyArray2<f32>>;
+
+pub(crate) fn shape(py: Python<'_>, table: &Table) -> (usize, usize) {
+    let shape = table.bind(py).shape();
+    (shape[0], shape[1])
+}
 
 /// A read-only table of floats; `numpy.asarray` makes a view of it without a copy.
 #[pyclass(frozen, module = "absentia._core")]
@@ -47,9 +52,27 @@ impl Factors {
     }
 }
 
-/// Yields factors that share nothing with the array.
-pub(crate) fn copied(array: &PyReadonlyArray2<'_, f32>) -> PyResult<Shared> {
-    Ok(crate::weights::dense(array)?.into())
+/// The numbers of a table, without Python.
+pub(crate) struct Numbers<'a> {
+    rows: usize,
+    columns: usize,
+    values: &'a [f32],
+}
+
+impl<'a> Numbers<'a> {
+    pub(crate) fn of(array: &'a PyReadonlyArray2<'_, f32>) -> PyResult<Self> {
+        Ok(Self {
+            rows: array.shape()[0],
+            columns: array.shape()[1],
+            values: array.as_slice()?,
+        })
+    }
+
+    /// Yields factors that share nothing with the array.
+    pub(crate) fn copied(&self) -> Shared {
+        let row = |row: usize| &self.values[row * self.columns..(row + 1) * self.columns];
+        Dense::from_fn(self.rows, self.columns, |at, column| row(at)[column]).into()
+    }
 }
 
 fn view<'a>(array: &'a PyReadonlyArray2<'_, f32>) -> PyResult<FactorRows<'a>> {
@@ -57,84 +80,52 @@ fn view<'a>(array: &'a PyReadonlyArray2<'_, f32>) -> PyResult<FactorRows<'a>> {
     FactorRows::new(array.as_slice()?, rows, k, k).or_raise()
 }
 
-/// Lists as two tables, short ones padded.
-pub(crate) struct Padded {
-    ids: Vec<i64>,
-    scores: Vec<f32>,
-    n: usize,
-    padding: f32,
-}
-
-pub(crate) type Lists<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f32>>);
-
-impl Padded {
-    pub(crate) fn new(n: usize, padding: f32) -> Self {
-        let (ids, scores) = (Vec::new(), Vec::new());
-        Self {
-            ids,
-            scores,
-            n,
-            padding,
-        }
-    }
-
-    pub(crate) fn push(&mut self, list: &[Scored]) {
-        let end = self.ids.len() + self.n;
-        self.ids
-            .extend(list.iter().map(|scored| i64::from(scored.item)));
-        self.scores.extend(list.iter().map(|scored| scored.score));
-        self.ids.resize(end, -1);
-        self.scores.resize(end, self.padding);
-    }
-
-    pub(crate) fn into_arrays(self, py: Python<'_>, rows: usize) -> PyResult<Lists<'_>> {
-        Ok((
-            PyArray1::from_vec(py, self.ids).reshape([rows, self.n])?,
-            PyArray1::from_vec(py, self.scores).reshape([rows, self.n])?,
-        ))
-    }
-}
-
 /// Yields the `n` best columns for each row of `queries`, those of `seen` left out.
 #[pyfunction]
 #[pyo3(signature = (queries, items, n, seen=None, deny=None, scale=None, threads=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call")]
-pub(crate) fn top_k<'py>(
-    py: Python<'py>,
-    queries: PyReadonlyArray2<'py, f32>,
-    items: PyReadonlyArray2<'py, f32>,
+pub(crate) fn top_k(
+    py: Python<'_>,
+    queries: Table,
+    items: Table,
     n: usize,
-    seen: Option<Csr<'py>>,
-    deny: Option<PyReadonlyArray1<'py, u32>>,
-    scale: Option<PyReadonlyArray1<'py, f32>>,
+    seen: Option<Csr>,
+    deny: Option<Column<u32>>,
+    scale: Option<Column<f32>>,
     threads: Option<usize>,
-) -> PyResult<Lists<'py>> {
-    let (rows, columns) = (queries.shape()[0], items.shape()[0]);
-    let mut scorer = FactorScorer::new(view(&queries)?, view(&items)?).or_raise()?;
-    if let Some(scale) = &scale {
-        scorer = scorer.scaled(scale.as_slice()?).or_raise()?;
-    }
-    let seen = seen.as_ref().map(Csr::rows).transpose()?;
-    let deny = match &deny {
-        Some(deny) => deny.as_slice()?,
-        None => &[],
-    };
-    let users: Vec<u32> = (0..rows as u32).collect();
-    let mut lists = Padded::new(n, f32::MIN);
-    for batch in users.chunks(BATCH) {
+) -> PyResult<Lists<'_>> {
+    let (rows, columns) = (shape(py, &queries).0, shape(py, &items));
+    let each = columns.0 as u64 * columns.1 as u64;
+    let lists = answered(py, each.saturating_mul(rows as u64), move |py, cancel| {
+        let (queries, items) = (borrow(py, &queries)?, borrow(py, &items)?);
+        let (scale, deny) = (
+            borrow_some(py, scale.as_ref())?,
+            borrow_some(py, deny.as_ref())?,
+        );
+        let mut scorer = FactorScorer::new(view(&queries)?, view(&items)?).or_raise()?;
+        if let Some(scale) = slice_some(scale.as_ref())? {
+            scorer = scorer.scaled(scale).or_raise()?;
+        }
+        let seen = seen.map(|seen| seen.borrow(py)).transpose()?;
+        let seen = seen.as_ref().map(BorrowedCsr::rows).transpose()?;
         let request = RankRequest {
-            users: batch,
-            top: n.min(columns),
+            top: n.min(columns.0),
             exclude: seen.as_ref().map(|seen| seen as &_),
-            deny,
+            deny: slice_some(deny.as_ref())?.unwrap_or_default(),
             ..RankRequest::default()
         };
-        let ranked = detached(py, threads, || rank(&scorer, &request))?.or_raise()?;
-        for ranking in &ranked {
-            lists.push(&ranking.top);
-        }
-        py.check_signals()?;
-    }
+        let users: Vec<u32> = (0..rows as u32).collect();
+        let mut lists = Padded::new(n, f32::MIN);
+        let outcome = detached(py, threads, || {
+            lists.fill(&users, each, cancel, |users| {
+                let ranked = rank(&scorer, &RankRequest { users, ..request })?;
+                let lists = ranked.into_iter().map(|ranking| ranking.top);
+                Ok::<_, RankError>(lists.collect())
+            })
+        })?;
+        outcome.or_raise()?;
+        Ok(lists)
+    })?;
     lists.into_arrays(py, rows)
 }
 
@@ -142,29 +133,54 @@ pub(crate) fn top_k<'py>(
 /// of `rows` has target 1 where its value is positive, else 0, and its weight.
 #[pyfunction]
 #[pyo3(signature = (fixed, rows, regularization, threads=None))]
-pub(crate) fn solve_rows<'py>(
-    py: Python<'py>,
-    fixed: PyReadonlyArray2<'py, f32>,
-    rows: Csr<'py>,
+pub(crate) fn solve_rows(
+    py: Python<'_>,
+    fixed: Table,
+    rows: Csr,
     regularization: f32,
     threads: Option<usize>,
-) -> PyResult<Bound<'py, PyArray2<f32>>> {
-    let k = fixed.shape()[1];
-    let (fixed, rows) = (copied(&fixed)?, rows.rows()?);
-    let solved = detached(py, threads, || solve(fixed, &rows, regularization))?.or_raise()?;
-    PyArray1::from_vec(py, solved).reshape([rows.len(), k])
+) -> PyResult<Bound<'_, PyArray2<f32>>> {
+    let k = shape(py, &fixed).1;
+    let solved = interruptible(py, move |py, cancel| {
+        let (fixed, rows) = (borrow(py, &fixed)?, rows.borrow(py)?);
+        let (fixed, rows) = (Numbers::of(&fixed)?, rows.rows()?);
+        let solved = detached(py, threads, || {
+            solve(fixed.copied(), &rows, regularization, cancel)
+        })?;
+        Ok((rows.len(), solved.or_raise()?))
+    })?;
+    PyArray1::from_vec(py, solved.1).reshape([solved.0, k])
 }
 
-fn solve(fixed: Shared, rows: &Rows<'_>, regularization: f32) -> Result<Vec<f32>, ModelError> {
+fn solve(
+    fixed: Shared,
+    rows: &Rows<'_>,
+    regularization: f32,
+    cancel: &Cancel,
+) -> Result<Vec<f32>, ModelError> {
     let model = one_sided(fixed, regularization)?;
     let fold_in = model.fold_in(Axis::User);
     let weight = RowWeights::Given(vec![1.0]);
-    let solved: Result<Vec<Vec<f32>>, ModelError> = (0..rows.len())
+    solve_each(rows.len(), cancel, |row| {
+        let mut entries = rows.entries(row);
+        entries.iter_mut().for_each(refuse);
+        fold_in.solve(&entries, &weight)
+    })
+}
+
+/// The factors of rows, one after the other; those after a cancellation are left out.
+pub(crate) fn solve_each(
+    rows: usize,
+    cancel: &Cancel,
+    solve: impl Fn(usize) -> Result<Vec<f32>, ModelError> + Sync,
+) -> Result<Vec<f32>, ModelError> {
+    let solved: Result<Vec<Vec<f32>>, ModelError> = (0..rows)
         .into_par_iter()
         .map(|row| {
-            let mut entries = rows.entries(row);
-            entries.iter_mut().for_each(refuse);
-            fold_in.solve(&entries, &weight)
+            if cancel.is_cancelled() {
+                return Ok(Vec::new());
+            }
+            solve(row)
         })
         .collect();
     Ok(solved?.concat())

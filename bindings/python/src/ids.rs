@@ -1,11 +1,17 @@
 //! External ids and the rows they stand for.
 
 use absentia_io::{IdMap as Ids, RawIds};
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
+use crate::data::{Column, borrow};
 use crate::error::OrRaise;
+use crate::pool::{answered, interruptible, released};
+
+/// Ids taken between two looks at the signals.
+const CHUNK: usize = 1 << 17;
 
 /// External ids and the rows they stand for.
 #[pyclass(frozen, module = "absentia._core")]
@@ -21,39 +27,61 @@ impl IdMap {
         Self(Ids::dense(n))
     }
 
-    /// Gives integers rows by first appearance; yields the map and the row of each.
+    /// Gives integers rows by first appearance, after those of `known`; yields the map and the row of
+    /// each.
     #[staticmethod]
-    fn of_integers<'py>(
-        py: Python<'py>,
-        ids: PyReadonlyArray1<'py, i64>,
-    ) -> PyResult<(Self, RowArray<'py>)> {
-        let ids = ids.as_slice()?;
-        let (map, rows) = py
-            .detach(|| {
-                let mut map = Ids::new();
-                let rows: Result<Vec<u32>, _> =
-                    ids.iter().map(|&id| map.intern_integer(id)).collect();
-                rows.map(|rows| (map, rows))
-            })
-            .or_raise()?;
+    #[pyo3(signature = (ids, known=None))]
+    fn of_integers(
+        py: Python<'_>,
+        ids: Column<i64>,
+        known: Option<Py<IdMap>>,
+    ) -> PyResult<(Self, RowArray<'_>)> {
+        let (map, rows) = interruptible(py, move |py, cancel| {
+            let ids = borrow(py, &ids)?;
+            let ids = ids.as_slice()?;
+            let interned = released(py, || {
+                let mut map = known.map_or_else(Ids::new, |known| known.get().0.clone());
+                let mut rows = Vec::with_capacity(ids.len());
+                for chunk in ids.chunks(CHUNK) {
+                    if cancel.is_cancelled() {
+                        break;
+                    }
+                    for &id in chunk {
+                        rows.push(map.intern_integer(id)?);
+                    }
+                }
+                Ok::<_, absentia_io::Error>((map, rows))
+            });
+            interned.or_raise()
+        })?;
         Ok((Self(map), PyArray1::from_vec(py, rows)))
     }
 
-    /// Gives texts rows by first appearance; yields the map and the row of each.
+    /// Gives texts rows as [`of_integers`](Self::of_integers) does.
     #[staticmethod]
-    fn of_texts(py: Python<'_>, ids: Vec<String>) -> PyResult<(Self, RowArray<'_>)> {
-        if let Some(at) = ids.iter().position(String::is_empty) {
-            return Err(PyValueError::new_err(format!(
-                "entry {at}: the id is an empty text"
-            )));
-        }
-        let (map, rows) = py
-            .detach(|| {
-                let mut map = Ids::new();
-                let rows: Result<Vec<u32>, _> = ids.iter().map(|id| map.intern(id)).collect();
-                rows.map(|rows| (map, rows))
+    #[pyo3(signature = (ids, known=None))]
+    fn of_texts<'py>(
+        py: Python<'py>,
+        ids: Bound<'py, PyList>,
+        known: Option<Py<IdMap>>,
+    ) -> PyResult<(Self, RowArray<'py>)> {
+        let mut map = known.map_or_else(Ids::new, |known| known.get().0.clone());
+        let mut rows = Vec::with_capacity(ids.len());
+        for_chunks(py, &ids, |texts| {
+            if let Some(at) = texts.iter().position(String::is_empty) {
+                let at = rows.len() + at;
+                return Err(PyValueError::new_err(format!(
+                    "entry {at}: the id is an empty text"
+                )));
+            }
+            py.detach(|| {
+                for id in texts {
+                    rows.push(map.intern(id)?);
+                }
+                Ok::<_, absentia_io::Error>(())
             })
-            .or_raise()?;
+            .or_raise()
+        })?;
         Ok((Self(map), PyArray1::from_vec(py, rows)))
     }
 
@@ -72,17 +100,26 @@ impl IdMap {
         }
     }
 
-    /// The rows of integers; `None` for those unknown is -1 when `skip`, else a `KeyError`.
+    /// The rows of integers; one that is unknown is -1 when `skip`, else a `KeyError`.
     #[pyo3(signature = (ids, skip=false))]
-    fn rows_of_integers<'py>(
-        &self,
-        py: Python<'py>,
-        ids: PyReadonlyArray1<'py, i64>,
+    fn rows_of_integers(
+        slf: Py<Self>,
+        py: Python<'_>,
+        ids: Column<i64>,
         skip: bool,
-    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let find = |&id: &i64| found(self.0.get_integer(id), skip, || id.to_string());
-        let rows: PyResult<Vec<i64>> = ids.as_slice()?.iter().map(find).collect();
-        Ok(PyArray1::from_vec(py, rows?))
+    ) -> PyResult<Bound<'_, PyArray1<i64>>> {
+        let multiplications = 1000 * ids.bind(py).len()? as u64;
+        let rows = answered(py, multiplications, move |py, _| {
+            let (ids, map) = (borrow(py, &ids)?, &slf.get().0);
+            let ids = ids.as_slice()?;
+            let find = |&id: &i64| map.get_integer(id).map_or(-1, i64::from);
+            let rows: Vec<i64> = released(py, || ids.iter().map(find).collect());
+            match rows.iter().position(|&row| row < 0).filter(|_| !skip) {
+                Some(at) => Err(unknown(ids[at])),
+                None => Ok(rows),
+            }
+        })?;
+        Ok(PyArray1::from_vec(py, rows))
     }
 
     /// The rows of texts; as for integers.
@@ -90,12 +127,21 @@ impl IdMap {
     fn rows_of_texts<'py>(
         &self,
         py: Python<'py>,
-        ids: Vec<String>,
+        ids: Bound<'py, PyList>,
         skip: bool,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let find = |id: &String| found(self.0.get(id), skip, || format!("{id:?}"));
-        let rows: PyResult<Vec<i64>> = ids.iter().map(find).collect();
-        Ok(PyArray1::from_vec(py, rows?))
+        let mut rows: Vec<i64> = Vec::with_capacity(ids.len());
+        for_chunks(py, &ids, |texts| {
+            for id in texts {
+                let row = self.0.get(id).map_or(-1, i64::from);
+                if row < 0 && !skip {
+                    return Err(unknown(format!("{id:?}")));
+                }
+                rows.push(row);
+            }
+            Ok(())
+        })?;
+        Ok(PyArray1::from_vec(py, rows))
     }
 
     /// All ids as integers, in the order of their rows; `None` if some are texts.
@@ -113,10 +159,20 @@ impl IdMap {
     }
 }
 
-fn found(row: Option<u32>, skip: bool, id: impl Fn() -> String) -> PyResult<i64> {
-    match row {
-        Some(row) => Ok(i64::from(row)),
-        None if skip => Ok(-1),
-        None => Err(PyKeyError::new_err(format!("{} is not known", id()))),
+/// Takes texts out of a list, some at a time, with a look at the signals between.
+fn for_chunks(
+    py: Python<'_>,
+    list: &Bound<'_, PyList>,
+    mut work: impl FnMut(&[String]) -> PyResult<()>,
+) -> PyResult<()> {
+    for start in (0..list.len()).step_by(CHUNK) {
+        let chunk = list.get_slice(start, start + CHUNK);
+        work(&chunk.extract::<Vec<String>>()?)?;
+        py.check_signals()?;
     }
+    Ok(())
+}
+
+fn unknown(id: impl std::fmt::Display) -> PyErr {
+    PyKeyError::new_err(format!("{id} is not known"))
 }

@@ -11,7 +11,10 @@ mod data;
 mod error;
 mod evaluate;
 mod factors;
+mod gate;
 mod ids;
+mod lists;
+mod matrix;
 mod model;
 mod pool;
 mod read;
@@ -25,7 +28,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<data::Matrix>()?;
+    module.add_class::<matrix::Matrix>()?;
     module.add_class::<factors::Factors>()?;
     module.add_class::<ids::IdMap>()?;
     module.add_class::<model::Model>()?;
@@ -36,5 +39,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;
     module.add_function(wrap_pyfunction!(read::read, module)?)?;
     module.add_function(wrap_pyfunction!(train::fit, module)?)?;
+    let close = wrap_pyfunction!(gate::close, module)?;
+    module
+        .py()
+        .import("atexit")?
+        .call_method1("register", (close,))?;
     Ok(())
 }

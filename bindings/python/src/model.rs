@@ -2,19 +2,19 @@
 
 use std::path::PathBuf;
 
-use absentia::model::{Filter, RowWeights, Similarity};
+use absentia::model::{Filter, ModelError, RowWeights, Similarity};
 use absentia::{Axis, Model as Trained};
 use absentia_io::model::{Ids, ImportOptions, import_implicit, load_model, save_model};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rayon::prelude::*;
 
-use crate::data::{Data, Lent};
+use crate::data::{Borrowed, Column, Data, Lent, borrow, borrow_some, slice_some};
 use crate::error::OrRaise;
-use crate::factors::{BATCH, Factors, Lists, Padded, check_columns, copied};
+use crate::factors::{Factors, Numbers, Table, check_columns, shape, solve_each};
 use crate::ids::IdMap;
-use crate::pool::detached;
+use crate::lists::{Lists, Padded};
+use crate::pool::{answered, batch, detached, interruptible, released};
 use crate::weights::MissingWeights;
 
 /// A trained model with the ids of its rows.
@@ -29,14 +29,15 @@ pub(crate) struct Model {
 type SweepTuple = (usize, f64, f64, f64, f64, Option<f64>);
 /// Score, what each item adds to it, remainder.
 type Apart = (f64, Vec<(u32, f64)>, f64);
-type Indices<'py> = PyReadonlyArray1<'py, u32>;
 
 #[pymethods]
 impl Model {
     /// Reads a model file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let loaded = py.detach(|| load_model(&path)).or_raise()?;
+        let loaded = interruptible(py, move |py, _| {
+            released(py, || load_model(&path)).or_raise()
+        })?;
         Ok(Self {
             trained: loaded.model,
             ids: loaded.ids,
@@ -47,8 +48,9 @@ impl Model {
     /// Reads a model that the package `implicit` saved.
     #[staticmethod]
     fn import_implicit(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let options = ImportOptions::default();
-        let (model, ids) = py.detach(|| import_implicit(&path, options)).or_raise()?;
+        let (model, ids) = interruptible(py, move |py, _| {
+            released(py, || import_implicit(&path, ImportOptions::default())).or_raise()
+        })?;
         Ok(Self {
             trained: model,
             ids,
@@ -57,9 +59,15 @@ impl Model {
     }
 
     /// Writes a model file.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| save_model(&path, &self.trained, &self.ids, self.config.as_deref()))
-            .or_raise()
+    fn save(slf: Py<Self>, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        interruptible(py, move |py, _| {
+            let Self {
+                trained,
+                ids,
+                config,
+            } = slf.get();
+            released(py, || save_model(&path, trained, ids, config.as_deref())).or_raise()
+        })
     }
 
     /// Number of users and of items.
@@ -130,123 +138,153 @@ impl Model {
     }
 
     /// Scores of pairs.
-    fn scores<'py>(
-        &self,
-        py: Python<'py>,
-        users: Indices<'py>,
-        items: Indices<'py>,
-    ) -> PyResult<Bound<'py, PyArray1<f32>>> {
-        let (users, items) = (users.as_slice()?, items.as_slice()?);
-        let scores = py.detach(|| {
-            let pairs: Vec<(u32, u32)> = users.iter().copied().zip(items.iter().copied()).collect();
-            self.trained.scores(&pairs)
-        });
-        Ok(PyArray1::from_vec(py, scores.or_raise()?))
+    fn scores(
+        slf: Py<Self>,
+        py: Python<'_>,
+        users: Column<u32>,
+        items: Column<u32>,
+    ) -> PyResult<Bound<'_, PyArray1<f32>>> {
+        let k = slf.get().trained.n_factors();
+        let multiplications = (users.bind(py).len()? * k) as u64;
+        let scores = answered(py, multiplications, move |py, cancel| {
+            let (users, items) = (borrow(py, &users)?, borrow(py, &items)?);
+            let (users, items) = (users.as_slice()?, items.as_slice()?);
+            let model = &slf.get().trained;
+            let scores = released(py, || {
+                let mut scores = Vec::with_capacity(users.len());
+                let step = batch(k as u64);
+                for (users, items) in users.chunks(step).zip(items.chunks(step)) {
+                    if cancel.is_cancelled() {
+                        break;
+                    }
+                    let users = users.iter().copied();
+                    let pairs: Vec<(u32, u32)> = users.zip(items.iter().copied()).collect();
+                    scores.extend(model.scores(&pairs)?);
+                }
+                Ok::<_, ModelError>(scores)
+            });
+            scores.or_raise()
+        })?;
+        Ok(PyArray1::from_vec(py, scores))
     }
 
     /// The `n` best items of each user, or of rows of factors where they are given.
     #[pyo3(signature = (users, n, seen=None, allow=None, deny=None, rows=None, threads=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of one call")]
-    fn recommend<'py>(
-        &self,
-        py: Python<'py>,
-        users: Indices<'py>,
+    fn recommend(
+        slf: Py<Self>,
+        py: Python<'_>,
+        users: Column<u32>,
         n: usize,
-        seen: Option<Data<'py>>,
-        allow: Option<Indices<'py>>,
-        deny: Option<Indices<'py>>,
-        rows: Option<PyReadonlyArray2<'py, f32>>,
+        seen: Option<Data>,
+        allow: Option<Column<u32>>,
+        deny: Option<Column<u32>>,
+        rows: Option<Table>,
         threads: Option<usize>,
-    ) -> PyResult<Lists<'py>> {
-        let users = users.as_slice()?;
-        let seen = seen.as_ref().map(Data::lend).transpose()?;
-        let filter = Filter {
-            exclude: seen.as_ref().map(Lent::seen),
-            allow: allow.as_ref().map(PyReadonlyArray1::as_slice).transpose()?,
-            deny: match &deny {
-                Some(deny) => deny.as_slice()?,
-                None => &[],
-            },
+    ) -> PyResult<Lists<'_>> {
+        let (n, each) = {
+            let model = &slf.get().trained;
+            (n.min(model.n_items()), work_of_row(model, Axis::Item))
         };
-        let n = n.min(self.trained.n_items());
-        let mut lists = Padded::new(n, f32::NEG_INFINITY);
-        if let Some(rows) = &rows {
-            check_columns(rows, self.trained.n_factors())?;
-            let rows = copied(rows)?;
-            let ranked = detached(py, threads, || {
-                self.trained.recommend_rows(&rows, n, &filter)
+        let count = match &rows {
+            Some(rows) => shape(py, rows).0,
+            None => users.bind(py).len()?,
+        };
+        let lists = answered(py, each.saturating_mul(count as u64), move |py, cancel| {
+            let users = borrow(py, &users)?;
+            let seen = seen.as_ref().map(|seen| seen.borrow(py)).transpose()?;
+            let seen = seen.as_ref().map(Borrowed::lend).transpose()?;
+            let (allow, deny) = (
+                borrow_some(py, allow.as_ref())?,
+                borrow_some(py, deny.as_ref())?,
+            );
+            let filter = Filter {
+                exclude: seen.as_ref().map(Lent::seen),
+                allow: slice_some(allow.as_ref())?,
+                deny: slice_some(deny.as_ref())?.unwrap_or_default(),
+            };
+            let model = &slf.get().trained;
+            let mut lists = Padded::new(n, f32::NEG_INFINITY);
+            if let Some(rows) = rows {
+                let rows = borrow(py, &rows)?;
+                check_columns(&rows, model.n_factors())?;
+                let rows = Numbers::of(&rows)?;
+                let ranked = detached(py, threads, || {
+                    model.recommend_rows(&rows.copied(), n, &filter)
+                })?;
+                lists.push_all(&ranked.or_raise()?);
+                return Ok(lists);
+            }
+            let users = users.as_slice()?;
+            let outcome = detached(py, threads, || {
+                lists.fill(users, each, cancel, |users| {
+                    model.recommend(users, n, &filter)
+                })
             })?;
-            ranked.or_raise()?.iter().for_each(|list| lists.push(list));
-            return lists.into_arrays(py, rows.rows());
-        }
-        for batch in users.chunks(BATCH) {
-            let ranked = detached(py, threads, || self.trained.recommend(batch, n, &filter))?;
-            ranked.or_raise()?.iter().for_each(|list| lists.push(list));
-            py.check_signals()?;
-        }
-        lists.into_arrays(py, users.len())
+            outcome.or_raise()?;
+            Ok(lists)
+        })?;
+        lists.into_arrays(py, count)
     }
 
     /// The `n` rows of the same side that are most like each row.
     #[pyo3(signature = (axis, rows, n, by, threads=None))]
     fn similar<'py>(
-        &self,
+        slf: Py<Self>,
         py: Python<'py>,
         axis: &str,
-        rows: Indices<'py>,
+        rows: Column<u32>,
         n: usize,
         by: &str,
         threads: Option<usize>,
     ) -> PyResult<Lists<'py>> {
-        let (axis, rows) = (parse_axis(axis)?, rows.as_slice()?);
-        let by = match by {
-            "cosine" => Similarity::Cosine,
-            "inner-product" => Similarity::InnerProduct,
-            _ => {
-                return Err(PyValueError::new_err(format!(
-                    "by is {by:?}; it must be 'cosine' or 'inner-product'"
-                )));
-            }
-        };
-        let most = match axis {
-            Axis::User => self.trained.n_users(),
-            Axis::Item => self.trained.n_items(),
+        let (axis, by) = (parse_axis(axis)?, parse_similarity(by)?);
+        let (most, each) = {
+            let model = &slf.get().trained;
+            (n_rows(model, axis), work_of_row(model, axis))
         };
         let n = n.min(most.saturating_sub(1));
-        let mut lists = Padded::new(n, f32::NEG_INFINITY);
-        for batch in rows.chunks(BATCH) {
-            let found = detached(py, threads, || self.trained.similar(axis, batch, n, by))?;
-            found.or_raise()?.iter().for_each(|list| lists.push(list));
-            py.check_signals()?;
-        }
-        lists.into_arrays(py, rows.len())
+        let count = rows.bind(py).len()?;
+        let lists = answered(py, each.saturating_mul(count as u64), move |py, cancel| {
+            let rows = borrow(py, &rows)?;
+            let (rows, model) = (rows.as_slice()?, &slf.get().trained);
+            let mut lists = Padded::new(n, f32::NEG_INFINITY);
+            let outcome = detached(py, threads, || {
+                lists.fill(rows, each, cancel, |rows| model.similar(axis, rows, n, by))
+            })?;
+            outcome.or_raise()?;
+            Ok(lists)
+        })?;
+        lists.into_arrays(py, count)
     }
 
     /// The factors of new rows of one side.
     #[pyo3(signature = (axis, data, like=None, threads=None))]
     fn fold_in<'py>(
-        &self,
+        slf: Py<Self>,
         py: Python<'py>,
         axis: &str,
-        data: Data<'py>,
-        like: Option<Indices<'py>>,
+        data: Data,
+        like: Option<Column<u32>>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let (axis, lent) = (parse_axis(axis)?, data.lend()?);
-        let like = like.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
-        let solved = detached(py, threads, || {
-            let fold_in = self.trained.fold_in(axis);
-            let rows: Result<Vec<Vec<f32>>, _> = (0..lent.len())
-                .into_par_iter()
-                .map(|row| {
+        let axis = parse_axis(axis)?;
+        let k = slf.get().trained.n_factors();
+        let (rows, solved) = interruptible(py, move |py, cancel| {
+            let (data, like) = (data.borrow(py)?, borrow_some(py, like.as_ref())?);
+            let (lent, like) = (data.lend()?, slice_some(like.as_ref())?);
+            let model = &slf.get().trained;
+            let solved = detached(py, threads, || {
+                let fold_in = model.fold_in(axis);
+                solve_each(lent.len(), cancel, |row| {
                     let known = like.and_then(|like| like.get(row).copied());
                     let weights = known.map_or(RowWeights::Frozen, RowWeights::Like);
                     fold_in.solve(&lent.entries(row), &weights)
                 })
-                .collect();
-            rows.map(|rows| rows.concat())
+            })?;
+            Ok((lent.len(), solved.or_raise()?))
         })?;
-        PyArray1::from_vec(py, solved.or_raise()?).reshape([lent.len(), self.trained.n_factors()])
+        PyArray1::from_vec(py, solved).reshape([rows, k])
     }
 
     /// The score of an item taken apart: score, `(item, contribution)`s, remainder.
@@ -254,23 +292,51 @@ impl Model {
     /// `row` is the row of `data` that holds the user's entries.
     #[pyo3(signature = (data, row, item, user=None))]
     fn explain(
-        &self,
+        slf: Py<Self>,
         py: Python<'_>,
-        data: Data<'_>,
+        data: Data,
         row: usize,
         item: u32,
         user: Option<u32>,
     ) -> PyResult<Apart> {
-        let lent = data.lend()?;
-        let explained = py.detach(|| {
-            let weights = user.map_or(RowWeights::Frozen, RowWeights::Like);
-            let fold_in = self.trained.fold_in(Axis::User);
-            fold_in.explain(user, &lent.entries(row), &weights, item)
-        });
-        let found = explained.or_raise()?;
-        let parts = found.contributions.iter();
-        let parts = parts.map(|part| (part.item, part.contribution)).collect();
-        Ok((found.score, parts, found.remainder))
+        let model = &slf.get().trained;
+        // The Gram matrix of the items is most of the work.
+        let work = work_of_row(model, Axis::Item) * model.n_factors() as u64;
+        answered(py, work, move |py, _| {
+            let data = data.borrow(py)?;
+            let lent = data.lend()?;
+            let explained = released(py, || {
+                let weights = user.map_or(RowWeights::Frozen, RowWeights::Like);
+                let fold_in = slf.get().trained.fold_in(Axis::User);
+                fold_in.explain(user, &lent.entries(row), &weights, item)
+            });
+            let found = explained.or_raise()?;
+            let parts = found.contributions.iter();
+            let parts = parts.map(|part| (part.item, part.contribution)).collect();
+            Ok((found.score, parts, found.remainder))
+        })
+    }
+}
+
+fn n_rows(model: &Trained, axis: Axis) -> usize {
+    match axis {
+        Axis::User => model.n_users(),
+        Axis::Item => model.n_items(),
+    }
+}
+
+/// Multiplications that a ranking of all rows of a side takes.
+fn work_of_row(model: &Trained, axis: Axis) -> u64 {
+    n_rows(model, axis) as u64 * model.n_factors() as u64
+}
+
+fn parse_similarity(name: &str) -> PyResult<Similarity> {
+    match name {
+        "cosine" => Ok(Similarity::Cosine),
+        "inner-product" => Ok(Similarity::InnerProduct),
+        _ => Err(PyValueError::new_err(format!(
+            "by is {name:?}; it must be 'cosine' or 'inner-product'"
+        ))),
     }
 }
 

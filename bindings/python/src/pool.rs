@@ -1,8 +1,122 @@
-//! Threads of a call, and calls that Ctrl-C can end.
+//! Calls that Ctrl-C can end, and the threads they run on.
+//!
+//! Long work runs on a thread of its own while the caller's lets Python handle its signals. When a
+//! handler raises, work that looks at its flag ends; what the engine cannot stop (building a matrix,
+//! factorising W, reading a file) is left to end by itself and its result is dropped. Either way the
+//! exception is out within a second.
 
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use absentia::fit::{Cancel, FitError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::error::OrRaise;
+use crate::gate;
+
+/// Time between two looks at Python's signals.
+const POLL: Duration = Duration::from_millis(50);
+/// Time that work has to end by its flag.
+const GRACE: Duration = Duration::from_millis(400);
+/// Multiplications below which a thread is not worth starting: a few hundredths of a second.
+const SMALL: u64 = 100_000_000;
+/// Multiplications between two looks at the flag: about a second.
+const STEP: u64 = 20_000_000_000;
+
+/// What a thread has to say.
+enum Note<E, T> {
+    Event(E),
+    Done(PyResult<T>),
+}
+
+/// Tells the caller's thread of an event; false when it no longer listens.
+pub(crate) type Tell<E> = Box<dyn Fn(E) -> bool + Send>;
+
+/// Runs `work` as the module says, `hear` being called with its events on the caller's thread.
+///
+/// An exception of `hear` ends the work like one of a signal handler.
+pub(crate) fn followed<T: Send + 'static, E: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(Python<'_>, &Cancel, Tell<E>) -> PyResult<T> + Send + 'static,
+    mut hear: impl FnMut(E) -> PyResult<()> + Send,
+) -> PyResult<T> {
+    let (cancel, (notes, noted)) = (Cancel::new(), channel());
+    let flag = cancel.clone();
+    std::thread::Builder::new().spawn(move || {
+        let events: Sender<Note<E, T>> = notes.clone();
+        let tell: Tell<E> = Box::new(move |event| events.send(Note::Event(event)).is_ok());
+        if let Some(outcome) = gate::inside_for_good(|| Python::attach(|py| work(py, &flag, tell)))
+        {
+            // Nobody listens when the caller was interrupted.
+            let _ = notes.send(Note::Done(outcome));
+        }
+    })?;
+    py.detach(move || {
+        let outcome = attend(&noted, &mut hear);
+        outcome.unwrap_or_else(|interruption| {
+            cancel.cancel();
+            let _ = wait_for_end(&noted);
+            Err(interruption)
+        })
+    })
+}
+
+/// [`followed`] for work without events.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(Python<'_>, &Cancel) -> PyResult<T> + Send + 'static,
+) -> PyResult<T> {
+    let quiet = |py: Python<'_>, cancel: &Cancel, _: Tell<()>| work(py, cancel);
+    followed(py, quiet, |()| Ok(()))
+}
+
+/// [`interruptible`], but on the caller's thread when there is little to do.
+pub(crate) fn answered<T: Send + 'static>(
+    py: Python<'_>,
+    multiplications: u64,
+    work: impl FnOnce(Python<'_>, &Cancel) -> PyResult<T> + Send + 'static,
+) -> PyResult<T> {
+    if multiplications < SMALL {
+        return work(py, &Cancel::new());
+    }
+    interruptible(py, work)
+}
+
+/// Rows to answer between two looks at the flag, where one takes this many multiplications.
+pub(crate) fn batch(multiplications: u64) -> usize {
+    (STEP / multiplications.max(1)).clamp(256, 1 << 16) as usize
+}
+
+/// The outcome of the work, or the exception that ends the waiting for it.
+fn attend<E, T>(
+    noted: &Receiver<Note<E, T>>,
+    hear: &mut impl FnMut(E) -> PyResult<()>,
+) -> Result<PyResult<T>, PyErr> {
+    loop {
+        match noted.recv_timeout(POLL) {
+            Ok(Note::Event(event)) => hear(event)?,
+            Ok(Note::Done(outcome)) => return Ok(outcome),
+            Err(RecvTimeoutError::Timeout) => signals()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                let message = "the call panicked, which is a defect, or the interpreter ends";
+                return Ok(Err(PyRuntimeError::new_err(message)));
+            }
+        }
+    }
+}
+
+fn wait_for_end<E, T>(noted: &Receiver<Note<E, T>>) -> Option<PyResult<T>> {
+    let end = std::time::Instant::now() + GRACE;
+    loop {
+        let left = end.saturating_duration_since(std::time::Instant::now());
+        match noted.recv_timeout(left) {
+            Ok(Note::Event(_)) => {}
+            Ok(Note::Done(outcome)) => return Some(outcome),
+            Err(_) => return None,
+        }
+    }
+}
 
 /// Runs `work` without the GIL, on `threads` threads or on all there are.
 pub(crate) fn detached<T: Send>(
@@ -11,14 +125,19 @@ pub(crate) fn detached<T: Send>(
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
     let Some(threads) = threads else {
-        return Ok(py.detach(work));
+        return Ok(released(py, work));
     };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
-        .map_err(|_| absentia::fit::FitError::Threads { threads })
+        .map_err(|_| FitError::Threads { threads })
         .or_raise()?;
-    Ok(py.detach(|| pool.install(work)))
+    Ok(released(py, || pool.install(work)))
+}
+
+/// Runs `work` without the GIL.
+pub(crate) fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+    py.detach(|| gate::outside(work))
 }
 
 /// Lets Python handle its signals; Ctrl-C comes back as its exception.

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::error::OrRaise;
 use crate::ids::IdMap;
+use crate::pool::{interruptible, released};
 
 type Column<'py, T> = Option<Bound<'py, PyArray1<T>>>;
 type Table<'py> = (
@@ -22,24 +23,28 @@ type Table<'py> = (
 
 /// Reads files as one table: users, items, values, weights, times, and the ids of both sides.
 ///
-/// With `ids`, rows whose user or item is not among them are left out.
+/// With `ids`, rows whose user or item is not among them are left out, or get new ids when `grow`.
 #[pyfunction]
-#[pyo3(signature = (patterns, ids=None))]
-pub(crate) fn read<'py>(
-    py: Python<'py>,
+#[pyo3(signature = (patterns, ids=None, grow=false))]
+pub(crate) fn read(
+    py: Python<'_>,
     patterns: Vec<String>,
-    ids: Option<(Bound<'py, IdMap>, Bound<'py, IdMap>)>,
-) -> PyResult<Table<'py>> {
-    let known = ids.map(|(users, items)| (users.get().0.clone(), items.get().0.clone()));
-    let read = py.detach(|| {
-        let paths: Vec<PathBuf> = expand(&patterns)?;
-        let options = ReadOptions::default();
-        match known {
-            Some(ids) => read_with_ids(&paths, &options, ids, Unknown::Skip, &NoProgress),
-            None => absentia_io::read(&paths, &options, &NoProgress),
-        }
-    });
-    let table = read.or_raise()?;
+    ids: Option<(Py<IdMap>, Py<IdMap>)>,
+    grow: bool,
+) -> PyResult<Table<'_>> {
+    let table = interruptible(py, move |py, _| {
+        let read = released(py, || {
+            let paths: Vec<PathBuf> = expand(&patterns)?;
+            let options = ReadOptions::default();
+            let Some((users, items)) = ids else {
+                return absentia_io::read(&paths, &options, &NoProgress);
+            };
+            let known = (users.get().0.clone(), items.get().0.clone());
+            let unknown = if grow { Unknown::Add } else { Unknown::Skip };
+            read_with_ids(&paths, &options, known, unknown, &NoProgress)
+        });
+        read.or_raise()
+    })?;
     Ok((
         PyArray1::from_vec(py, table.user),
         PyArray1::from_vec(py, table.item),

@@ -8,6 +8,8 @@ use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::gate;
+
 /// Where the first exception of a function is kept until the call it broke has ended.
 pub(crate) type Failure = Arc<Mutex<Option<PyErr>>>;
 
@@ -19,16 +21,19 @@ pub(crate) struct PythonRule {
 
 impl PythonRule {
     fn call(&self, users: &Range<u32>, items: &Range<u32>, out: &mut [f32]) -> PyResult<()> {
-        Python::attach(|py| {
-            let arguments = (users.start, users.end, items.start, items.end);
-            let block: PyReadonlyArray2<'_, f32> =
-                self.function.bind(py).call1(arguments)?.extract()?;
-            if block.shape() != [users.len(), items.len()] {
-                return Err(PyValueError::new_err("the weights have the wrong shape"));
-            }
-            out[..block.len()].copy_from_slice(block.as_slice()?);
-            py.check_signals()
-        })
+        let called = gate::inside(|| {
+            Python::attach(|py| {
+                let arguments = (users.start, users.end, items.start, items.end);
+                let block: PyReadonlyArray2<'_, f32> =
+                    self.function.bind(py).call1(arguments)?.extract()?;
+                if block.shape() != [users.len(), items.len()] {
+                    return Err(PyValueError::new_err("the weights have the wrong shape"));
+                }
+                out[..block.len()].copy_from_slice(block.as_slice()?);
+                Ok(())
+            })
+        });
+        called.unwrap_or_else(|| Err(PyValueError::new_err("the interpreter has ended")))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use absentia::data::DataError;
 use absentia::linalg::Dense;
 use absentia::weights::{
     Approximation, Groups, Method, MissingWeights as Weights, Rank, Scheme as Wish, SchemeSpec,
@@ -11,10 +12,10 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::data::{Data, Lent};
+use crate::data::Data;
 use crate::error::{OrRaise, Raise};
 use crate::factors::Factors;
-use crate::pool::detached;
+use crate::pool::{detached, interruptible};
 use crate::rule::{Failure, PythonRule};
 
 /// A way to weight missing entries, before it meets data.
@@ -42,6 +43,17 @@ impl Scheme {
                 .take()
         });
         taken.unwrap_or_else(|| error.raise())
+    }
+
+    /// Keeps Python's functions from being called any more if the call that used them has failed.
+    pub(crate) fn stop_if_err<T>(&self, outcome: PyResult<T>) -> PyResult<T> {
+        if outcome.is_err() {
+            for failure in &self.failures {
+                let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                failure.get_or_insert_with(|| PyValueError::new_err("the call was interrupted"));
+            }
+        }
+        outcome
     }
 }
 
@@ -164,22 +176,22 @@ impl Scheme {
     /// Yields the weights on given data.
     #[pyo3(signature = (data, threads=None))]
     fn resolve(
-        &self,
+        slf: Py<Self>,
         py: Python<'_>,
-        data: Data<'_>,
+        data: Data,
         threads: Option<usize>,
     ) -> PyResult<MissingWeights> {
-        let lent = data.lend()?;
-        let built;
-        let matrix = match &lent {
-            Lent::Matrix(matrix) => *matrix,
-            Lent::Rows(rows) => {
-                built = py.detach(|| rows.interactions()).or_raise()?;
-                &built
-            }
-        };
-        let resolved = detached(py, threads, || self.wish.resolve(matrix))?;
-        Ok(MissingWeights(resolved.map_err(|error| self.blame(error))?))
+        let scheme = slf.clone_ref(py);
+        let resolved = interruptible(py, move |py, _| {
+            let data = data.borrow(py)?;
+            let (lent, scheme) = (data.lend()?, scheme.get());
+            let resolved = detached(py, threads, || {
+                let whole = lent.whole()?;
+                Ok::<_, DataError>(scheme.wish.resolve(whole.matrix()))
+            })?;
+            resolved.or_raise()?.map_err(|error| scheme.blame(error))
+        });
+        slf.get().stop_if_err(resolved).map(MissingWeights)
     }
 }
 
@@ -247,6 +259,13 @@ impl MissingWeights {
     #[getter]
     fn b(&self) -> Factors {
         Factors(self.0.b().clone().into())
+    }
+
+    /// What the columns of A and B are, part by part, as JSON.
+    #[getter]
+    fn frozen(&self) -> PyResult<String> {
+        serde_json::to_string(self.0.frozen())
+            .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     #[getter]

@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
+import sample
 import scipy.sparse as sp
 
 import absentia
 from absentia import Factorizer
 
 
-def matrix(users=60, items=40, density=0.1, seed=0):
-    return sp.csr_matrix(sp.random(users, items, density, format="csr", random_state=seed, dtype=np.float32))
+def matrix():
+    return sample.matrix(60, 40, 0.1)
 
 
 def model(**params):
@@ -34,18 +35,28 @@ EXPECTED = model(targets="raw").fit(matrix())
         lambda x: x.astype(np.float64),
         lambda x: sp.csr_array(x),
         lambda x: wide(x),
+        lambda x: wide(x, indices=np.int32),
+        lambda x: wide(x, indptr=np.int32),
+        lambda x: wide(x, indices=np.uint32),
+        lambda x: reversed_bytes(x),
         lambda x: shuffled(x),
         lambda x: strided(x),
     ],
-    ids=["csr", "coo", "csc", "lil", "float64", "csr_array", "int64", "unsorted", "non-contiguous"],
+    ids=["csr", "coo", "csc", "lil", "float64", "csr_array", "int64", "int64 indptr", "int64 indices", "uint32 indices", "big-endian", "unsorted", "non-contiguous"],
 )
 def test_every_form_of_a_matrix_trains_the_same_model(convert):
     same(model(targets="raw").fit(convert(matrix())), EXPECTED)
 
 
-def wide(x):
+def wide(x, indptr=np.int64, indices=np.int64):
     x = x.copy()
-    x.indptr, x.indices = x.indptr.astype(np.int64), x.indices.astype(np.int64)
+    x.indptr, x.indices = x.indptr.astype(indptr), x.indices.astype(indices)
+    return x
+
+
+def reversed_bytes(x):
+    x = x.copy()
+    x.data, x.indices = x.data.astype(">f4"), x.indices.astype(">i4")
     return x
 
 
@@ -98,6 +109,85 @@ def test_too_many_rows_are_refused_by_number():
     x = sp.coo_matrix((np.ones(1), ([0], [0])), shape=(2**32 + 1, 3))
     with pytest.raises(ValueError, match="4294967297 users are more than"):
         model().fit(x)
+
+
+def test_too_many_columns_are_refused_by_number():
+    x = sp.csr_matrix((np.ones(1, np.float32), [0], [0, 1]), shape=(1, 2**32))
+    with pytest.raises(ValueError, match="4294967296 items are more than the 4294967295"):
+        model().fit(x)
+
+
+def test_weights_of_entries_are_taken():
+    x = matrix()
+    doubled = model(confidence="column").fit(x, sample_weight=np.full(x.nnz, 2.0))
+    same(doubled, model(confidence=2.0).fit(x))
+    for weights, message in [(np.ones(3), "3"), (np.full(x.nnz, -1.0), "negative|at least 0"), (np.ones((3, 3)), "dimensions")]:
+        with pytest.raises(ValueError, match=message):
+            model(confidence="column").fit(x, sample_weight=weights)
+
+
+def test_shapes_that_do_not_match_are_refused_by_name():
+    fitted = model().fit(matrix())
+    wrong = sp.csr_matrix((60, 41), dtype=np.float32)
+    calls = [
+        lambda: fitted.evaluate(wrong),
+        lambda: fitted.recommend(0, seen=wrong),
+        lambda: fitted.explain(0, 1, seen=wrong),
+        lambda: fitted.fold_in(wrong),
+        lambda: model().fit(matrix(), exposed=wrong),
+        lambda: fitted.recommend_rows(np.ones((2, 5), np.float32)),
+        lambda: fitted.score([0, 1], [0, 1, 2]),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="41|5 factors|shape|broadcast"):
+            call()
+
+
+def test_arguments_that_are_not_contiguous_are_taken():
+    fitted = model().fit(matrix())
+    users = np.arange(40)[::2]
+    np.testing.assert_array_equal(fitted.recommend(users)[0], fitted.recommend(users.copy())[0])
+    rows = np.asfortranarray(fitted.user_factors_[:5])
+    np.testing.assert_array_equal(fitted.recommend_rows(rows)[0], fitted.recommend_rows(rows.copy("C"))[0])
+    twice = np.repeat(np.arange(8), 2)
+    same(model().fit((twice[::2], twice[::2])), model().fit((np.arange(8), np.arange(8))))
+    table = np.ones((40, 60), np.float32).T
+    same(model(weights=absentia.weights.Dense(table, rank=1)).fit(matrix()), model(weights=absentia.weights.Dense(table.copy(), rank=1)).fit(matrix()))
+
+
+def test_columns_of_pandas_of_every_kind():
+    pandas = pytest.importorskip("pandas")
+    users, items = ["ann", "bob", "ann"], [5, 5, 6]
+    expected = model(factors=2).fit((users, items))
+    for user in (pandas.Categorical(users), pandas.array(users, dtype="string"), np.array(users, dtype=object)):
+        for item in (np.int8(items), pandas.array(items, dtype="Int64"), np.float64(items)):
+            same(model(factors=2).fit(pandas.DataFrame({"user": user, "item": item})), expected)
+    missing = pandas.DataFrame({"user": pandas.array(["ann", None], dtype="string"), "item": [1, 2]})
+    with pytest.raises(ValueError, match="entry 1"):
+        model().fit(missing)
+
+
+def test_times_of_tables_decay():
+    pandas = pytest.importorskip("pandas")
+    when = pandas.to_datetime(["2020-01-01", "2020-01-31", "2020-03-01"])
+    seconds = when.astype("datetime64[s]").astype(np.int64)
+    frames = [pandas.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "timestamp": times}) for times in (when, seconds)]
+    fitted = [model(factors=2, confidence="decay:30d").fit(frame) for frame in frames]
+    same(fitted[0], fitted[1])
+    assert not np.array_equal(fitted[0].user_factors_, model(factors=2).fit(frames[0]).user_factors_)
+
+
+def test_nulls_of_arrow_and_polars_are_refused_by_column():
+    arrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    columns = {"user": ["ann", None], "item": [1, 2]}
+    with pytest.raises(ValueError, match="column 'user' has 1 nulls"):
+        model().fit(arrow.table(columns))
+    with pytest.raises(ValueError, match="entry 1"):
+        model().fit(polars.DataFrame(columns))
+    chunked = arrow.concat_tables([arrow.table({"user": ["ann"], "item": [1]}), arrow.table({"user": ["bob"], "item": [2]})])
+    assert model(factors=2).fit(chunked).user_ids_.tolist() == ["ann", "bob"]
+    coded = arrow.table({"user": arrow.array(["ann", "bob"]).dictionary_encode(), "item": [1, 2]})
+    assert model(factors=2).fit(coded).user_ids_.tolist() == ["ann", "bob"]
 
 
 LOG = {"users": ["ann", "ann", "bob", "cy", "bob"], "items": ["up", "jaws", "jaws", "up", "alien"], "values": [1.0, 2.0, 3.0, 4.0, 5.0]}

@@ -1,23 +1,15 @@
-"""The estimator: conventions, answers, weights, files, interruption, memory, parity with the CLI."""
+"""The estimator: conventions, training, answers."""
 
-import os
-import pickle
-import signal
-import subprocess
-import sys
-import threading
-import time
+import inspect
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sample import matrix
 
 import absentia
+import absentia.implicit
 from absentia import Factorizer, weights
-
-
-def matrix(users=200, items=100, density=0.06, seed=0):
-    return sp.csr_matrix(sp.random(users, items, density, format="csr", random_state=seed, dtype=np.float32))
 
 
 @pytest.fixture(scope="module")
@@ -116,15 +108,6 @@ def test_folding_in_is_the_best_row(fitted):
         fitted.fold_in(x[:3, :10])
 
 
-def test_partial_fit_goes_on_and_grows():
-    model = Factorizer(factors=4, weights=0.1, iterations=3).fit(matrix())
-    before = model.history_[-1].objective
-    assert model.partial_fit(matrix()).history_[-1].objective < before
-    grown = sp.csr_matrix(sp.vstack([matrix(), matrix(5)]))
-    assert model.partial_fit(grown).user_factors_.shape == (205, 4)
-    assert np.abs(model.user_factors_[200:]).sum() > 0
-
-
 def test_evaluation_is_the_engines(fitted):
     test = matrix(seed=5)
     found = fitted.evaluate(test, ["ndcg@10", "recall@5", "auc"])
@@ -147,182 +130,76 @@ def test_exposed_pairs_are_pushed_down():
     assert mean(told) < mean(plain)
 
 
-def test_weights_compose_and_explain():
-    x = matrix()
-    table = np.array([[0.1, 0.2], [0.3, 0.4]])
-    groups = weights.Groups(table, np.arange(200) % 2, np.arange(100) % 2)
-    both = (weights.Popularity(c0=5, alpha=0.4) + groups + weights.Uniform(0.01)).resolve(x)
-    assert both.weight(1, 0) == pytest.approx(weights.Popularity(c0=5).resolve(x).weight(1, 0) + 0.31, rel=1e-5)
-    explained = both.explain(1, 0)
-    assert [part["scheme"] for part in explained.parts] == ["popularity", "groups", "uniform"]
-    assert "user segment 1" in str(explained)
-
-
-def test_low_rank_dense_and_function_weights_are_the_same():
-    x, rng = matrix(), np.random.default_rng(0)
-    a, b = rng.random((200, 2), dtype=np.float32), rng.random((100, 2), dtype=np.float32)
-    exact = weights.LowRank(a, b).resolve(x)
-    np.testing.assert_allclose(exact.a @ exact.b.T, a @ b.T, rtol=1e-6)
-    for scheme in (
-        weights.Dense(a @ b.T, rank=2),
-        weights.Dense(a @ b.T, error=1e-4),
-        weights.Function(lambda u, i: (a[u[:, 0]] @ b[i[0]].T), rank=2),
-    ):
-        found = scheme.resolve(x)
-        np.testing.assert_allclose(found.a @ found.b.T, a @ b.T, atol=1e-3)
-        assert found.relative_error < 1e-3 and "rank 2" in found.approximations[0]
-    far = weights.Dense(rng.random((200, 100)), rank=1, method="nonnegative").resolve(x)
-    assert far.relative_error > 0.1 and not far.may_be_negative
-
-
-def test_an_exception_of_a_weight_function_comes_out():
-    def broken(users, items):
-        raise LookupError("no such table")
-
-    for use in (lambda w: w.resolve(matrix()), lambda w: Factorizer(factors=2, weights=w).fit(matrix())):
-        with pytest.raises(LookupError, match="no such table"):
-            use(weights.Function(broken, rank=1))
-    with pytest.raises(ValueError, match="yields shape"):
-        weights.Function(lambda u, i: np.ones((3, 3)), rank=1).resolve(matrix())
-
-
-def test_groups_take_ids():
-    log = (["ann", "bob"], ["up", "jaws"])
-    scheme = weights.Groups([[1.0, 2.0]], {"ann": 0, "bob": 0}, {"jaws": 1, "up": 0})
-    assert scheme.resolve(log).weight("ann", "jaws") == 2.0
-    with pytest.raises(KeyError, match="up"):
-        weights.Groups([[1.0]], {"ann": 0, "bob": 0}, {"jaws": 0}).resolve(log)
-
-
-def test_models_are_pickled_and_saved_bit_for_bit(fitted, tmp_path):
-    fitted.save(tmp_path / "model.absentia")
-    for back in (pickle.loads(pickle.dumps(fitted)), Factorizer.load(tmp_path / "model.absentia")):
-        np.testing.assert_array_equal(back.user_factors_, fitted.user_factors_)
-        assert back.history_ == fitted.history_
-        assert back.get_params()["solver"] == "eals"
-        with pytest.raises(ValueError, match="pass seen"):
-            back.recommend(0)
-        np.testing.assert_array_equal(back.recommend(0, seen=matrix())[0], fitted.recommend(0)[0])
-    with pytest.raises(FileNotFoundError):
-        Factorizer.load(tmp_path / "other.absentia")
-    (tmp_path / "bad.absentia").write_bytes(b"nonsense")
-    with pytest.raises(ValueError, match="bad.absentia"):
-        Factorizer.load(tmp_path / "bad.absentia")
-    safetensors = pytest.importorskip("safetensors.numpy")
-    fitted.to_safetensors(tmp_path / "m.safetensors")
-    stored = safetensors.load_file(tmp_path / "m.safetensors")
-    np.testing.assert_array_equal(stored["user_factors"], fitted.user_factors_)
-
-
-def test_models_of_implicit_load(tmp_path):
-    theirs = pytest.importorskip("implicit.cpu.als").AlternatingLeastSquares(factors=4, iterations=2)
-    theirs.fit(matrix(), show_progress=False)
-    theirs.save(str(tmp_path / "m.npz"))
-    np.testing.assert_array_equal(Factorizer.load(tmp_path / "m.npz").item_factors_, theirs.item_factors)
-
-
 def test_threads_do_not_change_the_bits():
     one, two = (Factorizer(factors=8, num_threads=n).fit(matrix()) for n in (1, 2))
     np.testing.assert_array_equal(one.user_factors_, two.user_factors_)
 
 
-def command_line():
-    path = os.environ.get("ABSENTIA_CLI")
-    if not path:
-        pytest.skip("ABSENTIA_CLI does not name the absentia binary")
-    return path
+@pytest.mark.parametrize("module", [absentia, weights, absentia.implicit, absentia.implicit.evaluation])
+def test_every_public_thing_is_documented(module):
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            assert inspect.getdoc(thing), name
+        for part, value in inspect.getmembers(thing) if inspect.isclass(thing) else []:
+            if not part.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)):
+                assert inspect.getdoc(value), f"{name}.{part}"
 
 
-def test_the_command_line_trains_the_same_bits(tmp_path):
-    cli, rng = command_line(), np.random.default_rng(0)
-    rows = "".join(f"u{u},i{i},{r}\n" for u, i, r in zip(rng.integers(0, 80, 900), rng.integers(0, 50, 900), rng.integers(1, 6, 900)))
-    (tmp_path / "log.csv").write_text("user,item,rating\n" + rows)
-    options = "--factors 5 --iterations 6 --regularization 0.05 --reg-exponent 0.5 --seed 7 --confidence linear:2 --targets log".split()
-    saved = tmp_path / "cli.absentia"
-    subprocess.run([cli, "train", tmp_path / "log.csv", "--model", saved, "--weights", "popularity:c0=4,alpha=0.4", *options],
-                   check=True, capture_output=True)
-    mine = Factorizer(factors=5, iterations=6, regularization=0.05, reg_exponent=0.5, random_state=7, confidence="linear:2", targets="log",
-                      weights=weights.Popularity(c0=4, alpha=0.4)).fit(tmp_path / "log.csv")
-    theirs = Factorizer.load(saved)
-    np.testing.assert_array_equal(mine.user_factors_, theirs.user_factors_)
-    np.testing.assert_array_equal(mine.item_factors_, theirs.item_factors_)
-    assert mine.user_ids_.tolist() == theirs.user_ids_.tolist()
-    assert [s.objective for s in mine.history_] == [s.objective for s in theirs.history_]
-    # And the other way round: what Python saved answers on the command line.
-    mine.save(tmp_path / "python.absentia")
-    said = subprocess.run([cli, "recommend", tmp_path / "python.absentia", "u3", "--train", tmp_path / "log.csv"],
-                          check=True, capture_output=True, text=True).stdout
-    assert mine.recommend("u3", n=1)[0][0] in said
+def test_partial_fit_goes_on():
+    model = Factorizer(factors=4, weights=0.1, iterations=3).fit(matrix())
+    before = model.history_[-1].objective
+    assert model.partial_fit(matrix()).history_[-1].objective < before
 
 
-INTERRUPT = """
-import threading, os, signal, time, sys
-import numpy as np, scipy.sparse as sp, absentia
-x = sp.csr_matrix(sp.random(20000, 5000, 0.01, format="csr", random_state=0, dtype=np.float32))
-model = absentia.Factorizer(factors=128, iterations=100000)
-def stop():
-    time.sleep(1.0)
-    global sent
-    sent = time.time()
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=stop).start()
-try:
-    model.fit(x)
-except KeyboardInterrupt:
-    print(time.time() - sent)
-"""
+def test_partial_fit_adds_to_what_there_is():
+    x = matrix()
+    first = sp.csr_matrix(x[:150])
+    second = sp.csr_matrix(sp.vstack([sp.csr_matrix((150, 100), dtype=np.float32), x[150:]]))
+    model = Factorizer(factors=4, weights=0.1, iterations=30, random_state=1).fit(first)
+    assert model.partial_fit(second, iterations=30).user_factors_.shape == (200, 4)
+    whole = Factorizer(factors=4, weights=0.1, iterations=60, random_state=1).fit(x)
+    assert model.history_[-1].objective == pytest.approx(whole.history_[-1].objective, rel=0.02)
+    # What was there before is still known: nothing of it is recommended.
+    assert not set(model.recommend(0, n=100)[0]) & set(x[0].indices)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_is_honoured_within_a_second():
-    done = subprocess.run([sys.executable, "-c", INTERRUPT], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 1.0
+def test_partial_fit_gives_new_ids_rows():
+    model = Factorizer(factors=3, weights=0.1).fit((["ann", "ann", "bob"], ["jaws", "alien", "jaws"]))
+    before = model.score("ann", ["jaws", "alien"])
+    model.partial_fit((["cy", "cy", "ann"], ["jaws", "up", "up"]), iterations=5)
+    assert model.user_ids_.tolist() == ["ann", "bob", "cy"]
+    assert model.item_ids_.tolist() == ["jaws", "alien", "up"]
+    assert model.recommend("cy")[0].tolist() == ["alien"]
+    assert model.recommend("ann")[0].tolist() == []
+    np.testing.assert_allclose(model.score("ann", ["jaws", "alien"]), before, atol=0.3)
+    back = Factorizer(factors=3).fit(([1, 2], [5, 6])).partial_fit(([9], [5]))
+    assert back.user_ids_.tolist() == [1, 2, 9] and back.user_ids_.dtype == np.int64
 
 
-def test_other_threads_run_while_training():
-    ticks, stop = [], threading.Event()
-
-    def tick():
-        while not stop.is_set():
-            ticks.append(time.perf_counter())
-            time.sleep(0.005)
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    start = time.perf_counter()
-    Factorizer(factors=32, iterations=30).fit(matrix(5000, 2000, 0.01))
-    took = time.perf_counter() - start
-    stop.set()
-    thread.join()
-    assert len(ticks) > 0.2 * took / 0.005
+def test_partial_fit_reads_files_and_tables(tmp_path):
+    (tmp_path / "new.csv").write_text("user,item\ncy,up\ncy,jaws\n")
+    log = (["ann", "ann", "bob"], ["jaws", "alien", "jaws"])
+    by_file = Factorizer(factors=3).fit(log).partial_fit(tmp_path / "new.csv")
+    by_columns = Factorizer(factors=3).fit(log).partial_fit((["cy", "cy"], ["up", "jaws"]))
+    np.testing.assert_array_equal(by_file.user_factors_, by_columns.user_factors_)
+    assert by_file.item_ids_.tolist() == ["jaws", "alien", "up"]
 
 
-MEMORY = """
-import resource, sys
-import numpy as np, scipy.sparse as sp, absentia
-rng = np.random.default_rng(0)
-m, n, per = 400_000, 1000, 40
-indices = np.sort(rng.integers(0, n // per, (m, per), dtype=np.int32) + np.arange(per, dtype=np.int32) * (n // per), axis=1)
-x = sp.csr_matrix((np.ones(m * per, np.float32), indices.ravel(), np.arange(0, m * per + 1, per, dtype=np.int32)), shape=(m, n))
-del indices
-model = absentia.Factorizer(factors=1, iterations=1, num_threads=1)
-model.fit(x[:10])
-def now():
-    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
-before = now()
-with open("/proc/self/clear_refs", "w") as file: file.write("5")
-model.fit(x)
-peak = next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print((peak - before) / (4 * x.nnz), x.nnz)
-"""
+def test_partial_fit_wants_what_a_loaded_model_has_not_kept(tmp_path):
+    log = (["ann", "ann", "bob"], ["jaws", "alien", "jaws"])
+    Factorizer(factors=3, weights=0.1).fit(log).save(tmp_path / "m.absentia")
+    loaded = Factorizer.load(tmp_path / "m.absentia")
+    with pytest.raises(ValueError, match="pass seen"):
+        loaded.partial_fit((["cy"], ["up"]))
+    assert loaded.partial_fit((["cy"], ["up"]), seen=log).recommend("ann")[0].tolist() == ["up"]
+    with pytest.raises(ValueError, match="ids"):
+        loaded.partial_fit(sp.eye(9, format="csr"))
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="needs /proc")
-def test_sorted_int32_rows_are_not_copied():
-    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    columns = float(done.stdout.split()[0])
-    # In columns of four bytes an entry: the transpose has indices (and values until they are known to
-    # be binary), and rows and factors take some more; a copy of the matrix would add two.
-    assert columns < 3.4, columns
+def test_a_run_that_is_interrupted_leaves_the_model_as_it_was(fitted):
+    model = Factorizer(factors=3, iterations=3).fit(matrix())
+    before = model.user_factors_.copy()
+    with pytest.raises(ZeroDivisionError):
+        model.fit(matrix(seed=4), callback=lambda *_: 1 / 0)
+    np.testing.assert_array_equal(model.user_factors_, before)

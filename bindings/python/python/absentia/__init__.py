@@ -10,6 +10,7 @@
 
 from . import weights
 from ._core import __version__
-from ._factorizer import Evaluation, Explanation, Factorizer, NotFittedError, Sweep
+from ._factorizer import Factorizer
+from ._results import Evaluation, Explanation, NotFittedError, Sweep
 
 __all__ = ["Evaluation", "Explanation", "Factorizer", "NotFittedError", "Sweep", "__version__", "weights"]

@@ -11,9 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import _core
-
-MOST = 2**32 - 1
-"""Most users or items that can be told apart."""
+from ._ids import MOST, Ids, Side, intern
 
 _HEADINGS: Dict[str, Sequence[str]] = {
     "user": ("user", "userid", "users", "uid", "useridx", "visitorid", "customerid", "reviewerid", "u"),
@@ -23,58 +21,13 @@ _HEADINGS: Dict[str, Sequence[str]] = {
     "weight": ("weight", "weights", "confidence"),
 }
 
+DUPLICATES = "sum"
+"""What becomes of repeated pairs, but for those of files."""
+
+FILE_DUPLICATES = "last"
+"""What becomes of repeated pairs of files, as on the command line."""
+
 Lent = Union[_core.Matrix, "_core.Csr"]
-
-
-class Side:
-    """The ids of one side and the rows they stand for."""
-
-    def __init__(self, core: _core.IdMap, kind: Optional[str] = None) -> None:
-        self.core = core
-        self.kind = kind or core.kind
-
-    def __len__(self) -> int:
-        return len(self.core)
-
-    def rows(self, ids: Any, *, skip: bool = False) -> NDArray[np.uint32]:
-        """The rows of ids; an unknown one is a ``KeyError``, or left as the largest number."""
-        kind, values = _ids("ids", ids)
-        if kind == "integers":
-            rows = self.core.rows_of_integers(values, skip)
-        else:
-            rows = self.core.rows_of_texts(values, skip)
-        return rows.astype(np.uint32)
-
-    def all(self) -> NDArray[Any]:
-        """All ids in the order of their rows."""
-        if self.kind != "texts":
-            integers = self.core.integers()
-            if integers is not None:
-                return integers
-        return np.array(self.core.texts(), dtype=object)
-
-    def names(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """The ids of rows; that of -1 is -1, or ``None`` where ids are texts."""
-        if self.core.kind == "rows" and self.kind != "texts":
-            return rows
-        names = self.all()
-        found = names[np.maximum(rows, 0)] if len(names) else np.zeros(rows.shape, dtype=names.dtype)
-        found[rows < 0] = None if names.dtype == object else -1
-        return found
-
-
-class Ids(NamedTuple):
-    """The ids of both sides."""
-
-    users: Side
-    items: Side
-
-    @classmethod
-    def dense(cls, shape: Tuple[int, int]) -> "Ids":
-        return cls(Side(_core.IdMap.dense(shape[0])), Side(_core.IdMap.dense(shape[1])))
-
-    def cores(self) -> Tuple[_core.IdMap, _core.IdMap]:
-        return self.users.core, self.items.core
 
 
 class Taken(NamedTuple):
@@ -107,28 +60,37 @@ def take(
     data: Any,
     *,
     ids: Optional[Ids] = None,
-    duplicates: Optional[str] = None,
+    grow: bool = False,
     sample_weight: Any = None,
 ) -> Taken:
-    """Takes a sparse matrix, a table, columns or files; with ``ids``, entries of others are left out."""
+    """Takes a sparse matrix, a table, columns or files.
+
+    With ``ids``, entries of others are left out, or get new rows when ``grow``.
+    """
     if sp.issparse(data):
-        return _from_sparse(data, ids, sample_weight)
-    if isinstance(data, (str, os.PathLike)) or _are_paths(data):
-        return _from_files(data, ids, duplicates or "last")
+        return _from_sparse(data, ids, grow, sample_weight)
+    if is_files(data):
+        return _from_files(data, ids, grow)
     columns = _columns(data)
     if sample_weight is not None:
         columns = columns._replace(weights=sample_weight)
-    return _from_columns(columns, ids, duplicates or "sum")
+    return _from_columns(columns, ids, grow)
 
 
-def _from_sparse(matrix: Any, ids: Optional[Ids], sample_weight: Any) -> Taken:
+def merge(old: Taken, new: Taken, duplicates: str) -> Taken:
+    """Both sets of entries together; ``new`` knows the ids of ``old``."""
+    shape = (max(old.shape[0], new.shape[0]), max(old.shape[1], new.shape[1]))
+    return Taken(_core.Matrix.merged(old.lent, new.lent, shape, duplicates), new.ids, shape)
+
+
+def _from_sparse(matrix: Any, ids: Optional[Ids], grow: bool, sample_weight: Any) -> Taken:
     if matrix.ndim != 2:
         raise ValueError(f"the matrix has {matrix.ndim} dimensions, expected 2")
     shape = (int(matrix.shape[0]), int(matrix.shape[1]))
-    for count, what in zip(shape, ("users", "items")):
-        if count > MOST:
-            raise ValueError(f"{count} {what} are more than the {MOST} that can be told apart")
-    if ids is not None and shape != (len(ids.users), len(ids.items)):
+    check_counts(shape)
+    if ids is not None and grow:
+        ids = _grown(ids, shape)
+    elif ids is not None and shape != (len(ids.users), len(ids.items)):
         expected = (len(ids.users), len(ids.items))
         raise ValueError(f"the matrix has shape {shape}, expected {expected}, that of the model")
     rows = matrix.tocsr()
@@ -140,11 +102,31 @@ def _from_sparse(matrix: Any, ids: Optional[Ids], sample_weight: Any) -> Taken:
     return Taken(lend(rows, weights), ids or Ids.dense(shape), shape)
 
 
+def check_counts(shape: Tuple[int, int]) -> None:
+    """Refuses more users or items than can be told apart."""
+    for count, what in zip(shape, ("users", "items")):
+        if count > MOST:
+            raise ValueError(f"{count} {what} are more than the {MOST} that can be told apart")
+
+
+def _grown(ids: Ids, shape: Tuple[int, int]) -> Ids:
+    """Ids with new rows, whose numbers can be names only where all are row numbers."""
+    known = (len(ids.users), len(ids.items))
+    if shape[0] <= known[0] and shape[1] <= known[1]:
+        return ids
+    if ids.users.core.kind != "rows" or ids.items.core.kind != "rows":
+        raise ValueError(f"the matrix has shape {shape} and the model ids for {known}; give the new ids in a table")
+    return Ids.dense((max(shape[0], known[0]), max(shape[1], known[1])))
+
+
 def lend(rows: Any, weights: Optional[NDArray[np.float32]] = None) -> _core.Csr:
     """Lends compressed rows; what is contiguous, ``int32`` and ``float32`` is not copied."""
     indices = np.asarray(rows.indices)
+    if indices.size and indices.min() < 0:
+        at = int(np.flatnonzero(indices < 0)[0])
+        raise ValueError(f"entry {at}: item {indices[at]} is negative")
     if indices.dtype != np.int32:
-        if indices.size and (indices.min() < 0 or indices.max() >= rows.shape[1]):
+        if indices.size and indices.max() >= rows.shape[1]:
             raise ValueError(f"an index of the matrix is outside 0..{rows.shape[1]}")
         indices = indices.astype(np.uint32).view(np.int32)
     return (
@@ -166,18 +148,23 @@ def _floats(what: str, given: Any) -> NDArray[np.float32]:
         return np.ascontiguousarray(array, dtype=np.float32)
 
 
-def _are_paths(data: Any) -> bool:
-    return isinstance(data, (list, set)) and bool(data) and all(isinstance(x, (str, os.PathLike)) for x in data)
+def is_files(data: Any) -> bool:
+    """Whether data is named by a path or by several."""
+    if isinstance(data, (list, set)):
+        return bool(data) and all(isinstance(path, (str, os.PathLike)) for path in data)
+    return isinstance(data, (str, os.PathLike))
 
 
-def _from_files(data: Any, ids: Optional[Ids], duplicates: str) -> Taken:
+def _from_files(data: Any, ids: Optional[Ids], grow: bool) -> Taken:
     patterns = [data] if isinstance(data, (str, os.PathLike)) else list(data)
     texts = [str(Path(os.fspath(pattern))) for pattern in patterns]
-    users, items, values, weights, times, user_ids, item_ids = _core.read(texts, ids.cores() if ids else None)
-    known = ids or Ids(Side(user_ids), Side(item_ids))
-    shape = (len(known.users), len(known.items))
-    matrix = _core.Matrix.from_triplets(users, items, shape, duplicates, values, weights, times)
-    return Taken(matrix, known, shape)
+    cores = ids.cores() if ids else None
+    users, items, values, weights, times, user_ids, item_ids = _core.read(texts, cores, grow)
+    if ids is None or grow:
+        ids = Ids(Side(user_ids), Side(item_ids))
+    shape = (len(ids.users), len(ids.items))
+    matrix = _core.Matrix.from_triplets(users, items, shape, FILE_DUPLICATES, values, weights, times)
+    return Taken(matrix, ids, shape)
 
 
 def _columns(data: Any) -> Columns:
@@ -220,41 +207,41 @@ def _table(data: Any, names: List[str]) -> Columns:
 
 
 def _column(data: Any, name: str) -> Any:
+    """A column as an array, a view where numbers lie in one piece without nulls."""
     column = data[name]
-    if hasattr(column, "combine_chunks"):  # pyarrow
-        import pyarrow as pa
-
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if column.null_count:
-            raise ValueError(f"column {name!r} has {column.null_count} nulls")
+    if not hasattr(column, "combine_chunks"):
         return column.to_numpy()
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if column.null_count:
+        raise ValueError(f"column {name!r} has {column.null_count} nulls")
+    if column.num_chunks == 1:
+        column = column.chunk(0)
+        return column.to_numpy(zero_copy_only=False)
     return column.to_numpy()
 
 
-def _from_columns(columns: Columns, ids: Optional[Ids], duplicates: str) -> Taken:
+def _from_columns(columns: Columns, ids: Optional[Ids], grow: bool) -> Taken:
     lengths = {name: len(column) for name, column in columns._asdict().items() if column is not None}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns differ in length: {lengths}")
-    kinds: Dict[str, Any] = {}
-    if ids is None:
-        user_side, users = _intern("users", columns.users)
-        item_side, items = _intern("items", columns.items)
+    keep: Any = slice(None)
+    if ids is None or grow:
+        user_side, users = intern("users", columns.users, ids.users if ids else None)
+        item_side, items = intern("items", columns.items, ids.items if ids else None)
         ids = Ids(user_side, item_side)
-        kinds = {"users": users, "items": items}
-        keep: Any = slice(None)
     else:
         users = ids.users.rows(columns.users, skip=True)
         items = ids.items.rows(columns.items, skip=True)
         keep = (users != MOST) & (items != MOST)
-        kinds = {"users": users[keep], "items": items[keep]}
+        users, items = users[keep], items[keep]
     shape = (len(ids.users), len(ids.items))
     values = None if columns.values is None else np.ascontiguousarray(_floats("values", columns.values)[keep])
     weights = None if columns.weights is None else np.ascontiguousarray(_floats("weights", columns.weights)[keep])
     times = None if columns.times is None else np.ascontiguousarray(_times(columns.times)[keep])
-    matrix = _core.Matrix.from_triplets(
-        kinds["users"], kinds["items"], shape, duplicates, values, weights, times
-    )
+    matrix = _core.Matrix.from_triplets(users, items, shape, DUPLICATES, values, weights, times)
     return Taken(matrix, ids, shape)
 
 
@@ -267,39 +254,3 @@ def _times(given: Any) -> NDArray[np.int64]:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError("a time is not finite")
     return array.astype(np.int64)
-
-
-def _intern(what: str, given: Any) -> Tuple[Side, NDArray[np.uint32]]:
-    kind, values = _ids(what, given)
-    if kind == "integers":
-        core, rows = _core.IdMap.of_integers(values)
-    else:
-        core, rows = _core.IdMap.of_texts(values)
-    return Side(core, kind), rows
-
-
-def _ids(what: str, given: Any) -> Tuple[str, Any]:
-    """Tells integers from texts: ``("integers", int64 array)`` or ``("texts", list)``."""
-    array = np.asarray(given)
-    if array.ndim != 1:
-        raise ValueError(f"{what} have {array.ndim} dimensions, expected 1")
-    if array.dtype.kind in "iu":
-        if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
-            raise ValueError(f"{what} hold an integer beyond 64 bits with sign")
-        return "integers", np.ascontiguousarray(array, dtype=np.int64)
-    if array.dtype.kind == "f":
-        if not np.isfinite(array).all():
-            at = int(np.flatnonzero(~np.isfinite(array))[0])
-            raise ValueError(f"{what}: entry {at} is {array[at]}, which is no id")
-        if not (array == np.floor(array)).all():
-            raise ValueError(f"{what} are fractions; ids must be integers or texts")
-        return "integers", np.ascontiguousarray(array, dtype=np.int64)
-    values = array.tolist()
-    if array.size == 0:
-        return "integers", np.zeros(0, dtype=np.int64)
-    if all(isinstance(value, str) for value in values):
-        return "texts", values
-    if all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in values):
-        return "integers", np.array(values, dtype=np.int64)
-    at = next(at for at, value in enumerate(values) if not isinstance(value, str))
-    raise ValueError(f"{what}: entry {at} is {values[at]!r}; ids must be all integers or all texts")

@@ -9,15 +9,16 @@ Popularity(c0=512, alpha=0.4) + Uniform(weight=0.01)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._resolved import Resolved, WeightExplanation
 
 if TYPE_CHECKING:
-    from ._data import Ids
+    from ._ids import Ids
 
 __all__ = [
     "Activity",
@@ -30,6 +31,7 @@ __all__ = [
     "Resolved",
     "Sum",
     "Uniform",
+    "WeightExplanation",
     "Weights",
 ]
 
@@ -46,7 +48,7 @@ class Weights:
         if type(self) is not type(other):
             return NotImplemented
         mine, theirs = vars(self), vars(other)
-        return all(_same(value, theirs[name]) for name, value in mine.items())
+        return all(same(value, theirs[name]) for name, value in mine.items())
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -239,74 +241,6 @@ class Text(Weights):
         return _core.Scheme.parse(self.text)
 
 
-class Resolved:
-    """Weights on given data: ``a_u . b_i`` for every pair."""
-
-    def __init__(self, core: _core.MissingWeights, ids: "Ids") -> None:
-        self._core = core
-        self._ids = ids
-
-    @property
-    def rank(self) -> int:
-        """Number of components Z."""
-        return self._core.rank
-
-    @property
-    def a(self) -> NDArray[np.float32]:
-        """A, one row per user."""
-        return np.asarray(self._core.a)
-
-    @property
-    def b(self) -> NDArray[np.float32]:
-        """B, one row per item."""
-        return np.asarray(self._core.b)
-
-    @property
-    def relative_error(self) -> Optional[float]:
-        """Largest relative error over missing entries of an approximated part; ``None`` if exact."""
-        return self._core.relative_error
-
-    @property
-    def approximations(self) -> List[str]:
-        """How well each approximated part stands for what was asked for, in words."""
-        return self._core.approximations
-
-    @property
-    def may_be_negative(self) -> bool:
-        """Whether A or B has a negative entry, so that training may fail."""
-        return self._core.may_be_negative
-
-    def weight(self, user: Any, item: Any) -> float:
-        """The weight of a pair if its entry is missing."""
-        return self._core.weight(*self._pair(user, item))
-
-    def explain(self, user: Any, item: Any) -> "WeightExplanation":
-        """The weight of a pair, part by part, and why."""
-        total, parts, text = self._core.explain(*self._pair(user, item))
-        return WeightExplanation(total, parts, text)
-
-    def _pair(self, user: Any, item: Any) -> Tuple[int, int]:
-        return int(self._ids.users.rows([user])[0]), int(self._ids.items.rows([item])[0])
-
-
-class WeightExplanation:
-    """The weight of a pair; ``str`` of it is made of sentences."""
-
-    def __init__(
-        self, total: float, parts: List[Tuple[str, float, str, Optional[float]]], text: str
-    ) -> None:
-        self.total = total
-        names = ("scheme", "value", "reason", "relative_error")
-        self.parts: List[Dict[str, Any]] = [dict(zip(names, part)) for part in parts]
-        self._text = text
-
-    def __str__(self) -> str:
-        return self._text
-
-    def __repr__(self) -> str:
-        return f"WeightExplanation(total={self.total}, parts={self.parts})"
-
-
 class _Block:
     """Calls a weight function on a block and checks what it yields."""
 
@@ -341,14 +275,18 @@ def _terms(weights: Weights) -> List[Weights]:
     return weights.terms if isinstance(weights, Sum) else [weights]
 
 
-def _same(left: Any, right: Any) -> bool:
+def same(left: Any, right: Any) -> bool:
+    """Whether two arguments are equal, arrays included."""
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
         return bool(np.array_equal(left, right))
     return bool(left == right)
 
 
 def _shown(value: Any) -> str:
-    return f"<{value.shape} array>" if isinstance(value, np.ndarray) else repr(value)
+    if isinstance(value, np.ndarray):
+        return f"<{value.shape} array>"
+    is_long = isinstance(value, (list, tuple, Mapping)) and len(value) > 8
+    return f"<{len(value)} of a {type(value).__name__}>" if is_long else repr(value)
 
 
 def _matrix(name: str, given: ArrayLike) -> NDArray[np.float32]:

@@ -333,3 +333,59 @@ fn check_rows(n_items: usize, offsets: &[u64], indices: &[u32]) -> Result<(), Da
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three users, three items: (0,0) (0,2) (1,1) (2,0).
+    fn matrix() -> Interactions<'static> {
+        let rows = (vec![0, 2, 3, 4], vec![0, 2, 1, 0]);
+        Interactions::from_csr(3, rows.0, rows.1, Values::Constant(1.0)).unwrap()
+    }
+
+    #[test]
+    fn weights_go_with_their_entries_on_both_sides() {
+        let weights = Values::Each(vec![1.0, 2.0, 3.0, 4.0].into());
+        let data = matrix().with_weights(weights).unwrap();
+        for (user, item, weight) in [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0), (2, 0, 4.0)] {
+            for (entries, row, column) in
+                [(data.by_user(), user, item), (data.by_item(), item, user)]
+            {
+                let row = entries.row(row as usize);
+                let at = row.indices.iter().position(|&index| index == column);
+                assert_eq!(row.c.get(at.unwrap()).to_bits(), f32::to_bits(weight));
+            }
+        }
+        let same = matrix().with_weights(Values::Constant(0.5)).unwrap();
+        assert_eq!(same.by_item().row(0).c.get(1).to_bits(), 0.5_f32.to_bits());
+        assert_eq!(same.bytes(), matrix().bytes());
+    }
+
+    #[test]
+    fn weights_that_cannot_be_are_refused_by_entry() {
+        let given = |weights: Vec<f32>| matrix().with_weights(Values::Each(weights.into()));
+        assert_eq!(
+            given(vec![1.0; 3]).unwrap_err(),
+            DataError::Length {
+                what: "weights",
+                expected: 4,
+                got: 3
+            }
+        );
+        assert_eq!(
+            given(vec![1.0, 1.0, -2.0, 1.0]).unwrap_err(),
+            DataError::NegativeWeight {
+                entry: 2,
+                value: -2.0
+            }
+        );
+        let refused = given(vec![1.0, f32::NAN, 1.0, 1.0]).unwrap_err();
+        assert!(matches!(refused, DataError::NotFinite { entry: 1, .. }));
+        let refused = matrix().with_weights(Values::Constant(f32::INFINITY));
+        assert!(matches!(
+            refused,
+            Err(DataError::NotFinite { entry: 0, .. })
+        ));
+    }
+}

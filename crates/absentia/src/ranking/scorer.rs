@@ -125,9 +125,15 @@ impl<'a> FactorRows<'a> {
     }
 
     fn first_not_finite(&self) -> Option<usize> {
+        // Without a way out of the row the compiler looks at many numbers at a time.
+        let is_finite = |row: usize| {
+            let numbers = self.row(row).iter();
+            numbers.fold(true, |finite, x| finite & x.is_finite())
+        };
         (0..self.rows)
             .into_par_iter()
-            .find_first(|&row| !self.row(row).iter().all(|x| x.is_finite()))
+            .with_min_len(256)
+            .find_first(|&row| !is_finite(row))
     }
 }
 

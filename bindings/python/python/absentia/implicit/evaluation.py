@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .als import _generator
+from ._matrices import generator
 
 __all__ = [
     "AUC_at_k",
@@ -29,7 +29,7 @@ _BATCH = 1000
 def train_test_split(ratings: Any, train_percentage: float = 0.8, random_state: Any = None) -> Tuple[Any, Any]:
     """Puts each entry into train with this probability, else into test; dislikes leave the test."""
     entries = ratings.tocoo()
-    drawn = _generator(random_state).random(len(entries.data))
+    drawn = generator(random_state).random(len(entries.data))
     train = _part(entries, drawn < train_percentage)
     test = _part(entries, drawn >= train_percentage)
     test.data[test.data < 0] = 0
@@ -51,13 +51,13 @@ def leave_k_out_split(
     if not 0.0 <= train_only_size < 1.0:
         raise ValueError("The 'train_only_size' must be in the range (0.0 <= x < 1.0).")
     entries = ratings.tocoo()
-    generator = _generator(random_state)
+    draws = generator(random_state)
     users, counts = np.unique(entries.row, return_counts=True)
     eligible = counts > K + 1
     if train_only_size > 0.0:
         # Implicit holds the share in single precision.
         size = max(1, int(len(users) * np.float32(train_only_size)))
-        eligible &= ~np.isin(users, generator.choice(len(users), size=size, replace=False))
+        eligible &= ~np.isin(users, draws.choice(len(users), size=size, replace=False))
     candidates = np.flatnonzero(np.isin(entries.row, users[eligible]))
     held = candidates[_tails(entries.row[candidates], K)]
     in_test = np.zeros(len(entries.data), dtype=bool)

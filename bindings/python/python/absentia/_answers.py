@@ -1,0 +1,212 @@
+"""What a trained estimator answers."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Optional, Sequence, Tuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from . import _core, _params
+from ._data import Taken, take
+from ._estimator import Estimator
+from ._ids import Side
+from ._results import Evaluation, Explanation
+
+Lists = Tuple[NDArray[Any], NDArray[np.float32]]
+
+DEFAULT_METRICS = ("ndcg@10", "recall@10", "precision@10", "map@10", "mrr@10", "hr@10")
+
+
+class Answers(Estimator):
+    """The part of the estimator that answers."""
+
+    def recommend(
+        self,
+        users: Any,
+        n: int = 10,
+        *,
+        exclude_seen: bool = True,
+        seen: Any = None,
+        allow: Optional[Iterable[Any]] = None,
+        deny: Optional[Iterable[Any]] = None,
+    ) -> Lists:
+        """The best items of a user, or of each of several, with their scores.
+
+        For one user the lists are one-dimensional and hold what there is. For several they have a
+        row each; short ones are padded with -1 (``None`` where ids are texts) and ``-inf``.
+
+        ``exclude_seen`` leaves out what the user had in training; a model that was loaded has not
+        kept that, so pass ``seen``, in any form that ``fit`` takes.
+
+        Examples
+        --------
+        >>> import absentia
+        >>> log = (["ann", "ann", "bob", "bob", "cy"], ["jaws", "alien", "jaws", "alien", "jaws"])
+        >>> model = absentia.Factorizer(factors=2, weights=0.05).fit(log)
+        >>> model.recommend("cy")[0].tolist()
+        ['alien']
+        >>> model.recommend(["ann", "cy"], n=1)[0].tolist()
+        [[None], ['alien']]
+        """
+        model, one = self._fitted(), _is_one(users)
+        rows = self._ids.users.rows([users] if one else users)
+        source = self._seen(seen).lent if exclude_seen else None
+        allowed, denied = self._item_rows(allow), self._item_rows(deny)
+        found = model.recommend(rows, _params.whole("n", n), source, allowed, denied, None, self._threads())
+        return _lists(self._ids.items, found, one)
+
+    def recommend_rows(self, factors: NDArray[np.float32], n: int = 10, *, seen: Any = None) -> Lists:
+        """The best items for rows of factors, such as :meth:`fold_in` yields; ``seen`` as there."""
+        model = self._fitted()
+        rows = np.ascontiguousarray(np.atleast_2d(factors), dtype=np.float32)
+        source = None if seen is None else self._new_rows(seen).lent
+        none = np.zeros(0, dtype=np.uint32)
+        found = model.recommend(none, _params.whole("n", n), source, None, None, rows, self._threads())
+        return _lists(self._ids.items, found, np.ndim(factors) == 1)
+
+    def similar_items(self, items: Any, n: int = 10, *, by: str = "cosine") -> Lists:
+        """The items most like an item, or like each of several, itself left out.
+
+        ``by`` is ``"cosine"`` or ``"inner-product"``.
+
+        Examples
+        --------
+        >>> import absentia
+        >>> log = (["ann", "ann", "bob", "bob", "cy"], ["jaws", "alien", "jaws", "alien", "up"])
+        >>> absentia.Factorizer(factors=2, weights=0.05).fit(log).similar_items("jaws", n=1)[0].tolist()
+        ['alien']
+        """
+        return self._similar("item", items, n, by)
+
+    def similar_users(self, users: Any, n: int = 10, *, by: str = "cosine") -> Lists:
+        """The users most like a user, or like each of several, itself left out.
+
+        Examples
+        --------
+        >>> import absentia
+        >>> log = (["ann", "ann", "bob", "bob", "cy"], ["jaws", "alien", "jaws", "alien", "up"])
+        >>> absentia.Factorizer(factors=2, weights=0.05).fit(log).similar_users("ann", n=1)[0].tolist()
+        ['bob']
+        """
+        return self._similar("user", users, n, by)
+
+    def _similar(self, axis: str, given: Any, n: int, by: str) -> Lists:
+        side, one = self._side(axis), _is_one(given)
+        rows = side.rows([given] if one else given)
+        found = self._fitted().similar(axis, rows, _params.whole("n", n), by, self._threads())
+        return _lists(side, found, one)
+
+    def explain(self, user: Any, item: Any, *, seen: Any = None) -> Explanation:
+        """Takes a score apart into what each of the user's entries adds to it.
+
+        Examples
+        --------
+        >>> import absentia
+        >>> log = (["ann", "ann", "bob", "bob", "cy"], ["jaws", "alien", "jaws", "alien", "jaws"])
+        >>> why = absentia.Factorizer(factors=2, weights=0.05).fit(log).explain("cy", "alien")
+        >>> [item for item, _ in why.contributions]
+        ['jaws']
+        """
+        model, source = self._fitted(), self._seen(seen)
+        row, column = int(self._ids.users.rows([user])[0]), int(self._ids.items.rows([item])[0])
+        score, parts, remainder = model.explain(source.lent, row, column, row)
+        names = self._ids.items.names(np.array([item for item, _ in parts], dtype=np.int64))
+        return Explanation(score, [(name, part) for name, (_, part) in zip(names.tolist(), parts)], remainder)
+
+    def fold_in(self, X: Any) -> NDArray[np.float32]:
+        """The factors of new users: the best ones for their entries, items held fixed.
+
+        ``X`` is a sparse matrix with a row per new user, or a list of lists of item ids.
+
+        Examples
+        --------
+        >>> import absentia
+        >>> log = (["ann", "ann", "bob", "bob", "cy"], ["jaws", "alien", "jaws", "alien", "up"])
+        >>> model = absentia.Factorizer(factors=2, weights=0.05).fit(log)
+        >>> model.recommend_rows(model.fold_in([["jaws"]]), n=1, seen=[["jaws"]])[0].tolist()
+        [['alien']]
+        """
+        return self._fitted().fold_in("user", self._new_rows(X).lent, None, self._threads())
+
+    def score(self, users: Any, items: Any) -> NDArray[np.float32]:
+        """Scores of pairs; one of the two may be a single id.
+
+        Examples
+        --------
+        >>> import absentia
+        >>> log = (["ann", "ann", "bob"], ["jaws", "alien", "up"])
+        >>> ann = absentia.Factorizer(factors=2, weights=0.05).fit(log).score("ann", ["jaws", "up"])
+        >>> bool(ann[0] > ann[1])
+        True
+        """
+        model = self._fitted()
+        left, right = np.broadcast_arrays(
+            self._ids.users.rows([users] if _is_one(users) else users),
+            self._ids.items.rows([items] if _is_one(items) else items),
+        )
+        return model.scores(np.ascontiguousarray(left), np.ascontiguousarray(right))
+
+    def evaluate(
+        self,
+        test: Any,
+        metrics: Sequence[str] = DEFAULT_METRICS,
+        *,
+        exclude_seen: bool = True,
+        seen: Any = None,
+    ) -> Evaluation:
+        """Metrics of full rankings on held-out interactions; means over users who have any.
+
+        ``metrics`` are ``"hr@k"``, ``"ndcg@k"``, ``"recall@k"``, ``"precision@k"``, ``"map@k"``,
+        ``"mrr@k"``, ``"mrr"`` and ``"auc"``, as written out in ``docs/metrics.md``.
+
+        Examples
+        --------
+        >>> import absentia
+        >>> log = (["ann", "ann", "bob", "bob", "cy"], ["jaws", "alien", "jaws", "alien", "jaws"])
+        >>> model = absentia.Factorizer(factors=2, weights=0.05).fit(log)
+        >>> model.evaluate((["cy"], ["alien"]), ["hr@1"])
+        Evaluation(hr@1: 1.0000; 1 users, all unseen items ranked)
+        """
+        model = self._fitted()
+        source = self._seen(seen).lent if exclude_seen else _nothing(model.shape)
+        users, items = take(test, ids=self._ids).pairs()
+        rows, candidates, found = _core.evaluate(
+            model, source, users, items, list(metrics), exclude_seen, self._threads()
+        )
+        return Evaluation(self._ids.users.names(rows.astype(np.int64)), candidates, found)
+
+    def _new_rows(self, given: Any) -> Taken:
+        items = self._fitted().shape[1]
+        if not sp.issparse(given):
+            lists = [self._ids.items.rows(row) for row in given]
+            indptr = np.cumsum([0, *map(len, lists)])
+            indices = np.concatenate([*lists, np.zeros(0, np.uint32)]).astype(np.int64)
+            shape = (len(lists), items)
+            given = sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=shape)
+        if given.shape[1] != items:
+            raise ValueError(f"the matrix has {given.shape[1]} columns, and the model {items} items")
+        return take(given)
+
+    def _item_rows(self, given: Optional[Iterable[Any]]) -> Optional[NDArray[np.uint32]]:
+        if given is None:
+            return None
+        listed = given if isinstance(given, np.ndarray) else list(given)
+        return np.unique(self._ids.items.rows(listed))
+
+
+def _is_one(given: Any) -> bool:
+    return isinstance(given, str) or np.ndim(given) == 0
+
+
+def _lists(side: Side, found: Tuple[NDArray[np.int64], NDArray[np.float32]], one: bool) -> Lists:
+    ids, scores = found
+    if not one:
+        return side.names(ids), scores
+    kept = ids[0] >= 0
+    return side.names(ids[0][kept]), scores[0][kept]
+
+
+def _nothing(shape: Tuple[int, int]) -> _core.Csr:
+    return (shape[1], np.zeros(shape[0] + 1, np.int64), np.zeros(0, np.int32), None, None)

@@ -1,0 +1,123 @@
+"""What every part of the estimator stands on: its parameters, and the model it holds."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Dict, List, Optional, TypeVar, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core, _params
+from ._data import Taken, take
+from ._ids import Ids, Side
+from ._results import NotFittedError, Sweep
+from ._resolved import Resolved
+from .weights import same
+
+Self = TypeVar("Self", bound="Estimator")
+
+
+class Estimator:
+    """Parameters as scikit-learn wants them, and what was learned."""
+
+    factors: int
+    weights: Any
+    regularization: float
+    reg_exponent: float
+    targets: str
+    confidence: Union[float, str]
+    solver: str
+    iterations: int
+    tolerance: Optional[float]
+    post_scale: float
+    init_std: float
+    random_state: Any
+    num_threads: Optional[int]
+
+    stop_reason_: str
+    _model: _core.Model
+    _ids: Ids
+    _train_data: Optional[Taken]
+
+    @classmethod
+    def _get_param_names(cls) -> List[str]:
+        return sorted(name for name in inspect.signature(cls.__init__).parameters if name != "self")
+
+    def get_params(self, deep: bool = True) -> Dict[str, Any]:
+        """The constructor's arguments by name."""
+        return {name: getattr(self, name) for name in self._get_param_names()}
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Sets constructor arguments by name."""
+        known = self._get_param_names()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(f"invalid parameter {name!r}; valid are {known}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        usual = inspect.signature(type(self).__init__).parameters
+        given = {name: value for name, value in self.get_params().items() if not same(value, usual[name].default)}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+    @property
+    def user_factors_(self) -> NDArray[np.float32]:
+        """The factors of users: a read-only view."""
+        return np.asarray(self._fitted().user_factors)
+
+    @property
+    def item_factors_(self) -> NDArray[np.float32]:
+        """The factors of items: a read-only view."""
+        return np.asarray(self._fitted().item_factors)
+
+    @property
+    def user_ids_(self) -> NDArray[Any]:
+        """The ids of users in the order of their rows."""
+        self._fitted()
+        return self._ids.users.all()
+
+    @property
+    def item_ids_(self) -> NDArray[Any]:
+        """The ids of items in the order of their rows."""
+        self._fitted()
+        return self._ids.items.all()
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of items."""
+        return self._fitted().shape[1]
+
+    @property
+    def history_(self) -> List[Sweep]:
+        """The objective, in its parts, after every sweep, and the sweep's seconds."""
+        return [
+            Sweep(iteration, seconds, observed + missing + penalty, observed, missing, penalty)
+            for iteration, seconds, observed, missing, penalty, _ in self._fitted().history
+        ]
+
+    @property
+    def weights_(self) -> Resolved:
+        """The weights on missing entries, resolved on the data."""
+        return Resolved(self._fitted().weights, self._ids)
+
+    def _fitted(self) -> _core.Model:
+        try:
+            return self._model
+        except AttributeError:
+            raise NotFittedError("this Factorizer is not fitted yet; call fit first") from None
+
+    def _threads(self) -> Optional[int]:
+        return None if self.num_threads in (None, 0) else _params.whole("num_threads", self.num_threads)
+
+    def _side(self, axis: str) -> Side:
+        self._fitted()
+        return self._ids.users if axis == "user" else self._ids.items
+
+    def _seen(self, seen: Any) -> Taken:
+        if seen is not None:
+            return take(seen, ids=self._ids)
+        if self._train_data is None:
+            raise ValueError("the model was loaded without its training data: pass seen, or exclude_seen=False")
+        return self._train_data

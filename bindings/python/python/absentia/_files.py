@@ -1,0 +1,96 @@
+"""Estimators in files and pickles, both in our own format."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from typing import Any, Dict, Optional, Type, TypeVar, Union
+
+from . import _core
+from ._estimator import Estimator
+from ._ids import Ids, Side
+from ._resolved import restored
+
+Path = Union[str, "os.PathLike[str]"]
+Self = TypeVar("Self", bound="Files")
+
+
+class Files(Estimator):
+    """The part of the estimator that is saved and loaded."""
+
+    def save(self, path: Path) -> None:
+        """Writes the model; ``absentia`` on the command line reads it, and the other way round.
+
+        Examples
+        --------
+        >>> import absentia, os, tempfile
+        >>> model = absentia.Factorizer(factors=2, weights=0.5).fit((["ann", "bob"], ["jaws", "up"]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "movies.absentia"))
+        ...     back = absentia.Factorizer.load(os.path.join(folder, "movies.absentia"))
+        >>> back.weights, back.item_ids_.tolist()
+        (Uniform(weight=0.5), ['jaws', 'up'])
+        """
+        self._fitted().save(os.fspath(path))
+
+    def to_safetensors(self, path: Path) -> None:
+        """Writes the model, whose file format is safetensors: any reader of it finds the factors."""
+        self.save(path)
+
+    @classmethod
+    def load(cls: Type[Self], path: Path) -> Self:
+        """Reads a model written by :meth:`save` or the command line, or saved by ``implicit`` (.npz).
+
+        All constructor arguments come back but ``num_threads``. Of ``weights`` what they came to does:
+        ``Popularity`` has a ``c0`` where a mean was asked for, and what was approximated is ``LowRank``.
+        """
+        text = os.fspath(path)
+        core = _core.Model.import_implicit(text) if text.endswith(".npz") else _core.Model.load(text)
+        model = cls()
+        model._restore(core, None, None)
+        return model
+
+    def _restore(self, core: _core.Model, user_kind: Optional[str], item_kind: Optional[str]) -> None:
+        stored = json.loads(core.params)
+        for name in ("factors", "iterations", "regularization", "reg_exponent", "post_scale", "init_std"):
+            setattr(self, name, stored[name])
+        self.random_state = stored["seed"]
+        self.tolerance = stored["tolerance"]
+        self.solver = _text_of(stored["solver"])
+        self.targets = _text_of(stored["targets"])
+        confidence = stored["confidence"]
+        self.confidence = confidence["weight"] if confidence["kind"] == "constant" else _text_of(confidence)
+        self.weights = restored(core.weights)
+        self._model = core
+        self._ids = Ids(Side(core.user_ids, user_kind), Side(core.item_ids, item_kind))
+        self._train_data = None
+        self.stop_reason_ = "loaded"
+
+    def __getstate__(self) -> Dict[str, Any]:
+        state: Dict[str, Any] = {"params": self.get_params()}
+        if hasattr(self, "_model"):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "model.absentia")
+                self._model.save(path)
+                with open(path, "rb") as file:
+                    state["model"] = file.read()
+            state["kinds"] = (self._ids.users.kind, self._ids.items.kind)
+            state["stop_reason"] = self.stop_reason_
+        return state
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        if "model" in state:
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "model.absentia")
+                with open(path, "wb") as file:
+                    file.write(state["model"])
+                self._restore(_core.Model.load(path), *state["kinds"])
+            self.stop_reason_ = state["stop_reason"]
+        for name, value in state["params"].items():
+            setattr(self, name, value)
+
+
+def _text_of(choice: Dict[str, Any]) -> str:
+    options = ",".join(str(value) for name, value in choice.items() if name not in ("kind", "now"))
+    return f"{choice['kind']}:{options}" if options else str(choice["kind"])

@@ -1,0 +1,119 @@
+"""Weights on missing entries that have met their data."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+
+if TYPE_CHECKING:
+    from ._ids import Ids
+    from .weights import Weights
+
+
+class Resolved:
+    """Weights on given data: ``a_u . b_i`` for every pair."""
+
+    def __init__(self, core: _core.MissingWeights, ids: "Ids") -> None:
+        self._core = core
+        self._ids = ids
+
+    @property
+    def rank(self) -> int:
+        """Number of components Z."""
+        return self._core.rank
+
+    @property
+    def a(self) -> NDArray[np.float32]:
+        """A, one row per user."""
+        return np.asarray(self._core.a)
+
+    @property
+    def b(self) -> NDArray[np.float32]:
+        """B, one row per item."""
+        return np.asarray(self._core.b)
+
+    @property
+    def relative_error(self) -> Optional[float]:
+        """Largest relative error over missing entries of an approximated part; ``None`` if exact."""
+        return self._core.relative_error
+
+    @property
+    def approximations(self) -> List[str]:
+        """How well each approximated part stands for what was asked for, in words."""
+        return self._core.approximations
+
+    @property
+    def may_be_negative(self) -> bool:
+        """Whether A or B has a negative entry, so that training may fail."""
+        return self._core.may_be_negative
+
+    def weight(self, user: Any, item: Any) -> float:
+        """The weight of a pair if its entry is missing."""
+        return self._core.weight(*self._pair(user, item))
+
+    def explain(self, user: Any, item: Any) -> "WeightExplanation":
+        """The weight of a pair, part by part, and why."""
+        total, parts, text = self._core.explain(*self._pair(user, item))
+        return WeightExplanation(total, parts, text)
+
+    def _pair(self, user: Any, item: Any) -> Tuple[int, int]:
+        return int(self._ids.users.rows([user])[0]), int(self._ids.items.rows([item])[0])
+
+
+class WeightExplanation:
+    """The weight of a pair; ``str`` of it is made of sentences."""
+
+    def __init__(
+        self, total: float, parts: List[Tuple[str, float, str, Optional[float]]], text: str
+    ) -> None:
+        self.total = total
+        names = ("scheme", "value", "reason", "relative_error")
+        self.parts: List[Dict[str, Any]] = [dict(zip(names, part)) for part in parts]
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"WeightExplanation(total={self.total}, parts={self.parts})"
+
+
+def restored(core: _core.MissingWeights) -> "Weights":
+    """Weights that come to the same on the same data; a part that was approximated is as it came out."""
+    a, b = np.asarray(core.a), np.asarray(core.b)
+    terms, first = [], 0
+    for part in json.loads(core.frozen)["parts"]:
+        columns = slice(first, first + part["rank"])
+        terms.append(_term(part["kind"], a[:, columns], b[:, columns]))
+        first += part["rank"]
+    if len(terms) == 1:
+        return terms[0]
+    from .weights import Sum
+
+    return Sum(terms)
+
+
+def _term(kind: Any, a: NDArray[np.float32], b: NDArray[np.float32]) -> "Weights":
+    from . import weights
+
+    # As serde writes it: a variant without fields is its name alone.
+    ((name, options),) = kind.items() if isinstance(kind, dict) else ((kind, {}),)
+    if name == "uniform":
+        return weights.Uniform(options["weight"])
+    if name == "popularity":
+        return weights.Popularity(c0=options["c0"], alpha=options["items"]["exponent"])
+    if name == "activity":
+        return weights.Activity(c0=options["c0"], alpha=options["users"]["exponent"])
+    if name == "popularity-activity":
+        alpha, beta = options["items"]["exponent"], options["users"]["exponent"]
+        return weights.PopularityActivity(c0=options["c0"], alpha=alpha, beta=beta)
+    if name == "groups":
+        table = np.array(options["table"], dtype=np.float32).reshape(options["segments"], options["categories"])
+        users, items = np.array(options["user_segment"]), np.array(options["item_category"])
+        return weights.Groups(table, users, items)
+    return weights.LowRank(np.array(a), np.array(b))

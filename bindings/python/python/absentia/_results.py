@@ -1,0 +1,57 @@
+"""What an estimator answers with."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class NotFittedError(ValueError, AttributeError):
+    """A model was asked before it was trained."""
+
+
+class Sweep(NamedTuple):
+    """One sweep of a run: the objective after it, in all and in its three parts."""
+
+    iteration: int
+    seconds: float
+    objective: float
+    observed: float
+    missing: float
+    regularization: float
+
+
+class Explanation(NamedTuple):
+    """A score taken apart: what each of the user's entries adds, largest first, and what is left."""
+
+    score: float
+    contributions: List[Tuple[Any, float]]
+    remainder: float
+
+
+class Evaluation(Mapping[str, float]):
+    """Metrics by name; ``stderr`` and ``per_user`` have the same keys."""
+
+    def __init__(
+        self, users: NDArray[Any], candidates: str, metrics: List[Tuple[str, float, float, NDArray[np.float32]]]
+    ) -> None:
+        self.users = users
+        self.candidates = candidates
+        self._means = {name: mean for name, mean, _, _ in metrics}
+        self.stderr: Dict[str, float] = {name: stderr for name, _, stderr, _ in metrics}
+        self.per_user: Dict[str, NDArray[np.float32]] = {name: values for name, _, _, values in metrics}
+
+    def __getitem__(self, name: str) -> float:
+        return self._means[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._means)
+
+    def __len__(self) -> int:
+        return len(self._means)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}: {mean:.4f}" for name, mean in self._means.items())
+        return f"Evaluation({shown}; {len(self.users)} users, {self.candidates})"

@@ -1,0 +1,170 @@
+"""Training an estimator, and following it."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional, Tuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core, _params
+from ._data import DUPLICATES, FILE_DUPLICATES, Taken, is_files, merge, take
+from ._estimator import Estimator
+from .weights import as_weights
+
+Callback = Callable[[int, float, float], Any]
+Start = Tuple[NDArray[np.float32], NDArray[np.float32]]
+Self = TypeVar("Self", bound="Training")
+
+DEFAULT_WEIGHTS = "popularity:mean=0.01,alpha=0.25"
+
+
+class Training(Estimator):
+    """The part of the estimator that learns."""
+
+    def fit(
+        self: Self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        exposed: Any = None,
+        exposed_weight: float = 1.0,
+        callback: Optional[Callback] = None,
+        show_progress: bool = False,
+    ) -> Self:
+        """Trains on interactions.
+
+        Parameters
+        ----------
+        X : sparse matrix, table, (users, items[, values]) or path
+            A scipy matrix has a row per user and a column per item, and its stored entries are the
+            interactions, explicit zeros included; sorted ``int32`` CSR rows are not copied (and must
+            not be changed by another thread meanwhile). Anything else has ids of its own, integers
+            or texts, which are what the methods take and give. Repeated pairs are added up; those
+            of a file keep the last, as on the command line.
+        y : ignored
+        sample_weight : array, optional
+            A weight for each entry, used when ``confidence="column"``.
+        exposed : like X, optional
+            Pairs that were shown and not taken; they get target 0 and ``exposed_weight``.
+        callback : callable, optional
+            ``callback(sweep, seconds, objective)`` after every sweep; returning True ends the run.
+        show_progress : bool
+            Whether to show a tqdm bar.
+
+        Examples
+        --------
+        >>> import absentia
+        >>> log = (["ann", "ann", "bob"], ["jaws", "alien", "jaws"])
+        >>> model = absentia.Factorizer(factors=2, iterations=50)
+        >>> model = model.fit(log, callback=lambda sweep, seconds, objective: sweep == 3)
+        >>> len(model.history_), model.stop_reason_
+        (3, 'callback')
+        """
+        taken = take(X, sample_weight=sample_weight)
+        return self._train(taken, None, self.iterations, exposed, exposed_weight, callback, show_progress)
+
+    def partial_fit(self: Self, X: Any, y: Any = None, *, seen: Any = None, iterations: int = 1) -> Self:
+        """Adds interactions to those there are and goes on training from the factors there are.
+
+        ``X`` is in any form that ``fit`` takes. Users and items that are new get rows, in a matrix
+        after those there are. Repeated pairs are treated as by ``fit``. A model that was loaded has
+        not kept its training data: pass it as ``seen``.
+
+        Examples
+        --------
+        >>> import absentia
+        >>> model = absentia.Factorizer(factors=2).fit((["ann", "ann", "bob"], ["jaws", "alien", "jaws"]))
+        >>> model.partial_fit((["cy", "cy"], ["jaws", "up"])).user_ids_.tolist()
+        ['ann', 'bob', 'cy']
+        """
+        if not hasattr(self, "_model"):
+            return self.fit(X)
+        old = self._seen(seen)
+        new = take(X, ids=self._ids, grow=True)
+        taken = merge(old, new, FILE_DUPLICATES if is_files(X) else DUPLICATES)
+        start = (_grown(self.user_factors_, taken.shape[0]), _grown(self.item_factors_, taken.shape[1]))
+        return self._train(taken, start, iterations, None, 1.0, None, False)
+
+    def _train(
+        self: Self,
+        taken: Taken,
+        init: Optional[Start],
+        iterations: int,
+        exposed: Any,
+        exposed_weight: float,
+        callback: Optional[Callback],
+        show_progress: bool,
+    ) -> Self:
+        scheme = as_weights(DEFAULT_WEIGHTS if self.weights is None else self.weights)._scheme(taken.ids)
+        shown = None
+        if exposed is not None:
+            users, items = take(exposed, ids=taken.ids).pairs()
+            shown = (users, items, np.full(len(users), exposed_weight, dtype=np.float32))
+        with Following(callback, show_progress, iterations) as following:
+            model, reason = _core.fit(
+                taken.lent,
+                scheme,
+                self._engine_params(taken, iterations),
+                shown=shown,
+                init=init,
+                ids=taken.ids.cores(),
+                callback=following.heard,
+            )
+        self._model, self.stop_reason_ = model, reason
+        self._ids, self._train_data = taken.ids, taken
+        return self
+
+    def _engine_params(self, taken: Taken, iterations: int) -> str:
+        latest = taken.lent.latest if isinstance(taken.lent, _core.Matrix) else None
+        tolerance = None if self.tolerance is None else _params.real("tolerance", self.tolerance)
+        return _params.text(
+            {
+                "factors": _params.whole("factors", self.factors),
+                "iterations": _params.whole("iterations", iterations),
+                "regularization": _params.real("regularization", self.regularization),
+                "reg_exponent": _params.real("reg_exponent", self.reg_exponent),
+                "solver": _params.solver(self.solver),
+                "targets": _params.targets(self.targets),
+                "confidence": _params.confidence(self.confidence, latest),
+                "post_scale": _params.real("post_scale", self.post_scale),
+                "init_std": _params.real("init_std", self.init_std),
+                "seed": _params.seed(self.random_state),
+                "threads": self._threads(),
+                "tolerance": tolerance,
+            }
+        )
+
+
+class Following:
+    """Hands sweeps to a callback and a bar."""
+
+    def __init__(self, callback: Optional[Callback], show_progress: bool, iterations: int) -> None:
+        self.callback = callback
+        self.bar: Any = None
+        if show_progress:
+            from tqdm.auto import tqdm
+
+            self.bar = tqdm(total=iterations)
+        self.heard = None if callback is None and self.bar is None else self._heard
+
+    def _heard(self, sweep: int, seconds: float, observed: float, missing: float, penalty: float) -> bool:
+        objective = observed + missing + penalty
+        if self.bar is not None:
+            self.bar.update(1)
+            self.bar.set_postfix({"objective": objective})
+        return bool(self.callback(sweep, seconds, objective)) if self.callback else False
+
+    def __enter__(self) -> "Following":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def _grown(factors: NDArray[np.float32], rows: int) -> NDArray[np.float32]:
+    grown = np.zeros((rows, factors.shape[1]), dtype=np.float32)
+    grown[: len(factors)] = factors
+    return grown

@@ -1,0 +1,150 @@
+//! The Python package: its environment, its tests, its wheels.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::{cargo, repository, run, target};
+
+/// What tests use from Python: the modules that show it is there, and what pip installs. Those the
+/// package needs come first; without the others only some tests are skipped.
+const PACKAGES: [(&[&str], &[&str]); 4] = [
+    (&["numpy", "safetensors"], &["numpy", "safetensors"]),
+    (
+        &["scipy", "tqdm", "pytest"],
+        &["scipy>=1.8", "tqdm", "pytest"],
+    ),
+    (
+        &["implicit", "pandas", "polars", "pyarrow", "sklearn"],
+        &[
+            "implicit>=0.7,<0.8",
+            "pandas",
+            "polars",
+            "pyarrow",
+            "scikit-learn",
+        ],
+    ),
+    (
+        &["mypy", "pyright", "matplotlib", "optuna"],
+        &["mypy", "pyright[nodejs]", "matplotlib", "optuna"],
+    ),
+];
+
+/// The interpreter that tests use.
+pub(crate) fn interpreter() -> Option<PathBuf> {
+    cfg!(unix).then(|| environment().join("bin/python"))
+}
+
+fn environment() -> PathBuf {
+    repository().join("target/test-python")
+}
+
+/// Makes an environment with what tests use from Python; what cannot be had only costs those tests.
+pub(crate) fn setup() {
+    let Some(python) = interpreter() else {
+        return;
+    };
+    if !has_modules(&python, &[])
+        && run(Command::new("python3")
+            .args(["-m", "venv"])
+            .arg(environment()))
+        .is_err()
+    {
+        eprintln!("xtask: no Python environment; tests that use Python will be skipped");
+        let _ = std::fs::remove_dir_all(environment());
+        return;
+    }
+    for (modules, packages) in PACKAGES {
+        if !has_modules(&python, modules) && run(&mut pip(&python, packages)).is_err() {
+            eprintln!("xtask: could not install {packages:?}; tests that use them will be skipped");
+        }
+    }
+}
+
+/// Builds the Python module with what `cargo test` compiled, and runs pytest beside it.
+pub(crate) fn test() -> Result<(), String> {
+    let python = interpreter().filter(|python| has_modules(python, &["pytest", "scipy", "tqdm"]));
+    let Some(python) = python else {
+        eprintln!(
+            "xtask: no Python environment with pytest and scipy; tests of the Python package are skipped"
+        );
+        return Ok(());
+    };
+    // The features of the whole workspace, so that nothing is compiled a second time.
+    run(&mut cargo(&["build", "--workspace", "--all-features"]))?;
+    let package = repository().join("bindings/python");
+    let built = target().join("debug").join(format!(
+        "{}_core{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    ));
+    let module = package.join("python/absentia/_core.abi3.so");
+    std::fs::copy(&built, &module).map_err(|error| format!("{}: {error}", built.display()))?;
+    let cli = format!("absentia{}", std::env::consts::EXE_SUFFIX);
+    run(Command::new(python)
+        .args(["-m", "pytest", "-q"])
+        .env("PYTHONPATH", package.join("python"))
+        .env("ABSENTIA_CLI", target().join("debug").join(cli))
+        .env("OPENBLAS_NUM_THREADS", "1")
+        .current_dir(package))
+}
+
+/// Builds wheels with maturin in an environment of its own.
+pub(crate) fn wheel() -> Result<(), String> {
+    let folder = repository().join("target/wheel-python");
+    let python = folder.join("bin/python");
+    if !has_modules(&python, &["maturin", "ziglang"]) {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        run(&mut pip(&python, &["maturin>=1.7,<2", "ziglang"]))?;
+    }
+    // Maturin asks the first python3 it finds for zig.
+    let path = with_folder_first(&folder.join("bin"))?;
+    let mut outcome = Ok(());
+    for triple in ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] {
+        let built = run(Command::new(&python)
+            .args(["-m", "maturin", "build", "--release", "--zig"])
+            .args(["--compatibility", "manylinux2014", "--target", triple])
+            .args(["--manifest-path", "bindings/python/Cargo.toml", "--out"])
+            .arg(repository().join("target/wheels"))
+            .env("PATH", &path)
+            .current_dir(repository()));
+        if built.is_err() {
+            eprintln!("xtask: no wheel for {triple}; `rustup target add {triple}` may be missing");
+            outcome = built;
+        }
+    }
+    outcome
+}
+
+fn with_folder_first(folder: &Path) -> Result<OsString, String> {
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&others));
+    std::env::join_paths(folders).map_err(|error| error.to_string())
+}
+
+pub(crate) fn has_modules(python: &Path, modules: &[&str]) -> bool {
+    // `import` alone is no statement.
+    let script = match modules {
+        [] => String::new(),
+        modules => format!("import {}", modules.join(", ")),
+    };
+    let found = Command::new(python)
+        .args(["-c", &script])
+        .stderr(Stdio::null())
+        .status();
+    found.is_ok_and(|status| status.success())
+}
+
+pub(crate) fn pip(python: &Path, packages: &[&str]) -> Command {
+    let mut command = Command::new(python);
+    command
+        .args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ])
+        .args(packages);
+    command
+}
