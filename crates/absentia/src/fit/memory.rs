@@ -1,5 +1,6 @@
 //! What a run will take, counted before anything large is allocated.
 
+use crate::baselines;
 use crate::data::{Confidence, Targets};
 use crate::linalg::LANES;
 use crate::params::{Params, Solver};
@@ -52,6 +53,9 @@ impl MemoryPlan {
                 threads * scratch(sizes, params) + rows * 4 + rows / 8,
             ),
         ];
+        if params.solver.is_baseline() {
+            parts.push(("work of the baseline", baselines::bytes(sizes, params)));
+        }
         if sizes.keeps_best {
             parts.push(("best factors", factors));
         }

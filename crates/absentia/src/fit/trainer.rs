@@ -12,6 +12,7 @@ use super::observer::{Cancel, Sweep};
 use super::start::start;
 use super::state::{Best, Checkpoint};
 use super::{Fitted, StopReason, Validation};
+use crate::baselines::{self, Neighbours, Pass};
 use crate::data::{FrozenTransform, Interactions, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
@@ -47,6 +48,8 @@ pub(super) struct Trainer<'a> {
     best: Option<Best>,
     /// Interactions of each user and item.
     counts: (Vec<u32>, Vec<u32>),
+    /// What `itemknn` has instead of factors.
+    neighbours: Option<Arc<Neighbours>>,
 }
 
 impl<'a> Trainer<'a> {
@@ -76,6 +79,7 @@ impl<'a> Trainer<'a> {
         let transform = data.freeze(params.targets, params.confidence)?;
         let data = data.apply(&transform)?;
         let weights = scheme.resolve(&data)?;
+        baselines::check(params.solver, &data, &weights)?;
         let dense = scheme
             .dense()
             .filter(|_| params.solver == Solver::EalsVanilla);
@@ -90,6 +94,7 @@ impl<'a> Trainer<'a> {
                 Dense::padded(q.rows(), q.cols()),
             ),
             counts: (data.user_counts(), data.item_counts()),
+            neighbours: Neighbours::of_solver(params.solver, &data).map(Arc::new),
             sq: GramCache::new(&q, weights.b(), kernels),
             p: Arc::new(p),
             q: Arc::new(q),
@@ -122,6 +127,9 @@ impl<'a> Trainer<'a> {
             .as_mut_slice()
             .copy_from_slice(self.q.as_slice());
         let iteration = self.iterations() + 1;
+        if self.params.solver.is_baseline() {
+            return self.baseline_pass(iteration, start, cancel);
+        }
         let sp = match self.half_sweep(Axis::User, None, cancel) {
             Ok(_) => GramCache::new(&self.p, self.weights.a(), self.kernels),
             Err(halt) => return self.halted(Axis::User, halt),
@@ -177,6 +185,43 @@ impl<'a> Trainer<'a> {
         });
         // The free side may be shared with a checkpoint or the best model: then it is copied first.
         improve(self.params.solver, Arc::make_mut(free), &side, tiles, dense)
+    }
+
+    /// One pass of a method that is no row solver; J is worked out from the factors it leaves.
+    fn baseline_pass(
+        &mut self,
+        iteration: usize,
+        start: Instant,
+        cancel: &Cancel,
+    ) -> Result<Option<Sweep>, FitError> {
+        let problem = baselines::Problem {
+            data: &self.data,
+            weights: &self.weights,
+            penalty: (&self.penalty.0, &self.penalty.1),
+            params: &self.params,
+            kernels: self.kernels,
+            cancelled: cancel.flag(),
+        };
+        let (p, q) = (Arc::make_mut(&mut self.p), Arc::make_mut(&mut self.q));
+        let objective = match baselines::pass(&problem, iteration, p, q)? {
+            Pass::Cancelled => return self.halted(Axis::User, Halt::Cancelled),
+            Pass::Own(objective) => objective,
+            Pass::Objective => {
+                let loss = baselines::entry_loss(&problem, p, q);
+                let sp = GramCache::new(&self.p, self.weights.a(), self.kernels);
+                self.sq = GramCache::new(&self.q, self.weights.b(), self.kernels);
+                self.objective(&sp, loss)
+            }
+        };
+        if !objective.total().is_finite() {
+            return Err(FitError::Diverged { iteration });
+        }
+        Ok(Some(Sweep {
+            iteration,
+            objective,
+            seconds: start.elapsed().as_secs_f64(),
+            validation: None,
+        }))
     }
 
     fn halted(&mut self, axis: Axis, halt: Halt) -> Result<Option<Sweep>, FitError> {
@@ -248,6 +293,9 @@ impl<'a> Trainer<'a> {
         params: &Params,
         validation: Option<&Validation<'_>>,
     ) -> Option<StopReason> {
+        if self.params.solver.is_direct() && !self.history.is_empty() {
+            return Some(StopReason::Converged);
+        }
         if let (Some(tolerance), [.., before, last]) = (params.tolerance, &self.history[..]) {
             let (before, last) = (before.objective.total(), last.objective.total());
             if (before - last).abs() <= tolerance * before.abs() {
@@ -287,6 +335,7 @@ impl<'a> Trainer<'a> {
             item_counts: self.counts.1.clone(),
             params: self.params.clone(),
             history: self.history.clone(),
+            neighbours: self.neighbours.clone(),
         })
     }
 
@@ -334,7 +383,8 @@ fn improve(
             tiles,
         ),
         Solver::AlsCg { steps } => half_sweep(&CgSolver { steps }, free, side, tiles),
-        Solver::EalsVanilla => half_sweep(&VanillaSolver { dense }, free, side, tiles),
+        // Baselines make passes of their own and never come here.
+        _ => half_sweep(&VanillaSolver { dense }, free, side, tiles),
     }
 }
 

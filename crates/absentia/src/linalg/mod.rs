@@ -15,6 +15,7 @@ pub use dense::{Dense, LANES};
 pub use kernels::InstructionSet;
 pub use nmf::{Nmf, NmfParams, nonnegative_factors};
 pub use operator::{LinearOperator, RowBlocks, RowOperator};
+pub(crate) use small::symmetric_eigen;
 pub use svd::{DecompositionError, Svd, SvdParams, truncated_svd};
 
 pub(crate) use nmf::nonnegative_rows;

@@ -20,7 +20,7 @@ pub(crate) struct EntryLoss {
 }
 
 impl EntryLoss {
-    pub(super) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.observed += other.observed;
         self.counted_as_missing += other.counted_as_missing;
     }
