@@ -21,7 +21,7 @@ use crate::data::FrozenTransform;
 use crate::error::Axis;
 use crate::fit::Sweep;
 use crate::linalg::kernels::Kernels;
-use crate::params::Params;
+use crate::params::{Params, Solver};
 use crate::weights::MissingWeights;
 
 /// Everything a model consists of; how it is saved and loaded.
@@ -96,6 +96,14 @@ impl Model {
             }
         }
         parts.params.clone().check()?;
+        let is_knn = matches!(parts.params.solver, Solver::ItemKnn { .. });
+        if is_knn != parts.neighbours.is_some() {
+            return Err(ModelError::Shape {
+                what: "sets of neighbours",
+                expected: usize::from(is_knn),
+                got: usize::from(parts.neighbours.is_some()),
+            });
+        }
         if let Some(neighbours) = &parts.neighbours {
             for (what, expected, got) in [
                 ("users with neighbours", users, neighbours.n_users()),

@@ -67,13 +67,9 @@ pub(crate) struct Train {
         help_heading = "Training"
     )]
     solver: SolverName,
-    /// Weights on missing entries; see below for all of them.
-    #[arg(
-        long,
-        value_name = "SCHEME",
-        num_args = 1,
-        default_value = "popularity:mean=0.01,alpha=0.25"
-    )]
+    /// Weights on missing entries; see below for all of them
+    /// [default: popularity:mean=0.01,alpha=0.25; for a baseline, what it takes].
+    #[arg(long, value_name = "SCHEME", num_args = 1)]
     #[arg(help_heading = "Weights on missing entries")]
     weights: Vec<SchemeSpec>,
     #[command(flatten)]
@@ -180,7 +176,7 @@ impl Train {
         )?;
         prepared.check_rules(&self.hyper, &context.ui)?;
         let params = self.params(&prepared, context);
-        let scheme = prepared.tables().scheme(weights)?;
+        let scheme = prepared.tables().scheme(&weights)?;
         if self.running.dry_run {
             plan::show(&prepared, &scheme, &params, &context.ui)?;
             return Ok(Outcome::Done);
@@ -191,7 +187,7 @@ impl Train {
         let finished = finish::Finished {
             fitted: &fitted,
             prepared: &prepared,
-            weights,
+            weights: &weights,
             metric: &self.validation.valid_metric,
             seconds: started.elapsed().as_secs_f64(),
         };
@@ -220,9 +216,10 @@ impl Train {
     }
 
     /// The one weight scheme of the run.
-    fn weights(&self) -> Result<&SchemeSpec, Refusal> {
+    fn weights(&self) -> Result<SchemeSpec, Refusal> {
         match &self.weights[..] {
-            [weights] => Ok(weights),
+            [] => Ok(self.solver.default_weights()),
+            [weights] => Ok(weights.clone()),
             several => {
                 let refusal = Refusal::usage(format!(
                     "--weights is given {} times, and a model has one scheme",
