@@ -68,6 +68,7 @@ pub(crate) enum Verb {
     Compare(Box<verbs::compare::Compare>),
     Completions(verbs::completions::Completions),
     Demo(verbs::demo::Demo),
+    Reproduce(Box<verbs::reproduce::Reproduce>),
 }
 
 /// What a verb is given beside its own arguments.
@@ -162,6 +163,7 @@ fn execute(cli: Cli, effective: toml::Table) -> anyhow::Result<Outcome> {
         Verb::Compare(verb) => verb.run(&context),
         Verb::Completions(verb) => verb.run(&context),
         Verb::Demo(verb) => verb.run(&context),
+        Verb::Reproduce(verb) => verb.run(&context),
     }
 }
 

@@ -1,0 +1,216 @@
+//! Beyond the paper: the rank that realistic weights need, what truncation costs, negative weights.
+
+use absentia::evaluate::Evaluation;
+use absentia::fit::{FitError, Run, fit};
+use absentia::linalg::Dense;
+use absentia::weights::{Method, Rank, Scheme};
+use absentia::{Interactions, Solver};
+use absentia_cli::terminal::format::{count, percent, significant};
+use anyhow::Result;
+
+use super::data::Set;
+use super::lab::{Difference, Lab, METRICS, Setting, mean_text, measured};
+use super::part::{Along, Block, Grid, Lines};
+
+/// Mean weight that each matrix has, about.
+const MEAN: f64 = 0.02;
+/// Most entries of a weight matrix that is written out.
+const MOST: usize = 40_000_000;
+
+/// Weight matrices of the kinds that are asked for, none of them a product.
+fn matrices(train: &Interactions<'_>) -> Vec<(&'static str, Dense)> {
+    let (users, items) = (train.user_counts(), train.item_counts());
+    let most = |counts: &[u32]| f64::from(counts.iter().copied().max().unwrap_or(1).max(1));
+    let (top_user, top_item) = (most(&users), most(&items));
+    let share = move |u: usize, i: usize| {
+        (
+            f64::from(users[u]) / top_user,
+            f64::from(items[i]) / top_item,
+        )
+    };
+    let (m, n) = (train.n_users(), train.n_items());
+    let scaled = |rule: &dyn Fn(usize, usize) -> f64| {
+        let mut w = Dense::from_fn(m, n, |u, i| rule(u, i) as f32);
+        let mean = w.as_slice().iter().map(|x| f64::from(*x)).sum::<f64>() / (m * n) as f64;
+        let scale = (MEAN / mean.max(f64::MIN_POSITIVE)) as f32;
+        w.as_mut_slice().iter_mut().for_each(|x| *x *= scale);
+        w
+    };
+    vec![
+        (
+            "chance of having met the item: 1 − exp(−8 √(activity · popularity))",
+            scaled(&|u, i| {
+                let (a, p) = share(u, i);
+                1.0 - (-8.0 * (a * p).sqrt()).exp() + 1e-3
+            }),
+        ),
+        (
+            "availability: items launched after a user left weigh nothing, in 12 periods",
+            scaled(&|u, i| f64::from(u8::from((u * 7) % 12 >= (i * 5) % 12))),
+        ),
+        (
+            "reach: popular items for all, others for active users only",
+            scaled(&|u, i| {
+                let (a, p) = share(u, i);
+                if p + a > 0.25 { 1.0 } else { 0.05 }
+            }),
+        ),
+    ]
+}
+
+/// Rank by rank: error, negative weights, what training makes of them, and accuracy.
+pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
+    if set.train.n_users() * set.train.n_items() > MOST {
+        return Ok(vec![Block::text(
+            "Too large to write its weight matrix out.",
+        )]);
+    }
+    let mut blocks = Vec::new();
+    let mut chart = Lines::new(
+        format!("{}: relative error over missing entries by rank", set.name),
+        (Along::Log, "rank Z"),
+        (Along::Linear, "relative error of SVD"),
+    );
+    for (name, w) in matrices(&set.train) {
+        let (grid, curve) = of_matrix(lab, set, name, &w)?;
+        blocks.push(Block::Table(grid));
+        chart = chart.series(name.split(':').next().unwrap_or(name), curve);
+    }
+    blocks.insert(0, Block::Lines(chart));
+    blocks.push(Block::text(
+        "Exact weights are trained with the vanilla algorithm, which takes W as it is. The last column \
+         is the difference in `ndcg@100` from that model, paired by user. Where SVD leaves negative \
+         weights a row can lose its minimum, and training ends with the row named; the non-negative \
+         factorisation cannot fail this way, at the error shown beside it.",
+    ));
+    Ok(blocks)
+}
+
+fn setting(lab: &Lab, scheme: Scheme, solver: Solver) -> Setting {
+    Setting {
+        scheme,
+        params: lab
+            .params(lab.size.factors().min(32), lab.size.sweeps().min(12))
+            .solver(solver),
+    }
+}
+
+fn of_matrix(lab: &Lab, set: &Set, name: &str, w: &Dense) -> Result<(Grid, Vec<(f64, f64)>)> {
+    let scheme = |rank: usize, method: Method| Scheme::Dense {
+        w: w.clone(),
+        rank: Rank::Fixed(rank),
+        method,
+    };
+    // Any rank will do for the vanilla algorithm: it takes W itself.
+    let exact = Lab::train(
+        &set.train,
+        &setting(lab, scheme(1, Method::Svd), Solver::EalsVanilla),
+    )?;
+    let exact = measured(&exact.scorer(), &set.train, &set.test, true)?;
+    let mut grid = Grid::new(
+        format!("{}: {name}", set.name),
+        [
+            "weights",
+            "relative error",
+            "negative weights",
+            "training",
+            METRICS[0],
+            METRICS[1],
+            "ndcg from exact",
+        ],
+    );
+    grid.row([
+        "exact W".to_owned(),
+        "0".to_owned(),
+        "0".to_owned(),
+        "ended".to_owned(),
+        mean_text(&exact, METRICS[0]),
+        mean_text(&exact, METRICS[1]),
+        "–".to_owned(),
+    ]);
+    let mut curve = Vec::new();
+    for &rank in lab.size.ranks() {
+        for method in [Method::Svd, Method::NonNegative] {
+            let setting = setting(lab, scheme(rank, method), Solver::Eals);
+            let tried = Tried::new(set, &setting)?;
+            if method == Method::Svd {
+                curve.push((rank as f64, tried.error));
+            }
+            grid.row(tried.row(rank, method, &exact)?);
+        }
+    }
+    Ok((grid, curve))
+}
+
+/// One approximation, and what training made of it.
+struct Tried {
+    error: f64,
+    negatives: u64,
+    share: f64,
+    outcome: Result<Evaluation, String>,
+}
+
+impl Tried {
+    fn new(set: &Set, setting: &Setting) -> Result<Self> {
+        let weights = setting.scheme.resolve(&set.train)?;
+        let (mut error, mut negatives, mut share) = (0.0, 0, 0.0);
+        if let Some(found) = weights.approximation() {
+            error = found.relative_error;
+            negatives = found.negatives.count;
+            share = negatives as f64 / found.measured.entries().max(1) as f64;
+        }
+        let params = setting.params.clone().check()?;
+        let outcome = match fit(&set.train, &setting.scheme, &params, Run::default()) {
+            Ok(fitted) => Ok(measured(
+                &fitted.model.scorer(),
+                &set.train,
+                &set.test,
+                true,
+            )?),
+            Err(FitError::NotConvex {
+                axis,
+                row,
+                curvature,
+            }) => Err(format!(
+                "no minimum: {axis} {row}, curvature {}",
+                significant(f64::from(curvature), 2)
+            )),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self {
+            error,
+            negatives,
+            share,
+            outcome,
+        })
+    }
+
+    fn row(&self, rank: usize, method: Method, exact: &Evaluation) -> Result<Vec<String>> {
+        let mut row = vec![
+            format!("Z = {rank}, {method}"),
+            significant(self.error, 3),
+            if self.negatives == 0 {
+                "0".to_owned()
+            } else {
+                format!("{} ({})", count(self.negatives), percent(self.share))
+            },
+        ];
+        match &self.outcome {
+            Ok(found) => {
+                let difference = Difference::of(found, exact, METRICS[1])?;
+                row.push("ended".to_owned());
+                row.extend(METRICS.map(|name| mean_text(found, name)));
+                row.push(format!(
+                    "{}, {}",
+                    absentia_cli::terminal::format::signed(difference.test.difference),
+                    absentia_cli::terminal::format::p_value(difference.test.p)
+                ));
+            }
+            Err(why) => {
+                row.push(why.clone());
+                row.extend(["–".to_owned(), "–".to_owned(), "–".to_owned()]);
+            }
+        }
+        Ok(row)
+    }
+}
