@@ -4,7 +4,7 @@ use absentia::Interactions;
 use absentia::evaluate::Evaluation;
 use absentia::linalg::Dense;
 use absentia::weights::{Groups, Scheme, Strength};
-use absentia_cli::terminal::format::{count, percent};
+use absentia_cli::terminal::format::{count, p_value, signed};
 use anyhow::Result;
 
 use super::data::Set;
@@ -121,10 +121,8 @@ pub(super) fn weights(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
             let difference = Difference::of(&found, uniform, METRICS[1])?;
             let half = (difference.interval.high - difference.interval.low) / 2.0;
             bars.push((name.to_owned(), difference.test.difference, half));
-            row.push(absentia_cli::terminal::format::signed(
-                difference.test.difference,
-            ));
-            row.push(absentia_cli::terminal::format::p_value(difference.test.p));
+            row.push(signed(difference.test.difference));
+            row.push(p_value(difference.test.p));
         } else {
             row.extend(["–".to_owned(), "–".to_owned()]);
         }
@@ -221,10 +219,8 @@ pub(super) fn introduction(lab: &Lab) -> Vec<Block> {
         "The paper leaves user-oriented and combined weights to future work. Here every scheme has the \
          same mean weight over missing entries, K = {}, {} sweeps, λ_u = 0.01 m_u (m_u the row's total \
          weight); differences are paired by user over the test rows. Settings were not searched for \
-         any scheme, so this compares shapes of weights, not best cases. Exposure: {} of missing \
-         entries' ordinary weight is what an exposed one has when it is not told apart.",
+         any scheme, so this compares shapes of weights, not best cases.",
         lab.size.factors().min(64),
-        lab.size.sweeps(),
-        percent(1.0)
+        lab.size.sweeps()
     ))]
 }

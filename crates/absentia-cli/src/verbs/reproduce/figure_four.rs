@@ -49,6 +49,7 @@ fn search(lab: &Lab, set: &Set) -> Result<Search> {
         c0: best,
         alpha: self::best(&alpha)?,
     };
+    lab.chosen.borrow_mut().insert(set.name, chosen);
     Ok(Search { c0, alpha, chosen })
 }
 
@@ -67,6 +68,9 @@ pub(super) fn setting(lab: &Lab, chosen: Chosen) -> Setting {
 
 /// The weights a search chooses, for parts that only need them.
 pub(super) fn chosen(lab: &Lab, set: &Set) -> Result<Chosen> {
+    if let Some(chosen) = lab.chosen.borrow().get(set.name) {
+        return Ok(*chosen);
+    }
     Ok(search(lab, set)?.chosen)
 }
 

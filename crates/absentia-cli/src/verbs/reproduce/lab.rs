@@ -1,6 +1,7 @@
 //! Training and measuring, as every part of the report does it.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use absentia::evaluate::{
@@ -14,6 +15,7 @@ use absentia_cli::terminal::format;
 use anyhow::{Context as _, Result};
 
 use super::data::{Set, Source};
+use super::figure_four::Chosen;
 use super::scale::Size;
 
 /// Length of the lists that are judged, as in the paper.
@@ -31,6 +33,8 @@ pub(super) struct Lab {
     pub(super) data: PathBuf,
     pub(super) yelp: Option<PathBuf>,
     pub(super) threads: Option<usize>,
+    /// Weights chosen so far, by set: a search is made once.
+    pub(super) chosen: RefCell<HashMap<&'static str, Chosen>>,
 }
 
 /// Settings of one run.

@@ -5,7 +5,7 @@ use absentia::fit::{FitError, Run, fit};
 use absentia::linalg::Dense;
 use absentia::weights::{Method, Rank, Scheme};
 use absentia::{Interactions, Solver};
-use absentia_cli::terminal::format::{count, percent, significant};
+use absentia_cli::terminal::format::{count, p_value, percent, signed, significant};
 use anyhow::Result;
 
 use super::data::Set;
@@ -19,15 +19,8 @@ const MOST: usize = 40_000_000;
 
 /// Weight matrices of the kinds that are asked for, none of them a product.
 fn matrices(train: &Interactions<'_>) -> Vec<(&'static str, Dense)> {
-    let (users, items) = (train.user_counts(), train.item_counts());
-    let most = |counts: &[u32]| f64::from(counts.iter().copied().max().unwrap_or(1).max(1));
-    let (top_user, top_item) = (most(&users), most(&items));
-    let share = move |u: usize, i: usize| {
-        (
-            f64::from(users[u]) / top_user,
-            f64::from(items[i]) / top_item,
-        )
-    };
+    let (users, items) = (places(&train.user_counts()), places(&train.item_counts()));
+    let share = move |u: usize, i: usize| (users[u], items[i]);
     let (m, n) = (train.n_users(), train.n_items());
     let scaled = |rule: &dyn Fn(usize, usize) -> f64| {
         let mut w = Dense::from_fn(m, n, |u, i| rule(u, i) as f32);
@@ -38,10 +31,10 @@ fn matrices(train: &Interactions<'_>) -> Vec<(&'static str, Dense)> {
     };
     vec![
         (
-            "chance of having met the item: 1 − exp(−8 √(activity · popularity))",
+            "chance of having met the item: 1 − exp(−4 activity · popularity²), both as ranks in 0 to 1",
             scaled(&|u, i| {
                 let (a, p) = share(u, i);
-                1.0 - (-8.0 * (a * p).sqrt()).exp() + 1e-3
+                1.0 - (-4.0 * a * p * p).exp() + 1e-3
             }),
         ),
         (
@@ -52,10 +45,22 @@ fn matrices(train: &Interactions<'_>) -> Vec<(&'static str, Dense)> {
             "reach: popular items for all, others for active users only",
             scaled(&|u, i| {
                 let (a, p) = share(u, i);
-                if p + a > 0.25 { 1.0 } else { 0.05 }
+                if p + a > 1.0 { 1.0 } else { 0.05 }
             }),
         ),
     ]
+}
+
+/// Where each count stands among all, from 0 (least) to 1.
+fn places(counts: &[u32]) -> Vec<f64> {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    let below = |count: &u32| sorted.partition_point(|other| other < count);
+    let last = counts.len().saturating_sub(1).max(1) as f64;
+    counts
+        .iter()
+        .map(|count| below(count) as f64 / last)
+        .collect()
 }
 
 /// Rank by rank: error, negative weights, what training makes of them, and accuracy.
@@ -202,8 +207,8 @@ impl Tried {
                 row.extend(METRICS.map(|name| mean_text(found, name)));
                 row.push(format!(
                     "{}, {}",
-                    absentia_cli::terminal::format::signed(difference.test.difference),
-                    absentia_cli::terminal::format::p_value(difference.test.p)
+                    signed(difference.test.difference),
+                    p_value(difference.test.p)
                 ));
             }
             Err(why) => {

@@ -19,6 +19,7 @@ mod table_three;
 mod table_two;
 mod yelp;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -107,6 +108,7 @@ impl Reproduce {
             data: self.data.clone(),
             yelp: self.yelp.clone(),
             threads: context.threads,
+            chosen: RefCell::default(),
         };
         store::check_writable(&self.out).or_else(|_| self.make_folder())?;
         let keeper = Keeper::new(&self.out, &lab)?;

@@ -22,6 +22,8 @@ pub(super) struct Grid {
     pub(super) caption: String,
     pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,
+    /// Whether all columns stand left, because they hold sentences.
+    pub(super) words: bool,
 }
 
 /// How values lie along an axis.
@@ -58,7 +60,14 @@ impl Grid {
             caption: caption.into(),
             columns: columns.into_iter().map(Into::into).collect(),
             rows: Vec::new(),
+            words: false,
         }
+    }
+
+    /// Says that the columns hold sentences.
+    pub(super) fn of_words(mut self) -> Self {
+        self.words = true;
+        self
     }
 
     pub(super) fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
@@ -68,6 +77,7 @@ impl Grid {
     fn table(&self) -> Table {
         let column = |(at, name): (usize, &String)| match at {
             0 => Column::left(name.as_str()),
+            _ if self.words => Column::left(name.as_str()),
             _ => Column::right(name.as_str()),
         };
         let mut table = Table::new(self.columns.iter().enumerate().map(column));

@@ -62,7 +62,7 @@ const READ: [(&str, &str, &str); 11] = [
 ];
 
 pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
-    let mut grid = Grid::new("Found by reading", ["where", "the paper", "should be"]);
+    let mut grid = Grid::new("Found by reading", ["where", "the paper", "should be"]).of_words();
     for (place, says, should) in READ {
         grid.row([place, says, should]);
     }
@@ -75,7 +75,7 @@ pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
 
 /// Slips that are arithmetic.
 fn computed() -> Grid {
-    let mut grid = Grid::new("Found by computing", ["where", "the paper", "computed"]);
+    let mut grid = Grid::new("Found by computing", ["where", "the paper", "computed"]).of_words();
     for (data, c0, _, items) in paper::BEST_WEIGHTS {
         let stated = if data == "Amazon" {
             paper::STATED_AMAZON_WEIGHT
@@ -112,7 +112,8 @@ fn computed() -> Grid {
             format!("IV-A and Table II, {data}: entries are rating scores of 1 to 5"),
             format!("loss {}", significant(loss, 5)),
             format!(
-                "{} training entries: the loss is {} an entry, below 1, so targets were binary",
+                "{} training entries: the loss is {} an entry, less than one binary entry alone, so \
+                 targets will have been binary",
                 count(entries as u64),
                 significant(loss / entries, 3)
             ),
