@@ -77,14 +77,11 @@ fn weights_that_cannot_be_honoured_are_refused_by_name() {
 #[test]
 fn a_comparison_trains_each_baseline_once() {
     let sandbox = Sandbox::new();
-    let solvers: String = ALL
-        .iter()
-        .map(|solver| format!(" --solver {solver}"))
-        .collect();
+    let solvers = ALL.join(" --solver ");
     let found = sandbox
         .run(&format!(
             "compare ratings.csv --split last:1 --factors 4 --iterations 3 --at 5 --json \
-             --weights uniform:0.1 --weights uniform:0.5 --solver eals{solvers}"
+             --weights uniform:0.1 --weights uniform:0.5 --solver eals --solver {solvers}"
         ))
         .ok();
     let names: Vec<String> = found

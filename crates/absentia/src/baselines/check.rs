@@ -65,12 +65,11 @@ fn check_entries(solver: Solver, data: &Interactions<'_>) -> Result<(), Baseline
         })
     };
     match solver {
-        Solver::Ials1 | Solver::Rcd | Solver::SgdObserved => Ok(()),
         Solver::Svd if *data.by_user().weights() != Values::Constant(1.0) => refuse(
             "weights of observed entries other than 1",
             "it weighs all entries alike (confidence 1, no exposed entries)",
         ),
-        Solver::Svd => Ok(()),
+        Solver::Svd | Solver::Ials1 | Solver::Rcd | Solver::SgdObserved => Ok(()),
         _ if data.n_interactions() != data.len() => refuse(
             "entries that were shown and not taken",
             "it knows interactions alone; eals, als and subspace take both",

@@ -91,7 +91,7 @@ impl Side<'_> {
     fn regress(&self, row: usize, factors: &mut [f32], scratch: &mut Scratch) {
         let n = self.load(row, factors, scratch);
         let lambda = self.penalty.get(row);
-        for f in 0..self.fixed.cols() {
+        for (f, factor) in factors[..self.fixed.cols()].iter_mut().enumerate() {
             let column = &scratch.columns[f * n..(f + 1) * n];
             let pairs = scratch.d.iter().zip(column);
             for (slot, (d, q)) in scratch.weighted.iter_mut().zip(pairs) {
@@ -100,13 +100,13 @@ impl Side<'_> {
             let example = self.examples.padded_row(f);
             let pull = dot(self.kernels, &scratch.errors, column)
                 - dot(self.kernels, &scratch.synthetic, example)
-                - lambda * factors[f];
+                - lambda * *factor;
             let curvature = dot(self.kernels, &scratch.weighted, column)
                 + dot(self.kernels, example, example)
                 + lambda;
             if curvature > 0.0 {
                 let step = pull / curvature;
-                factors[f] += step;
+                *factor += step;
                 self.kernels
                     .axpy(-step, &scratch.weighted, &mut scratch.errors);
                 self.kernels.axpy(step, example, &mut scratch.synthetic);

@@ -171,7 +171,9 @@ pub(crate) fn entry_loss(problem: &Problem<'_>, p: &Dense, q: &Dense) -> EntryLo
         })
         .collect();
     let mut total = EntryLoss::default();
-    chunks.into_iter().for_each(|loss| total.add(loss));
+    for loss in chunks {
+        total.add(loss);
+    }
     total
 }
 

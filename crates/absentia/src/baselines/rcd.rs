@@ -168,7 +168,9 @@ impl Descent {
         }
         self.kernels
             .combine(&scratch.coefficients, 0, gathered, gradient);
-        gradient.iter_mut().for_each(|slot| *slot *= 2.0);
+        for slot in gradient.iter_mut() {
+            *slot *= 2.0;
+        }
     }
 
     /// `κ = w₀ gᵀGg + Σ_i d_i (q_i·g)² + λ|g|²`.

@@ -2,13 +2,16 @@
 
 use anyhow::Result;
 
-use super::data::sources;
+use super::data::{Set, Source, sources};
 use super::lab::Lab;
 use super::part::Block;
 use super::{
     Target, beyond, figure_five, figure_four, figure_three, figure_two, low_rank, slips,
     table_three, table_two, yelp,
 };
+
+/// How a part is made.
+type Make = Box<dyn Fn(&Lab) -> Result<Vec<Block>>>;
 
 /// A part of the report that is made and kept as a whole.
 pub(super) struct Unit {
@@ -18,7 +21,7 @@ pub(super) struct Unit {
     pub(super) target: Target,
     /// Expected share of the work, in no unit.
     pub(super) cost: f64,
-    pub(super) make: Box<dyn Fn(&Lab) -> Result<Vec<Block>>>,
+    pub(super) make: Make,
 }
 
 impl Unit {
@@ -78,99 +81,86 @@ pub(super) fn introduction(target: Target, lab: &Lab) -> Vec<Block> {
 /// Every part that can be made with what is at hand.
 pub(super) fn units(lab: &Lab) -> Vec<Unit> {
     let sets = sources(&lab.data, lab.size);
+    let mut units = correctness(lab, &sets);
+    units.extend(efficiency(lab));
+    units.extend(effectiveness(&sets));
+    units.extend(further(&sets));
+    let name = "found by reading, computing and measuring";
+    units.push(Unit::new(Target::Slips, name, 2.0, slips::blocks));
+    units
+}
+
+/// A part made of one data set; its cost is in that of a run on the set.
+fn of_set(
+    target: Target,
+    label: &str,
+    set: Source,
+    cost: f64,
+    make: fn(&Lab, &Set) -> Result<Vec<Block>>,
+) -> Unit {
+    let name = format!("{label}{}", set.name);
+    let make = move |lab: &Lab| make(lab, &lab.load(&set)?);
+    Unit::new(target, &name, cost * set.work(), make)
+}
+
+/// Sets on which the paper's comparisons of methods are made.
+fn large(sets: &[Source]) -> impl Iterator<Item = Source> {
+    sets.iter().copied().filter(|set| !set.is_small())
+}
+
+fn correctness(lab: &Lab, sets: &[Source]) -> Vec<Unit> {
     let mut units = Vec::new();
     if lab.yelp.is_some() {
-        units.push(Unit::new(
-            Target::Table2,
-            "the paper's own file",
-            40.0,
-            yelp::blocks,
-        ));
+        let name = "the paper's own file";
+        units.push(Unit::new(Target::Table2, name, 40.0, yelp::blocks));
     }
-    for set in sets.iter().copied().filter(|set| !set.is_small()) {
-        units.push(Unit::new(
-            Target::Table2,
-            set.name,
-            20.0 * set.work(),
-            move |lab| table_two::blocks(lab, &lab.load(&set)?),
-        ));
-    }
-    units.push(Unit::new(
-        Target::Figure2,
-        "generated data",
-        3.0,
-        figure_two::blocks,
-    ));
+    units.extend(large(sets).map(|set| of_set(Target::Table2, "", set, 20.0, table_two::blocks)));
+    let name = "generated data";
+    units.push(Unit::new(Target::Figure2, name, 3.0, figure_two::blocks));
+    units
+}
+
+fn efficiency(lab: &Lab) -> Vec<Unit> {
+    let mut units = Vec::new();
     for (name, shape) in lab.size.shapes() {
-        units.push(Unit::new(
-            Target::Figure3,
-            name,
-            shape.entries as f64 / 1e5,
-            {
-                let shape = shape.clone();
-                move |lab| figure_three::blocks(lab, name, &shape)
-            },
-        ));
+        let cost = shape.entries as f64 / 1e5;
+        let make = move |lab: &Lab| figure_three::blocks(lab, name, &shape);
+        units.push(Unit::new(Target::Figure3, name, cost, make));
     }
-    units.push(Unit::new(
-        Target::Figure3,
-        "the vanilla algorithm",
-        3.0,
-        figure_three::vanilla,
-    ));
+    let name = "the vanilla algorithm";
+    units.push(Unit::new(Target::Figure3, name, 3.0, figure_three::vanilla));
     for (name, shape) in lab.size.shapes() {
-        units.push(Unit::new(
-            Target::Table3,
-            name,
-            10.0 + shape.entries as f64 / 3e4,
-            move |lab| table_three::blocks(lab, name, &shape),
-        ));
+        let cost = 10.0 + shape.entries as f64 / 3e4;
+        let make = move |lab: &Lab| table_three::blocks(lab, name, &shape);
+        units.push(Unit::new(Target::Table3, name, cost, make));
     }
-    for set in sets.iter().copied() {
-        units.push(Unit::new(
-            Target::Figure4,
-            set.name,
-            15.0 * set.work(),
-            move |lab| figure_four::blocks(lab, &lab.load(&set)?),
-        ));
-    }
-    for set in sets.iter().copied().filter(|set| !set.is_small()) {
-        units.push(Unit::new(
-            Target::Figure5,
-            set.name,
-            25.0 * set.work(),
-            move |lab| figure_five::blocks(lab, &lab.load(&set)?),
-        ));
-    }
-    for set in sets.iter().copied() {
-        units.push(Unit::new(
+    units
+}
+
+fn effectiveness(sets: &[Source]) -> Vec<Unit> {
+    let four = |set| of_set(Target::Figure4, "", set, 15.0, figure_four::blocks);
+    let five = |set| of_set(Target::Figure5, "", set, 40.0, figure_five::blocks);
+    let mut units: Vec<Unit> = sets.iter().copied().map(four).collect();
+    units.extend(large(sets).map(five));
+    units
+}
+
+fn further(sets: &[Source]) -> Vec<Unit> {
+    let weights = |set| of_set(Target::Beyond, "weights on ", set, 7.0, beyond::weights);
+    let exposure = |set| of_set(Target::Beyond, "exposure on ", set, 7.0, beyond::exposure);
+    let rank = |set| {
+        of_set(
             Target::Beyond,
-            &format!("weights on {}", set.name),
-            7.0 * set.work(),
-            move |lab| beyond::weights(lab, &lab.load(&set)?),
-        ));
-    }
-    for set in sets.iter().copied().filter(|set| set.has_exposure()) {
-        units.push(Unit::new(
-            Target::Beyond,
-            &format!("exposure on {}", set.name),
-            7.0 * set.work(),
-            move |lab| beyond::exposure(lab, &lab.load(&set)?),
-        ));
-    }
-    for set in sets.iter().copied().filter(|set| set.is_dense_enough()) {
-        units.push(Unit::new(
-            Target::Beyond,
-            &format!("rank of weights on {}", set.name),
-            15.0 * set.work(),
-            move |lab| low_rank::blocks(lab, &lab.load(&set)?),
-        ));
-    }
-    units.push(Unit::new(
-        Target::Slips,
-        "found by reading, computing and measuring",
-        2.0,
-        slips::blocks,
-    ));
+            "rank of weights on ",
+            set,
+            15.0,
+            low_rank::blocks,
+        )
+    };
+    let mut units: Vec<Unit> = sets.iter().copied().map(weights).collect();
+    let shown = sets.iter().copied().filter(Source::has_exposure);
+    units.extend(shown.map(exposure));
+    let small = sets.iter().copied().filter(Source::is_dense_enough);
+    units.extend(small.map(rank));
     units
 }

@@ -157,9 +157,9 @@ pub(super) fn eigenvalues(mut a: Matrix) -> Vec<f64> {
                 for row in &mut a {
                     (row[i], row[j]) = (c * row[i] - s * row[j], s * row[i] + c * row[j]);
                 }
-                for col in 0..n {
-                    (a[i][col], a[j][col]) =
-                        (c * a[i][col] - s * a[j][col], s * a[i][col] + c * a[j][col]);
+                let (above, below) = a.split_at_mut(j);
+                for (x, y) in above[i].iter_mut().zip(&mut below[0]) {
+                    (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
                 }
             }
         }
