@@ -11,6 +11,20 @@ use super::input::ReadArgs;
 use super::texts::{parse_confidence, parse_targets};
 use crate::ui::Ui;
 
+/// Weights on missing entries when none are given: of the solvers that take any, and of baselines
+/// by name; [`SolverName::default_weights`] says the same.
+pub(crate) const DEFAULT_WEIGHTS: &str = "popularity:mean=0.01,alpha=0.25";
+pub(crate) const BASELINE_WEIGHTS: [(&str, &str, Option<&str>); 8] = [
+    ("solver", "svd", Some("uniform:1")),
+    ("solver", "ials1", Some("uniform:0.01")),
+    ("solver", "rcd", Some("uniform:0.01")),
+    ("solver", "ii-svd", Some("uniform:0")),
+    ("solver", "bpr", Some("uniform:1")),
+    ("solver", "sgd-observed", Some("uniform:0")),
+    ("solver", "popularity", Some("uniform:0")),
+    ("solver", "itemknn", Some("uniform:0")),
+];
+
 /// Factors in a block, and steps a row, when not given.
 const DEFAULT_BLOCK: usize = 16;
 const DEFAULT_CG_STEPS: usize = 3;
@@ -266,7 +280,21 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+
     use super::*;
+
+    #[test]
+    fn default_weights_are_the_same_in_words() {
+        for &solver in SolverName::value_variants() {
+            let name = solver.to_possible_value().expect("all have names");
+            let own = BASELINE_WEIGHTS
+                .iter()
+                .find(|(_, solver, _)| *solver == name.get_name());
+            let text = own.map_or(DEFAULT_WEIGHTS, |(_, _, text)| text.expect("a text"));
+            assert_eq!(solver.default_weights().to_string(), text);
+        }
+    }
 
     #[test]
     fn sizes_are_read_with_their_units() {

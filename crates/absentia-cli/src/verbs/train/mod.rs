@@ -12,7 +12,9 @@ use absentia::data::Pick;
 use absentia::fit::{Cancel, Fitted, Run, Validation, fit};
 use absentia::weights::{Scheme, SchemeSpec};
 
-use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick};
+use crate::args::{
+    BASELINE_WEIGHTS, DEFAULT_WEIGHTS, DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick,
+};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::measure::{self, Validator};
@@ -67,9 +69,14 @@ pub(crate) struct Train {
         help_heading = "Training"
     )]
     solver: SolverName,
-    /// Weights on missing entries; see below for all of them
-    /// [default: popularity:mean=0.01,alpha=0.25; for a baseline, what it takes].
-    #[arg(long, value_name = "SCHEME", num_args = 1)]
+    /// Weights on missing entries; see below for all of them. A baseline has a default of its own.
+    #[arg(
+        long,
+        value_name = "SCHEME",
+        num_args = 1,
+        default_value = DEFAULT_WEIGHTS,
+        default_value_ifs = BASELINE_WEIGHTS
+    )]
     #[arg(help_heading = "Weights on missing entries")]
     weights: Vec<SchemeSpec>,
     #[command(flatten)]
@@ -176,7 +183,7 @@ impl Train {
         )?;
         prepared.check_rules(&self.hyper, &context.ui)?;
         let params = self.params(&prepared, context);
-        let scheme = prepared.tables().scheme(&weights)?;
+        let scheme = prepared.tables().scheme(weights)?;
         if self.running.dry_run {
             plan::show(&prepared, &scheme, &params, &context.ui)?;
             return Ok(Outcome::Done);
@@ -187,7 +194,7 @@ impl Train {
         let finished = finish::Finished {
             fitted: &fitted,
             prepared: &prepared,
-            weights: &weights,
+            weights,
             metric: &self.validation.valid_metric,
             seconds: started.elapsed().as_secs_f64(),
         };
@@ -216,10 +223,9 @@ impl Train {
     }
 
     /// The one weight scheme of the run.
-    fn weights(&self) -> Result<SchemeSpec, Refusal> {
+    fn weights(&self) -> Result<&SchemeSpec, Refusal> {
         match &self.weights[..] {
-            [] => Ok(self.solver.default_weights()),
-            [weights] => Ok(weights.clone()),
+            [weights] => Ok(weights),
             several => {
                 let refusal = Refusal::usage(format!(
                     "--weights is given {} times, and a model has one scheme",
