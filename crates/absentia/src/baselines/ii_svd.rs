@@ -4,12 +4,16 @@
 //! item i is the similarity of i to everything u took,
 //!
 //! ```text
-//! S = R̂ C,   C_ij = n_ij / √(n_i n_j)   (R̂ binary, n_ij users who took both)
+//! S = N_u^−½ R̂ C,   C_ij = Σ_{v took i and j} 1/n_v / √(n_i n_j)   (R̂ binary)
 //! ```
 //!
 //! and `S ≈ U Σ Vᵀ` gives `P = U √Σ`, `Q = V √Σ`. The published cost, `O(MN log K)`, is that of a
-//! dense S; here S is never formed: `C = N^−½ R̂ᵀR̂ N^−½` with N the item counts, so a product with
-//! S is three products with the sparse matrix. The cosine in C is our choice of normalisation.
+//! dense S; here S is never formed: `C = N_i^−½ R̂ᵀ N_u^−1 R̂ N_i^−½` with N the counts of users and
+//! items, so a product with S is three products with the sparse matrix.
+//!
+//! The normalisation is our choice. Counting users as they are (cosines) fails: the many items that
+//! one very active user alone took are all alike, and such cliques fill the leading directions; a
+//! user who counts `1/n_v` cannot do that.
 
 use super::svd::{decompose, write};
 use super::{BaselineError, Pass, Problem};
@@ -37,32 +41,35 @@ pub(super) fn pass(
 /// S as an operator: it is never written out.
 struct NeighbourScores<'a> {
     taken: &'a Interactions<'a>,
-    /// `n_i^−½`.
-    scale: Vec<f64>,
+    /// `n_u^−½` and `n_i^−½`.
+    scales: [Vec<f64>; 2],
 }
 
 impl<'a> NeighbourScores<'a> {
     fn new(taken: &'a Interactions<'a>) -> Self {
         let scale = |count: u32| f64::from(count.max(1)).sqrt().recip();
+        let counts = [taken.user_counts(), taken.item_counts()];
         Self {
             taken,
-            scale: taken.item_counts().into_iter().map(scale).collect(),
+            scales: counts.map(|counts| counts.into_iter().map(scale).collect()),
         }
     }
 
-    /// `N^−½ x`.
-    fn scaled(&self, x: &Block) -> Block {
-        let mut scaled = x.clone();
-        for (row, scale) in self.scale.iter().enumerate() {
-            scaled.row_mut(row).iter_mut().for_each(|x| *x *= scale);
+    /// Multiplies the rows of users (side 0) or items (side 1) by their scale.
+    fn scaled(&self, side: usize, mut x: Block) -> Block {
+        for (row, scale) in self.scales[side].iter().enumerate() {
+            for value in x.row_mut(row) {
+                *value *= scale;
+            }
         }
-        scaled
+        x
     }
 
     /// `C x`.
     fn similarity(&self, x: &Block) -> Block {
-        let users = LinearOperator::apply(self.taken, &self.scaled(x));
-        self.scaled(&self.taken.apply_transposed(&users))
+        let users = LinearOperator::apply(self.taken, &self.scaled(1, x.clone()));
+        let users = self.scaled(0, self.scaled(0, users));
+        self.scaled(1, self.taken.apply_transposed(&users))
     }
 }
 
@@ -76,11 +83,12 @@ impl LinearOperator for NeighbourScores<'_> {
     }
 
     fn apply(&self, x: &Block) -> Block {
-        LinearOperator::apply(self.taken, &self.similarity(x))
+        self.scaled(0, LinearOperator::apply(self.taken, &self.similarity(x)))
     }
 
     fn apply_transposed(&self, y: &Block) -> Block {
-        self.similarity(&self.taken.apply_transposed(y))
+        let items = self.taken.apply_transposed(&self.scaled(0, y.clone()));
+        self.similarity(&items)
     }
 
     /// Not needed for a decomposition of fixed rank; computed column block by column block.

@@ -15,8 +15,8 @@ use super::part::{Bars, Block, Grid};
 
 /// Mean weight of missing entries, the same for every scheme.
 const MEAN: f32 = 0.01;
-/// Weights of exposed entries that are tried; 0 stands for not telling them apart.
-const EXPOSED: [f32; 4] = [0.03, 0.1, 0.3, 1.0];
+/// Weights of exposed entries that are tried: less than other missing ones', and more.
+const EXPOSED: [f32; 5] = [0.0, 0.03, 0.1, 0.3, 1.0];
 
 /// This program's own defaults: a penalty that grows with the row's weight.
 fn setting(lab: &Lab, scheme: Scheme) -> Setting {
@@ -183,6 +183,7 @@ pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     let (_, blind) = Lab::tested(set, &setting)?;
     add("as any other".to_owned(), "test", &blind);
     add(weight.to_string(), "test", &aware);
+    let direction = if weight > MEAN { "higher" } else { "lower" };
     let verdict = match Difference::of(&aware, &blind, METRICS[1])?.verdict() {
         Verdict::Better => "helps",
         Verdict::Worse => "hurts",
@@ -194,7 +195,8 @@ pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
         Block::Table(grid),
         Block::text(format!(
             "{} pairs were shown and not taken. Of the weights tried, {weight} did best on validation \
-             rows{}. {} So telling exposed negatives apart {verdict} here.",
+             rows{}. {} So giving exposed negatives a {direction} weight than other missing entries \
+             {verdict} here.",
             count(shown),
             if best.0 > mean(&plain, METRICS[1]) {
                 ""

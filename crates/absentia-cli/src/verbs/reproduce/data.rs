@@ -121,9 +121,13 @@ impl Source {
         matches!(self.id, "ml-small" | "retailrocket" | "kuairec")
     }
 
-    /// Whether a weight matrix of its shape can be written out.
-    pub(super) fn is_dense_enough(&self) -> bool {
-        matches!(self.id, "ml-small" | "kuairec" | "generated")
+    /// Whether weight matrices of its shape are written out at this size.
+    pub(super) fn is_dense_enough(&self, size: Size) -> bool {
+        match self.id {
+            "ml-small" | "generated" => true,
+            "kuairec" => size == Size::Full,
+            _ => false,
+        }
     }
 
     /// About how much work a run on it is, Gowalla being 1.

@@ -22,6 +22,8 @@ use super::scale::Size;
 pub(super) const TOP: usize = 100;
 /// The two metrics; with one item held out, recall is the paper's hit ratio.
 pub(super) const METRICS: [&str; 2] = ["recall@100", "ndcg@100"];
+/// Users that curves are measured on; tables are measured on all.
+pub(super) const CURVE_USERS: usize = 4000;
 /// Ridge penalty of the paper's experiments.
 pub(super) const LAMBDA: f32 = 0.01;
 /// Differences that chance alone would give less often than this are called significant.
@@ -85,15 +87,16 @@ impl Lab {
         Ok((model, found))
     }
 
-    /// Trains, measuring after every sweep.
+    /// Trains, measuring after every sweep on at most [`CURVE_USERS`] users.
     pub(super) fn followed(
         data: &Interactions<'_>,
         test: &TestSet,
         setting: &Setting,
     ) -> Result<(Model, Vec<Moment>)> {
         let seen = RefCell::new(Vec::new());
+        let some = some_users(test)?;
         let measure = |model: &Model| {
-            let found = measured(&model.scorer(), data, test, true);
+            let found = measured(&model.scorer(), data, &some, true);
             let both = found.map_or([f64::NAN; 2], |found| {
                 METRICS.map(|name| mean(&found, name))
             });
@@ -134,6 +137,18 @@ impl Lab {
         let fastest = model.history().iter().map(|sweep| sweep.seconds);
         Ok(fastest.fold(f64::INFINITY, f64::min))
     }
+}
+
+/// About as many users as a curve is measured on, spread evenly.
+fn some_users(test: &TestSet) -> Result<TestSet> {
+    let every = test.users().len().div_ceil(CURVE_USERS).max(1);
+    let (mut users, mut items) = (Vec::new(), Vec::new());
+    for &user in test.users().iter().step_by(every) {
+        let own = test.get(user).unwrap_or_default();
+        users.resize(users.len() + own.len(), user);
+        items.extend_from_slice(own);
+    }
+    Ok(TestSet::from_pairs(&users, &items)?)
 }
 
 /// The two metrics of a scorer for every user with a test item.

@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::data::{Set, Source, sources};
 use super::lab::Lab;
 use super::part::Block;
+use super::scale::Size;
 use super::{
     Target, beyond, figure_five, figure_four, figure_three, figure_two, low_rank, slips,
     table_three, table_two, yelp,
@@ -84,7 +85,7 @@ pub(super) fn units(lab: &Lab) -> Vec<Unit> {
     let mut units = correctness(lab, &sets);
     units.extend(efficiency(lab));
     units.extend(effectiveness(&sets));
-    units.extend(further(&sets));
+    units.extend(further(&sets, lab.size));
     let name = "found by reading, computing and measuring";
     units.push(Unit::new(Target::Slips, name, 2.0, slips::blocks));
     units
@@ -145,7 +146,7 @@ fn effectiveness(sets: &[Source]) -> Vec<Unit> {
     units
 }
 
-fn further(sets: &[Source]) -> Vec<Unit> {
+fn further(sets: &[Source], size: Size) -> Vec<Unit> {
     let weights = |set| of_set(Target::Beyond, "weights on ", set, 7.0, beyond::weights);
     let exposure = |set| of_set(Target::Beyond, "exposure on ", set, 7.0, beyond::exposure);
     let rank = |set| {
@@ -160,7 +161,7 @@ fn further(sets: &[Source]) -> Vec<Unit> {
     let mut units: Vec<Unit> = sets.iter().copied().map(weights).collect();
     let shown = sets.iter().copied().filter(Source::has_exposure);
     units.extend(shown.map(exposure));
-    let small = sets.iter().copied().filter(Source::is_dense_enough);
+    let small = sets.iter().copied().filter(|set| set.is_dense_enough(size));
     units.extend(small.map(rank));
     units
 }

@@ -63,7 +63,7 @@ impl Size {
 
     /// Sweeps of the accuracy experiments.
     pub(super) fn sweeps(self) -> usize {
-        self.pick(30, 12, 4)
+        self.pick(20, 12, 4)
     }
 
     /// K, sweeps and seeds of Table II.
@@ -124,7 +124,7 @@ impl Size {
 
     /// Ranks by which weight matrices are approximated.
     pub(super) fn ranks(self) -> &'static [usize] {
-        self.pick(&[1, 2, 4, 8, 16, 32], &[1, 2, 4, 8], &[1, 2, 4])
+        self.pick(&[1, 2, 4, 8, 16, 32], &[1, 2, 8], &[1, 2, 4])
     }
 
     /// Sweeps of the run that the authors' published figures come from.

@@ -64,19 +64,22 @@ fn svd_minimises_the_penalised_objective() {
     }
 }
 
-/// `S = R C` entry by entry, C the cosines of columns.
+/// `S` entry by entry, from its definition.
 fn neighbour_scores(small: &Small) -> Matrix {
-    let counts: Vec<f64> = (0..ITEMS)
-        .map(|i| small.r.iter().map(|row| row[i]).sum())
-        .collect();
-    let common = gram(&small.r);
-    let cosine =
-        |i: usize, j: usize| common[i][j] / (counts[i].max(1.0) * counts[j].max(1.0)).sqrt();
-    let score = |row: &Vec<f64>, i: usize| (0..ITEMS).map(|j| row[j] * cosine(j, i)).sum();
-    small
-        .r
-        .iter()
-        .map(|row| (0..ITEMS).map(|i| score(row, i)).collect())
+    let taken = |u: usize, i: usize| small.r[u][i] > 0.0;
+    let of_user = |u: usize| (0..ITEMS).filter(|&i| taken(u, i)).count() as f64;
+    let of_item = |i: usize| (0..USERS).filter(|&u| taken(u, i)).count() as f64;
+    let similarity = |i: usize, j: usize| {
+        let both = (0..USERS).filter(|&v| taken(v, i) && taken(v, j));
+        let votes: f64 = both.map(|v| 1.0 / of_user(v)).sum();
+        votes / (of_item(i).max(1.0) * of_item(j).max(1.0)).sqrt()
+    };
+    let score = |u: usize, i: usize| {
+        let own = (0..ITEMS).filter(|&j| taken(u, j));
+        own.map(|j| similarity(j, i)).sum::<f64>() / of_user(u).max(1.0).sqrt()
+    };
+    (0..USERS)
+        .map(|u| (0..ITEMS).map(|i| score(u, i)).collect())
         .collect()
 }
 
