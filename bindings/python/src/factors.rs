@@ -219,6 +219,7 @@ fn one_sided(fixed: Shared, regularization: f32) -> Result<Model, ModelError> {
             .regularization(regularization)
             .reg_exponent(0.0),
         history: Vec::new(),
+        neighbours: None,
     })
 }
 

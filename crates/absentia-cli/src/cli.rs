@@ -69,6 +69,7 @@ pub(crate) enum Verb {
     Tune(Box<verbs::tune::Tune>),
     Completions(verbs::completions::Completions),
     Demo(verbs::demo::Demo),
+    Reproduce(Box<verbs::reproduce::Reproduce>),
 }
 
 /// What a verb is given beside its own arguments.
@@ -164,6 +165,7 @@ fn execute(cli: Cli, effective: toml::Table) -> anyhow::Result<Outcome> {
         Verb::Tune(verb) => verb.run(&context),
         Verb::Completions(verb) => verb.run(&context),
         Verb::Demo(verb) => verb.run(&context),
+        Verb::Reproduce(verb) => verb.run(&context),
     }
 }
 

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use absentia::Fault;
 use absentia::ParamsError;
+use absentia::baselines::BaselineError;
 use absentia::data::DataError;
 use absentia::evaluate::{EvaluateError, RankError, SignificanceError};
 use absentia::fit::FitError;
@@ -186,6 +187,15 @@ fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     }
     if let Some(FitError::Memory { .. }) = cause.downcast_ref::<FitError>() {
         return Some(Exit::Memory);
+    }
+    if matches!(
+        cause.downcast_ref(),
+        Some(FitError::Baseline(BaselineError::Unsupported { .. }))
+    ) || matches!(
+        cause.downcast_ref(),
+        Some(ModelError::NotOfThisMethod { .. })
+    ) {
+        return Some(Exit::Usage);
     }
     if cause.is::<ParamsError>() || cause.is::<SpecError>() || cause.is::<GenerateError>() {
         return Some(Exit::Usage);

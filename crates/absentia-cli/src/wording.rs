@@ -51,6 +51,7 @@ pub(crate) fn solver(solver: Solver) -> String {
     match solver {
         Solver::Subspace { block } => format!("subspace --block {block}"),
         Solver::AlsCg { steps } => format!("als-cg --cg-steps {steps}"),
+        Solver::ItemKnn { neighbours } => format!("itemknn --neighbours {neighbours}"),
         solver => solver.name().to_owned(),
     }
 }

@@ -1,15 +1,12 @@
 //! Opens an example report in a real browser and looks at what became of it.
 //!
-//! The browser is `ABSENTIA_CHROMIUM` or the first Chromium on the path; without one the test says so and passes.
 //! `ABSENTIA_REPORT_OUT` keeps the example at that path, to be looked at.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod browser;
 
 use absentia_cli::report::{Axis, BarChart, Chart, LineChart, Point, Report, ScatterChart};
 use absentia_cli::terminal::{Cell, Column, Table, format};
 
-const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 const SCHEMES: [(&str, f64, f64); 4] = [
     ("uniform:0.01", 0.1712, 0.0021),
     ("popularity:mean=0.1,alpha=0.25", 0.1834, 0.0022),
@@ -23,14 +20,14 @@ const SCHEMES: [(&str, f64, f64); 4] = [
 
 #[test]
 fn every_figure_is_drawn() {
-    let Some(browser) = browser() else {
+    let Some(browser) = browser::find() else {
         println!("skipped: no Chromium found; install one or set ABSENTIA_CHROMIUM");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("report.html");
     std::fs::write(&page, example().render()).unwrap();
-    let document = dump(&browser, &page, folder.path());
+    let document = browser::dump(&browser, &page, folder.path());
     assert!(
         document.contains("data-ready=\"yes\""),
         "the script did not finish"
@@ -64,47 +61,6 @@ fn assert_complete(document: &str) {
     }
     assert!(document.contains("&lt;script&gt;"));
     assert_eq!(document.matches("<script>").count(), 1);
-}
-
-fn browser() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("ABSENTIA_CHROMIUM") {
-        return Some(PathBuf::from(named));
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .flat_map(|folder| BROWSERS.map(|name| folder.join(name)))
-        .find(|candidate| candidate.is_file())
-}
-
-fn dump(browser: &Path, page: &Path, profile: &Path) -> String {
-    let output = Command::new(browser)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-        ])
-        .args(["--no-first-run", "--disable-background-networking"])
-        .args([
-            "--disable-component-update",
-            "--disable-sync",
-            "--disable-dev-shm-usage",
-        ])
-        .arg(format!(
-            "--user-data-dir={}",
-            profile.join("profile").display()
-        ))
-        .arg("--dump-dom")
-        .arg(format!("file://{}", page.display()))
-        .output()
-        .expect("the browser starts");
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "{}: {complaint}",
-        browser.display()
-    );
-    String::from_utf8(output.stdout).expect("a page is UTF-8")
 }
 
 #[test]

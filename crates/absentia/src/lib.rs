@@ -19,6 +19,7 @@
 //! The method is that of He, Tang, Du, Hong, Ren and Chua, *Fast Matrix Factorization with
 //! Non-Uniform Weights on Missing Data*; `ARCHITECTURE.md` maps its equations to folders.
 
+pub mod baselines;
 pub mod data;
 pub mod error;
 pub mod evaluate;

@@ -36,6 +36,27 @@ pub enum Solver {
         /// Steps per row and half-sweep.
         steps: usize,
     },
+    /// The truncated singular value decomposition: the best factors for weights of 1 everywhere.
+    Svd,
+    /// Pilászy, Zibriczky and Tikk 2010: coordinate steps on K synthetic examples; uniform weights.
+    Ials1,
+    /// Devooght, Kourtellis and Mantrach 2015: gradient steps on random rows, each with a line
+    /// search; uniform weights.
+    Rcd,
+    /// Volkovs and Yu 2015: the decomposition of item-to-item neighbour scores.
+    IiSvd,
+    /// Rendle et al. 2009: pairs of an item taken and a sampled one; weights choose the samples.
+    Bpr,
+    /// Stochastic gradient descent on observed entries alone (the paper's strategy 1).
+    SgdObserved,
+    /// Items by how many users took them.
+    Popularity,
+    /// Items near the user's own, by cosine (Sarwar et al. 2001, Deshpande and Karypis 2004).
+    #[cfg_attr(feature = "serde", serde(rename = "itemknn"))]
+    ItemKnn {
+        /// Most similar items kept of each item.
+        neighbours: usize,
+    },
 }
 
 impl Solver {
@@ -48,7 +69,47 @@ impl Solver {
             Solver::Subspace { .. } => "subspace",
             Solver::Als => "als",
             Solver::AlsCg { .. } => "als-cg",
+            Solver::Svd => "svd",
+            Solver::Ials1 => "ials1",
+            Solver::Rcd => "rcd",
+            Solver::IiSvd => "ii-svd",
+            Solver::Bpr => "bpr",
+            Solver::SgdObserved => "sgd-observed",
+            Solver::Popularity => "popularity",
+            Solver::ItemKnn { .. } => "itemknn",
         }
+    }
+
+    /// Whether it is one of the methods to compare with, rather than a row solver of the paper's
+    /// objective with any weights.
+    #[must_use]
+    pub fn is_baseline(&self) -> bool {
+        !matches!(
+            self,
+            Solver::Eals
+                | Solver::EalsVanilla
+                | Solver::Subspace { .. }
+                | Solver::Als
+                | Solver::AlsCg { .. }
+        )
+    }
+
+    /// Whether what it minimises is the objective J, so that rows can be folded in and explained.
+    #[must_use]
+    pub fn minimises_objective(&self) -> bool {
+        !matches!(
+            self,
+            Solver::IiSvd | Solver::Bpr | Solver::Popularity | Solver::ItemKnn { .. }
+        )
+    }
+
+    /// Whether one pass gives its answer, so that further ones would change nothing.
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        matches!(
+            self,
+            Solver::Svd | Solver::IiSvd | Solver::Popularity | Solver::ItemKnn { .. }
+        )
     }
 }
 
@@ -65,6 +126,7 @@ impl Solver {
 /// | `confidence` | `c_ui` | 1 | |
 /// | `post_scale` | ρ in `q_i n_i^ρ` | 0 | finite |
 /// | `init_std` | σ of the Gaussian start | 0.01 | > 0 |
+/// | `learning_rate` | step of `bpr` and `sgd-observed` | 0.05 | > 0 |
 /// | `seed` | | 0 | |
 /// | `threads` | | what the machine or container allows | 1 to 1024 |
 /// | `tolerance` | relative change of J that ends the run | none | ≥ 0 |
@@ -102,6 +164,8 @@ pub struct Params {
     pub init_std: f32,
     /// Seed of the Gaussian start.
     pub seed: u64,
+    /// Step of the stochastic gradient methods, `bpr` and `sgd-observed`.
+    pub learning_rate: f32,
     /// Number of threads; what the machine or container allows when not given.
     pub threads: Option<usize>,
     /// Relative change of the objective over a sweep below which the run ends.
@@ -123,6 +187,7 @@ impl Default for Params {
             post_scale: 0.0,
             init_std: 0.01,
             seed: 0,
+            learning_rate: 0.05,
             threads: None,
             tolerance: None,
             memory_limit: None,
@@ -170,6 +235,8 @@ impl Params {
         init_std: f32;
         /// Sets the seed of the Gaussian start.
         seed: u64;
+        /// Sets the step of the stochastic gradient methods.
+        learning_rate: f32;
     }
 
     /// Sets the number of threads.
@@ -212,6 +279,12 @@ impl Params {
         real("reg_exponent", self.reg_exponent, true, "finite")?;
         real("post_scale", self.post_scale, true, "finite")?;
         real("init_std", self.init_std, self.init_std > 0.0, "above 0")?;
+        real(
+            "learning_rate",
+            self.learning_rate,
+            self.learning_rate > 0.0,
+            "above 0",
+        )?;
         if let Some(tolerance) = self.tolerance {
             real(
                 "tolerance",
@@ -223,6 +296,7 @@ impl Params {
         match self.solver {
             Solver::Subspace { block } => check_block(block)?,
             Solver::AlsCg { steps } => whole("steps", steps, 1, 1000)?,
+            Solver::ItemKnn { neighbours } => whole("neighbours", neighbours, 1, 100_000)?,
             _ => {}
         }
         Ok(CheckedParams(self))

@@ -29,7 +29,9 @@ class Factorizer(Training, Answers, Files):
         Weight of observed entries: a number, ``"linear:40"``, ``"log:10,0.5"``, ``"decay:30d"`` or
         ``"column"`` (the table's weight column, or ``sample_weight``).
     solver : str
-        ``"eals"``, ``"subspace[:block]"``, ``"als"``, ``"als-cg[:steps]"`` or ``"eals-vanilla"``.
+        ``"eals"``, ``"subspace[:block]"``, ``"als"``, ``"als-cg[:steps]"`` or ``"eals-vanilla"``; or a method to
+        compare with: ``"svd"``, ``"ials1"``, ``"rcd"``, ``"ii-svd"``, ``"bpr"``, ``"sgd-observed"``,
+        ``"popularity"``, ``"itemknn[:neighbours]"``, which raise where they cannot honour ``weights``.
     iterations : int
         Sweeps over both sides at the most.
     tolerance : float, optional

@@ -45,19 +45,35 @@ def seed(random_state: Any) -> int:
     return whole("random_state", random_state)
 
 
+_PLAIN_SOLVERS = (
+    "eals",
+    "als",
+    "eals-vanilla",
+    "svd",
+    "ials1",
+    "rcd",
+    "ii-svd",
+    "bpr",
+    "sgd-observed",
+    "popularity",
+)
+_SOLVERS_WITH_NUMBER = {"als-cg": ("steps", 3), "subspace": ("block", 16), "itemknn": ("neighbours", 100)}
+
+
 def solver(given: Any) -> Dict[str, Any]:
-    """Takes ``"eals"``, ``"als"``, ``"als-cg[:steps]"``, ``"subspace[:block]"`` or ``"eals-vanilla"``."""
+    """Takes a solver or a baseline by name; ``als-cg[:steps]``, ``subspace[:block]``, ``itemknn[:neighbours]``."""
     name, _, option = str(given).partition(":")
-    if name in ("eals", "als", "eals-vanilla") and not option:
+    if name in _PLAIN_SOLVERS and not option:
         return {"kind": name}
-    if name in ("als-cg", "subspace"):
-        key, usual = ("steps", 3) if name == "als-cg" else ("block", 16)
+    if name in _SOLVERS_WITH_NUMBER:
+        key, usual = _SOLVERS_WITH_NUMBER[name]
         if not option:
             return {"kind": name, key: usual}
         if option.isdigit():
             return {"kind": name, key: int(option)}
     raise ValueError(
-        f"solver is {given!r}; it must be 'eals', 'als', 'als-cg[:steps]', 'subspace[:block]' or 'eals-vanilla'"
+        f"solver is {given!r}; it must be 'eals', 'als', 'als-cg[:steps]', 'subspace[:block]', 'eals-vanilla', or a "
+        "baseline: 'svd', 'ials1', 'rcd', 'ii-svd', 'bpr', 'sgd-observed', 'popularity', 'itemknn[:neighbours]'"
     )
 
 

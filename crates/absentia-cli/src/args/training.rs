@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use absentia::data::{Confidence, Targets};
+use absentia::weights::{SchemeSpec, Strength};
 use absentia::{Params, Solver};
 use absentia_io::ColumnRef;
 
@@ -11,9 +12,25 @@ use super::texts::{parse_confidence, parse_targets};
 use crate::presets::Preset;
 use crate::ui::Ui;
 
+/// Weights on missing entries when none are given: of the solvers that take any, and of baselines
+/// by name; [`SolverName::default_weights`] says the same.
+pub(crate) const DEFAULT_WEIGHTS: &str = "popularity:mean=0.01,alpha=0.25";
+pub(crate) const BASELINE_WEIGHTS: [(&str, &str, Option<&str>); 8] = [
+    ("solver", "svd", Some("uniform:1")),
+    ("solver", "ials1", Some("uniform:0.01")),
+    ("solver", "rcd", Some("uniform:0.01")),
+    ("solver", "ii-svd", Some("uniform:0")),
+    ("solver", "bpr", Some("uniform:1")),
+    ("solver", "sgd-observed", Some("uniform:0")),
+    ("solver", "popularity", Some("uniform:0")),
+    ("solver", "itemknn", Some("uniform:0")),
+];
+
 /// Factors in a block, and steps a row, when not given.
 const DEFAULT_BLOCK: usize = 16;
 const DEFAULT_CG_STEPS: usize = 3;
+const DEFAULT_NEIGHBOURS: usize = 100;
+const DEFAULT_RATE: f32 = 0.05;
 
 /// Hyper-parameters that every model of a command shares.
 #[derive(Clone, Debug, clap::Args)]
@@ -51,6 +68,17 @@ pub(crate) struct HyperArgs {
     /// Conjugate-gradient steps a row of --solver als-cg.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_CG_STEPS)]
     pub(crate) cg_steps: usize,
+    /// Similar items that --solver itemknn keeps of each item.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_NEIGHBOURS)]
+    pub(crate) neighbours: usize,
+    /// Step of --solver bpr and sgd-observed.
+    #[arg(
+        long,
+        value_name = "RATE",
+        default_value_t = DEFAULT_RATE,
+        allow_negative_numbers = true
+    )]
+    pub(crate) learning_rate: f32,
     /// What a row's value says: raw (the value), binary (1), log (ln(1 + value)), or
     /// normalized:0.35[,0.35] (n_u^-0.35 n_i^-0.35, mean 1).
     #[arg(long, value_name = "TARGETS", default_value = "binary", value_parser = parse_targets)]
@@ -103,6 +131,15 @@ impl HyperArgs {
         if self.cg_steps != DEFAULT_CG_STEPS && !solvers.contains(&SolverName::AlsCg) {
             unused("cg-steps", "als-cg");
         }
+        if self.neighbours != DEFAULT_NEIGHBOURS && !solvers.contains(&SolverName::Itemknn) {
+            unused("neighbours", "itemknn");
+        }
+        let takes_rate =
+            |solver: &SolverName| matches!(solver, SolverName::Bpr | SolverName::SgdObserved);
+        if self.learning_rate.to_bits() != DEFAULT_RATE.to_bits() && !solvers.iter().any(takes_rate)
+        {
+            unused("learning-rate", "bpr or sgd-observed");
+        }
     }
 
     /// Yields the parameters of one run.
@@ -114,6 +151,16 @@ impl HyperArgs {
             SolverName::Als => Solver::Als,
             SolverName::AlsCg => Solver::AlsCg {
                 steps: self.cg_steps,
+            },
+            SolverName::Svd => Solver::Svd,
+            SolverName::Ials1 => Solver::Ials1,
+            SolverName::Rcd => Solver::Rcd,
+            SolverName::IiSvd => Solver::IiSvd,
+            SolverName::Bpr => Solver::Bpr,
+            SolverName::SgdObserved => Solver::SgdObserved,
+            SolverName::Popularity => Solver::Popularity,
+            SolverName::Itemknn => Solver::ItemKnn {
+                neighbours: self.neighbours,
             },
         };
         Params {
@@ -127,6 +174,7 @@ impl HyperArgs {
             post_scale: self.post_scale,
             init_std: self.init_std,
             seed: self.seed,
+            learning_rate: self.learning_rate,
             threads,
             tolerance: self.tolerance,
             memory_limit: self.memory_limit,
@@ -147,6 +195,49 @@ pub(crate) enum SolverName {
     Als,
     /// A few conjugate-gradient steps a row.
     AlsCg,
+    /// Baseline: truncated SVD (weights 1 everywhere).
+    Svd,
+    /// Baseline: IALS1, coordinate steps on synthetic examples (uniform weights).
+    Ials1,
+    /// Baseline: RCD, gradient steps on random rows with a line search (uniform weights).
+    Rcd,
+    /// Baseline: ii-SVD, the SVD of item-to-item neighbour scores (no weights).
+    IiSvd,
+    /// Baseline: BPR, with negatives drawn by the weights of items.
+    Bpr,
+    /// Baseline: stochastic gradient descent on observed entries alone (no weights).
+    SgdObserved,
+    /// Baseline: the most popular items (no weights).
+    Popularity,
+    /// Baseline: similar items by cosine (no weights).
+    Itemknn,
+}
+
+impl SolverName {
+    /// The weights on missing entries of a method that leaves no choice.
+    pub(crate) fn own_weights(self) -> Option<SchemeSpec> {
+        let weight = match self {
+            SolverName::Svd => 1.0,
+            SolverName::IiSvd
+            | SolverName::SgdObserved
+            | SolverName::Popularity
+            | SolverName::Itemknn => 0.0,
+            _ => return None,
+        };
+        Some(SchemeSpec::Uniform { weight })
+    }
+
+    /// The weights on missing entries when none are given.
+    pub(crate) fn default_weights(self) -> SchemeSpec {
+        match self {
+            SolverName::Ials1 | SolverName::Rcd => SchemeSpec::Uniform { weight: 0.01 },
+            SolverName::Bpr => SchemeSpec::Uniform { weight: 1.0 },
+            other => other.own_weights().unwrap_or(SchemeSpec::Popularity {
+                strength: Strength::Mean(0.01),
+                alpha: 0.25,
+            }),
+        }
+    }
 }
 
 /// Weights on missing entries that come from files, and exceptions to them.
@@ -197,7 +288,21 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+
     use super::*;
+
+    #[test]
+    fn default_weights_are_the_same_in_words() {
+        for &solver in SolverName::value_variants() {
+            let name = solver.to_possible_value().expect("all have names");
+            let own = BASELINE_WEIGHTS
+                .iter()
+                .find(|(_, solver, _)| *solver == name.get_name());
+            let text = own.map_or(DEFAULT_WEIGHTS, |(_, _, text)| text.expect("a text"));
+            assert_eq!(solver.default_weights().to_string(), text);
+        }
+    }
 
     #[test]
     fn sizes_are_read_with_their_units() {

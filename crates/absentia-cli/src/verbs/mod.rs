@@ -12,6 +12,7 @@ pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod recommend;
+pub(crate) mod reproduce;
 pub(crate) mod similar;
 pub(crate) mod split;
 pub(crate) mod train;

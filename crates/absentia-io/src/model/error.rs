@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use absentia::Axis;
+use absentia::baselines::BaselineError;
 use absentia::model::ModelError;
 use absentia::weights::WeightsError;
 
@@ -52,6 +53,14 @@ pub enum ModelFileError {
         path: PathBuf,
         /// What does not fit.
         source: WeightsError,
+    },
+    /// The neighbours of an `itemknn` model do not fit each other.
+    #[error("{}: {source}", path.display())]
+    Neighbours {
+        /// The file concerned.
+        path: PathBuf,
+        /// What does not fit.
+        source: BaselineError,
     },
     /// There is not one id for every row of factors.
     #[error("{}: {got} {axis} ids for {expected} {axis}s", path.display())]

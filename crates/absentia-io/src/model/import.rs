@@ -181,6 +181,7 @@ fn assemble(
         item_counts: options.item_counts.unwrap_or_else(|| vec![0; n]),
         params,
         history: Vec::new(),
+        neighbours: None,
     };
     let model = Model::from_parts(parts).map_err(|source| ModelFileError::Parts {
         path: path.to_owned(),

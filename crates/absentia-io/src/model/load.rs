@@ -9,7 +9,7 @@ use absentia::{Axis, Model};
 use super::error::ModelFileError;
 use super::ids::Ids;
 use super::opened::Opened;
-use super::{Kind, history, ids, weights};
+use super::{Kind, history, ids, neighbours, weights};
 use crate::error::Error;
 
 /// A model with what was stored beside it.
@@ -51,6 +51,7 @@ pub fn load_model(path: &Path) -> Result<LoadedModel, Error> {
         item_counts: opened.list("item_counts")?.to_vec(),
         params: opened.json("params")?,
         history: history::load(&opened)?,
+        neighbours: neighbours::load(&opened)?,
     };
     let model = Model::from_parts(parts).map_err(|source| unfit(&opened, source))?;
     let ids = Ids {

@@ -12,6 +12,7 @@
 //! | `user_id_offsets`, `user_id_bytes`, same for items | u64 (M + 1), u8 | where ids are text: UTF-8 end to end |
 //! | `history` | f64 (sweeps, 7) | iteration, observed, missing, regularization, seconds, measured (0 or 1), validation |
 //! | `best`, `best_user_factors`, `best_item_factors` | f64 (1, 2), f32 | checkpoints: iteration and score, and the factors |
+//! | `taken_offsets`, `taken_items`, `near_offsets`, `near_items`, `near_similarity` | u64 (M + 1), u32, u64 (N + 1), u32, f32 | `itemknn`: items each user took, neighbours of each item |
 //! | `weights` | u8 | the text of that name, when it is longer than a mebibyte |
 //! | `checksum` | u8 (8) | xxh3-64 (little-endian) of all bytes of the file before it |
 //!
@@ -34,6 +35,7 @@ mod import;
 mod inspect;
 mod load;
 mod map;
+mod neighbours;
 mod npz;
 mod opened;
 mod save;

@@ -13,7 +13,7 @@ use super::header::VERSION;
 use super::ids::Ids;
 use super::image::Image;
 use super::tensor::Tensor;
-use super::{Kind, history, ids, weights};
+use super::{Kind, history, ids, neighbours, weights};
 use crate::error::Error;
 
 /// Writes a model, replacing the file at `path` once the new one is complete and on disk.
@@ -66,6 +66,9 @@ fn save(
         metadata.insert(weights::FROZEN, weights_text.clone());
     }
     tensors.extend(model_tensors(model));
+    if let Some(neighbours) = model.neighbours() {
+        tensors.extend(neighbours::tensors(neighbours));
+    }
     tensors.extend(ids::tensors(Axis::User, &ids.users));
     tensors.extend(ids::tensors(Axis::Item, &ids.items));
     if let Some(best) = best {

@@ -87,6 +87,7 @@ pub(crate) fn model(shape: &Shape) -> Model {
             .seed(shape.seed)
             .tolerance(1e-5),
         history: history(shape),
+        neighbours: None,
     })
     .unwrap()
 }

@@ -1,5 +1,6 @@
 //! Why a run ended without a model.
 
+use crate::baselines::BaselineError;
 use crate::data::DataError;
 use crate::error::{Axis, Fault};
 use crate::params::ParamsError;
@@ -18,6 +19,9 @@ pub enum FitError {
     /// The weights on missing entries do not fit the data.
     #[error(transparent)]
     Weights(#[from] WeightsError),
+    /// A method to compare with cannot do what is asked of it.
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
     /// Nothing was observed.
     #[error(
         "the matrix has {users} users, {items} items and no interaction: there is nothing to learn from"

@@ -1,5 +1,6 @@
 //! What a run will take, counted before anything large is allocated.
 
+use crate::baselines;
 use crate::data::{Confidence, Targets};
 use crate::linalg::LANES;
 use crate::params::{Params, Solver};
@@ -58,6 +59,9 @@ impl MemoryPlan {
                 (8 * rows).saturating_mul(sizes.rank as u64 + 1),
             ),
         ];
+        if params.solver.is_baseline() {
+            parts.push(("work of the baseline", baselines::bytes(sizes, params)));
+        }
         if sizes.keeps_best {
             parts.push(("best factors", factors));
         }

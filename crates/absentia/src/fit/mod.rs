@@ -16,6 +16,7 @@ pub use memory::{MemoryPlan, Sizes, default_threads};
 pub use observer::{Cancel, Control, Observer, Sweep};
 pub use state::{Best, Checkpoint};
 
+use crate::baselines;
 use crate::data::Interactions;
 use crate::model::Model;
 use crate::params::{CheckedParams, Params};
@@ -133,6 +134,7 @@ fn fit_in(
             items: data.n_items(),
         });
     }
+    let params = &baselines::shaped(params)?;
     let resume = run.resume.take();
     let init = std::mem::take(&mut run.init);
     let keeps_best = run.validation.is_some();

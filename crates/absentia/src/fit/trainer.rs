@@ -14,6 +14,7 @@ use super::observer::{Cancel, Sweep};
 use super::start::start;
 use super::state::{Best, Checkpoint};
 use super::{Fitted, StopReason, Validation};
+use crate::baselines::{self, Neighbours, Pass};
 use crate::data::{FrozenTransform, Interactions, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
@@ -23,7 +24,7 @@ use crate::params::{CheckedParams, Params, Solver};
 use crate::solver::block::BlockSolver;
 use crate::solver::cache::GramCache;
 use crate::solver::cg::CgSolver;
-use crate::solver::objective::Objective;
+use crate::solver::objective::{Objective, ridge};
 use crate::solver::vanilla::VanillaSolver;
 use crate::solver::{EntryLoss, Halt, Side, Tiles, half_sweep};
 use crate::weights::{MissingWeights, Scheme};
@@ -54,6 +55,8 @@ pub(super) struct Trainer<'a> {
     best: Option<Best>,
     /// Interactions of each user and item.
     counts: (Vec<u32>, Vec<u32>),
+    /// What `itemknn` has instead of factors.
+    neighbours: Option<Arc<Neighbours>>,
 }
 
 impl<'a> Trainer<'a> {
@@ -83,6 +86,7 @@ impl<'a> Trainer<'a> {
         let transform = data.freeze(params.targets, params.confidence)?;
         let data = data.apply(&transform)?;
         let weights = learned::learn(scheme, &data, params)?.resolve(&data)?;
+        baselines::check(params.solver, &data, &weights)?;
         let dense = scheme
             .dense()
             .filter(|_| params.solver == Solver::EalsVanilla);
@@ -99,6 +103,7 @@ impl<'a> Trainer<'a> {
             ridge: (0.0, 0.0),
             may_be_negative: weights.may_be_negative(),
             counts: (data.user_counts(), data.item_counts()),
+            neighbours: Neighbours::of_solver(params.solver, &data).map(Arc::new),
             sq: GramCache::new(&q, weights.b(), kernels),
             p: Arc::new(p),
             q: Arc::new(q),
@@ -123,6 +128,9 @@ impl<'a> Trainer<'a> {
     pub(super) fn sweep(&mut self, cancel: &Cancel) -> Result<Option<Sweep>, FitError> {
         let start = Instant::now();
         let iteration = self.iterations() + 1;
+        if self.params.solver.is_baseline() {
+            return self.baseline_pass(iteration, start, cancel);
+        }
         let sp = match self.half_sweep(Axis::User, None, cancel) {
             Ok(_) => GramCache::new(&self.p, self.weights.a(), self.kernels),
             Err(halt) => return self.halted(Axis::User, halt),
@@ -185,6 +193,48 @@ impl<'a> Trainer<'a> {
         *before = Some(std::mem::replace(free, Arc::new(after)));
         *ridge = loss.ridge;
         Ok(loss)
+    }
+
+    /// One pass of a method that is no row solver; J is worked out from the factors it leaves.
+    fn baseline_pass(
+        &mut self,
+        iteration: usize,
+        start: Instant,
+        cancel: &Cancel,
+    ) -> Result<Option<Sweep>, FitError> {
+        let problem = baselines::Problem {
+            data: &self.data,
+            weights: &self.weights,
+            penalty: (&self.penalty.0, &self.penalty.1),
+            params: &self.params,
+            kernels: self.kernels,
+            cancelled: cancel.flag(),
+        };
+        let before = (Arc::clone(&self.p), Arc::clone(&self.q));
+        let (p, q) = (Arc::make_mut(&mut self.p), Arc::make_mut(&mut self.q));
+        let objective = match baselines::pass(&problem, iteration, p, q)? {
+            Pass::Cancelled => {
+                (self.p, self.q) = before;
+                return Ok(None);
+            }
+            Pass::Own(objective) => objective,
+            Pass::Objective => {
+                let loss = baselines::entry_loss(&problem, p, q);
+                self.ridge = (ridge(p, &self.penalty.0), ridge(q, &self.penalty.1));
+                let sp = GramCache::new(&self.p, self.weights.a(), self.kernels);
+                self.sq = GramCache::new(&self.q, self.weights.b(), self.kernels);
+                self.objective(&sp, loss)
+            }
+        };
+        if !objective.total().is_finite() {
+            return Err(FitError::Diverged { iteration });
+        }
+        Ok(Some(Sweep {
+            iteration,
+            objective,
+            seconds: start.elapsed().as_secs_f64(),
+            validation: None,
+        }))
     }
 
     fn halted(&mut self, axis: Axis, halt: Halt) -> Result<Option<Sweep>, FitError> {
@@ -253,6 +303,9 @@ impl<'a> Trainer<'a> {
         params: &Params,
         validation: Option<&Validation<'_>>,
     ) -> Option<StopReason> {
+        if self.params.solver.is_direct() && !self.history.is_empty() {
+            return Some(StopReason::Converged);
+        }
         if let (Some(tolerance), [.., before, last]) = (params.tolerance, &self.history[..]) {
             let (before, last) = (before.objective.total(), last.objective.total());
             if (before - last).abs() <= tolerance * before.abs() {
@@ -292,6 +345,7 @@ impl<'a> Trainer<'a> {
             item_counts: self.counts.1.clone(),
             params: self.params.clone(),
             history: self.history.clone(),
+            neighbours: self.neighbours.clone(),
         })
     }
 
@@ -334,7 +388,8 @@ fn improve(
         Solver::Subspace { block } => in_blocks(block, after),
         Solver::Als => in_blocks(side.fixed.stride(), after),
         Solver::AlsCg { steps } => half_sweep(&CgSolver { steps }, before, after, side, tiles),
-        Solver::EalsVanilla => half_sweep(&VanillaSolver { dense }, before, after, side, tiles),
+        // Baselines make passes of their own and never come here.
+        _ => half_sweep(&VanillaSolver { dense }, before, after, side, tiles),
     }
 }
 

@@ -17,6 +17,7 @@ pub use kernels::InstructionSet;
 pub use kernels::bench;
 pub use nmf::{Nmf, NmfParams, nonnegative_factors};
 pub use operator::{LinearOperator, RowBlocks, RowOperator};
+pub(crate) use small::symmetric_eigen;
 pub use svd::{DecompositionError, Svd, SvdParams, truncated_svd};
 
 pub(crate) use dense::Buffer;

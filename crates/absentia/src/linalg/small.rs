@@ -16,7 +16,7 @@ const NEGLIGIBLE: f64 = 1e-12;
 
 /// Eigenvalues in falling order with the eigenvectors as columns, or `None` if there is no answer
 /// (a number was not finite).
-pub(super) fn symmetric_eigen(matrix: &Block) -> Option<(Vec<f64>, Block)> {
+pub(crate) fn symmetric_eigen(matrix: &Block) -> Option<(Vec<f64>, Block)> {
     let n = matrix.rows();
     if !matrix.is_finite() {
         return None;

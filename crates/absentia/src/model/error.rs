@@ -38,6 +38,14 @@ pub enum ModelError {
         /// Row at fault.
         row: usize,
     },
+    /// Something that a model of this kind has no answer to.
+    #[error("a model of {solver} cannot {what}")]
+    NotOfThisMethod {
+        /// Name of the method.
+        solver: &'static str,
+        /// What was asked.
+        what: &'static str,
+    },
     /// Parameters out of range.
     #[error(transparent)]
     Params(#[from] ParamsError),

@@ -126,6 +126,7 @@ impl FoldIn<'_> {
         entries: &[NewEntry],
         weights: &RowWeights,
     ) -> Result<Quadratic, ModelError> {
+        self.model.needs_objective("fold in or explain rows")?;
         self.check(entries)?;
         let n_own = entries.iter().filter(|entry| !entry.exposed).count() as u32;
         let a = self.row_weights(weights, n_own)?;

@@ -11,14 +11,17 @@ pub use error::ModelError;
 pub use explain::{Contribution, Explanation};
 pub use factors::Factors;
 pub use fold_in::{FoldIn, NewEntry, RowWeights};
-pub use recommend::Filter;
+pub use recommend::{Filter, ModelScorer};
 pub use similar::Similarity;
 
+use std::sync::Arc;
+
+use crate::baselines::Neighbours;
 use crate::data::FrozenTransform;
 use crate::error::Axis;
 use crate::fit::Sweep;
 use crate::linalg::kernels::Kernels;
-use crate::params::Params;
+use crate::params::{Params, Solver};
 use crate::weights::MissingWeights;
 
 /// Everything a model consists of; how it is saved and loaded.
@@ -40,6 +43,8 @@ pub struct ModelParts {
     pub params: Params,
     /// Every sweep of the run.
     pub history: Vec<Sweep>,
+    /// What an `itemknn` model scores by instead of factors.
+    pub neighbours: Option<Arc<Neighbours>>,
 }
 
 /// A trained model.
@@ -91,6 +96,28 @@ impl Model {
             }
         }
         parts.params.clone().check()?;
+        let is_knn = matches!(parts.params.solver, Solver::ItemKnn { .. });
+        if is_knn != parts.neighbours.is_some() {
+            return Err(ModelError::Shape {
+                what: "sets of neighbours",
+                expected: usize::from(is_knn),
+                got: usize::from(parts.neighbours.is_some()),
+            });
+        }
+        if let Some(neighbours) = &parts.neighbours {
+            for (what, expected, got) in [
+                ("users with neighbours", users, neighbours.n_users()),
+                ("items with neighbours", items, neighbours.n_items()),
+            ] {
+                if expected != got {
+                    return Err(ModelError::Shape {
+                        what,
+                        expected,
+                        got,
+                    });
+                }
+            }
+        }
         for (axis, factors) in [
             (Axis::User, &parts.user_factors),
             (Axis::Item, &parts.item_factors),
@@ -158,6 +185,25 @@ impl Model {
         &self.parts.params
     }
 
+    /// What an `itemknn` model scores by instead of factors.
+    #[must_use]
+    pub fn neighbours(&self) -> Option<&Neighbours> {
+        self.parts.neighbours.as_deref()
+    }
+
+    /// Refuses what only factors that minimise J can answer.
+    pub(crate) fn needs_objective(&self, what: &'static str) -> Result<(), ModelError> {
+        let solver = self.params().solver;
+        if solver.minimises_objective() {
+            Ok(())
+        } else {
+            Err(ModelError::NotOfThisMethod {
+                solver: solver.name(),
+                what,
+            })
+        }
+    }
+
     /// Every sweep of the run.
     #[must_use]
     pub fn history(&self) -> &[Sweep] {
@@ -181,6 +227,9 @@ impl Model {
             .map(|&(user, item)| {
                 self.check(Axis::User, user)?;
                 self.check(Axis::Item, item)?;
+                if let Some(neighbours) = &self.parts.neighbours {
+                    return Ok(neighbours.score(user, item));
+                }
                 Ok(self.score_row(self.user_factors().row(user as usize), item))
             })
             .collect()

@@ -1,7 +1,46 @@
 //! The best items for users, known or folded in.
 
 use super::{Factors, Model, ModelError};
-use crate::ranking::{FactorRows, FactorScorer, RankRequest, Scored, SeenItems, rank};
+use crate::baselines::Neighbours;
+use crate::ranking::{
+    FactorRows, FactorScorer, RankRequest, ScoreBlock, Scored, Scorer, SeenItems, rank,
+};
+
+/// Scores of a model, by whatever it scores with.
+#[derive(Clone, Copy, Debug)]
+pub enum ModelScorer<'a> {
+    /// Inner products of factors.
+    Factors(FactorScorer<'a>),
+    /// Similarities of items.
+    Neighbours(&'a Neighbours),
+}
+
+impl ModelScorer<'_> {
+    fn inner(&self) -> &dyn Scorer {
+        match self {
+            ModelScorer::Factors(scorer) => scorer,
+            ModelScorer::Neighbours(neighbours) => *neighbours,
+        }
+    }
+}
+
+impl Scorer for ModelScorer<'_> {
+    fn n_users(&self) -> usize {
+        self.inner().n_users()
+    }
+
+    fn n_items(&self) -> usize {
+        self.inner().n_items()
+    }
+
+    fn block<'s>(&'s self, items: &'s [u32]) -> Box<dyn ScoreBlock + 's> {
+        self.inner().block(items)
+    }
+
+    fn block_items(&self) -> usize {
+        self.inner().block_items()
+    }
+}
 
 /// Which items may be recommended to whom.
 #[derive(Clone, Copy, Default)]
@@ -17,12 +56,15 @@ pub struct Filter<'a> {
 impl Model {
     /// Yields scores of every user for every item, as rankings and evaluations take them.
     #[must_use]
-    pub fn scorer(&self) -> FactorScorer<'_> {
-        FactorScorer::of_model(
-            self.user_factors().into(),
-            self.item_factors().into(),
-            self.item_scale(),
-        )
+    pub fn scorer(&self) -> ModelScorer<'_> {
+        match self.neighbours() {
+            Some(neighbours) => ModelScorer::Neighbours(neighbours),
+            None => ModelScorer::Factors(FactorScorer::of_model(
+                self.user_factors().into(),
+                self.item_factors().into(),
+                self.item_scale(),
+            )),
+        }
     }
 
     /// Yields the `n` best items of each user, largest score first, equal scores by item.
@@ -52,6 +94,12 @@ impl Model {
         n: usize,
         filter: &Filter<'_>,
     ) -> Result<Vec<Vec<Scored>>, ModelError> {
+        if self.neighbours().is_some() {
+            return Err(ModelError::NotOfThisMethod {
+                solver: self.params().solver.name(),
+                what: "score factors, for it has none",
+            });
+        }
         let (expected, got) = (self.n_factors(), rows.cols());
         if expected != got {
             return Err(ModelError::Shape {
@@ -68,7 +116,7 @@ impl Model {
 }
 
 pub(super) fn best(
-    scorer: &FactorScorer<'_>,
+    scorer: &dyn Scorer,
     users: &[u32],
     n: usize,
     filter: &Filter<'_>,

@@ -34,6 +34,12 @@ impl Model {
         n: usize,
         by: Similarity,
     ) -> Result<Vec<Vec<Scored>>, ModelError> {
+        if self.neighbours().is_some() {
+            return Err(ModelError::NotOfThisMethod {
+                solver: self.params().solver.name(),
+                what: "compare factors, for it has none",
+            });
+        }
         for &row in rows {
             self.check(axis, row)?;
         }

@@ -38,6 +38,7 @@ use crate::linalg::kernels::{Gathered, Kernels};
 use cache::GramCache;
 pub(crate) use objective::EntryLoss;
 pub use objective::Objective;
+pub(crate) use objective::ridge;
 pub(crate) use tile::{Tile, Tiles, scratch_bytes};
 
 /// What the free side reads while it is being solved.

@@ -5,6 +5,11 @@
 //! missing ones. All sums are in `f64`, of predictions in `f32`: the error is about 1e-7 of
 //! `J + Σ_R (a·b)(p·q)²`.
 
+use rayon::prelude::*;
+
+use crate::data::Values;
+use crate::linalg::Dense;
+
 /// What the rows of a half-sweep and their observed entries contribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct EntryLoss {
@@ -17,7 +22,7 @@ pub(crate) struct EntryLoss {
 }
 
 impl EntryLoss {
-    pub(super) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.observed += other.observed;
         self.counted_as_missing += other.counted_as_missing;
         self.ridge += other.ridge;
@@ -42,4 +47,31 @@ impl Objective {
     pub fn total(&self) -> f64 {
         self.observed + self.missing + self.regularization
     }
+}
+
+/// Rows whose squares are summed together.
+const ROWS: usize = 4096;
+
+/// `Σ_u λ_u |p_u|²`.
+pub(crate) fn ridge(factors: &Dense, penalty: &Values<'_>) -> f64 {
+    let square = |row: usize| -> f64 {
+        factors
+            .row(row)
+            .iter()
+            .map(|x| f64::from(*x) * f64::from(*x))
+            .sum()
+    };
+    let chunk = |first: usize| -> f64 {
+        let rows = first..factors.rows().min(first + ROWS);
+        rows.map(|row| f64::from(penalty.get(row)) * square(row))
+            .sum()
+    };
+    let starts: Vec<usize> = (0..factors.rows()).step_by(ROWS).collect();
+    // Collected before they are added, so that the order is that of the rows.
+    starts
+        .into_par_iter()
+        .map(chunk)
+        .collect::<Vec<f64>>()
+        .into_iter()
+        .sum()
 }

@@ -7,6 +7,7 @@ mod oracle;
 #[path = "../real/mod.rs"]
 mod real;
 mod runs;
+mod same_end;
 mod symmetry;
 mod table_two;
 mod weighting;

@@ -42,15 +42,12 @@ pub(crate) struct Compare {
     /// Which rows --split holds out: latest or random [default: latest where there are times].
     #[arg(long, value_name = "RULE", value_parser = parse_pick)]
     pick: Option<Pick>,
-    /// A weight scheme to compare; give it several times.
-    #[arg(
-        long,
-        value_name = "SCHEME",
-        num_args = 1,
-        default_value = "popularity:mean=0.01,alpha=0.25"
-    )]
+    /// A weight scheme to compare; give it several times
+    /// [default: popularity:mean=0.01,alpha=0.25; for a baseline, what it takes].
+    #[arg(long, value_name = "SCHEME", num_args = 1)]
     weights: Vec<SchemeSpec>,
-    /// A solver to compare; give it several times. Every scheme is trained by every solver.
+    /// A solver to compare; give it several times. Every scheme is trained by every solver, but for
+    /// the baselines that leave no choice of weights: these are trained once.
     #[arg(long, value_name = "NAME", num_args = 1, default_value = "eals")]
     solver: Vec<SolverName>,
     #[command(flatten)]
@@ -110,7 +107,7 @@ impl Compare {
         let mut found: Vec<Compared> = Vec::new();
         for (weights, solver) in self.variants() {
             let Some(compared) =
-                self.variant(&prepared, weights, solver, &options, &cancel, context)?
+                self.variant(&prepared, &weights, solver, &options, &cancel, context)?
             else {
                 context
                     .ui
@@ -133,9 +130,21 @@ impl Compare {
         Ok(Outcome::interrupted_if(cancel.is_cancelled()))
     }
 
-    fn variants(&self) -> impl Iterator<Item = (&SchemeSpec, SolverName)> {
-        let solvers = |weights| self.solver.iter().map(move |&solver| (weights, solver));
-        self.weights.iter().flat_map(solvers)
+    fn variants(&self) -> Vec<(SchemeSpec, SolverName)> {
+        let mut variants = Vec::new();
+        for &solver in &self.solver {
+            match (solver.own_weights(), &self.weights[..]) {
+                (Some(own), _) => variants.push((own, solver)),
+                (None, []) => variants.push((solver.default_weights(), solver)),
+                (None, given) => {
+                    variants.extend(given.iter().map(|weights| (weights.clone(), solver)));
+                }
+            }
+        }
+        // Schemes first, so that one scheme's solvers stand together.
+        let place = |weights: &SchemeSpec| self.weights.iter().position(|given| given == weights);
+        variants.sort_by_key(|(weights, _)| place(weights).unwrap_or(usize::MAX));
+        variants
     }
 
     /// Trains and measures one variant; nothing if it was interrupted.
@@ -161,7 +170,7 @@ impl Compare {
             cancel: cancel.clone(),
             ..Run::default()
         };
-        let name = self.name(weights, params.solver.name());
+        let name = self.name(weights, solver, params.solver.name());
         let start = Instant::now();
         let fitted = fit(&prepared.data, &scheme, &params.check()?, run)
             .map_err(|error| named_rows(error, prepared))
@@ -196,11 +205,12 @@ impl Compare {
     }
 
     /// What tells a variant from the others.
-    fn name(&self, weights: &SchemeSpec, solver: &str) -> String {
+    fn name(&self, weights: &SchemeSpec, solver: SolverName, name: &str) -> String {
         match (self.weights.len(), self.solver.len()) {
+            _ if solver.own_weights().is_some() => name.to_owned(),
             (_, 1) => weights.to_string(),
-            (1, _) => solver.to_owned(),
-            _ => format!("{weights}, {solver}"),
+            (0 | 1, _) => name.to_owned(),
+            _ => format!("{weights}, {name}"),
         }
     }
 }

@@ -12,7 +12,9 @@ use absentia::data::Pick;
 use absentia::fit::{Cancel, Fitted, Run, Validation, fit};
 use absentia::weights::{Scheme, SchemeSpec};
 
-use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick};
+use crate::args::{
+    BASELINE_WEIGHTS, DEFAULT_WEIGHTS, DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick,
+};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::measure::{self, Validator};
@@ -68,12 +70,13 @@ pub(crate) struct Train {
         help_heading = "Training"
     )]
     solver: SolverName,
-    /// Weights on missing entries; see below for all of them.
+    /// Weights on missing entries; see below for all of them. A baseline has a default of its own.
     #[arg(
         long,
         value_name = "SCHEME",
         num_args = 1,
-        default_value = "popularity:mean=0.01,alpha=0.25"
+        default_value = DEFAULT_WEIGHTS,
+        default_value_ifs = BASELINE_WEIGHTS
     )]
     #[arg(help_heading = "Weights on missing entries")]
     weights: Vec<SchemeSpec>,

@@ -151,6 +151,12 @@ fn work_of_sweep(sizes: &Sizes, params: &Params) -> f64 {
         }
         Solver::Als => caches * 2.0 + entries * k * k / 2.0 + rows * k * k * k / 6.0,
         Solver::AlsCg { steps } => caches + steps as f64 * (rows * z * k * k + 2.0 * entries * k),
+        Solver::Ials1 => rows * k * k * 3.0 + entries * k * 4.0,
+        Solver::Rcd => rows * k * k * 4.0 + entries * k * 3.0,
+        Solver::Bpr | Solver::SgdObserved => entries * k * 3.0,
+        // Some tens of products with a block a quarter wider than the rank.
+        Solver::Svd | Solver::IiSvd => 40.0 * 1.25 * (entries * k + rows * k * k * 4.0),
+        Solver::Popularity | Solver::ItemKnn { .. } => entries,
     }
 }
 

@@ -1,0 +1,167 @@
+//! Which parts there are, in the order of the paper, and what each costs.
+
+use anyhow::Result;
+
+use super::data::{Set, Source, sources};
+use super::lab::Lab;
+use super::part::Block;
+use super::scale::Size;
+use super::{
+    Target, beyond, figure_five, figure_four, figure_three, figure_two, low_rank, slips,
+    table_three, table_two, yelp,
+};
+
+/// How a part is made.
+type Make = Box<dyn Fn(&Lab) -> Result<Vec<Block>>>;
+
+/// A part of the report that is made and kept as a whole.
+pub(super) struct Unit {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) section: &'static str,
+    pub(super) target: Target,
+    /// Expected share of the work, in no unit.
+    pub(super) cost: f64,
+    pub(super) make: Make,
+}
+
+impl Unit {
+    fn new(
+        target: Target,
+        name: &str,
+        cost: f64,
+        make: impl Fn(&Lab) -> Result<Vec<Block>> + 'static,
+    ) -> Self {
+        let section = section(target);
+        let word = section.split(':').next().unwrap_or(section);
+        let id = format!("{} {name}", word.to_lowercase());
+        Self {
+            id: id.replace(|c: char| !c.is_ascii_alphanumeric(), "-"),
+            title: format!("{word}, {name}"),
+            section,
+            target,
+            cost,
+            make: Box::new(make),
+        }
+    }
+
+    pub(super) fn is_asked(&self, targets: &[Target]) -> bool {
+        let asks = |target: &Target| match target {
+            Target::All => true,
+            // Both tables come from the same run.
+            Target::Table1 => self.target == Target::Table3,
+            other => *other == self.target,
+        };
+        targets.iter().any(asks)
+    }
+}
+
+fn section(target: Target) -> &'static str {
+    match target {
+        Target::Table2 => "Table II: SVD and eALS on the same objective",
+        Target::Figure2 => "Figure 2: the vanilla and the fast algorithm",
+        Target::Figure3 => "Figure 3: seconds an iteration",
+        Target::Table1 | Target::Table3 => "Tables I and III: seconds an iteration of every method",
+        Target::Figure4 => "Figure 4: weights on missing entries",
+        Target::Figure5 => "Figure 5: accuracy per iteration",
+        Target::Beyond => "Beyond the paper: other weights, exposure, rank",
+        Target::Slips | Target::All => "Slips of the paper",
+    }
+}
+
+/// What stands at the head of a section.
+pub(super) fn introduction(target: Target, lab: &Lab) -> Vec<Block> {
+    match target {
+        Target::Figure4 => figure_four::introduction(),
+        Target::Figure5 => figure_five::introduction(),
+        Target::Beyond => beyond::introduction(lab),
+        _ => Vec::new(),
+    }
+}
+
+/// Every part that can be made with what is at hand.
+pub(super) fn units(lab: &Lab) -> Vec<Unit> {
+    let sets = sources(&lab.data, lab.size);
+    let mut units = correctness(lab, &sets);
+    units.extend(efficiency(lab));
+    units.extend(effectiveness(&sets));
+    units.extend(further(&sets, lab.size));
+    let name = "found by reading, computing and measuring";
+    units.push(Unit::new(Target::Slips, name, 2.0, slips::blocks));
+    units
+}
+
+/// A part made of one data set; its cost is in that of a run on the set.
+fn of_set(
+    target: Target,
+    label: &str,
+    set: Source,
+    cost: f64,
+    make: fn(&Lab, &Set) -> Result<Vec<Block>>,
+) -> Unit {
+    let name = format!("{label}{}", set.name);
+    let make = move |lab: &Lab| make(lab, &lab.load(&set)?);
+    Unit::new(target, &name, cost * set.work(), make)
+}
+
+/// Sets on which the paper's comparisons of methods are made.
+fn large(sets: &[Source]) -> impl Iterator<Item = Source> {
+    sets.iter().copied().filter(|set| !set.is_small())
+}
+
+fn correctness(lab: &Lab, sets: &[Source]) -> Vec<Unit> {
+    let mut units = Vec::new();
+    if lab.yelp.is_some() {
+        let name = "the paper's own file";
+        units.push(Unit::new(Target::Table2, name, 40.0, yelp::blocks));
+    }
+    units.extend(large(sets).map(|set| of_set(Target::Table2, "", set, 20.0, table_two::blocks)));
+    let name = "generated data";
+    units.push(Unit::new(Target::Figure2, name, 3.0, figure_two::blocks));
+    units
+}
+
+fn efficiency(lab: &Lab) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for (name, shape) in lab.size.shapes() {
+        let cost = shape.entries as f64 / 1e5;
+        let make = move |lab: &Lab| figure_three::blocks(lab, name, &shape);
+        units.push(Unit::new(Target::Figure3, name, cost, make));
+    }
+    let name = "the vanilla algorithm";
+    units.push(Unit::new(Target::Figure3, name, 3.0, figure_three::vanilla));
+    for (name, shape) in lab.size.shapes() {
+        let cost = 10.0 + shape.entries as f64 / 3e4;
+        let make = move |lab: &Lab| table_three::blocks(lab, name, &shape);
+        units.push(Unit::new(Target::Table3, name, cost, make));
+    }
+    units
+}
+
+fn effectiveness(sets: &[Source]) -> Vec<Unit> {
+    let four = |set| of_set(Target::Figure4, "", set, 15.0, figure_four::blocks);
+    let five = |set| of_set(Target::Figure5, "", set, 40.0, figure_five::blocks);
+    let mut units: Vec<Unit> = sets.iter().copied().map(four).collect();
+    units.extend(large(sets).map(five));
+    units
+}
+
+fn further(sets: &[Source], size: Size) -> Vec<Unit> {
+    let weights = |set| of_set(Target::Beyond, "weights on ", set, 7.0, beyond::weights);
+    let exposure = |set| of_set(Target::Beyond, "exposure on ", set, 7.0, beyond::exposure);
+    let rank = |set| {
+        of_set(
+            Target::Beyond,
+            "rank of weights on ",
+            set,
+            15.0,
+            low_rank::blocks,
+        )
+    };
+    let mut units: Vec<Unit> = sets.iter().copied().map(weights).collect();
+    let shown = sets.iter().copied().filter(Source::has_exposure);
+    units.extend(shown.map(exposure));
+    let small = sets.iter().copied().filter(|set| set.is_dense_enough(size));
+    units.extend(small.map(rank));
+    units
+}

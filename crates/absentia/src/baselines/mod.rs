@@ -1,0 +1,181 @@
+//! The methods the paper compares with, and floors to stand above, under the same run as the
+//! solvers: chosen by [`Solver`], trained by [`fit`](crate::fit), saved and measured as models.
+//!
+//! | method | minimises | a pass costs | weights on missing entries | file |
+//! | --- | --- | --- | --- | --- |
+//! | `svd` | J, exactly | `O(\|R\|K + (M+N)K²)` a product | 1 everywhere | [`svd`] |
+//! | `ials1` | J | `O(K³ + (M+N)K² + \|R\|K)` | one for all | [`ials1`] |
+//! | `rcd` | J | `O((M+N)K² + \|R\|K)` | one for all | [`rcd`] |
+//! | `ii-svd` | `‖S − PQᵀ‖²` of neighbour scores S | `O(\|R\|K + (M+N)K²)` a product | none | [`ii_svd`] |
+//! | `bpr` | `−Σ ln σ(p_u·(q_i − q_j))` | `O(\|R\|K)` | by item: how samples are drawn | [`bpr`] |
+//! | `sgd-observed` | J | `O(\|R\|K)` | 0 everywhere | [`sgd_observed`] |
+//! | `popularity` | – | `O(\|R\|)` | none | [`popularity`] |
+//! | `itemknn` | – | `O(Σ_u n_u²)` | none | [`item_knn`] |
+//!
+//! A pass depends on the factors before it, the seed and its number only, so a run that is resumed
+//! ends in the same bits; what is random is drawn in one order on one thread.
+
+pub(crate) mod bpr;
+mod check;
+mod error;
+pub(crate) mod ials1;
+pub(crate) mod ii_svd;
+pub(crate) mod item_knn;
+pub(crate) mod popularity;
+pub(crate) mod random;
+pub(crate) mod rcd;
+pub(crate) mod sgd_observed;
+pub(crate) mod svd;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+pub(crate) use check::check;
+pub use error::BaselineError;
+pub use item_knn::Neighbours;
+
+use crate::data::{Interactions, Values};
+use crate::fit::Sizes;
+use crate::linalg::Dense;
+use crate::linalg::kernels::{Gathered, Kernels};
+use crate::params::{CheckedParams, Params, ParamsError, Solver};
+use crate::solver::{EntryLoss, Objective};
+use crate::weights::MissingWeights;
+
+/// Users whose entries are added up together.
+const CHUNK: usize = 512;
+
+/// What a pass reads.
+pub(crate) struct Problem<'a> {
+    /// Targets and weights as they are trained on.
+    pub(crate) data: &'a Interactions<'a>,
+    pub(crate) weights: &'a MissingWeights,
+    /// `λ_u` and `λ_i`.
+    pub(crate) penalty: (&'a Values<'static>, &'a Values<'static>),
+    pub(crate) params: &'a Params,
+    pub(crate) kernels: Kernels,
+    pub(crate) cancelled: &'a AtomicBool,
+}
+
+impl Problem<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// The one weight of all missing entries; the methods that need one were checked for it.
+    fn uniform_weight(&self) -> f32 {
+        check::uniform_weight(self.weights).unwrap_or(0.0)
+    }
+}
+
+/// How a pass ended.
+pub(crate) enum Pass {
+    /// J of the factors it left is what it minimises.
+    Objective,
+    /// It minimises something else, or nothing at all.
+    Own(Objective),
+    /// It was cut short, and its factors are to be thrown away.
+    Cancelled,
+}
+
+/// Makes one pass over the data.
+pub(crate) fn pass(
+    problem: &Problem<'_>,
+    iteration: usize,
+    p: &mut Dense,
+    q: &mut Dense,
+) -> Result<Pass, BaselineError> {
+    match problem.params.solver {
+        Solver::Svd => svd::pass(problem, p, q),
+        Solver::Ials1 => Ok(ials1::pass(problem, p, q)),
+        Solver::Rcd => Ok(rcd::pass(problem, iteration, p, q)),
+        Solver::IiSvd => ii_svd::pass(problem, p, q),
+        Solver::Bpr => Ok(bpr::pass(problem, iteration, p, q)),
+        Solver::SgdObserved => Ok(sgd_observed::pass(problem, iteration, p, q)),
+        Solver::Popularity => Ok(popularity::pass(problem, p, q)),
+        // Its neighbours are found when the run starts; the row solvers never come here.
+        _ => Ok(Pass::Own(Objective::default())),
+    }
+}
+
+/// Yields the parameters with as many factors as the method has: one for those without any.
+pub(crate) fn shaped(params: &CheckedParams) -> Result<CheckedParams, ParamsError> {
+    match params.solver {
+        Solver::Popularity | Solver::ItemKnn { .. } => (**params).clone().factors(1).check(),
+        _ => Ok(params.clone()),
+    }
+}
+
+/// Bytes of scratch memory a pass takes beside factors and caches.
+pub(crate) fn bytes(sizes: &Sizes, params: &Params) -> u64 {
+    let (rows, k) = ((sizes.users + sizes.items) as u64, params.factors as u64);
+    let entries = sizes.entries as u64;
+    match params.solver {
+        // Four blocks of vectors a quarter wider than the rank, and as many on their way.
+        Solver::Svd | Solver::IiSvd => 8 * 6 * rows * (k + (k / 4).max(8)),
+        Solver::Rcd => rows * 16 + 8 * k * k,
+        Solver::SgdObserved | Solver::Bpr => 8 * entries,
+        Solver::ItemKnn { neighbours } => {
+            let kept = sizes.items as u64 * (neighbours as u64).min(sizes.items as u64);
+            12 * kept + 4 * entries + 8 * rows
+        }
+        _ => 0,
+    }
+}
+
+/// `Σ_n x_n y_n` of two rows that fill whole lanes.
+pub(crate) fn dot(kernels: Kernels, x: &[f32], y: &[f32]) -> f32 {
+    let one = Gathered {
+        matrix: y,
+        stride: y.len(),
+        indices: &[0],
+    };
+    let mut sum = [0.0];
+    kernels.predict(x, one, &mut sum);
+    sum[0]
+}
+
+/// What the observed entries add to J, from the factors alone.
+pub(crate) fn entry_loss(problem: &Problem<'_>, p: &Dense, q: &Dense) -> EntryLoss {
+    let observed = problem.data.by_user();
+    let row_loss = |user: usize, predicted: &mut Vec<f32>| {
+        let row = observed.row(user);
+        predicted.resize(row.len(), 0.0);
+        let gathered = Gathered {
+            matrix: q.as_slice(),
+            stride: q.stride(),
+            indices: row.indices,
+        };
+        problem
+            .kernels
+            .predict(p.padded_row(user), gathered, predicted);
+        let mut loss = EntryLoss::default();
+        for (n, (&x, &item)) in predicted.iter().zip(row.indices).enumerate() {
+            let (x, w) = (f64::from(x), problem.weights.weight(user as u32, item));
+            let error = f64::from(row.r.get(n)) - x;
+            loss.observed += f64::from(row.c.get(n)) * error * error;
+            loss.counted_as_missing += f64::from(w) * x * x;
+        }
+        loss
+    };
+    let users: Vec<usize> = (0..observed.rows()).collect();
+    let chunks: Vec<EntryLoss> = users
+        .par_chunks(CHUNK)
+        .map_init(Vec::new, |predicted, users| {
+            let mut loss = EntryLoss::default();
+            for &user in users {
+                loss.add(row_loss(user, predicted));
+            }
+            loss
+        })
+        .collect();
+    let mut total = EntryLoss::default();
+    for loss in chunks {
+        total.add(loss);
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests;

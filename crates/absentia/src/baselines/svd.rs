@@ -1,0 +1,70 @@
+//! The truncated singular value decomposition of R, missing entries counted as zeros.
+//!
+//! With weights of 1 everywhere, J is `‖R − PQᵀ‖² + λ_p‖P‖² + λ_q‖Q‖²` (every row's total weight is
+//! the same, so each side has one penalty). Over all factorisations of a given product X the
+//! penalties come to at least `2τ‖X‖_*`, `τ = √(λ_p λ_q)`, so the minimum shrinks each singular
+//! value by τ:
+//!
+//! ```text
+//! R = U Σ Vᵀ,   s = max(σ − τ, 0),   P = U √s (λ_q/λ_p)^¼,   Q = V √s (λ_p/λ_q)^¼
+//! ```
+//!
+//! Without penalties this is plain SVD (strategy 2 of the paper), and nothing of rank K is closer.
+
+use super::{BaselineError, Pass, Problem};
+use crate::linalg::{Block, Dense, LinearOperator, Svd, SvdParams, truncated_svd};
+
+/// Residual of a triplet at which it counts as found; the error of a singular value is its square.
+const TOLERANCE: f64 = 1e-6;
+
+pub(super) fn pass(
+    problem: &Problem<'_>,
+    p: &mut Dense,
+    q: &mut Dense,
+) -> Result<Pass, BaselineError> {
+    let svd = decompose(problem.data, p.cols(), problem.params.seed)?;
+    let penalty = |values: &crate::data::Values<'_>| f64::from(values.get(0));
+    let (own, other) = (penalty(problem.penalty.0), penalty(problem.penalty.1));
+    let shrink = (own * other).sqrt();
+    let balance = if shrink > 0.0 {
+        (other / own).powf(0.25)
+    } else {
+        1.0
+    };
+    let root = |sigma: &f64| (sigma - shrink).max(0.0).sqrt();
+    let roots: Vec<f64> = svd.sigma.iter().map(root).collect();
+    write(&svd.u, &roots, balance, p);
+    write(&svd.v, &roots, 1.0 / balance, q);
+    Ok(Pass::Objective)
+}
+
+/// Decomposes until every triplet is found.
+pub(super) fn decompose(
+    matrix: &dyn LinearOperator,
+    rank: usize,
+    seed: u64,
+) -> Result<Svd, BaselineError> {
+    let params = SvdParams {
+        tolerance: TOLERANCE,
+        seed,
+        ..SvdParams::new(rank)
+    };
+    let svd = truncated_svd(matrix, &params)?;
+    if svd.converged {
+        Ok(svd)
+    } else {
+        Err(BaselineError::NotConverged {
+            residual: svd.residual,
+        })
+    }
+}
+
+/// Writes singular vectors times `scale` times `roots` into factors.
+pub(super) fn write(vectors: &Block, roots: &[f64], scale: f64, factors: &mut Dense) {
+    for row in 0..factors.rows() {
+        let from = vectors.row(row).iter().zip(roots);
+        for (slot, (x, root)) in factors.row_mut(row).iter_mut().zip(from) {
+            *slot = (x * root * scale) as f32;
+        }
+    }
+}
