@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::data::{Column, Data, Lent, borrow, borrow_some, slice_some};
 use crate::error::OrRaise;
-use crate::pool::{interruptible, released};
+use crate::pool::{detached, interruptible, released};
 
 /// Observed entries with their transpose.
 #[pyclass(frozen, module = "absentia._core")]
@@ -46,7 +46,7 @@ impl Matrix {
             if let Some(times) = slice_some(times.as_ref())? {
                 triplets = triplets.times(times);
             }
-            let built = released(py, || triplets.build(shape.0, shape.1, duplicates));
+            let built = detached(py, None, || triplets.build(shape.0, shape.1, duplicates))?;
             Ok(Self(built.or_raise()?))
         })
     }
@@ -64,12 +64,12 @@ impl Matrix {
         interruptible(py, move |py, _| {
             let (old, new) = (old.borrow(py)?, new.borrow(py)?);
             let (old, new) = (old.lend()?, new.lend()?);
-            let built = released(py, || {
+            let built = detached(py, None, || {
                 let mut columns = Columns::default();
                 columns.extend(&old);
                 columns.extend(&new);
                 columns.build(shape, duplicates)
-            });
+            })?;
             Ok(Self(built.or_raise()?))
         })
     }

@@ -36,7 +36,7 @@ impl Model {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let loaded = interruptible(py, move |py, _| {
-            released(py, || load_model(&path)).or_raise()
+            detached(py, None, || load_model(&path))?.or_raise()
         })?;
         Ok(Self {
             trained: loaded.model,
@@ -49,7 +49,8 @@ impl Model {
     #[staticmethod]
     fn import_implicit(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let (model, ids) = interruptible(py, move |py, _| {
-            released(py, || import_implicit(&path, ImportOptions::default())).or_raise()
+            let read = || import_implicit(&path, ImportOptions::default());
+            detached(py, None, read)?.or_raise()
         })?;
         Ok(Self {
             trained: model,
@@ -66,7 +67,8 @@ impl Model {
                 ids,
                 config,
             } = slf.get();
-            released(py, || save_model(&path, trained, ids, config.as_deref())).or_raise()
+            let write = || save_model(&path, trained, ids, config.as_deref());
+            detached(py, None, write)?.or_raise()
         })
     }
 
@@ -305,11 +307,11 @@ impl Model {
         answered(py, work, move |py, _| {
             let data = data.borrow(py)?;
             let lent = data.lend()?;
-            let explained = released(py, || {
+            let explained = detached(py, None, || {
                 let weights = user.map_or(RowWeights::Frozen, RowWeights::Like);
                 let fold_in = slf.get().trained.fold_in(Axis::User);
                 fold_in.explain(user, &lent.entries(row), &weights, item)
-            });
+            })?;
             let found = explained.or_raise()?;
             let parts = found.contributions.iter();
             let parts = parts.map(|part| (part.item, part.contribution)).collect();

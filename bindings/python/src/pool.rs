@@ -6,11 +6,13 @@
 //! exception is out within a second.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use absentia::fit::{Cancel, FitError};
+use absentia::fit::{Cancel, FitError, default_threads};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::OrRaise;
 use crate::gate;
@@ -56,7 +58,10 @@ pub(crate) fn followed<T: Send + 'static, E: Send + 'static>(
         let outcome = attend(&noted, &mut hear);
         outcome.unwrap_or_else(|interruption| {
             cancel.cancel();
-            let _ = wait_for_end(&noted);
+            if wait_for_end(&noted).is_none() {
+                // The next call must not wait for threads that are still at this one.
+                *lock_shared() = None;
+            }
             Err(interruption)
         })
     })
@@ -124,18 +129,44 @@ pub(crate) fn detached<T: Send>(
     threads: Option<usize>,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
-    let Some(threads) = threads else {
-        return Ok(released(py, work));
+    let pool = match threads {
+        Some(threads) => Arc::new(started(threads)?),
+        None => shared()?,
     };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|_| FitError::Threads { threads })
-        .or_raise()?;
     Ok(released(py, || pool.install(work)))
 }
 
-/// Runs `work` without the GIL.
+fn started(threads: usize) -> PyResult<ThreadPool> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|_| FitError::Threads { threads }).or_raise()
+}
+
+/// The shared threads with the process they belong to.
+type Shared = Option<(u32, Arc<ThreadPool>)>;
+
+fn lock_shared() -> MutexGuard<'static, Shared> {
+    static POOL: Mutex<Shared> = Mutex::new(None);
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The threads of calls that ask for no number of them.
+///
+/// A process that was forked has none of its parent's threads and makes its own: rayon's global ones
+/// would be waited for without end.
+fn shared() -> PyResult<Arc<ThreadPool>> {
+    let mut pool = lock_shared();
+    let process = std::process::id();
+    if let Some((_, pool)) = pool.as_ref().filter(|(owner, _)| *owner == process) {
+        return Ok(Arc::clone(pool));
+    }
+    // Dropping the parent's would wake threads that are not here.
+    std::mem::forget(pool.take());
+    let made = Arc::new(started(default_threads())?);
+    *pool = Some((process, Arc::clone(&made)));
+    Ok(made)
+}
+
+/// Runs `work`, which has threads of its own or needs none, without the GIL.
 pub(crate) fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     py.detach(|| gate::outside(work))
 }

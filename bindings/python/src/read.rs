@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::error::OrRaise;
 use crate::ids::IdMap;
-use crate::pool::{interruptible, released};
+use crate::pool::{detached, interruptible};
 
 type Column<'py, T> = Option<Bound<'py, PyArray1<T>>>;
 type Table<'py> = (
@@ -33,7 +33,7 @@ pub(crate) fn read(
     grow: bool,
 ) -> PyResult<Table<'_>> {
     let table = interruptible(py, move |py, _| {
-        let read = released(py, || {
+        let read = detached(py, None, || {
             let paths: Vec<PathBuf> = expand(&patterns)?;
             let options = ReadOptions::default();
             let Some((users, items)) = ids else {
@@ -42,7 +42,7 @@ pub(crate) fn read(
             let known = (users.get().0.clone(), items.get().0.clone());
             let unknown = if grow { Unknown::Add } else { Unknown::Skip };
             read_with_ids(&paths, &options, known, unknown, &NoProgress)
-        });
+        })?;
         read.or_raise()
     })?;
     Ok((

@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
+use absentia::data::DataError;
 use absentia::fit::{Cancel, Control, Fitted, Init, Observer, Run, StopReason, Sweep};
 use absentia::{CheckedParams, Params};
 use absentia_io::model::Ids;
@@ -13,7 +14,7 @@ use crate::error::OrRaise;
 use crate::factors::{Numbers, Table};
 use crate::ids::IdMap;
 use crate::model::Model;
-use crate::pool::{Tell, followed, released};
+use crate::pool::{Tell, detached, followed, released};
 use crate::weights::Scheme;
 
 /// Users, items and weights of pairs that were shown and not taken.
@@ -124,7 +125,7 @@ impl Job {
         };
         let (scheme, params) = (self.scheme.get(), &self.params);
         let mut relay = relay;
-        let fitted = released(py, || {
+        let built = detached(py, None, || {
             let whole = lent.whole()?;
             let with_exposed = match shown {
                 Some((users, items, weights)) => {
@@ -132,7 +133,11 @@ impl Job {
                 }
                 None => None,
             };
-            let data = with_exposed.as_ref().unwrap_or_else(|| whole.matrix());
+            Ok::<_, DataError>((whole, with_exposed))
+        })?;
+        let (whole, with_exposed) = built.or_raise()?;
+        let data = with_exposed.as_ref().unwrap_or_else(|| whole.matrix());
+        let fitted = released(py, || {
             let run = Run {
                 init: init.map_or(Init::Gaussian, |(users, items)| Init::Given {
                     users: users.copied(),
