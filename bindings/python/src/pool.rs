@@ -20,7 +20,7 @@ use crate::gate;
 /// Time between two looks at Python's signals.
 const POLL: Duration = Duration::from_millis(50);
 /// Time that work has to end by its flag.
-const GRACE: Duration = Duration::from_millis(400);
+const GRACE: Duration = Duration::from_millis(200);
 /// Multiplications below which a thread is not worth starting: a few hundredths of a second.
 const SMALL: u64 = 100_000_000;
 /// Multiplications between two looks at the flag: about a second.
