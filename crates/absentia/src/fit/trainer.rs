@@ -160,6 +160,17 @@ impl<'a> Trainer<'a> {
         sp: Option<&GramCache>,
         cancel: &Cancel,
     ) -> Result<EntryLoss, Halt> {
+        // The objective is that after the whole sweep.
+        self.advance(axis, sp, cancel, axis == Axis::Item)
+    }
+
+    fn advance(
+        &mut self,
+        axis: Axis,
+        sp: Option<&GramCache>,
+        cancel: &Cancel,
+        wants_loss: bool,
+    ) -> Result<EntryLoss, Halt> {
         let (a, b) = (self.weights.a(), self.weights.b());
         let (observed, own_weights, fixed_weights, penalty, tiles) = match axis {
             Axis::User => (self.data.by_user(), a, b, &self.penalty.0, &self.tiles.0),
@@ -177,8 +188,7 @@ impl<'a> Trainer<'a> {
             cache: sp.unwrap_or(&self.sq),
             penalty,
             may_be_negative: self.may_be_negative,
-            // The objective is that after the whole sweep.
-            wants_loss: axis == Axis::Item,
+            wants_loss,
             kernels: self.kernels,
             cancelled: cancel.flag(),
         };

@@ -99,11 +99,10 @@ impl Catalogue {
         let mut items = candidates(scorer.n_items(), request);
         let mut bounds = Vec::new();
         // Ranks of targets need every score.
-        if request.targets.is_none() && request.users.len() >= ORDERED_FROM {
-            if let Some(all) = scorer.item_bounds() {
-                items.sort_by(|&a, &b| all[b as usize].total_cmp(&all[a as usize]));
-                bounds = items.iter().map(|&item| all[item as usize]).collect();
-            }
+        let pays = request.targets.is_none() && request.users.len() >= ORDERED_FROM;
+        if let Some(all) = pays.then(|| scorer.item_bounds()).flatten() {
+            items.sort_by(|&a, &b| all[b as usize].total_cmp(&all[a as usize]));
+            bounds = items.iter().map(|&item| all[item as usize]).collect();
         }
         let mut positions = vec![u32::MAX; scorer.n_items()];
         for (at, &item) in items.iter().enumerate() {
@@ -372,7 +371,7 @@ mod tests {
         let p = Dense::from_fn(users, k, value);
         let q = Dense::from_fn(items, k, |row, col| {
             let row = row / 2;
-            value(row + 999, col) * 2.0_f32.powi(-((row * 7 % 23) as i32))
+            value(row + 999, col) * 0.5_f32.powf((row * 7 % 23) as f32)
         });
         let scale: Vec<f32> = (0..items).map(|item| 1.0 + (item / 2 % 5) as f32).collect();
         let scorer = FactorScorer::new(&p, &q).unwrap().scaled(&scale).unwrap();

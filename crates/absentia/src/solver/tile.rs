@@ -19,7 +19,7 @@ const TILE_ROWS: usize = 32;
 const TILE_BYTES: usize = 384 << 10;
 
 /// Bytes of packed lines at the most; longer rows are gathered anew for every window.
-const PACKED_BYTES: usize = 8 << 20;
+const PACKED_BYTES: usize = 4 << 20;
 
 /// Entries after which a row's sums are cut into pieces that other threads may take.
 pub(crate) const PIECE: usize = 4_096;
@@ -88,6 +88,20 @@ pub(crate) struct TileScratch {
     predicted: Buffer,
     error: Buffer,
     lines: Buffer,
+}
+
+impl TileScratch {
+    /// The columns of so many entries, in whole lanes, and the lines beside them.
+    fn columns(&mut self, padded: usize) -> (Columns<'_>, &mut Buffer) {
+        let columns = Columns {
+            rows: &self.rows[..padded],
+            d: &self.d.as_slice()[..padded],
+            pull: &self.pull.as_slice()[..padded],
+            predicted: self.predicted.room(padded),
+            error: self.error.room(padded),
+        };
+        (columns, &mut self.lines)
+    }
 }
 
 /// Some rows of the free side with what their entries contribute.
@@ -257,15 +271,8 @@ impl<'t> Tile<'t> {
             let entries = (offsets[last] - offsets[first]) as usize;
             let (kernels, stride) = (side.kernels, self.stride);
             let usual = entries_in(TILE_BYTES, stride) * stride;
-            let lines = self.buffers.lines.room(usual.max(self.pitch * stride));
-            let lines = &mut lines[..self.pitch * stride];
-            let mut columns = Columns {
-                rows: &self.buffers.rows[..self.padded],
-                d: &self.buffers.d.as_slice()[..self.padded],
-                pull: &self.buffers.pull.as_slice()[..self.padded],
-                predicted: self.buffers.predicted.room(self.padded),
-                error: self.buffers.error.room(self.padded),
-            };
+            let (mut columns, lines) = self.buffers.columns(self.padded);
+            let lines = &mut lines.room(usual.max(self.pitch * stride))[..self.pitch * stride];
             kernels.pack(picked, entries, self.factors, lines, &mut columns);
             return;
         }
@@ -357,16 +364,10 @@ impl<'t> Tile<'t> {
     /// a `pitch` after those of the row before.
     pub(crate) fn correct(&mut self, delta: &[f32], pitch: usize, block: usize, side: &Side<'_>) {
         if self.is_packed() {
-            let (kernels, first) = (side.kernels, block * self.pitch);
-            let lines = &self.buffers.lines.as_slice()[first * LANES..];
-            let mut columns = Columns {
-                rows: &self.buffers.rows[..self.padded],
-                d: &self.buffers.d.as_slice()[..self.padded],
-                pull: &self.buffers.pull.as_slice()[..self.padded],
-                predicted: self.buffers.predicted.room(self.padded),
-                error: self.buffers.error.room(self.padded),
-            };
-            kernels.correct(delta, pitch, lines, &mut columns);
+            let first = block * self.pitch * LANES;
+            let (mut columns, lines) = self.buffers.columns(self.padded);
+            let lines = &lines.as_slice()[first..];
+            side.kernels.correct(delta, pitch, lines, &mut columns);
             return;
         }
         self.correct_long(delta, block, side);

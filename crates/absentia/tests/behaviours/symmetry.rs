@@ -1,7 +1,7 @@
 //! Threads, transposition and labels change nothing.
 
-use absentia::data::{Confidence, Duplicates, Targets, Triplets};
-use absentia::fit::{Init, Run, fit};
+use absentia::data::{Confidence, Duplicates, Interactions, Targets, Triplets};
+use absentia::fit::{Fitted, Init, Run, fit};
 use absentia::linalg::Dense;
 use absentia::model::Factors;
 use absentia::weights::{Scheme, Strength};
@@ -47,6 +47,73 @@ fn any_number_of_threads_gives_the_same_bits() {
             bits(&train(&long, &scheme, params.threads(7))),
             "{solver:?} with long rows"
         );
+    }
+}
+
+/// `J` over every entry of a model with one penalty for all rows and one weight for what is missing.
+fn objective_by_hand(fitted: &Fitted, data: &Interactions<'_>, weight: f64, lambda: f64) -> f64 {
+    let (p, q) = (fitted.model.user_factors(), fitted.model.item_factors());
+    let squares = |all: Vec<f64>| all.iter().map(|x| x * x).sum::<f64>();
+    let mut total = lambda * (squares(all(p)) + squares(all(q)));
+    for user in 0..data.n_users() {
+        let row = data.by_user().row(user);
+        for item in 0..data.n_items() {
+            let pairs = p.row(user).iter().zip(q.row(item));
+            let score: f64 = pairs.map(|(p, q)| f64::from(*p) * f64::from(*q)).sum();
+            let observed = row.indices.binary_search(&(item as u32)).is_ok();
+            total += if observed {
+                (1.0 - score).powi(2)
+            } else {
+                weight * score * score
+            };
+        }
+    }
+    total
+}
+
+#[test]
+fn rows_too_long_to_be_packed_are_solved_as_all_others() {
+    let (mut users, mut items) = (vec![0; 9000], (0..9000).collect::<Vec<u32>>());
+    for user in 1..12 {
+        users.extend([user; 300]);
+        items.extend((0..300).map(|n| (n * 29 + user * 31) % 9000));
+    }
+    let data = Triplets::new(&users, &items)
+        .build(12, 9000, Duplicates::Last)
+        .unwrap();
+    let (weight, lambda) = (0.02, 0.1);
+    let scheme = Scheme::Uniform { weight };
+    // So many factors that the lines of 9000 entries pass the limit.
+    let base = Params::new()
+        .factors(128)
+        .iterations(1)
+        .regularization(lambda)
+        .reg_exponent(0.0)
+        .init_std(0.1);
+    let vanilla = train(&data, &scheme, base.clone().solver(Solver::EalsVanilla));
+    for solver in [
+        Solver::Eals,
+        Solver::Subspace { block: 4 },
+        Solver::Subspace { block: 16 },
+        Solver::Subspace { block: 32 },
+        Solver::AlsCg { steps: 2 },
+    ] {
+        let one = train(&data, &scheme, base.clone().solver(solver).threads(1));
+        let three = train(&data, &scheme, base.clone().solver(solver).threads(3));
+        assert_eq!(bits(&one), bits(&three), "{solver:?}");
+        let by_hand = objective_by_hand(&one, &data, f64::from(weight), f64::from(lambda));
+        let got = one.model.history()[0].objective.total();
+        assert!(
+            (got - by_hand).abs() < 1e-5 * by_hand,
+            "{solver:?}: {got}, by hand {by_hand}"
+        );
+        if solver == Solver::Eals {
+            let distance = relative_distance(
+                all(one.model.item_factors()).into_iter(),
+                all(vanilla.model.item_factors()).into_iter(),
+            );
+            assert!(distance < 1e-3, "differs by {distance:.2e}");
+        }
     }
 }
 

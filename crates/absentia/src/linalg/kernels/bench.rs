@@ -172,7 +172,8 @@ pub fn cases(k: usize, rows: usize) -> Vec<Case> {
     ]
 }
 
-fn columns(problem: &mut Problem) -> (Columns<'_>, &[f32]) {
+/// The columns of the entries, the lines, and what else a kernel reads.
+fn columns(problem: &mut Problem) -> (Columns<'_>, &mut Buffer, Gathered<'_>, &Dense) {
     let columns = Columns {
         rows: &problem.rows,
         d: problem.d.as_slice(),
@@ -180,28 +181,20 @@ fn columns(problem: &mut Problem) -> (Columns<'_>, &[f32]) {
         predicted: problem.predicted.room(ENTRIES),
         error: problem.error.room(ENTRIES),
     };
-    (columns, problem.lines.as_slice())
+    let picked = Gathered {
+        matrix: problem.fixed.as_slice(),
+        stride: problem.k,
+        indices: &problem.indices,
+    };
+    (columns, &mut problem.lines, picked, &problem.factors)
 }
 
 fn pack(kernels: Kernels, problem: &mut Problem) {
     problem.pick_anew();
-    let mut lines = std::mem::take(&mut problem.lines);
-    let (fixed, factors, indices) = (&problem.fixed, &problem.factors, &problem.indices);
-    let picked = Gathered {
-        matrix: fixed.as_slice(),
-        stride: problem.k,
-        indices,
-    };
-    let mut columns = Columns {
-        rows: &problem.rows,
-        d: problem.d.as_slice(),
-        pull: problem.d.as_slice(),
-        predicted: problem.predicted.room(ENTRIES),
-        error: problem.error.room(ENTRIES),
-    };
-    let room = lines.room(ENTRIES * problem.k);
-    kernels.pack(picked, ENTRIES, factors.as_slice(), room, &mut columns);
-    problem.lines = lines;
+    let size = ENTRIES * problem.k;
+    let (mut columns, lines, picked, factors) = columns(problem);
+    let (lines, factors) = (lines.room(size), factors.as_slice());
+    kernels.pack(picked, ENTRIES, factors, lines, &mut columns);
 }
 
 fn gram(kernels: Kernels, problem: &mut Problem) {
@@ -237,8 +230,8 @@ fn descend(kernels: Kernels, problem: &mut Problem) {
 
 fn correct(kernels: Kernels, problem: &mut Problem) {
     let delta = std::mem::take(&mut problem.out);
-    let (mut columns, lines) = columns(problem);
-    kernels.correct(delta.as_slice(), LANES, lines, &mut columns);
+    let (mut columns, lines, ..) = columns(problem);
+    kernels.correct(delta.as_slice(), LANES, lines.as_slice(), &mut columns);
     problem.out = delta;
 }
 

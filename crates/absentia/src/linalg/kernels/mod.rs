@@ -169,7 +169,7 @@ macro_rules! entry_points {
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn descend(rows: &steps::Quadratics<'_>, floor: f32, delta: &mut [f32]) -> Option<(usize, f32)> {
-            steps::descend::<$lanes>(rows, floor, delta)
+            steps::descend::<$lanes, $panel>(rows, floor, delta)
         }
 
         $(#[target_feature(enable = $features)])?

@@ -38,17 +38,16 @@ impl Quadratics<'_> {
     }
 }
 
-/// Sixteen coordinate steps of every row, `delta` receiving them.
+/// Sixteen coordinate steps of every row, `delta` receiving them; `AT_ONCE` rows fit the registers.
 ///
 /// Curvature that is not above `floor` times the base leaves its coordinate where it is. Yields the
 /// first row and curvature below minus that, if there is one: its quadratic has no minimum.
 #[inline(always)]
-pub(super) fn descend<L: Lanes>(
+pub(super) fn descend<L: Lanes, const AT_ONCE: usize>(
     rows: &Quadratics<'_>,
     floor: f32,
     delta: &mut [f32],
 ) -> Option<(usize, f32)> {
-    const AT_ONCE: usize = 8;
     let len = rows.check();
     assert!(delta.len() >= len * LANES);
     let mut negative = None;
