@@ -87,9 +87,9 @@ fn entrants(quick: bool, threads: usize) -> Vec<(Contender, Request)> {
     let entrant = |contender: Contender, objective, factors, iterations, passes| {
         let request = Request {
             objective,
+            passes,
             factors,
             iterations,
-            passes,
             ..contender.request(Task::Curve, threads)
         };
         (contender, request)

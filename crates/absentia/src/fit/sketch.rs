@@ -54,7 +54,7 @@ fn roots(counts: &[u32]) -> Vec<f32> {
 /// Takes the direction of the roots out of every column and divides rows by their roots, the first
 /// half of the normalisation.
 fn without_popularity(block: &mut Dense, roots: &[f32]) {
-    let (rows, stride) = (block.rows(), block.stride());
+    let stride = block.stride();
     let total: f64 = roots.iter().map(|&root| f64::from(root).powi(2)).sum();
     let parts: Vec<Vec<f32>> = block
         .as_slice()
@@ -74,7 +74,6 @@ fn without_popularity(block: &mut Dense, roots: &[f32]) {
             *sum += f64::from(more) / total;
         }
     }
-    debug_assert_eq!(rows, roots.len());
     let rows = block.as_mut_slice().par_chunks_exact_mut(stride);
     rows.zip(roots).for_each(|(row, &root)| {
         for (x, mean) in row.iter_mut().zip(&mean) {
@@ -103,7 +102,9 @@ fn multiply(entries: &Entries<'_>, roots: &[f32], from: &Dense, out: &mut Dense)
             }
         }
         if roots[at] > 0.0 {
-            sum.iter_mut().for_each(|x| *x /= roots[at]);
+            for x in sum {
+                *x /= roots[at];
+            }
         }
     });
 }
