@@ -4,8 +4,7 @@ mod support;
 
 use support::Sandbox;
 
-const SEARCH: &str =
-    "tune ratings.csv --trials 14 --metric ndcg@5 --max-factors 8 --pick latest --out best.toml";
+const SEARCH: &str = "tune ratings.csv --trials 14 --metric ndcg@5 --max-factors 8 --split last:1 --pick latest --out best.toml";
 
 #[test]
 fn the_best_settings_train_the_model_that_was_measured() {
@@ -31,25 +30,19 @@ fn the_best_settings_train_the_model_that_was_measured() {
         tuned.model.params().post_scale.to_bits(),
         again.model.params().post_scale.to_bits()
     );
-    // Settings measured on the same rows again give the metric that was logged.
-    sandbox
-        .run("split ratings.csv --out parts --by last:1")
-        .ok();
-    sandbox
-        .run("train parts/train.csv --config best.toml --model part.absentia")
-        .ok();
-    let found = sandbox
-        .run(
-            "evaluate part.absentia --train parts/train.csv --test parts/test.csv --at 5 \
-             --metrics ndcg --json",
-        )
-        .ok()
-        .json();
-    let (measured, logged) = (
-        found[0]["ndcg@5"].as_f64().expect("a number"),
-        best["score"].as_f64().expect("a number"),
+    // Trained without the rows that were held out, it gives the metric that was logged.
+    let sweeps = &lines[number]["params"]["iterations"];
+    let line = format!(
+        "train --config best.toml --model part.absentia --valid-split last:1 --valid-metric ndcg@5 \
+         --valid-every {sweeps} --json"
     );
-    assert!((measured - logged).abs() < 1e-6, "{measured} {logged}");
+    let trained = sandbox.run(&line).ok().json();
+    let measured = trained.last().expect("a line")["validation"].as_f64();
+    let (measured, logged) = (measured.expect("a number"), best["score"].as_f64());
+    assert!(
+        (measured - logged.expect("a number")).abs() < 1e-9,
+        "{measured} {logged:?}"
+    );
 }
 
 #[test]
@@ -152,7 +145,7 @@ fn held_out_rows_may_be_given_and_must_be_there() {
         .fails(2, &["a time with its unit"]);
     sandbox
         .run("tune ratings.csv --trials 2 --split ratio:0.01")
-        .fails(3, &["no row is held out", "leave-one-out"]);
+        .fails(3, &["no row is held out", "share:0.1"]);
 }
 
 #[test]

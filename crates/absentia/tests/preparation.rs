@@ -45,6 +45,7 @@ fn splits() -> impl Strategy<Value = Split> {
             valid,
             pick
         }),
+        (0.0..0.9_f64, pick()).prop_map(|(test, pick)| Split::Share { test, pick }),
         (0..6_i64, prop::option::of(0..6_i64)).prop_map(|(test_from, valid_from)| {
             Split::TimeCut {
                 test_from,
@@ -84,6 +85,11 @@ fn promise_held(split: &Split, [train, valid, test, fold_in]: [usize; 4]) -> boo
         Split::Ratio { test: t, .. } => {
             let near = test == 0 || (test as f64 - t * n as f64).abs() <= 0.5;
             train >= 1 && fold_in == 0 && near
+        }
+        Split::Share { test: t, .. } => {
+            let wanted = ((t * n as f64).round() as usize).max(1);
+            let held = if wanted < n { wanted } else { 0 };
+            (test, valid, fold_in) == (held, 0, 0)
         }
         Split::TimeCut { .. } => fold_in == 0,
         Split::HeldOutUsers { .. } if train > 0 => valid + test + fold_in == 0,

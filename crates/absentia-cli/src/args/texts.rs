@@ -94,12 +94,12 @@ pub(crate) fn parse_pick(text: &str) -> Result<Pick, String> {
 
 /// Reads how a log is split; `valid` says whether validation rows are wanted as well.
 ///
-/// `leave-one-out`, `last:5`, `ratio:0.2[,0.1]`, `time:2020-01-31[,2020-01-01]`,
+/// `leave-one-out`, `last:5`, `ratio:0.2[,0.1]`, `share:0.1`, `time:2020-01-31[,2020-01-01]`,
 /// `users:1000[,1000]`.
 pub(crate) fn parse_split(text: &str, pick: Pick, fold_in: f64) -> Result<Split, String> {
     let wrong = || {
         "expected leave-one-out[,valid], last:N[,VALID], ratio:SHARE[,VALID], \
-         time:FROM[,VALID-FROM] or users:N[,VALID]"
+         share:SHARE, time:FROM[,VALID-FROM] or users:N[,VALID]"
             .to_owned()
     };
     let (name, options) = text.split_once([':', ',']).unwrap_or((text, ""));
@@ -121,6 +121,10 @@ pub(crate) fn parse_split(text: &str, pick: Pick, fold_in: f64) -> Result<Split,
         "ratio" => Ok(Split::Ratio {
             test: first.parse().map_err(|_| wrong())?,
             valid: second.unwrap_or("0").parse().map_err(|_| wrong())?,
+            pick,
+        }),
+        "share" if second.is_none() => Ok(Split::Share {
+            test: first.parse().map_err(|_| wrong())?,
             pick,
         }),
         "time" => Ok(Split::TimeCut {
@@ -186,6 +190,14 @@ mod tests {
                 valid_from: None
             })
         );
+        assert_eq!(
+            split("share:0.1"),
+            Ok(Split::Share {
+                test: 0.1,
+                pick: Pick::Random
+            })
+        );
+        assert!(split("share:0.1,0.1").is_err());
         assert!(split("half").is_err());
     }
 }

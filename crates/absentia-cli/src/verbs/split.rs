@@ -30,7 +30,8 @@ pub(crate) struct SplitCommand {
     /// Folder to write to; made if it is not there.
     #[arg(long, short, value_name = "FOLDER")]
     out: PathBuf,
-    /// leave-one-out[,valid]; last:N[,VALID]; ratio:SHARE[,VALID] of every user's rows;
+    /// leave-one-out[,valid]; last:N[,VALID]; ratio:SHARE[,VALID] of every user's rows; share:SHARE,
+    /// at least one row of every user;
     /// time:FROM[,VALID-FROM] (unix or 2020-01-31); users:N[,VALID] held out whole.
     #[arg(
         long,
@@ -190,6 +191,7 @@ fn warn_of_empty(split: &Split, report: &SplitReport, ui: &Ui) {
     let valid = match split {
         Split::HoldOut { valid, .. } | Split::HeldOutUsers { valid, .. } => *valid > 0,
         Split::Ratio { valid, .. } => *valid > 0.0,
+        Split::Share { .. } => false,
         Split::TimeCut { valid_from, .. } => valid_from.is_some(),
     };
     let parts = [

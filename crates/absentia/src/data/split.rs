@@ -61,6 +61,14 @@ pub enum Split {
         /// Which rows.
         pick: Pick,
     },
+    /// As [`Ratio`](Self::Ratio) for the test alone, but at least one row of every user who keeps one
+    /// to be trained on: users with few rows count as well.
+    Share {
+        /// Share for the test.
+        test: f64,
+        /// Which rows.
+        pick: Pick,
+    },
     /// Rows at or after a time, whoever they belong to. Users and items that only occur after the
     /// cut have nothing to be trained on.
     TimeCut {
@@ -141,6 +149,11 @@ impl EventLog {
                 check_share("share held out", test + valid)?;
                 let rows = |share: f64, n: usize| (share * n as f64).round() as usize;
                 self.split_users(pick, seed, |n| (rows(test, n), rows(valid, n)))
+            }
+            Split::Share { test, pick } => {
+                check_share("test share", test)?;
+                let rows = |n: usize| ((test * n as f64).round() as usize).max(1);
+                self.split_users(pick, seed, |n| (rows(n), 0))
             }
             Split::TimeCut {
                 test_from,

@@ -116,7 +116,9 @@ impl Planner<'_> {
             Some(seconds) => elapsed + seconds <= budget,
             None => true,
         };
-        (fits && !stalled(trials, last, PATIENCE.1)).then_some(last)
+        // Where there is one rung, all the searching is done on it.
+        let patience = if last == 0 { PATIENCE.0 } else { PATIENCE.1 };
+        (fits && !stalled(trials, last, patience)).then_some(last)
     }
 
     fn first_rung(&self, trials: &[Trial], ladder: &Ladder) -> Step {

@@ -64,8 +64,6 @@ impl Runner<'_> {
         let params = Params {
             factors: step.factors,
             seed: self.options.seed,
-            threads: self.options.threads,
-            memory_limit: self.options.memory_limit,
             ..params
         };
         let mut trial = Trial {
@@ -186,8 +184,12 @@ impl<'r> Going<'r> {
 
     /// Goes on with every fold until so many sweeps are made.
     fn sweep_to(&mut self, iterations: usize) -> Result<(), TuneError> {
+        // What the machine allows decides no bits, and has no place in a log.
+        let options = self.runner.options;
         let params = Params {
             iterations,
+            threads: options.threads,
+            memory_limit: options.memory_limit,
             ..self.params.clone()
         };
         let checked = params.check().map_err(FitError::from)?;

@@ -168,8 +168,7 @@ impl Space {
         self.dimensions.iter().map(place).collect()
     }
 
-    /// Points that a search starts from, each the best of a search on other data; `docs/accuracy.md`
-    /// says which.
+    /// Points that a search starts from; `docs/accuracy.md` says where they come from.
     #[must_use]
     pub fn recipes(&self) -> Vec<Vec<f64>> {
         RECIPES.iter().map(|recipe| self.point(recipe)).collect()
@@ -215,8 +214,8 @@ impl Space {
     }
 }
 
-/// The defaults of training, then the bests of searches on Amazon-book, MovieTweetings and KuaiRec,
-/// rounded.
+/// The defaults of training; normalised targets, which beat them on MovieTweetings; the bests of
+/// searches on MovieTweetings and on KuaiRec, rounded.
 const RECIPES: [&[(&str, f64)]; 4] = [
     &[(WEIGHT, 0.01), (ALPHA, 0.25), (PENALTY, 0.1)],
     &[

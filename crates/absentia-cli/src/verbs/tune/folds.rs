@@ -126,7 +126,7 @@ fn split(loaded: &Loaded, args: &HeldOutArgs) -> Result<Vec<Fold<'static>>> {
         let refusal =
             Refusal::usage("users held out whole cannot be ranked without folding them in");
         return Err(refusal
-            .hint("hold rows out, as in --split ratio:0.1")
+            .hint("hold rows out, as in --split share:0.1")
             .into());
     }
     let random = pick == Pick::Random && !matches!(rule, Split::TimeCut { .. });
@@ -142,11 +142,11 @@ fn split(loaded: &Loaded, args: &HeldOutArgs) -> Result<Vec<Fold<'static>>> {
     }
     if users == 0 {
         let refusal = Refusal::data("no row is held out: users have too few");
-        return Err(refusal.hint("try --split leave-one-out").into());
+        return Err(refusal.hint("try --split share:0.1").into());
     }
     if folds[0].train.n_interactions() == 0 {
         let refusal = Refusal::data("every row is held out, and none is left to train on");
-        return Err(refusal.hint("hold out less with --split ratio:0.1").into());
+        return Err(refusal.hint("hold out less with --split share:0.1").into());
     }
     Ok(folds)
 }

@@ -30,7 +30,7 @@ use study::Study;
 
 const EXAMPLES: &str = "\
 Examples:
-  $ absentia tune ratings.csv --budget 2s
+  $ absentia tune ratings.csv --budget 10m
   $ absentia train --config tuned.toml --model movies.absentia
   $ absentia tune ratings.csv --trials 12 --metric ndcg@10 --max-factors 16 --out best.toml --report tune.html
   $ absentia tune ratings.csv --trials 20 --metric ndcg@10 --max-factors 16 --out best.toml --resume
@@ -89,8 +89,9 @@ pub(crate) struct HeldOutArgs {
     /// Files of rows to choose settings by, instead of rows held out of the data.
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["split", "pick", "splits"])]
     valid: Vec<String>,
-    /// Rows to hold out: leave-one-out, last:N, ratio:SHARE, time:FROM.
-    #[arg(long, value_name = "RULE", default_value = "leave-one-out")]
+    /// Rows to hold out: share:SHARE of every user's and at least one, leave-one-out, last:N,
+    /// ratio:SHARE, time:FROM.
+    #[arg(long, value_name = "RULE", default_value = "share:0.1")]
     split: String,
     /// Which rows of a user are held out: latest or random.
     #[arg(long, value_name = "RULE", default_value = "random", value_parser = parse_pick)]
@@ -246,7 +247,12 @@ impl Tune {
             cancel: cancel.clone(),
             ..Run::default()
         };
-        let fitted = fit(&folds.all, &scheme, &best.params.clone().check()?, run)?;
+        let params = absentia::Params {
+            threads: context.threads,
+            memory_limit: self.memory_limit.or_else(store::available_memory),
+            ..best.params.clone()
+        };
+        let fitted = fit(&folds.all, &scheme, &params.check()?, run)?;
         follow.finish();
         store::save(path, &fitted.model, &folds.ids(), config)?;
         context.ui.note(format!(

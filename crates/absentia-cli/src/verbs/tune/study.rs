@@ -11,17 +11,21 @@ use absentia::tune::{Fold, Trial, spearman};
 use absentia::{Model, Params};
 use absentia_cli::terminal::{Cell, Column, Table, format};
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::folds::{part, sampled};
+use super::show::brief;
 use crate::cli::Context;
 use crate::failure::Refusal;
 use crate::loading::Loaded;
 
 /// Users measured at the most, on the test and on held-out rows alike.
-const USERS: usize = 3000;
+const USERS: usize = 4000;
 /// Each setting is also measured with more and with less post-scaling.
 const RESCALED: [f32; 3] = [-0.15, 0.0, 0.15];
+
+/// How far held-out rows are tilted to popular items.
+const TILTS: [f64; 3] = [0.25, 0.5, 1.0];
 
 /// One way of choosing: a name, and rows held out of training rows.
 struct Way {
@@ -56,10 +60,17 @@ impl Study<'_> {
             }
             for change in RESCALED {
                 let rho = trial.params.post_scale + change;
+                let mut scores = Map::new();
                 for (way, column) in ways.iter().zip(&mut columns) {
                     let model = models[way.trained].clone().with_post_scale(rho);
-                    column.push(self.score(&model, &trains[way.trained], &way.held_out)?);
+                    let score = self.score(&model, &trains[way.trained], &way.held_out)?;
+                    scores.insert(way.name.clone(), json!(score));
+                    column.push(score);
                 }
+                let setting = format!("{} with post-scaling {rho:.2}", brief(trial));
+                self.context
+                    .ui
+                    .json(&json!({"setting": setting, "scores": scores}))?;
             }
             bar.advance(1);
         }
@@ -80,9 +91,14 @@ impl Study<'_> {
             valid: 0.0,
             pick,
         };
+        let at_least_one = |pick| Split::Share { test: 0.1, pick };
         let mut rules = vec![
+            (
+                "random tenth, at least one row",
+                at_least_one(Pick::Random),
+                0,
+            ),
             ("random tenth", share(Pick::Random), 0),
-            ("another random tenth", share(Pick::Random), 1),
             (
                 "one random row a user",
                 Split::leave_one_out(Pick::Random, false),
@@ -90,7 +106,11 @@ impl Study<'_> {
             ),
         ];
         if self.loaded.log.time().is_some() {
-            rules.push(("latest tenth", share(Pick::Latest), 0));
+            rules.push((
+                "latest tenth, at least one row",
+                at_least_one(Pick::Latest),
+                0,
+            ));
             rules.push((
                 "latest row a user",
                 Split::leave_one_out(Pick::Latest, false),
@@ -108,7 +128,7 @@ impl Study<'_> {
                 });
             };
             if trained == 1 {
-                for gamma in [-0.25, 0.25, 0.5] {
+                for gamma in TILTS {
                     let tilted = tilted(&held_out, &train.item_counts(), gamma)?;
                     add(format!("{name}, tilted to popularity^{gamma}"), tilted);
                 }
@@ -151,17 +171,12 @@ impl Study<'_> {
             .skip(1)
             .map(|(way, column)| (way.name.clone(), column.clone()))
             .collect();
-        if let (Some(a), Some(b)) = (
-            find(&rows, "random tenth"),
-            find(&rows, "another random tenth"),
-        ) {
-            let mean = a
-                .iter()
-                .zip(&b)
-                .map(|(x, y)| f64::midpoint(*x, *y))
-                .collect();
-            rows.push(("both random tenths".to_owned(), mean));
-        }
+        let ((plain, whole), (_, tilted)) = (rows[TILTS.len()].clone(), &rows[1]);
+        let mean = whole.iter().zip(tilted).map(|(x, y)| f64::midpoint(*x, *y));
+        rows.push((
+            format!("mean of {plain} and its tilt to popularity^{}", TILTS[1]),
+            mean.collect(),
+        ));
         let most = test.iter().copied().fold(f64::MIN, f64::max);
         for (name, column) in rows {
             let chosen = column.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
@@ -192,12 +207,6 @@ impl Study<'_> {
             format::metric(most)
         ))?)
     }
-}
-
-fn find(rows: &[(String, Vec<f64>)], name: &str) -> Option<Vec<f64>> {
-    rows.iter()
-        .find(|row| row.0 == name)
-        .map(|row| row.1.clone())
 }
 
 /// The rank correlation among the settings that are better than the median on the test.
