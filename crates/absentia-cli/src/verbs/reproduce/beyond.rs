@@ -196,7 +196,7 @@ pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
         Block::text(format!(
             "{} pairs were shown and not taken. Of the weights tried, {weight} did best on validation \
              rows{}. {} So giving exposed negatives a {direction} weight than other missing entries \
-             {verdict} here.",
+             {verdict} here, by `{}`.",
             count(shown),
             if best.0 > mean(&plain, METRICS[1]) {
                 ""
@@ -210,7 +210,8 @@ pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
                 ),
                 &aware,
                 &blind
-            )?
+            )?,
+            METRICS[1]
         )),
     ])
 }
