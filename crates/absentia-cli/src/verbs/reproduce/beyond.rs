@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::data::Set;
 use super::lab::{
-    Difference, Lab, METRICS, Setting, Verdict, mean, mean_text, measured, statement,
+    Difference, Lab, METRICS, Setting, Verdict, findings, mean, mean_text, measured, statement,
 };
 use super::part::{Bars, Block, Grid};
 
@@ -191,7 +191,7 @@ pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     };
     let marked = with(&set.train, weight)?;
     let shown = (marked.len() - marked.n_interactions()) as u64;
-    Ok(vec![
+    let mut blocks = vec![
         Block::Table(grid),
         Block::text(format!(
             "{} pairs were shown and not taken. Of the weights tried, {weight} did best on validation \
@@ -213,7 +213,10 @@ pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
             )?,
             METRICS[1]
         )),
-    ])
+    ];
+    let claim = format!("exposed entries weighing {weight} over {MEAN}");
+    blocks.extend(findings(&claim, set, &aware, &blind)?);
+    Ok(blocks)
 }
 
 /// How the schemes of this section are trained.

@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::data::Set;
 use super::figure_four::{Chosen, chosen};
 use super::lab::{
-    Lab, METRICS, Moment, Setting, mean_text, measured, popularity, statement, weights_of,
+    Lab, METRICS, Moment, Setting, findings, mean_text, measured, popularity, statement, weights_of,
 };
 use super::part::{Along, Block, Grid, Lines};
 
@@ -140,6 +140,7 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
                 eals,
                 other,
             )?));
+            blocks.extend(findings(&format!("eALS over {name}"), set, eals, other)?);
         }
     }
     Ok(blocks)

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use super::data::Set;
 use super::lab::{
-    Difference, Lab, METRICS, Setting, mean, mean_text, measured, popularity, statement,
+    Difference, Lab, METRICS, Setting, findings, mean, mean_text, measured, popularity, statement,
 };
 use super::paper;
 use super::part::{Along, Bars, Block, Grid, Lines};
@@ -109,7 +109,7 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
         let half = (found.interval.high - found.interval.low) / 2.0;
         bars.push((name.to_owned(), found.test.difference, half));
     }
-    Ok(vec![
+    let mut blocks = vec![
         Block::Small(vec![
             chart(
                 format!("{}: over c0, α = 0", set.name),
@@ -145,7 +145,10 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
                 &uniform
             )?
         )),
-    ])
+    ];
+    let claim = format!("popularity weights (α = {tested_alpha}) over uniform ones");
+    blocks.extend(findings(&claim, set, &weighted, &uniform)?);
+    Ok(blocks)
 }
 
 fn table(

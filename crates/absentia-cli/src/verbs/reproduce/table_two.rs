@@ -7,7 +7,7 @@ use absentia_cli::terminal::format::{metric, significant};
 use anyhow::Result;
 
 use super::data::Set;
-use super::lab::{Lab, METRICS, Setting, last, mean, mean_text, statement};
+use super::lab::{Lab, METRICS, Setting, findings, last, mean, mean_text, statement};
 use super::paper;
 use super::part::{Block, Grid};
 
@@ -93,6 +93,12 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
             &eals.found,
             &svd.found,
         )?));
+        blocks.extend(findings(
+            "eALS over SVD, unweighted",
+            set,
+            &eals.found,
+            &svd.found,
+        )?);
     }
     blocks.push(Block::text(format!(
         "Over {seeds} seeds the loss of eALS is between {least:.1e} and {worst:.1e} above the least \
