@@ -52,6 +52,9 @@ fn assert_statements(page: &str) {
         "0.1816",
         "0.000849",
         "R² =",
+        "<h2>In short",
+        "eALS over SVD, unweighted",
+        "over uniform ones",
     ] {
         assert!(page.contains(text), "{text}");
     }

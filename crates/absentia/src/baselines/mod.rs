@@ -1,16 +1,16 @@
 //! The methods the paper compares with, and floors to stand above, under the same run as the
-//! solvers: chosen by [`Solver`], trained by [`fit`](crate::fit), saved and measured as models.
+//! solvers: chosen by [`Solver`], trained by [`fit`](crate::fit()), saved and measured as models.
 //!
 //! | method | minimises | a pass costs | weights on missing entries | file |
 //! | --- | --- | --- | --- | --- |
-//! | `svd` | J, exactly | `O(\|R\|K + (M+N)K²)` a product | 1 everywhere | [`svd`] |
-//! | `ials1` | J | `O(K³ + (M+N)K² + \|R\|K)` | one for all | [`ials1`] |
-//! | `rcd` | J | `O((M+N)K² + \|R\|K)` | one for all | [`rcd`] |
-//! | `ii-svd` | `‖S − PQᵀ‖²` of neighbour scores S | `O(\|R\|K + (M+N)K²)` a product | none | [`ii_svd`] |
-//! | `bpr` | `−Σ ln σ(p_u·(q_i − q_j))` | `O(\|R\|K)` | by item: how samples are drawn | [`bpr`] |
-//! | `sgd-observed` | J | `O(\|R\|K)` | 0 everywhere | [`sgd_observed`] |
-//! | `popularity` | – | `O(\|R\|)` | none | [`popularity`] |
-//! | `itemknn` | – | `O(Σ_u n_u²)` | none | [`item_knn`] |
+//! | `svd` | J, exactly | `O(\|R\|K + (M+N)K²)` a product | 1 everywhere | `svd` |
+//! | `ials1` | J | `O(K³ + (M+N)K² + \|R\|K)` | one for all | `ials1` |
+//! | `rcd` | J | `O((M+N)K² + \|R\|K)` | one for all | `rcd` |
+//! | `ii-svd` | `‖S − PQᵀ‖²` of neighbour scores S | `O(\|R\|K + (M+N)K²)` a product | none | `ii_svd` |
+//! | `bpr` | `−Σ ln σ(p_u·(q_i − q_j))` | `O(\|R\|K)` | by item: how samples are drawn | `bpr` |
+//! | `sgd-observed` | J | `O(\|R\|K)` | 0 everywhere | `sgd_observed` |
+//! | `popularity` | – | `O(\|R\|)` | none | `popularity` |
+//! | `itemknn` | – | `O(Σ_u n_u²)` | none | `item_knn` |
 //!
 //! A pass depends on the factors before it, the seed and its number only, so a run that is resumed
 //! ends in the same bits; what is random is drawn in one order on one thread.

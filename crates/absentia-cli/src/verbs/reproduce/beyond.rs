@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::data::Set;
 use super::lab::{
-    Difference, Lab, METRICS, Setting, Verdict, mean, mean_text, measured, statement,
+    Difference, Lab, METRICS, Setting, Verdict, findings, mean, mean_text, measured, statement,
 };
 use super::part::{Bars, Block, Grid};
 
@@ -141,16 +141,69 @@ pub(super) fn weights(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     ])
 }
 
-/// Whether exposed negatives deserve a higher weight.
+/// Pairs that were shown and not taken.
+struct Shown {
+    users: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Shown {
+    /// What was shown and is no interaction of the whole training part: one that is held out to
+    /// validate on was taken, and must not count as refused there.
+    fn of(set: &Set) -> Option<Self> {
+        let (users, items) = set.exposed.as_ref()?;
+        let refused = |user: u32, item: u32| {
+            let taken = set.train.by_user().row(user as usize).indices;
+            taken.binary_search(&item).is_err()
+        };
+        let pairs = users.iter().copied().zip(items.iter().copied());
+        let (users, items) = pairs.filter(|&(user, item)| refused(user, item)).unzip();
+        Some(Self { users, items })
+    }
+
+    fn added(&self, data: &Interactions<'_>, weight: f32) -> Result<Interactions<'static>> {
+        let weights = vec![weight; self.users.len()];
+        Ok(data.with_exposed(&self.users, &self.items, &weights)?)
+    }
+}
+
+/// Adds a line to a table of weights of exposed entries.
+fn add(grid: &mut Grid, name: &str, rows: &str, found: &Evaluation) {
+    let [one, two] = METRICS.map(|metric| mean_text(found, metric));
+    grid.row([name, rows, &one, &two]);
+}
+
+/// The weight that does best on validation rows, and whether it did better than none of its own.
+fn best_weight(
+    set: &Set,
+    shown: &Shown,
+    setting: &Setting,
+    grid: &mut Grid,
+) -> Result<(f32, bool)> {
+    let (train, valid) = set.validation()?;
+    let model = Lab::train(&train, setting)?;
+    let plain = measured(&model.scorer(), &train, &valid, true)?;
+    add(grid, "as any other", "validation", &plain);
+    let mut best = (f64::NEG_INFINITY, EXPOSED[0]);
+    for weight in EXPOSED {
+        let model = Lab::train(&shown.added(&train, weight)?, setting)?;
+        // What was shown stays a candidate: it may be taken later.
+        let found = measured(&model.scorer(), &train, &valid, true)?;
+        add(grid, &weight.to_string(), "validation", &found);
+        let score = mean(&found, METRICS[1]);
+        if score > best.0 {
+            best = (score, weight);
+        }
+    }
+    Ok((best.1, best.0 > mean(&plain, METRICS[1])))
+}
+
+/// Whether exposed negatives deserve a weight of their own.
 pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
-    let Some((users, items)) = &set.exposed else {
+    let Some(shown) = Shown::of(set) else {
         return Ok(vec![Block::text("This set does not say what was shown.")]);
     };
-    let scheme = Scheme::Uniform { weight: MEAN };
-    let setting = setting(lab, scheme);
-    let with = |data: &Interactions<'_>, weight: f32| -> Result<Interactions<'static>> {
-        Ok(data.with_exposed(users, items, &vec![weight; users.len()])?)
-    };
+    let setting = setting(lab, Scheme::Uniform { weight: MEAN });
     let mut grid = Grid::new(
         format!(
             "{}: weight of an entry that was shown and not taken; the others weigh {MEAN}",
@@ -158,61 +211,43 @@ pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
         ),
         ["weight of exposed", "rows", METRICS[0], METRICS[1]],
     );
-    let mut add = |name: String, rows: &str, found: &Evaluation| {
-        let [one, two] = METRICS.map(|metric| mean_text(found, metric));
-        grid.row([name, rows.to_owned(), one, two]);
-    };
-    let (train, valid) = set.validation()?;
-    let plain = Lab::train(&train, &setting)?;
-    let plain = measured(&plain.scorer(), &train, &valid, true)?;
-    add("as any other".to_owned(), "validation", &plain);
-    let mut best = (f64::NEG_INFINITY, EXPOSED[0]);
-    for weight in EXPOSED {
-        let model = Lab::train(&with(&train, weight)?, &setting)?;
-        // What was shown stays a candidate: it may be taken later.
-        let found = measured(&model.scorer(), &train, &valid, true)?;
-        add(weight.to_string(), "validation", &found);
-        let score = mean(&found, METRICS[1]);
-        if score > best.0 {
-            best = (score, weight);
-        }
-    }
-    let weight = best.1;
-    let model = Lab::train(&with(&set.train, weight)?, &setting)?;
+    let (weight, gained) = best_weight(set, &shown, &setting, &mut grid)?;
+    let marked = shown.added(&set.train, weight)?;
+    let model = Lab::train(&marked, &setting)?;
     let aware = measured(&model.scorer(), &set.train, &set.test, true)?;
     let (_, blind) = Lab::tested(set, &setting)?;
-    add("as any other".to_owned(), "test", &blind);
-    add(weight.to_string(), "test", &aware);
-    let direction = if weight > MEAN { "higher" } else { "lower" };
+    add(&mut grid, "as any other", "test", &blind);
+    add(&mut grid, &weight.to_string(), "test", &aware);
     let verdict = match Difference::of(&aware, &blind, METRICS[1])?.verdict() {
         Verdict::Better => "helps",
         Verdict::Worse => "hurts",
         Verdict::Neither => "makes no significant difference",
     };
-    let marked = with(&set.train, weight)?;
-    let shown = (marked.len() - marked.n_interactions()) as u64;
-    Ok(vec![
-        Block::Table(grid),
-        Block::text(format!(
-            "{} pairs were shown and not taken. Of the weights tried, {weight} did best on validation \
-             rows{}. {} So giving exposed negatives a {direction} weight than other missing entries \
-             {verdict} here.",
-            count(shown),
-            if best.0 > mean(&plain, METRICS[1]) {
-                ""
-            } else {
-                ", though none did better than not telling them apart"
-            },
-            statement(
-                &format!(
-                    "On the test rows ({}), exposed entries with weight {weight} against not telling them apart",
-                    set.protocol
-                ),
-                &aware,
-                &blind
-            )?
-        )),
-    ])
+    let text = format!(
+        "{} pairs were shown and not taken. Of the weights tried, {weight} did best on validation \
+         rows{}. {} So giving exposed negatives a {} weight than other missing entries {verdict} \
+         here, by `{}`.",
+        count((marked.len() - marked.n_interactions()) as u64),
+        if gained {
+            ""
+        } else {
+            ", though none did better than not telling them apart"
+        },
+        statement(
+            &format!(
+                "On the test rows ({}), exposed entries with weight {weight} against not telling them apart",
+                set.protocol
+            ),
+            &aware,
+            &blind
+        )?,
+        if weight > MEAN { "higher" } else { "lower" },
+        METRICS[1]
+    );
+    let mut blocks = vec![Block::Table(grid), Block::text(text)];
+    let claim = format!("exposed entries weighing {weight} over {MEAN}");
+    blocks.extend(findings(&claim, set, &aware, &blind)?);
+    Ok(blocks)
 }
 
 /// How the schemes of this section are trained.

@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::data::Set;
 use super::figure_four::{Chosen, chosen};
 use super::lab::{
-    Lab, METRICS, Moment, Setting, mean_text, measured, popularity, statement, weights_of,
+    Lab, METRICS, Moment, Setting, findings, mean_text, measured, popularity, statement, weights_of,
 };
 use super::part::{Along, Block, Grid, Lines};
 
@@ -89,7 +89,7 @@ fn describe(lab: &Lab, best: Chosen, weight: f32) -> String {
     format!(
         "K = {factors}, {sweeps} sweeps, λ = 0.01. Weights chosen on validation rows: c0 = {}, α = {} for \
          eALS; RCD, WALS and IALS1 have the same mean weight, {} a missing entry. BPR and SGD take a \
-         step of 0.05, which was not tuned.",
+         step of 0.05, which was not tuned, and such few passes are not their best.",
         best.c0,
         best.alpha,
         significant(f64::from(weight), 2)
@@ -140,6 +140,7 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
                 eals,
                 other,
             )?));
+            blocks.extend(findings(&format!("eALS over {name}"), set, eals, other)?);
         }
     }
     Ok(blocks)

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use super::data::Set;
 use super::lab::{
-    Difference, Lab, METRICS, Setting, mean, mean_text, measured, popularity, statement,
+    Difference, Lab, METRICS, Setting, findings, mean, mean_text, measured, popularity, statement,
 };
 use super::paper;
 use super::part::{Along, Bars, Block, Grid, Lines};
@@ -91,47 +91,11 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
             .unwrap_or(0.4)
     };
     let weighted = test(tested_alpha)?;
-    let chart = |title: String, along: Along, name: &str, tried: &[(f32, Evaluation)]| {
-        let points = |of: &str| {
-            tried
-                .iter()
-                .map(|(x, found)| (f64::from(*x), mean(found, of)))
-                .collect()
-        };
-        Lines::new(title, (along, name), (Along::Linear, "score"))
-            .series(METRICS[0], points(METRICS[0]))
-            .series(METRICS[1], points(METRICS[1]))
-    };
     let n = set.train.n_items() as f64;
-    let mut bars = Vec::new();
-    for name in METRICS {
-        let found = Difference::of(&weighted, &uniform, name)?;
-        let half = (found.interval.high - found.interval.low) / 2.0;
-        bars.push((name.to_owned(), found.test.difference, half));
-    }
-    Ok(vec![
-        Block::Small(vec![
-            chart(
-                format!("{}: over c0, α = 0", set.name),
-                Along::Log,
-                "c0",
-                &search.c0,
-            ),
-            chart(
-                format!("{}: over α, c0 = {c0}", set.name),
-                Along::Linear,
-                "α",
-                &search.alpha,
-            ),
-        ]),
+    let mut blocks = vec![
+        Block::Small(charts(set, &search)),
         Block::Table(table(set, &search, &uniform, &weighted, tested_alpha)),
-        Block::Bars(Bars {
-            title: format!(
-                "{}: gain of α = {tested_alpha} over uniform weights on the test rows",
-                set.name
-            ),
-            bars,
-        }),
+        gains(set, &weighted, &uniform, tested_alpha)?,
         Block::text(format!(
             "Chosen on validation rows by `{CHOICE}`: c0 = {c0} (a weight of {} a missing entry) and \
              α = {alpha}. {}",
@@ -145,7 +109,50 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
                 &uniform
             )?
         )),
-    ])
+    ];
+    let claim = format!("popularity weights (α = {tested_alpha}) over uniform ones");
+    blocks.extend(findings(&claim, set, &weighted, &uniform)?);
+    Ok(blocks)
+}
+
+/// Both metrics over c0 and over α.
+fn charts(set: &Set, search: &Search) -> Vec<Lines> {
+    let chart = |title: String, along: Along, name: &str, tried: &[(f32, Evaluation)]| {
+        let value = |of: &str, (x, found): &(f32, Evaluation)| (f64::from(*x), mean(found, of));
+        let points = |of: &str| tried.iter().map(|found| value(of, found)).collect();
+        Lines::new(title, (along, name), (Along::Linear, "score"))
+            .series(METRICS[0], points(METRICS[0]))
+            .series(METRICS[1], points(METRICS[1]))
+    };
+    let (name, c0) = (set.name, search.chosen.c0);
+    vec![
+        chart(
+            format!("{name}: over c0, α = 0"),
+            Along::Log,
+            "c0",
+            &search.c0,
+        ),
+        chart(
+            format!("{name}: over α, c0 = {c0}"),
+            Along::Linear,
+            "α",
+            &search.alpha,
+        ),
+    ]
+}
+
+fn gains(set: &Set, weighted: &Evaluation, uniform: &Evaluation, alpha: f32) -> Result<Block> {
+    let mut bars = Vec::new();
+    for name in METRICS {
+        let found = Difference::of(weighted, uniform, name)?;
+        let half = (found.interval.high - found.interval.low) / 2.0;
+        bars.push((name.to_owned(), found.test.difference, half));
+    }
+    let title = format!(
+        "{}: gain of α = {alpha} over uniform weights on the test rows",
+        set.name
+    );
+    Ok(Block::Bars(Bars { title, bars }))
 }
 
 fn table(

@@ -88,7 +88,7 @@ pub(super) fn blocks(lab: &Lab, name: &str, shape: &Shape) -> Result<Vec<Block>>
             power(&over_k),
             |fit| {
                 format!(
-                    "K^{:.2} (± {:.2}), between linear and quadratic as |R|K and (M+N)K² mix",
+                    "K^{:.2} (± {:.2}), where |R|K alone would give 1 and (M+N)K² alone 2",
                     fit.slope, fit.slope_error
                 )
             },
@@ -203,7 +203,7 @@ pub(super) fn vanilla(lab: &Lab) -> Result<Vec<Block>> {
         Block::text(
             "The paper reports 98 s for the vanilla algorithm against 0.8 s for the fast one with \
              Z = 64 (Yelp, K = 1), and 42,000 s against 300 s (Amazon, K = 64, Z = 64), more than a \
-             hundred times faster. The ratio grows with MN/|R|, so it is smaller on this small matrix.",
+             hundred times faster. The ratio grows with MN/|R|.",
         ),
         Block::Table(grid),
         Block::Lines(chart.series("vanilla", vanilla).series("fast", fast)),

@@ -47,24 +47,7 @@ pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
             format!("{:.1e}", metric(0)),
             format!("{:.1e}", metric(1)),
         ]);
-        let curve = |moments: &[Moment], of: &dyn Fn(&Moment) -> f64| -> Vec<(f64, f64)> {
-            let values = moments.iter().enumerate();
-            values
-                .map(|(at, moment)| ((at + 1) as f64, of(moment)))
-                .collect()
-        };
-        let chart = |what: &str, of: &dyn Fn(&Moment) -> f64| {
-            Lines::new(
-                format!("{what}, K = {factors}"),
-                (Along::Whole, "sweep"),
-                (Along::Linear, what),
-            )
-            .series("vanilla", curve(&vanilla, of))
-            .series("fast", curve(&fast, of))
-        };
-        charts.push(chart("loss", &|moment| moment.objective));
-        charts.push(chart(METRICS[0], &|moment| moment.metrics[0]));
-        charts.push(chart(METRICS[1], &|moment| moment.metrics[1]));
+        charts.extend(curves(factors, &vanilla, &fast));
     }
     Ok(vec![
         Block::text(format!(
@@ -76,4 +59,23 @@ pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
         Block::Table(grid),
         Block::Small(charts),
     ])
+}
+
+/// The loss and both metrics of the two.
+fn curves(factors: usize, vanilla: &[Moment], fast: &[Moment]) -> [Lines; 3] {
+    let curve = |moments: &[Moment], of: fn(&Moment) -> f64| -> Vec<(f64, f64)> {
+        let values = (1..).map(f64::from).zip(moments);
+        values.map(|(at, moment)| (at, of(moment))).collect()
+    };
+    let chart = |what: &str, of: fn(&Moment) -> f64| {
+        let title = format!("{what}, K = {factors}");
+        Lines::new(title, (Along::Whole, "sweep"), (Along::Linear, what))
+            .series("vanilla", curve(vanilla, of))
+            .series("fast", curve(fast, of))
+    };
+    [
+        chart("loss", |moment| moment.objective),
+        chart(METRICS[0], |moment| moment.metrics[0]),
+        chart(METRICS[1], |moment| moment.metrics[1]),
+    ]
 }

@@ -16,6 +16,7 @@ use anyhow::{Context as _, Result};
 
 use super::data::{Set, Source};
 use super::figure_four::Chosen;
+use super::part::{Block, Finding};
 use super::scale::Size;
 
 /// Length of the lists that are judged, as in the paper.
@@ -208,6 +209,14 @@ impl Difference {
         })
     }
 
+    fn words(&self) -> &'static str {
+        match self.verdict() {
+            Verdict::Better => "significantly better",
+            Verdict::Worse => "significantly worse",
+            Verdict::Neither => "no significant difference",
+        }
+    }
+
     pub(super) fn verdict(&self) -> Verdict {
         if self.test.p >= SIGNIFICANT || self.test.p.is_nan() {
             Verdict::Neither
@@ -241,14 +250,33 @@ pub(super) fn statement(what: &str, new: &Evaluation, old: &Evaluation) -> Resul
     let mut parts = Vec::new();
     for name in METRICS {
         let difference = Difference::of(new, old, name)?;
-        let verdict = match difference.verdict() {
-            Verdict::Better => "significantly better",
-            Verdict::Worse => "significantly worse",
-            Verdict::Neither => "no significant difference",
-        };
+        let verdict = difference.words();
         parts.push(format!("`{name}` {} ({verdict})", difference.text()));
     }
     Ok(format!("{what}: {}.", parts.join("; ")))
+}
+
+/// The same for the summary.
+pub(super) fn findings(
+    claim: &str,
+    set: &Set,
+    new: &Evaluation,
+    old: &Evaluation,
+) -> Result<Vec<Block>> {
+    let finding = |name: &str| {
+        let found = Difference::of(new, old, name)?;
+        Ok(Block::Finding(Finding {
+            claim: claim.to_owned(),
+            set: set.name.to_owned(),
+            metric: name.to_owned(),
+            difference: found.test.difference,
+            low: found.interval.low,
+            high: found.interval.high,
+            p: found.test.p,
+            verdict: found.words().to_owned(),
+        }))
+    };
+    METRICS.into_iter().map(finding).collect()
 }
 
 /// Popularity weights with the paper's c0 and α.

@@ -31,7 +31,7 @@ use serde_json::json;
 use crate::cli::Context;
 use crate::failure::Outcome;
 use crate::store;
-use keep::Keeper;
+use keep::{Keeper, Kept};
 use lab::Lab;
 use plan::Unit;
 use scale::Size;
@@ -184,11 +184,17 @@ impl Reproduce {
             lab.size.name(),
             lab.n_threads()
         ));
+        let kept: Vec<(&Unit, Kept)> = units
+            .iter()
+            .filter_map(|unit| Some((unit, keeper.load(&unit.id)?)))
+            .collect();
+        let blocks = kept.iter().flat_map(|(_, kept)| &kept.blocks);
+        let findings: Vec<part::Finding> = blocks.filter_map(|b| b.finding().cloned()).collect();
+        if !findings.is_empty() {
+            report = part::summary(&findings).add_to(report.section("In short"));
+        }
         let (mut section, mut seconds) = ("", 0.0);
-        for unit in units {
-            let Some(kept) = keeper.load(&unit.id) else {
-                continue;
-            };
+        for (unit, kept) in kept {
             if section != unit.section {
                 section = unit.section;
                 report = report.section(section);

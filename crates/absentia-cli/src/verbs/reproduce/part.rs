@@ -1,6 +1,7 @@
 //! A finished part of the report: what it shows, kept as JSON so that a run can be taken up again.
 
 use absentia_cli::report::{Axis, BarChart, Chart, LineChart, Report};
+use absentia_cli::terminal::format::{p_value, signed};
 use absentia_cli::terminal::{Cell, Column, Table};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,49 @@ pub(super) enum Block {
     Bars(Bars),
     /// Small charts side by side.
     Small(Vec<Lines>),
+    /// Shown in the summary alone.
+    Finding(Finding),
+}
+
+/// One model against another on one data set, by one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Finding {
+    pub(super) claim: String,
+    pub(super) set: String,
+    pub(super) metric: String,
+    pub(super) difference: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) p: f64,
+    pub(super) verdict: String,
+}
+
+/// All findings in one table.
+pub(super) fn summary(findings: &[Finding]) -> Block {
+    let mut grid = Grid::new(
+        "Differences between models, paired by user: mean, 95 % bootstrap interval, t-test",
+        [
+            "claim tested",
+            "data",
+            "metric",
+            "difference",
+            "interval",
+            "p",
+            "so",
+        ],
+    );
+    for found in findings {
+        grid.row([
+            found.claim.clone(),
+            found.set.clone(),
+            found.metric.clone(),
+            signed(found.difference),
+            format!("{} to {}", signed(found.low), signed(found.high)),
+            p_value(found.p),
+            found.verdict.clone(),
+        ]);
+    }
+    Block::Table(grid)
 }
 
 /// A table: the first column stands left, the others right.
@@ -128,6 +172,7 @@ impl Block {
     pub(super) fn add_to(&self, report: Report) -> Report {
         match self {
             Block::Text(text) => report.paragraph(text),
+            Block::Finding(_) => report,
             Block::Table(grid) => report.table(&grid.caption, &grid.table()),
             Block::Lines(lines) => report.line_chart(lines.chart()),
             Block::Small(charts) => {
@@ -140,6 +185,14 @@ impl Block {
                 }
                 report.bar_chart_with_intervals(chart)
             }
+        }
+    }
+
+    /// What the summary takes from it.
+    pub(super) fn finding(&self) -> Option<&Finding> {
+        match self {
+            Block::Finding(found) => Some(found),
+            _ => None,
         }
     }
 

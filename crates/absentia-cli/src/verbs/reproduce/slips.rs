@@ -151,7 +151,7 @@ fn entries_and_rank(lab: &Lab) -> Result<Block> {
         "The |R|KZ term of the complexity need not be there: a missing weight a_u·b_i is the same for \
          all K factors of an entry, so it costs |R|Z once, not |R|KZ. Measured at K = {factors} on {} \
          entries of {} rows, going from Z = {few} to Z = {many} takes {:.2} times as long; leading terms \
-         with |R|KZ would give {:.1} times, without it {:.1}.",
+         with |R|KZ, all constants 1, would give {:.1} times, without it {:.1}.",
         count(shape.entries),
         count(rows as u64),
         more / one,

@@ -1,11 +1,14 @@
 //! What baselines refuse, and what a run owes whatever the method.
 
 use super::*;
-use crate::baselines::BaselineError;
+use crate::baselines::{BaselineError, Neighbours};
 use crate::error::Axis;
 use crate::fit::FitError;
 use crate::model::{ModelError, Similarity};
 use crate::weights::Strength;
+
+/// What neighbours are stored as.
+type Parts = ((Vec<u64>, Vec<u32>), (Vec<u64>, Vec<u32>), Vec<f32>);
 
 const ALL: [(Solver, f32); 8] = [
     (Solver::Svd, 1.0),
@@ -124,6 +127,38 @@ fn threads_and_resumption_change_no_bit() {
         };
         let resumed = fit(&small.data, &scheme, &params().check().unwrap(), run).unwrap();
         assert_eq!(bits(&once), bits(&resumed), "{}", solver.name());
+    }
+}
+
+#[test]
+fn neighbours_from_elsewhere_are_checked() {
+    let sound = || {
+        (
+            (vec![0, 2, 2], vec![0, 2]),
+            (vec![0, 1, 2, 2], vec![1, 0]),
+            vec![0.5, 0.5],
+        )
+    };
+    let (taken, near, similarity) = sound();
+    assert!(Neighbours::from_parts(taken, near, similarity).is_ok());
+    let damages: [fn(&mut Parts); 7] = [
+        |parts| parts.0.0[1] = 3,
+        |parts| parts.0.1[1] = 3,
+        |parts| parts.0.1[1] = 0,
+        |parts| parts.1.0.clear(),
+        |parts| parts.1.1[0] = u32::MAX,
+        |parts| parts.2[0] = f32::NAN,
+        |parts| parts.2.truncate(1),
+    ];
+    for (at, damage) in damages.iter().enumerate() {
+        let mut parts = sound();
+        damage(&mut parts);
+        let (taken, near, similarity) = parts;
+        let refused = Neighbours::from_parts(taken, near, similarity);
+        assert!(
+            matches!(refused, Err(BaselineError::Neighbours { .. })),
+            "{at}: {refused:?}"
+        );
     }
 }
 
