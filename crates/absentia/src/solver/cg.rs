@@ -52,9 +52,6 @@ impl RowSolver for CgSolver {
                 }
             }
         }
-        if side.wants_loss {
-            tile.predict_again(side);
-        }
         Ok(())
     }
 }
