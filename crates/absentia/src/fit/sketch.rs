@@ -4,7 +4,7 @@
 //! `R̃ = D_u^−½ R D_i^−½` (signs of the targets over the roots of the numbers of interactions) that
 //! direction is known beforehand: `√n_u` and `√n_i` are its first singular vectors. A few products
 //! of R̃ᵀ and R̃ with a Gaussian block, popularity taken out before each, lean Q towards the singular
-//! vectors that follow, at a cost of |R|K each: a few per cent of a sweep.
+//! vectors that follow, at a cost of |R|K each.
 
 use rayon::prelude::*;
 
