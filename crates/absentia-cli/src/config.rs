@@ -332,12 +332,12 @@ mod tests {
             words(config, &argv)
         };
         let has = |words: &[String], start: &str| words.iter().any(|word| word.starts_with(start));
-        let alone = expanded("", &["--preset", "clicks"])?;
-        assert!(has(&alone, "--weights=popularity") && has(&alone, "--targets=normalized"));
-        let both = expanded("weights = 'uniform:0.1'", &["--preset", "clicks"])?;
+        let alone = expanded("", &["--preset", "ratings"])?;
+        assert!(has(&alone, "--weights=popularity") && has(&alone, "--post-scale=0.3"));
+        let both = expanded("weights = 'uniform:0.1'", &["--preset", "ratings"])?;
         assert!(has(&both, "--weights=uniform:0.1") && !has(&both, "--weights=popularity"));
-        let flag = expanded("preset = 'clicks'", &["--weights", "uniform:0.5"])?;
-        assert!(!has(&flag, "--weights=") && has(&flag, "--targets=normalized"));
+        let flag = expanded("preset = 'ratings'", &["--weights", "uniform:0.5"])?;
+        assert!(!has(&flag, "--weights=") && has(&flag, "--post-scale=0.3"));
         Ok(())
     }
 

@@ -14,7 +14,7 @@ pub(crate) enum Preset {
     Ratings,
     /// Plays and other counts: more is surer.
     Plays,
-    /// Views and purchases in one log, the value of a row saying how much it is worth.
+    /// Views and purchases in one log: whatever happened between a user and an item counts once.
     ViewsPurchases,
 }
 
@@ -48,31 +48,29 @@ impl Preset {
     fn keys(self) -> Keys {
         match self {
             Preset::Clicks => &[
-                ("weights", "popularity:mean=0.1,alpha=0.3"),
-                ("targets", "normalized:0.3,0.3"),
-                ("post-scale", "0.3"),
-                ("regularization", "0.001"),
+                ("weights", "popularity:mean=0.01,alpha=0.3"),
+                ("regularization", "0.005"),
                 ("iterations", "8"),
             ],
             Preset::Ratings => &[
-                ("weights", "popularity:mean=0.01,alpha=0.25"),
+                ("weights", "popularity:mean=0.003,alpha=0.2"),
+                ("regularization", "0.06"),
                 ("post-scale", "0.3"),
-                ("regularization", "0.01"),
-                ("iterations", "12"),
+                ("iterations", "4"),
             ],
             Preset::Plays => &[
                 ("duplicates", "sum"),
-                ("confidence", "log:1,1"),
-                ("weights", "popularity:mean=0.01,alpha=0.25"),
-                ("regularization", "0.01"),
-                ("iterations", "12"),
+                ("confidence", "log:0.5,1"),
+                ("weights", "popularity:mean=0.01,alpha=0.3"),
+                ("regularization", "0.005"),
+                ("iterations", "8"),
             ],
             Preset::ViewsPurchases => &[
                 ("duplicates", "max"),
-                ("confidence", "linear:1"),
-                ("weights", "popularity:mean=0.01,alpha=0.25"),
+                ("weights", "popularity:mean=0.0085,alpha=0.2"),
                 ("regularization", "0.01"),
-                ("iterations", "12"),
+                ("post-scale", "0.06"),
+                ("iterations", "16"),
             ],
         }
     }

@@ -175,7 +175,7 @@ impl Column<'_> {
         let share = self.scale.fraction(value).clamp(0.0, 1.0);
         share
             .is_finite()
-            .then(|| self.bottom - share * (self.bottom - TOP))
+            .then_some(self.bottom - share * (self.bottom - TOP))
     }
 
     fn text(&self, value: f64) -> String {

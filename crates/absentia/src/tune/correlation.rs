@@ -8,7 +8,7 @@ pub fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
         return None;
     }
     let (a, b) = (ranks(a), ranks(b));
-    let mean = (a.len() as f64 + 1.0) / 2.0;
+    let mean = f64::midpoint(a.len() as f64, 1.0);
     let product = |x: &[f64], y: &[f64]| -> f64 {
         let pairs = x.iter().zip(y);
         pairs.map(|(x, y)| (x - mean) * (y - mean)).sum()
@@ -23,7 +23,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     let mut ranks = vec![0.0; values.len()];
     let mut first = 0;
     for group in order.chunk_by(|&x, &y| values[x].total_cmp(&values[y]).is_eq()) {
-        let shared = first as f64 + (group.len() as f64 + 1.0) / 2.0;
+        let shared = first as f64 + f64::midpoint(group.len() as f64, 1.0);
         for &at in group {
             ranks[at] = shared;
         }

@@ -72,8 +72,8 @@ impl<'d> Tuner<'d> {
             .max(1);
         let space = Space::of(&first.train, options.scope);
         Ok(Self {
-            space,
             folds,
+            space,
             options,
         })
     }

@@ -214,8 +214,8 @@ impl Space {
     }
 }
 
-/// The defaults of training; normalised targets, which beat them on MovieTweetings; the bests of
-/// searches on MovieTweetings and on KuaiRec, rounded.
+/// The defaults of training; normalised targets, which beat them on the `MovieTweetings` data; the
+/// bests of searches on `MovieTweetings` and on `KuaiRec`, rounded.
 const RECIPES: [&[(&str, f64)]; 4] = [
     &[(WEIGHT, 0.01), (ALPHA, 0.25), (PENALTY, 0.1)],
     &[
@@ -280,7 +280,9 @@ impl Facts {
         }
         if options.len() > 1 {
             let total: f64 = options.iter().map(|option| option.1).sum();
-            options.iter_mut().for_each(|option| option.1 /= total);
+            for option in &mut options {
+                option.1 /= total;
+            }
             dimensions.push(Dimension::new(CONFIDENCE, Range::Choice { options }));
             dimensions.push(Dimension::new(
                 STRENGTH,

@@ -9,6 +9,7 @@ use absentia_io::model::Ids;
 use anyhow::Result;
 
 use super::HeldOutArgs;
+use super::tilt::tilted;
 use crate::args::{DataArgs, ReadArgs, parse_split};
 use crate::failure::Refusal;
 use crate::loading::{Loaded, load, read_known};
@@ -20,7 +21,7 @@ const FEW_USERS: [(usize, usize); 3] = [(2000, 5), (5000, 3), (10_000, 2)];
 
 /// The data of a search.
 pub(super) struct Folds {
-    folds: Vec<Fold<'static>>,
+    ways: Vec<Fold<'static>>,
     /// Every row, for the model that is trained in the end.
     pub(super) all: Interactions<'static>,
     /// Its rows and their ids.
@@ -53,7 +54,7 @@ impl Folds {
 
     /// Hands the folds over.
     pub(super) fn take(&mut self) -> Vec<Fold<'static>> {
-        std::mem::take(&mut self.folds)
+        std::mem::take(&mut self.ways)
     }
 }
 
@@ -64,11 +65,16 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
     let merged = loaded.log.deduplicate(data.prepare.duplicates());
     merged.map_err(|error| loaded.named(error))?;
     let all = loaded.interactions(data.prepare.duplicates())?;
-    let folds = if args.valid.is_empty() {
+    let mut folds = if args.valid.is_empty() {
         split(&loaded, args)?
     } else {
         vec![given(&mut loaded, data, args, ui)?]
     };
+    if args.tilt != 0.0 {
+        for fold in &mut folds {
+            fold.held_out = tilted(&fold.held_out, &fold.train.item_counts(), args.tilt)?;
+        }
+    }
     let held_out = folds.first().map_or(0, |fold| fold.held_out.lists().len());
     ui.note(format!(
         "{} of {} with {}; {} held out{}",
@@ -87,7 +93,7 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
         .and_then(|times| times.iter().max().copied());
     Ok(Folds {
         splits: folds.len(),
-        folds,
+        ways: folds,
         all,
         loaded,
         now: now.unwrap_or_default(),

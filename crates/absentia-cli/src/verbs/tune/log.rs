@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use absentia::data::Pick;
 use absentia::tune::{Scope, Trial, Tuner};
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
+use super::HeldOutArgs;
 use super::folds::Folds;
 use crate::failure::Refusal;
 use crate::store;
@@ -26,10 +28,12 @@ pub(super) struct Header {
     held_out: usize,
     splits: usize,
     split: String,
+    pick: Pick,
+    tilt: f64,
 }
 
 impl Header {
-    pub(super) fn new(tuner: &Tuner<'_>, folds: &Folds, split: &str) -> Self {
+    pub(super) fn new(tuner: &Tuner<'_>, folds: &Folds, held_out: &HeldOutArgs) -> Self {
         let options = tuner.options();
         Self {
             tune: 1,
@@ -42,7 +46,9 @@ impl Header {
             interactions: folds.all.n_interactions(),
             held_out: folds.held_out,
             splits: folds.splits,
-            split: split.to_owned(),
+            split: held_out.split.clone(),
+            pick: held_out.pick,
+            tilt: held_out.tilt,
         }
     }
 }

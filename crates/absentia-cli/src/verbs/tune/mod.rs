@@ -6,6 +6,7 @@ mod page;
 mod settings;
 mod show;
 mod study;
+mod tilt;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -96,6 +97,10 @@ pub(crate) struct HeldOutArgs {
     /// Which rows of a user are held out: latest or random.
     #[arg(long, value_name = "RULE", default_value = "random", value_parser = parse_pick)]
     pick: Pick,
+    /// Thin the held-out rows, a row being kept in proportion to this power of its item's number of
+    /// interactions: above 0 where what is asked for later will be more popular than what was seen.
+    #[arg(long, value_name = "GAMMA", default_value_t = 0.0, allow_hyphen_values = true, value_parser = parse_tilt)]
+    tilt: f64,
     /// Ways to hold rows out at random that scores are averaged over [default: 1, or up to 5 where
     /// few users have a held-out row].
     #[arg(long, value_name = "N", value_parser = parse_length)]
@@ -130,11 +135,12 @@ impl Tune {
         let mut folds = fold(&self.data, &self.held_out, &context.ui)?;
         let test = self.test(&mut folds, &context.ui)?;
         let tuner = Tuner::new(folds.take(), options)?;
-        let header = Header::new(&tuner, &folds, &self.held_out.split);
+        let header = Header::new(&tuner, &folds, &self.held_out);
         let log_path = self.log_path();
-        let logged = match self.output.resume {
-            true => TrialLog::read(&log_path, &header)?,
-            false => Vec::new(),
+        let logged = if self.output.resume {
+            TrialLog::read(&log_path, &header)?
+        } else {
+            Vec::new()
         };
         if !logged.is_empty() {
             let made = logged.len();
@@ -283,6 +289,11 @@ fn search(
         Some(error) => Err(error),
         None => Ok(found?),
     }
+}
+
+fn parse_tilt(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|tilt| tilt.is_finite());
+    number.ok_or_else(|| "expected a number".to_owned())
 }
 
 fn parse_scope(text: &str) -> Result<Scope, String> {

@@ -50,13 +50,13 @@ fn settings(trial: &Trial, now: i64) -> Table {
     // As texts, because a float of 32 bits written as one of 64 reads back as another number.
     let mut table = Table::new();
     let mut set = |key: &str, value| table.insert(key.to_owned(), value);
-    set("factors", Value::Integer(params.factors as i64));
-    set("iterations", Value::Integer(params.iterations as i64));
+    set("factors", whole(params.factors as u64));
+    set("iterations", whole(params.iterations as u64));
     set("regularization", text(params.regularization.to_string()));
     set("reg-exponent", text(params.reg_exponent.to_string()));
     set("solver", text(params.solver.name().to_owned()));
     if let Solver::Subspace { block } = params.solver {
-        set("block", Value::Integer(block as i64));
+        set("block", whole(block as u64));
     }
     set(
         "weights",
@@ -68,8 +68,13 @@ fn settings(trial: &Trial, now: i64) -> Table {
         text(wording::confidence(params.confidence, now)),
     );
     set("post-scale", text(params.post_scale.to_string()));
-    set("seed", Value::Integer(params.seed as i64));
+    set("seed", whole(params.seed));
     table
+}
+
+/// A whole number, or its digits where TOML has no integer so large.
+fn whole(number: u64) -> Value {
+    i64::try_from(number).map_or_else(|_| Value::String(number.to_string()), Value::Integer)
 }
 
 /// The file: what was found, and the table.
