@@ -395,17 +395,13 @@ fn a_model_says_which_sweep_it_is_and_what_it_was_made_by() {
 #[test]
 fn only_what_was_rated_well_counts_as_liked() {
     let sandbox = Sandbox::with_models();
-    let mut few = "user,item,rating\n".to_owned();
-    let all = sandbox.read("test.csv");
-    for (at, line) in all.lines().skip(1).enumerate() {
+    let mut few = vec!["user,item,rating".to_owned()];
+    for (at, line) in sandbox.read("test.csv").lines().skip(1).enumerate() {
         let cells: Vec<&str> = line.split(',').collect();
-        few += &format!(
-            "{},{},{}\n",
-            cells[0],
-            cells[1],
-            if at % 3 == 0 { 2 } else { 5 }
-        );
+        let rating = if at % 3 == 0 { 2 } else { 5 };
+        few.push(format!("{},{},{rating}", cells[0], cells[1]));
     }
+    let few = few.join("\n");
     sandbox.write("rated.csv", &few);
     let good: Vec<&str> = few.lines().filter(|line| !line.ends_with(",2")).collect();
     sandbox.write("good.csv", &good.join("\n"));
