@@ -43,7 +43,7 @@ pub(super) fn summary(findings: &[Finding]) -> Block {
             "difference",
             "interval",
             "p",
-            "so",
+            "so it is",
         ],
     );
     for found in findings {
@@ -54,7 +54,11 @@ pub(super) fn summary(findings: &[Finding]) -> Block {
             signed(found.difference),
             format!("{} to {}", signed(found.low), signed(found.high)),
             p_value(found.p),
-            found.verdict.clone(),
+            // The column is narrow, and its heading says the rest.
+            match found.verdict.strip_prefix("significantly ") {
+                Some(word) => word.to_owned(),
+                None => "neither".to_owned(),
+            },
         ]);
     }
     Block::Table(grid)
