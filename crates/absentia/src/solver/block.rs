@@ -427,7 +427,7 @@ fn apply_steps(window: Window, tile: &mut Tile<'_>, side: &Side<'_>, delta: &[f3
             *slot += step;
         }
     }
-    if window.at + width == tile.stride {
+    if window.at + width == tile.stride && !side.wants_loss {
         return;
     }
     for (at, block) in window.blocks().enumerate() {

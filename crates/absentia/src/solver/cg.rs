@@ -52,6 +52,9 @@ impl RowSolver for CgSolver {
                 }
             }
         }
+        if side.wants_loss {
+            tile.predict_again(side);
+        }
         Ok(())
     }
 }

@@ -118,7 +118,7 @@ pub(crate) trait RowSolver: Sync {
     /// Scratch memory of one worker, empty until its first tile.
     type Scratch: Default + Send;
 
-    /// Improves the rows of the tile.
+    /// Improves the rows of the tile and leaves their final predictions in it.
     fn solve(
         &self,
         tile: &mut Tile<'_>,

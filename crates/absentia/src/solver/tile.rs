@@ -122,6 +122,14 @@ pub(crate) struct Tile<'t> {
     buffers: &'t mut TileScratch,
 }
 
+/// The entries of one row of a tile.
+pub(crate) struct RowEntries<'r> {
+    /// Rows of the fixed side.
+    pub(crate) gathered: Gathered<'r>,
+    /// `p·q`.
+    pub(crate) predicted: &'r mut [f32],
+}
+
 impl<'t> Tile<'t> {
     pub(super) fn load(
         rows: Range<usize>,
@@ -206,6 +214,15 @@ impl<'t> Tile<'t> {
         self.buffers.starts[at]..self.buffers.starts[at + 1]
     }
 
+    /// Entries of row `at` of the tile.
+    pub(crate) fn entries<'r>(&'r mut self, at: usize, side: &'r Side<'_>) -> RowEntries<'r> {
+        let range = self.range(at);
+        RowEntries {
+            gathered: side.gathered(observed_row(side, self.rows.start + at).indices),
+            predicted: &mut self.buffers.predicted.room(self.padded)[range],
+        }
+    }
+
     /// Sets the predictions of every row from its factors.
     pub(crate) fn predict(&mut self, side: &Side<'_>) {
         for at in 0..self.len() {
@@ -218,6 +235,19 @@ impl<'t> Tile<'t> {
                 side.kernels.predict(p_u, side.gathered(indices), out);
             });
         }
+    }
+
+    /// Predicts every entry anew after its row's factors have changed.
+    pub(crate) fn predict_again(&mut self, side: &Side<'_>) {
+        if !self.is_packed() {
+            self.predict(side);
+            return;
+        }
+        let lines = &self.buffers.lines.as_slice()[..self.pitch * self.stride];
+        let rows = &self.buffers.rows[..self.padded];
+        let predicted = self.buffers.predicted.room(self.padded);
+        side.kernels
+            .dots(self.factors, self.stride, rows, lines, predicted);
     }
 
     /// Rows of the fixed side that the entries of row `at` name.
@@ -370,11 +400,10 @@ impl<'t> Tile<'t> {
         });
     }
 
-    /// What the tile's entries add to the objective, if that is wanted, and the penalty of its rows.
-    ///
-    /// Predictions are taken anew, in `f64`: those at hand have been corrected in `f32` block by block.
+    /// What the tile's entries add to the objective, given their predictions, if that is wanted;
+    /// and the penalty of its rows.
     pub(super) fn loss(&self, side: &Side<'_>) -> EntryLoss {
-        let (mut loss, mut wide) = (EntryLoss::default(), Vec::new());
+        let mut loss = EntryLoss::default();
         for (at, row) in self.rows.clone().enumerate() {
             let p_u = &self.factors[at * self.stride..(at + 1) * self.stride];
             let square = f64::from(side.kernels.square(p_u));
@@ -383,15 +412,10 @@ impl<'t> Tile<'t> {
                 continue;
             }
             let (observed, range) = (observed_row(side, row), self.range(at));
-            wide.resize(observed.len(), 0.0);
-            for_each_piece(&mut wide, |first, out| {
-                let indices = &observed.indices[first..first + out.len()];
-                side.kernels.predict_wide(p_u, side.gathered(indices), out);
-            });
             let [entries, counted] = side.kernels.losses(
                 observed.c.as_slice(),
                 observed.r.as_slice(),
-                &wide,
+                &self.buffers.predicted.as_slice()[range.clone()],
                 &self.buffers.missing[range],
             );
             loss.observed += entries;

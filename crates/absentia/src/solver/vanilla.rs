@@ -36,6 +36,10 @@ impl RowSolver for VanillaSolver<'_> {
             for f in 0..side.fixed.cols() {
                 scratch.update(f, row, tile.factors_of(at), side)?;
             }
+            let entries = tile.entries(at, side);
+            for (slot, &column) in entries.predicted.iter_mut().zip(entries.gathered.indices) {
+                *slot = scratch.predicted[column as usize] as f32;
+            }
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ pub(crate) struct Gathered<'a> {
 impl<'a> Gathered<'a> {
     /// Sixteen floats of picked row `n`, from column `at`.
     #[inline(always)]
-    pub(super) fn lanes(&self, n: usize, at: usize) -> &'a [f32] {
+    fn lanes(&self, n: usize, at: usize) -> &'a [f32] {
         let start = self.indices[n] as usize * self.stride + at;
         &self.matrix[start..start + LANES]
     }

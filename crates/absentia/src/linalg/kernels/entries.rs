@@ -340,7 +340,7 @@ pub(super) fn combine_lines<L: Lanes>(coefficients: &[f32], lines: &[f32], out: 
 
 /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over entries; a single `c` or `r` stands for all of them.
 #[inline(always)]
-pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f64], missing: &[f32]) -> [f64; 2] {
+pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f32], missing: &[f32]) -> [f64; 2] {
     let len = predicted.len();
     assert!((c.len() == 1 || c.len() == len) && (r.len() == 1 || r.len() == len));
     assert_eq!(missing.len(), len);
@@ -349,35 +349,16 @@ pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f64], missing: &[f32]) -
     for first in (0..len).step_by(LANES) {
         let end = len.min(first + LANES);
         let (c, r) = (one_or_some(c, first, end), one_or_some(r, first, end));
-        let missing = some_of(missing, first, end);
-        for (lane, &p) in predicted[first..end].iter().enumerate() {
+        let (predicted, missing) = (some_of(predicted, first, end), some_of(missing, first, end));
+        for lane in 0..LANES {
+            let p = f64::from(predicted[lane]);
             let error = f64::from(r[lane]) - p;
-            observed[lane] += f64::from(c[lane]) * error * error;
+            let weight = if first + lane < len { c[lane] } else { 0.0 };
+            observed[lane] += f64::from(weight) * error * error;
             counted[lane] += f64::from(missing[lane]) * p * p;
         }
     }
     [observed.iter().sum(), counted.iter().sum()]
-}
-
-/// `p·q` of every picked row in `f64`, so that J is exact to the rounding of the factors themselves.
-#[inline(always)]
-pub(super) fn predict_wide(p: &[f32], picked: Gathered<'_>, out: &mut [f64]) {
-    assert_eq!(out.len(), picked.indices.len());
-    for (n, slot) in out.iter_mut().enumerate() {
-        let mut sums = [0.0_f64; LANES];
-        for at in (0..p.len()).step_by(LANES) {
-            let (p, q) = (some_of(p, at, at + LANES), picked.lanes(n, at));
-            for (sum, (p, q)) in sums.iter_mut().zip(p.iter().zip(q)) {
-                *sum += f64::from(*p) * f64::from(*q);
-            }
-        }
-        for half in [8, 4, 2, 1] {
-            for lane in 0..half {
-                sums[lane] += sums[lane + half];
-            }
-        }
-        *slot = sums[0];
-    }
 }
 
 /// Sixteen of the values, or the single one sixteen times.

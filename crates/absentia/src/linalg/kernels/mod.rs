@@ -138,12 +138,7 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn predict_wide(p: &[f32], picked: body::Gathered<'_>, out: &mut [f64]) {
-            entries::predict_wide(p, picked, out);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f64], missing: &[f32]) -> [f64; 2] {
+        pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f32], missing: &[f32]) -> [f64; 2] {
             entries::losses(c, r, predicted, missing)
         }
 
@@ -327,17 +322,12 @@ impl Kernels {
         dispatch!(self.set, cross(d, left, right, h, pitch));
     }
 
-    /// `p·q` of every picked row in `f64`.
-    pub(crate) fn predict_wide(self, p: &[f32], picked: Gathered<'_>, out: &mut [f64]) {
-        dispatch!(self.set, predict_wide(p, picked, out));
-    }
-
     /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²`; a single `c` or `r` stands for those of all entries.
     pub(crate) fn losses(
         self,
         c: &[f32],
         r: &[f32],
-        predicted: &[f64],
+        predicted: &[f32],
         missing: &[f32],
     ) -> [f64; 2] {
         dispatch!(self.set, losses(c, r, predicted, missing))

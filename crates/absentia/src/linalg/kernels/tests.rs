@@ -152,7 +152,6 @@ fn losses_and_squares_follow_their_formulas() {
     for entries in [0, 1, 16, 37] {
         let (c, r) = (numbers(22, entries), numbers(23, entries));
         let (predicted, missing) = (numbers(24, entries), numbers(25, entries));
-        let predicted: Vec<f64> = predicted.into_iter().map(f64::from).collect();
         for (c, r) in [
             (&c[..], &r[..]),
             (&c[..], &[0.5]),
@@ -162,7 +161,7 @@ fn losses_and_squares_follow_their_formulas() {
             let (mut observed, mut counted) = (0.0, 0.0);
             for n in 0..entries {
                 let [c, r] = [c, r].map(|all| f64::from(*all.get(n).unwrap_or(&all[0])));
-                let p = predicted[n];
+                let p = f64::from(predicted[n]);
                 observed += c * (r - p).powi(2);
                 counted += f64::from(missing[n]) * p * p;
             }
@@ -182,21 +181,6 @@ fn losses_and_squares_follow_their_formulas() {
     let x = numbers(26, 7 * LANES);
     let want: f64 = x.iter().map(|x| f64::from(*x).powi(2)).sum();
     on_every_set(|kernels| assert_close(&[kernels.square(&x)], &[want], "square"));
-}
-
-#[test]
-fn wide_predictions_are_exact() {
-    for k in [16, 48] {
-        let (problem, p) = (Problem::new(21, k), numbers(27, k));
-        let exact = |n: usize| -> f64 { (0..k).map(|f| f64::from(p[f]) * problem.at(n, f)).sum() };
-        on_every_set(|kernels| {
-            let mut out = vec![0.0; 21];
-            kernels.predict_wide(&p, problem.gathered(), &mut out);
-            for (n, got) in out.iter().enumerate() {
-                assert!((got - exact(n)).abs() < 1e-13 * k as f64, "{got}");
-            }
-        });
-    }
 }
 
 #[test]
