@@ -162,8 +162,9 @@ fn measured(
     eprintln!("xtask: {command:?}");
     let output = command.output().map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    // The interval of a metric comes before its value, under the same name.
     let number = |key: &str| -> Option<f64> {
-        let rest = text.split_once(&format!("\"{key}\":"))?.1;
+        let rest = text.rsplit_once(&format!("\"{key}\":"))?.1;
         rest.split([',', '}']).next()?.trim().parse().ok()
     };
     match (number("recall@20"), number("ndcg@20")) {

@@ -158,7 +158,8 @@ fn warn_of_overlap(data: &Interactions<'_>, test: &TestSet, ui: &Ui) {
     }
 }
 
-fn from_files(
+/// The held-out rows of files, of users and items that the data knows.
+pub(crate) fn from_files(
     loaded: &mut Loaded,
     patterns: &[String],
     read: &ReadArgs,

@@ -21,7 +21,7 @@ use crate::measure::{self, Validator};
 use crate::store;
 use crate::tables::Tables;
 use crate::ui::Ui;
-pub(crate) use data::{Held, Prepared, prepare};
+pub(crate) use data::{Held, Prepared, from_files, prepare};
 pub(crate) use follow::{Follow, SweepLine, end_on_interrupt};
 pub(crate) use plan::{check_memory, named_rows};
 

@@ -12,9 +12,10 @@ use super::HeldOutArgs;
 use super::tilt::tilted;
 use crate::args::{DataArgs, ReadArgs, parse_split};
 use crate::failure::Refusal;
-use crate::loading::{Loaded, load, read_known};
+use crate::loading::{Loaded, load};
 use crate::ui::Ui;
 use crate::verbs::split::split_rows;
+use crate::verbs::train::from_files;
 
 /// Users with a held-out row below which the data is split in so many ways.
 const FEW_USERS: [(usize, usize); 3] = [(2000, 5), (5000, 3), (10_000, 2)];
@@ -49,7 +50,7 @@ impl Folds {
         read: &ReadArgs,
         ui: &Ui,
     ) -> Result<TestSet> {
-        known_rows(&mut self.loaded, patterns, read, ui)
+        from_files(&mut self.loaded, patterns, read, ui)
     }
 
     /// Hands the folds over.
@@ -107,21 +108,9 @@ fn given(
     args: &HeldOutArgs,
     ui: &Ui,
 ) -> Result<Fold<'static>> {
-    let held_out = known_rows(loaded, &args.valid, &data.read, ui)?;
+    let held_out = from_files(loaded, &args.valid, &data.read, ui)?;
     let train = loaded.interactions(data.prepare.duplicates())?;
     Ok(Fold { train, held_out })
-}
-
-fn known_rows(
-    loaded: &mut Loaded,
-    patterns: &[String],
-    read: &ReadArgs,
-    ui: &Ui,
-) -> Result<TestSet> {
-    let dataset = read_known(patterns, read, loaded.take_ids(), ui)?;
-    let rows = TestSet::from_pairs(&dataset.user, &dataset.item)?;
-    (loaded.users, loaded.items) = (dataset.users, dataset.items);
-    Ok(rows)
 }
 
 fn split(loaded: &Loaded, args: &HeldOutArgs) -> Result<Vec<Fold<'static>>> {
