@@ -29,8 +29,6 @@ pub(crate) mod svd;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
-
 pub(crate) use check::check;
 pub use error::BaselineError;
 pub use item_knn::Neighbours;
@@ -40,11 +38,8 @@ use crate::fit::Sizes;
 use crate::linalg::Dense;
 use crate::linalg::kernels::{Gathered, Kernels};
 use crate::params::{CheckedParams, Params, ParamsError, Solver};
-use crate::solver::{EntryLoss, Objective};
+use crate::solver::Objective;
 use crate::weights::MissingWeights;
-
-/// Users whose entries are added up together.
-const CHUNK: usize = 512;
 
 /// What a pass reads.
 pub(crate) struct Problem<'a> {
@@ -134,47 +129,6 @@ pub(crate) fn dot(kernels: Kernels, x: &[f32], y: &[f32]) -> f32 {
     let mut sum = [0.0];
     kernels.predict(x, one, &mut sum);
     sum[0]
-}
-
-/// What the observed entries add to J, from the factors alone.
-pub(crate) fn entry_loss(problem: &Problem<'_>, p: &Dense, q: &Dense) -> EntryLoss {
-    let observed = problem.data.by_user();
-    let row_loss = |user: usize, predicted: &mut Vec<f32>| {
-        let row = observed.row(user);
-        predicted.resize(row.len(), 0.0);
-        let gathered = Gathered {
-            matrix: q.as_slice(),
-            stride: q.stride(),
-            indices: row.indices,
-        };
-        problem
-            .kernels
-            .predict(p.padded_row(user), gathered, predicted);
-        let mut loss = EntryLoss::default();
-        for (n, (&x, &item)) in predicted.iter().zip(row.indices).enumerate() {
-            let (x, w) = (f64::from(x), problem.weights.weight(user as u32, item));
-            let error = f64::from(row.r.get(n)) - x;
-            loss.observed += f64::from(row.c.get(n)) * error * error;
-            loss.counted_as_missing += f64::from(w) * x * x;
-        }
-        loss
-    };
-    let users: Vec<usize> = (0..observed.rows()).collect();
-    let chunks: Vec<EntryLoss> = users
-        .par_chunks(CHUNK)
-        .map_init(Vec::new, |predicted, users| {
-            let mut loss = EntryLoss::default();
-            for &user in users {
-                loss.add(row_loss(user, predicted));
-            }
-            loss
-        })
-        .collect();
-    let mut total = EntryLoss::default();
-    for loss in chunks {
-        total.add(loss);
-    }
-    total
 }
 
 #[cfg(test)]

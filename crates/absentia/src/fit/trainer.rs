@@ -24,7 +24,7 @@ use crate::params::{CheckedParams, Params, Solver};
 use crate::solver::block::BlockSolver;
 use crate::solver::cache::GramCache;
 use crate::solver::cg::CgSolver;
-use crate::solver::objective::{Objective, ridge};
+use crate::solver::objective::{Objective, entry_loss, ridge};
 use crate::solver::vanilla::VanillaSolver;
 use crate::solver::{EntryLoss, Halt, Side, Tiles, half_sweep};
 use crate::weights::{MissingWeights, Scheme};
@@ -229,11 +229,11 @@ impl<'a> Trainer<'a> {
             }
             Pass::Own(objective) => objective,
             Pass::Objective => {
-                let loss = baselines::entry_loss(&problem, p, q);
+                let loss = entry_loss(&self.data, &self.weights, p, q);
                 self.ridge = (ridge(p, &self.penalty.0), ridge(q, &self.penalty.1));
                 let sp = GramCache::new(&self.p, self.weights.a(), self.kernels);
                 self.sq = GramCache::new(&self.q, self.weights.b(), self.kernels);
-                self.objective(&sp, loss)
+                self.objective_of(&sp, loss)
             }
         };
         if !objective.total().is_finite() {
@@ -265,6 +265,16 @@ impl<'a> Trainer<'a> {
     }
 
     fn objective(&self, sp: &GramCache, loss: EntryLoss) -> Objective {
+        let objective = self.objective_of(sp, loss);
+        if loss.counted_as_missing.abs() <= objective.total() {
+            return objective;
+        }
+        // Close to a perfect fit J is a small difference of large sums: rounding would show.
+        let exact = entry_loss(&self.data, &self.weights, &self.p, &self.q);
+        self.objective_of(sp, exact)
+    }
+
+    fn objective_of(&self, sp: &GramCache, loss: EntryLoss) -> Objective {
         let missing = if let Some((w, _)) = &self.dense {
             missing_by_hand(&self.data, w, &self.p, &self.q)
         } else {

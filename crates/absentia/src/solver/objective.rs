@@ -3,12 +3,13 @@
 //! The missing part of J over *all* entries is `Σ_t ⟨S^p_t, S^q_t⟩` (the paper's fast formula, with
 //! both caches instead of one); taking away what the observed entries contribute to it leaves the
 //! missing ones. All sums are in `f64`, of predictions in `f32`: the error is about 1e-7 of
-//! `J + Σ_R (a·b)(p·q)²`.
+//! `J + Σ_R (a·b)(p·q)²`. Where that is much more than J, predictions are taken again in `f64`.
 
 use rayon::prelude::*;
 
-use crate::data::Values;
+use crate::data::{Interactions, Values};
 use crate::linalg::Dense;
+use crate::weights::MissingWeights;
 
 /// What the rows of a half-sweep and their observed entries contribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -74,4 +75,51 @@ pub(crate) fn ridge(factors: &Dense, penalty: &Values<'_>) -> f64 {
         .collect::<Vec<f64>>()
         .into_iter()
         .sum()
+}
+
+/// What the observed entries add to J, from the factors alone, in `f64` throughout.
+pub(crate) fn entry_loss(
+    data: &Interactions<'_>,
+    weights: &MissingWeights,
+    p: &Dense,
+    q: &Dense,
+) -> EntryLoss {
+    let row_loss = |user: usize| {
+        let row = data.by_user().row(user);
+        let mut loss = EntryLoss::default();
+        for (n, &item) in row.indices.iter().enumerate() {
+            let predicted = dot(p.padded_row(user), q.padded_row(item as usize));
+            let weight = dot(weights.a().row(user), weights.b().row(item as usize));
+            let error = f64::from(row.r.get(n)) - predicted;
+            loss.observed += f64::from(row.c.get(n)) * error * error;
+            loss.counted_as_missing += weight * predicted * predicted;
+        }
+        loss
+    };
+    let starts: Vec<usize> = (0..p.rows()).step_by(ROWS).collect();
+    let chunk = |first: usize| {
+        let mut loss = EntryLoss::default();
+        (first..p.rows().min(first + ROWS)).for_each(|user| loss.add(row_loss(user)));
+        loss
+    };
+    let mut total = EntryLoss::default();
+    for loss in starts
+        .into_par_iter()
+        .map(chunk)
+        .collect::<Vec<EntryLoss>>()
+    {
+        total.add(loss);
+    }
+    total
+}
+
+/// Several sums at once, so that they need not wait for each other.
+fn dot(x: &[f32], y: &[f32]) -> f64 {
+    let mut sums = [0.0_f64; 8];
+    for (x, y) in x.chunks(8).zip(y.chunks(8)) {
+        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
+            *sum += f64::from(*x) * f64::from(*y);
+        }
+    }
+    sums.iter().sum()
 }

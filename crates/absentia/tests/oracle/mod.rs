@@ -181,19 +181,6 @@ impl Problem {
         (observed, missing, users + items)
     }
 
-    /// `Σ_R (a·b) (p·q)²`: what observed entries would add to the missing part if they were missing.
-    pub fn counted_as_missing(&self) -> f64 {
-        let mut total = 0.0;
-        for user in 0..self.shape.users {
-            for item in 0..self.shape.items {
-                if self.observed[user * self.shape.items + item].is_some() {
-                    total += self.weight(user, item) * self.predict(user, item).powi(2);
-                }
-            }
-        }
-        total
-    }
-
     /// One sweep of coordinate descent, straight from the paper's equations for `p_uf` and `q_if`.
     pub fn sweep(&mut self) {
         let Shape {
