@@ -124,3 +124,13 @@ def test_weights_that_go_negative_are_told_of():
     found = weights.Dense(table, rank=2).resolve(matrix())
     assert found.may_be_negative and found.relative_error > 0.1
     assert not weights.Dense(table, rank=2, method="nonnegative").resolve(matrix()).may_be_negative
+
+
+def test_learned_weights_are_those_of_the_text():
+    scheme = weights.Learned(mean=0.05, rank=3, rounds=1)
+    model = Factorizer(factors=4, weights=scheme, iterations=2).fit(matrix())
+    text = Factorizer(factors=4, weights="learned:mean=0.05,rank=3,rounds=1", iterations=2).fit(matrix())
+    assert np.array_equal(model.item_factors_, text.item_factors_)
+    assert "learned" in str(scheme.resolve(matrix()).explain(0, 1))
+    with pytest.raises(ValueError, match="rank"):
+        Factorizer(factors=4, weights=weights.Learned(mean=0.05, rank=0)).fit(matrix())

@@ -25,6 +25,7 @@ __all__ = [
     "Dense",
     "Function",
     "Groups",
+    "Learned",
     "LowRank",
     "Popularity",
     "PopularityActivity",
@@ -216,6 +217,27 @@ class Function(Weights):
 
     def _scheme(self, ids: "Ids") -> _core.Scheme:
         return _core.Scheme.function(_Block(self.function), self.rank, self.error, self.method)
+
+
+class Learned(Weights):
+    """Estimated from the data: how likely a missing entry was seen and passed over.
+
+    Rates of ``rank`` components at which users see items, to the power ``alpha``, with the given mean
+    over missing entries; estimated in turn with the factors, ``rounds`` times.
+
+    >>> Learned(mean=0.01, rank=8)
+    Learned(mean=0.01, rank=8, alpha=0.25, rounds=2)
+    """
+
+    def __init__(self, mean: float, rank: int = 4, alpha: float = 0.25, rounds: int = 2) -> None:
+        self.mean = mean
+        self.rank = rank
+        self.alpha = alpha
+        self.rounds = rounds
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        given = (f"{name}={value}" for name, value in vars(self).items())
+        return _core.Scheme.parse("learned:" + ",".join(given))
 
 
 class Sum(Weights):
