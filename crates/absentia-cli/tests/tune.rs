@@ -145,7 +145,7 @@ fn held_out_rows_may_be_given_and_must_be_there() {
         .fails(2, &["a time with its unit"]);
     sandbox
         .run("tune ratings.csv --trials 2 --split ratio:0.01")
-        .fails(3, &["no row is held out", "share:0.1"]);
+        .fails(3, &["no row is held out", "share:0.2"]);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
 }
 
 fn pick() -> impl Strategy<Value = Pick> {
-    prop_oneof![Just(Pick::Latest), Just(Pick::Random)]
+    prop_oneof![Just(Pick::Latest), Just(Pick::Random), Just(Pick::Drift)]
 }
 
 fn splits() -> impl Strategy<Value = Split> {

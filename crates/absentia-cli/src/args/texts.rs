@@ -83,12 +83,13 @@ pub(crate) fn parse_length(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads `latest` or `random`.
+/// Reads `latest`, `random` or `drift`.
 pub(crate) fn parse_pick(text: &str) -> Result<Pick, String> {
     match text {
         "latest" => Ok(Pick::Latest),
         "random" => Ok(Pick::Random),
-        _ => Err("expected latest or random".to_owned()),
+        "drift" => Ok(Pick::Drift),
+        _ => Err("expected latest, random or drift".to_owned()),
     }
 }
 

@@ -40,7 +40,8 @@ pub(crate) struct SplitCommand {
         default_value = "leave-one-out"
     )]
     by: String,
-    /// Which rows of a user are held out: latest (ties by rating, then item) or random.
+    /// Which rows of a user are held out: latest (ties by rating, then item); random; or drift, at
+    /// random but rather items of some kinds, as if demand had moved there.
     #[arg(long, value_name = "RULE", default_value = "latest", value_parser = parse_pick)]
     pick: Pick,
     /// Share of a held-out user's rows that they are folded in from.

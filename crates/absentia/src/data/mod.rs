@@ -2,6 +2,7 @@
 
 mod build;
 mod describe;
+mod drift;
 mod entries;
 mod error;
 mod exposed;

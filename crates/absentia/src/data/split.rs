@@ -4,6 +4,7 @@
 //! are hashes of seed, user and item. Rows are taken one by one, so drop duplicates first;
 //! otherwise a pair can be in training and in the test at once.
 
+use super::drift::Drift;
 use super::error::DataError;
 use super::prepare::{EventLog, Groups, mix};
 use crate::error::Axis;
@@ -33,6 +34,9 @@ pub enum Pick {
     Latest,
     /// Any, by a hash of seed, user and item.
     Random,
+    /// Any, but rather items on one side of a random axis along which items with the same users lie
+    /// side by side: as if demand had moved there.
+    Drift,
 }
 
 /// How a log is split.
@@ -185,6 +189,15 @@ impl EventLog {
                 let time = self.time.as_ref().map_or(0, |time| time[at]);
                 (hash, self.late_key_at(time, row))
             })),
+            Pick::Drift => {
+                let drift = Drift::new(&self.user, &self.item, seed);
+                Ok(groups.sort_by_key(|row| {
+                    let at = row as usize;
+                    let key = drift.key(self.user[at], self.item[at]);
+                    let time = self.time.as_ref().map_or(0, |time| time[at]);
+                    (std::cmp::Reverse(key), self.late_key_at(time, row))
+                }))
+            }
         }
     }
 

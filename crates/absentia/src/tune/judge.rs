@@ -71,46 +71,43 @@ impl<'d> Judge<'d> {
             stderr: summary.stderr(),
         })
     }
+}
 
-    /// The best post-scaling of a model on the smallest sample, near a guess: up the slope in steps,
-    /// then in half steps. Nothing is trained again.
-    pub(super) fn post_scale(
-        &self,
-        model: &Model,
-        guess: f32,
-        is_good: bool,
-    ) -> Result<f32, TuneError> {
-        let mut tried: Vec<(f64, f64)> = Vec::new();
-        let mut score = |rho: f64| -> Result<f64, TuneError> {
-            if let Some((_, known)) = tried.iter().find(|(at, _)| (at - rho).abs() < 1e-6) {
-                return Ok(*known);
-            }
-            let scaled = model.clone().with_post_scale(rho as f32);
-            let found = self.measure(&scaled, 0)?.score;
-            tried.push((rho, found));
-            Ok(found)
-        };
-        let mut best = f64::from(guess).clamp(RHO.0, RHO.1);
-        let mut step = if is_good { STEPS.1 } else { STEPS.0 };
-        while step >= LAST_STEP {
-            let here = score(best)?;
-            let sides = [best + step, best - step];
-            let mut moved = false;
-            for side in sides
-                .into_iter()
-                .filter(|rho| (RHO.0..=RHO.1).contains(rho))
-            {
-                if score(side)? > here {
-                    (best, moved) = (side, true);
-                    break;
-                }
-            }
-            if !moved {
-                step /= 2.0;
+/// The best post-scaling by a measure, near a guess: up the slope in steps, then in half steps.
+pub(super) fn best_post_scale(
+    guess: f32,
+    is_good: bool,
+    measure: impl Fn(f32) -> Result<f64, TuneError>,
+) -> Result<f32, TuneError> {
+    let mut tried: Vec<(f64, f64)> = Vec::new();
+    let mut score = |rho: f64| -> Result<f64, TuneError> {
+        if let Some((_, known)) = tried.iter().find(|(at, _)| (at - rho).abs() < 1e-6) {
+            return Ok(*known);
+        }
+        let found = measure(rho as f32)?;
+        tried.push((rho, found));
+        Ok(found)
+    };
+    let mut best = f64::from(guess).clamp(RHO.0, RHO.1);
+    let mut step = if is_good { STEPS.1 } else { STEPS.0 };
+    while step >= LAST_STEP {
+        let here = score(best)?;
+        let sides = [best + step, best - step];
+        let mut moved = false;
+        for side in sides
+            .into_iter()
+            .filter(|rho| (RHO.0..=RHO.1).contains(rho))
+        {
+            if score(side)? > here {
+                (best, moved) = (side, true);
+                break;
             }
         }
-        Ok(((best * 100.0).round() / 100.0) as f32)
+        if !moved {
+            step /= 2.0;
+        }
     }
+    Ok(((best * 100.0).round() / 100.0) as f32)
 }
 
 /// Up to `size` users with their held-out items, chosen by a hash of the user.

@@ -4,7 +4,7 @@ use super::options::{Budget, Options};
 use super::trial::Trial;
 
 /// Most factors on the first rung, and fewest on any.
-const FIRST: usize = 48;
+const FIRST: usize = 128;
 const LEAST: usize = 16;
 /// Held-out users that the first rung measures, and the others.
 const FIRST_USERS: usize = 3000;
@@ -14,8 +14,11 @@ pub(super) const SWEEPS: usize = 4;
 pub(super) const WARM_SWEEPS: usize = 3;
 /// Sweeps after which the last rung measures; it goes on while the metric rises.
 pub(super) const LAST_SWEEPS: [usize; 5] = [4, 6, 8, 12, 16];
-/// Trials that should fit into the time of the last rung.
+/// Trials that should fit into the time of the first rung, and of the last.
+const FIRST_TRIALS: f64 = 40.0;
 const LAST_TRIALS: f64 = 5.0;
+/// Multiply-adds a second that a machine can be trusted to make.
+const RATE: f64 = 2e10;
 
 /// Shares of the budget, by number of rungs; trials of the first rung are many and short.
 const TRIAL_SHARES: [&[f64]; 3] = [&[1.0], &[0.8, 0.2], &[0.6, 0.25, 0.15]];
@@ -74,7 +77,7 @@ impl Ladder {
                 }],
             };
         }
-        let first = (most / 16 / LEAST * LEAST).clamp(LEAST, FIRST).min(most);
+        let first = first_factors(most, options.budget, work);
         let top = match options.budget {
             Budget::Time(budget) => match trials.first() {
                 Some(trial) => {
@@ -125,6 +128,27 @@ impl Ladder {
         };
         shares[self.last()][..=rung].iter().sum()
     }
+}
+
+/// Factors of the first rung: a sixth of the most, or what a time budget can pay.
+///
+/// It must not depend on a measured speed: a search that is resumed climbs the same rungs.
+fn first_factors(most: usize, budget: Budget, work: &Work) -> usize {
+    let mut first = (most / 6 / LEAST * LEAST).clamp(LEAST, FIRST).min(most);
+    if let Budget::Time(budget) = budget {
+        let payable = budget.as_secs_f64() * TIME_SHARES[2][0] / FIRST_TRIALS * RATE;
+        let cost = |factors| {
+            work.of(&Rung {
+                factors,
+                users: FIRST_USERS,
+                is_last: false,
+            })
+        };
+        while first > LEAST && cost(first) > payable {
+            first = (first / 2).next_multiple_of(LEAST);
+        }
+    }
+    first
 }
 
 /// The most factors whose trials take at most `seconds`, when the first trial took `first_seconds`.
@@ -179,7 +203,7 @@ mod tests {
 
     #[test]
     fn rungs_climb_to_the_most_factors() {
-        assert_eq!(ladder(768, Budget::Trials(50), None), [48, 192, 768]);
+        assert_eq!(ladder(768, Budget::Trials(50), None), [128, 768]);
         assert_eq!(ladder(64, Budget::Trials(50), None), [16, 64]);
         assert_eq!(ladder(8, Budget::Trials(50), None), [8]);
     }
@@ -191,8 +215,8 @@ mod tests {
             ladder(768, minutes(2), Some(1.0)),
             ladder(768, minutes(60), Some(1.0)),
         );
-        assert_eq!(long, [48, 192, 768]);
+        assert_eq!(long, [128, 768]);
         assert!(short.last() < long.last(), "{short:?}");
-        assert_eq!(ladder(768, minutes(1), Some(100.0)), [48]);
+        assert_eq!(ladder(768, minutes(1), Some(100.0)).len(), 1);
     }
 }

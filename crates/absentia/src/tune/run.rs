@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::error::TuneError;
-use super::judge::{Judge, Measured};
+use super::judge::{Judge, Measured, best_post_scale};
 use super::ladder::{LAST_SWEEPS, Rung, SWEEPS, WARM_SWEEPS};
 use super::options::Options;
 use super::plan::Step;
@@ -117,7 +117,9 @@ impl Runner<'_> {
         for (at, &sweeps) in sweeps.iter().enumerate() {
             going.sweep_to(sweeps)?;
             if at == 0 && self.space.rescales() {
-                rho = self.post_scale(&going.runs, rho, step.rung > 0)?;
+                // On the smallest sample; nothing is trained again.
+                let measure = |rho| Ok(self.measure(&going.runs, rho, 0)?.score);
+                rho = best_post_scale(rho, step.rung > 0, measure)?;
             } else if !self.space.rescales() {
                 rho = 0.0;
             }
@@ -154,14 +156,6 @@ impl Runner<'_> {
         }
         total.stderr = total.stderr.sqrt();
         Ok(total)
-    }
-
-    /// The best post-scaling of the first fold serves all of them.
-    fn post_scale(&self, runs: &[Checkpoint], guess: f32, is_good: bool) -> Result<f32, TuneError> {
-        match (runs.first(), self.judges.first()) {
-            (Some(run), Some(judge)) => judge.post_scale(&run.model, guess, is_good),
-            _ => Ok(guess),
-        }
     }
 }
 

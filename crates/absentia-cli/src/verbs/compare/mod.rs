@@ -39,7 +39,8 @@ pub(crate) struct Compare {
     /// ratio:SHARE, time:FROM.
     #[arg(long, value_name = "RULE")]
     split: Option<String>,
-    /// Which rows --split holds out: latest or random [default: latest where there are times].
+    /// Which rows --split holds out: latest, random or drift [default: latest where there are times,
+    /// or random].
     #[arg(long, value_name = "RULE", value_parser = parse_pick)]
     pick: Option<Pick>,
     /// A weight scheme to compare; give it several times

@@ -105,7 +105,8 @@ pub(crate) struct ValidationArgs {
     /// Hold rows out of the data to validate on: leave-one-out, last:N, ratio:SHARE, time:FROM.
     #[arg(long, value_name = "RULE")]
     pub(crate) valid_split: Option<String>,
-    /// Which rows --valid-split holds out: latest or random [default: latest where there are times].
+    /// Which rows --valid-split holds out: latest, random or drift [default: latest where there are
+    /// times, or random].
     #[arg(long, value_name = "RULE", value_parser = parse_pick)]
     pub(crate) valid_pick: Option<Pick>,
     /// Metric that chooses the best model.

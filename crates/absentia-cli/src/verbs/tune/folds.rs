@@ -114,20 +114,25 @@ fn given(
 }
 
 fn split(loaded: &Loaded, args: &HeldOutArgs) -> Result<Vec<Fold<'static>>> {
-    let pick = args.pick;
+    let timed = loaded.log.time().is_some();
+    let pick = args
+        .pick
+        .unwrap_or(if timed { Pick::Latest } else { Pick::Drift });
     let wrong = |expected| Refusal::usage(format!("--split {}: {expected}", args.split));
     let rule = parse_split(&args.split, pick, 0.8).map_err(wrong)?;
     if matches!(rule, Split::HeldOutUsers { .. }) {
         let refusal =
             Refusal::usage("users held out whole cannot be ranked without folding them in");
         return Err(refusal
-            .hint("hold rows out, as in --split share:0.1")
+            .hint("hold rows out, as in --split share:0.2")
             .into());
     }
-    let random = pick == Pick::Random && !matches!(rule, Split::TimeCut { .. });
+    let random = pick != Pick::Latest && !matches!(rule, Split::TimeCut { .. });
     if args.splits.is_some_and(|splits| splits > 1) && !random {
         let refusal = Refusal::usage("--splits: there is one way only to hold out the latest rows");
-        return Err(refusal.hint("pass --pick random as well").into());
+        return Err(refusal
+            .hint("pass --pick random or --pick drift as well")
+            .into());
     }
     let mut folds = vec![part(loaded, &rule, 0)?];
     let users = folds[0].held_out.users().len();
@@ -137,7 +142,7 @@ fn split(loaded: &Loaded, args: &HeldOutArgs) -> Result<Vec<Fold<'static>>> {
     }
     if users == 0 {
         let refusal = Refusal::data("no row is held out: users have too few");
-        return Err(refusal.hint("try --split share:0.1").into());
+        return Err(refusal.hint("try --split share:0.2").into());
     }
     if folds[0].train.n_interactions() == 0 {
         let refusal = Refusal::data("every row is held out, and none is left to train on");

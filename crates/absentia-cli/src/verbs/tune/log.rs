@@ -28,7 +28,7 @@ pub(super) struct Header {
     held_out: usize,
     splits: usize,
     split: String,
-    pick: Pick,
+    pick: Option<Pick>,
     tilt: f64,
 }
 

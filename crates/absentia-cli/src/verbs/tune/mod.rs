@@ -92,11 +92,12 @@ pub(crate) struct HeldOutArgs {
     valid: Vec<String>,
     /// Rows to hold out: share:SHARE of every user's and at least one, leave-one-out, last:N,
     /// ratio:SHARE, time:FROM.
-    #[arg(long, value_name = "RULE", default_value = "share:0.1")]
+    #[arg(long, value_name = "RULE", default_value = "share:0.2")]
     split: String,
-    /// Which rows of a user are held out: latest or random.
-    #[arg(long, value_name = "RULE", default_value = "random", value_parser = parse_pick)]
-    pick: Pick,
+    /// Which rows of a user are held out: latest; random; or drift, at random but rather items of
+    /// some kinds, as if demand had moved there [default: latest where there are times, or drift].
+    #[arg(long, value_name = "RULE", value_parser = parse_pick)]
+    pick: Option<Pick>,
     /// Thin the held-out rows, a row being kept in proportion to this power of its item's number of
     /// interactions: above 0 where what is asked for later will be more popular than what was seen.
     #[arg(long, value_name = "GAMMA", default_value_t = 0.0, allow_hyphen_values = true, value_parser = parse_tilt)]

@@ -92,13 +92,15 @@ impl Study<'_> {
             valid: 0.0,
             pick,
         };
-        let at_least_one = |pick| Split::Share { test: 0.1, pick };
+        let at_least_one = |test, pick| Split::Share { test, pick };
         let mut rules = vec![
             (
                 "random tenth, at least one row",
-                at_least_one(Pick::Random),
+                at_least_one(0.1, Pick::Random),
                 0,
             ),
+            ("random fifth", at_least_one(0.2, Pick::Random), 0),
+            ("drifting fifth", at_least_one(0.2, Pick::Drift), 0),
             ("random tenth", share(Pick::Random), 0),
             (
                 "one random row a user",
@@ -109,9 +111,10 @@ impl Study<'_> {
         if self.loaded.log.time().is_some() {
             rules.push((
                 "latest tenth, at least one row",
-                at_least_one(Pick::Latest),
+                at_least_one(0.1, Pick::Latest),
                 0,
             ));
+            rules.push(("latest fifth", at_least_one(0.2, Pick::Latest), 0));
             rules.push((
                 "latest row a user",
                 Split::leave_one_out(Pick::Latest, false),
