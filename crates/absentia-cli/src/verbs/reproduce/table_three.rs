@@ -6,7 +6,7 @@ use absentia_cli::terminal::format::{count, significant};
 use anyhow::Result;
 
 use super::fits::power;
-use super::lab::{Lab, Setting, weights_of};
+use super::lab::{II_SVD, Lab, Setting, weights_of};
 use super::paper;
 use super::part::{Along, Block, Grid, Lines};
 
@@ -93,7 +93,7 @@ pub(super) fn blocks(lab: &Lab, name: &str, shape: &Shape) -> Result<Vec<Block>>
             "A dash is where an iteration would have taken more than {} s by its growth so far, or \
              where K is more than half the smaller side. ii-SVD is no iteration but the whole \
              decomposition: its cost is that of finding the singular vectors, and it never forms the \
-             M × N matrix that the stated MN log K stands for. RCD is sequential by nature; one \
+             M × N matrix that the stated MN log K stands for. {II_SVD} RCD is sequential by nature; one \
              thread for all makes the columns comparable.",
             lab.size.patience()
         )),
