@@ -76,6 +76,7 @@ fn assert_statements(page: &str) {
         "paper: Amazon",
         "99.94 %",
         "test rows of the Gowalla sample",
+        "times as long as eALS",
     ] {
         assert!(page.contains(text), "{text}");
     }

@@ -10,8 +10,9 @@ use crate::solver::scratch_bytes;
 use crate::weights::Scheme;
 
 /// Bytes for each exposure while the estimate of learned weights builds its matrix of them: the three
-/// columns it is built from, the keys they are sorted by, and rows with room to merge in.
-const EXPOSURE: u64 = 32;
+/// columns it is built from, the keys they are sorted by, rows with room to merge in, and the users'
+/// lists before them, whose pieces are not all used again. On Gowalla the peak is 3 % below the plan.
+const EXPOSURE: u64 = 40;
 
 /// Bytes a run needs, part by part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn the_estimate_of_weights_counts_where_it_takes_more_than_the_run() {
         // 200,000 exposures and the matrix itself, whatever the run takes.
-        assert!(total(4, 16) >= 800_000 + 32 * 200_000);
+        assert!(total(4, 16) >= 800_000 + EXPOSURE * 200_000);
         assert!(total(4, 16) > total(0, 16));
         assert_eq!(total(4, 1024), total(0, 1024));
     }
