@@ -130,6 +130,23 @@ def test_exposed_pairs_are_pushed_down():
     assert mean(told) < mean(plain)
 
 
+@pytest.mark.parametrize("solver, scheme", [("bpr", 1.0), ("sgd-observed", 0.0)])
+def test_stochastic_solvers_take_steps_as_long_as_they_are_told(solver, scheme, tmp_path):
+    def train(rate):
+        start = dict(factors=4, weights=scheme, solver=solver, init_std=0.1, regularization=0.0, random_state=3)
+        return Factorizer(iterations=1, learning_rate=rate, **start).fit(matrix())
+
+    tiny, small, double = train(1e-9), train(1e-5), train(2e-5)
+    # Over one pass of short steps the factors move in proportion to them.
+    moved, further = (m.user_factors_ - tiny.user_factors_ for m in (small, double))
+    assert np.linalg.norm(further) == pytest.approx(2 * np.linalg.norm(moved), rel=0.02)
+    small.save(tmp_path / "m.absentia")
+    assert Factorizer.load(tmp_path / "m.absentia").learning_rate == pytest.approx(1e-5)
+    assert small.get_params()["learning_rate"] == 1e-5
+    with pytest.raises(ValueError, match="learning_rate"):
+        train(0.0)
+
+
 def test_threads_do_not_change_the_bits():
     one, two = (Factorizer(factors=8, num_threads=n).fit(matrix()) for n in (1, 2))
     np.testing.assert_array_equal(one.user_factors_, two.user_factors_)

@@ -23,3 +23,28 @@ fn every_function_the_page_links_to_is_there() {
     }
     assert!(found > 30, "{found}");
 }
+
+/// Formulas stand in indented lines; what is said of each up to the next one names a function.
+#[test]
+fn every_formula_has_a_function() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let page = std::fs::read_to_string(docs.join("method.md")).unwrap();
+    let mut formulas: Vec<(&str, String)> = Vec::new();
+    let mut before = "";
+    for line in page.lines() {
+        let is_formula = line.starts_with("    ");
+        if is_formula && before.is_empty() {
+            formulas.push((line, String::new()));
+        } else if line.starts_with("## ") {
+            formulas.push(("", "[`".to_owned()));
+        } else if let Some((_, text)) = formulas.last_mut() {
+            text.push_str(line);
+        }
+        before = line;
+    }
+    let named = formulas.iter().filter(|(formula, _)| !formula.is_empty());
+    assert!(named.clone().count() >= 7);
+    for (formula, text) in named {
+        assert!(text.contains("[`"), "no function for {formula}");
+    }
+}

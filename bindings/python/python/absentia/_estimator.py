@@ -32,6 +32,7 @@ class Estimator:
     tolerance: Optional[float]
     post_scale: float
     init_std: float
+    learning_rate: float
     random_state: Any
     num_threads: Optional[int]
 

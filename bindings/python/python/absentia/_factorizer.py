@@ -40,6 +40,8 @@ class Factorizer(Training, Answers, Files):
         Item factors are rescaled by ``n_i ** post_scale`` when recommending.
     init_std : float
         Standard deviation of the Gaussian start.
+    learning_rate : float
+        Step of the solvers ``"bpr"`` and ``"sgd-observed"``; the others have no use for it.
     random_state : int, numpy generator or None
         Seed of the start; ``None`` draws one.
     num_threads : int, optional
@@ -79,6 +81,7 @@ class Factorizer(Training, Answers, Files):
         tolerance: Optional[float] = None,
         post_scale: float = 0.0,
         init_std: float = 0.01,
+        learning_rate: float = 0.05,
         random_state: Any = 0,
         num_threads: Optional[int] = None,
     ) -> None:
@@ -93,5 +96,6 @@ class Factorizer(Training, Answers, Files):
         self.tolerance = tolerance
         self.post_scale = post_scale
         self.init_std = init_std
+        self.learning_rate = learning_rate
         self.random_state = random_state
         self.num_threads = num_threads

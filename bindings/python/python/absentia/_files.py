@@ -15,6 +15,9 @@ from ._resolved import restored
 Path = Union[str, "os.PathLike[str]"]
 Self = TypeVar("Self", bound="Files")
 
+# Arguments that the engine stores under the same name and in the same form.
+_STORED = ("factors", "iterations", "regularization", "reg_exponent", "post_scale", "init_std", "learning_rate")
+
 
 class Files(Estimator):
     """The part of the estimator that is saved and loaded."""
@@ -53,7 +56,7 @@ class Files(Estimator):
 
     def _restore(self, core: _core.Model, user_kind: Optional[str], item_kind: Optional[str]) -> None:
         stored = json.loads(core.params)
-        for name in ("factors", "iterations", "regularization", "reg_exponent", "post_scale", "init_std"):
+        for name in _STORED:
             setattr(self, name, stored[name])
         self.random_state = stored["seed"]
         self.tolerance = stored["tolerance"]

@@ -130,6 +130,7 @@ class Training(Estimator):
                 "confidence": _params.confidence(self.confidence, latest),
                 "post_scale": _params.real("post_scale", self.post_scale),
                 "init_std": _params.real("init_std", self.init_std),
+                "learning_rate": _params.real("learning_rate", self.learning_rate),
                 "seed": _params.seed(self.random_state),
                 "threads": self._threads(),
                 "tolerance": tolerance,

@@ -2,6 +2,8 @@
 
 mod learned;
 
+pub(super) use learned::estimate_params;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -68,15 +70,7 @@ impl<'a> Trainer<'a> {
         resume: Option<Checkpoint>,
         keeps_best: bool,
     ) -> Result<Self, FitError> {
-        let sizes = Sizes {
-            users: data.n_users(),
-            items: data.n_items(),
-            entries: data.len(),
-            data: data.bytes(),
-            rank: scheme.rank_bound(data),
-            keeps_best,
-        };
-        let plan = MemoryPlan::new(&sizes, params);
+        let plan = MemoryPlan::new(&Sizes::of(data, scheme, keeps_best), params);
         if let Some(limit) = params.memory_limit.filter(|limit| *limit < plan.total()) {
             return Err(FitError::Memory {
                 needed: plan.total(),

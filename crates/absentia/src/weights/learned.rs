@@ -227,7 +227,10 @@ impl Exposure {
             .into_par_iter()
             .map(row)
             .collect();
-        let (mut users, mut items, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        // No more than is needed: this is the peak of the estimate, and counted before it starts.
+        let len = rows.iter().map(Vec::len).sum();
+        let (mut users, mut items) = (Vec::with_capacity(len), Vec::with_capacity(len));
+        let mut values = Vec::with_capacity(len);
         for (user, row) in rows.into_iter().enumerate() {
             for (item, value) in row {
                 users.push(user as u32);

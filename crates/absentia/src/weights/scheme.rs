@@ -122,6 +122,19 @@ impl Scheme {
         }
     }
 
+    /// The most components of a part that training has yet to estimate from the data, 0 if none.
+    #[must_use]
+    pub fn rank_to_estimate(&self) -> usize {
+        match self {
+            Scheme::Learned {
+                learned,
+                exposure: None,
+            } if learned.rounds > 0 => learned.rank,
+            Scheme::Sum(terms) => terms.iter().map(Self::rank_to_estimate).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
     /// The weights as given in full, where they are: what an approximation stands for.
     #[must_use]
     pub fn dense(&self) -> Option<&Dense> {

@@ -71,21 +71,30 @@ fn objective_by_hand(fitted: &Fitted, data: &Interactions<'_>, weight: f64, lamb
     total
 }
 
+/// So many factors that the lines of a user's entries pass the limit: of several pieces, and of one.
 #[test]
 fn rows_too_long_to_be_packed_are_solved_as_all_others() {
-    let (mut users, mut items) = (vec![0; 9000], (0..9000).collect::<Vec<u32>>());
+    for (entries, factors) in [(9000, 128), (3000, 512)] {
+        check_long_row(entries, factors);
+    }
+}
+
+fn check_long_row(entries: u32, factors: usize) {
+    let (mut users, mut items) = (
+        vec![0; entries as usize],
+        (0..entries).collect::<Vec<u32>>(),
+    );
     for user in 1..12 {
         users.extend([user; 300]);
-        items.extend((0..300).map(|n| (n * 29 + user * 31) % 9000));
+        items.extend((0..300).map(|n| (n * 29 + user * 31) % entries));
     }
     let data = Triplets::new(&users, &items)
-        .build(12, 9000, Duplicates::Last)
+        .build(12, entries as usize, Duplicates::Last)
         .unwrap();
     let (weight, lambda) = (0.02, 0.1);
     let scheme = Scheme::Uniform { weight };
-    // So many factors that the lines of 9000 entries pass the limit.
     let base = Params::new()
-        .factors(128)
+        .factors(factors)
         .iterations(1)
         .regularization(lambda)
         .reg_exponent(0.0)

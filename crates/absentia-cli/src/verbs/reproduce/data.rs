@@ -12,14 +12,16 @@ use absentia_io::{
 use anyhow::{Context as _, Result};
 use rayon::prelude::*;
 
+use super::lab::Lab;
 use super::scale::Size;
+use crate::failure::Refusal;
 
 /// Users and items must have this many ratings in the paper's data.
 const LEAST_RATINGS: u32 = 10;
 
 /// A data set with rows held out.
 pub(super) struct Set {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     /// How the test rows were chosen.
     pub(super) protocol: &'static str,
     pub(super) train: Interactions<'static>,
@@ -28,12 +30,13 @@ pub(super) struct Set {
     pub(super) exposed: Option<(Vec<u32>, Vec<u32>)>,
 }
 
-/// A real set, as it lies in the data folder.
-#[derive(Clone, Copy)]
+/// A set that has not been read yet.
+#[derive(Clone)]
 pub(super) struct Source {
-    pub(super) id: &'static str,
-    pub(super) name: &'static str,
-    folder: &'static str,
+    id: &'static str,
+    pub(super) name: String,
+    /// The folder, or the one file.
+    place: PathBuf,
     kind: Kind,
 }
 
@@ -41,8 +44,12 @@ pub(super) struct Source {
 enum Kind {
     /// train and test files of user and item.
     Given,
-    /// One file with ratings and times.
+    /// A folder with one file of ratings and times.
     Timed,
+    /// A rating file of the caller's.
+    Rated,
+    /// A rating file whose users and items have been chosen already.
+    Prepared,
     /// Purchases, and views that did not become one.
     Shop,
     /// Labels: 1 liked, 0 shown and not liked.
@@ -51,61 +58,78 @@ enum Kind {
     Generated,
 }
 
-const REAL: [Source; 6] = [
-    source("gowalla", "Gowalla", "gowalla-lightgcn", Kind::Given),
-    source(
+/// Id, name and folder of the real sets.
+const REAL: [(&str, &str, &str, Kind); 6] = [
+    ("gowalla", "Gowalla", "gowalla-lightgcn", Kind::Given),
+    (
         "amazon-book",
         "Amazon-book",
         "amazon-book-kgat",
         Kind::Given,
     ),
-    source(
+    (
         "movietweetings",
         "MovieTweetings",
         "movietweetings-100k",
         Kind::Timed,
     ),
-    source(
+    (
         "ml-small",
         "MovieLens small",
         "ml-latest-small-2016",
         Kind::Timed,
     ),
-    source(
+    (
         "retailrocket",
         "RetailRocket",
         "retailrocket-sslrec",
         Kind::Shop,
     ),
-    source("kuairec", "KuaiRec", "kuairec-signed", Kind::Labelled),
+    ("kuairec", "KuaiRec", "kuairec-signed", Kind::Labelled),
 ];
 
-const GENERATED: Source = source("generated", "generated data", "", Kind::Generated);
-
-const fn source(id: &'static str, name: &'static str, folder: &'static str, kind: Kind) -> Source {
-    Source {
+/// The sets at hand: files that were given, and the real ones that are there, or generated data
+/// where there is none.
+pub(super) fn sources(lab: &Lab) -> Vec<Source> {
+    let source = |id, name: String, place: PathBuf, kind| Source {
         id,
         name,
-        folder,
+        place,
         kind,
-    }
-}
-
-/// The sets at hand: the real ones that are there, or generated data where there is none.
-pub(super) fn sources(folder: &Path, size: Size) -> Vec<Source> {
-    let there = |source: &Source| folder.join(source.folder).is_dir();
-    let real: Vec<Source> = match size {
-        Size::Tiny => Vec::new(),
-        _ => REAL.into_iter().filter(there).collect(),
     };
-    if real.is_empty() {
-        vec![GENERATED]
-    } else {
-        real
+    let mut found = Vec::new();
+    if let Some(path) = &lab.yelp {
+        found.push(source(
+            "yelp",
+            "Yelp".to_owned(),
+            path.clone(),
+            Kind::Prepared,
+        ));
     }
+    if let Some(path) = &lab.ratings {
+        let stem = path.file_stem().unwrap_or(path.as_os_str());
+        let name = stem.to_string_lossy().into_owned();
+        found.push(source("ratings", name, path.clone(), Kind::Rated));
+    }
+    if lab.size != Size::Tiny {
+        let real = REAL.map(|(id, name, folder, kind)| {
+            source(id, name.to_owned(), lab.data.join(folder), kind)
+        });
+        found.extend(real.into_iter().filter(|set| set.place.is_dir()));
+    }
+    if found.is_empty() {
+        let name = "generated data".to_owned();
+        found.push(source("generated", name, PathBuf::new(), Kind::Generated));
+    }
+    found
 }
 
 impl Source {
+    /// Whether it is the file that the paper's figures are of.
+    pub(super) fn is_the_papers(&self) -> bool {
+        matches!(self.kind, Kind::Prepared)
+    }
+
     /// Whether it says what was shown.
     pub(super) fn has_exposure(&self) -> bool {
         matches!(self.kind, Kind::Shop | Kind::Labelled | Kind::Generated)
@@ -133,33 +157,50 @@ impl Source {
     /// About how much work a run on it is, Gowalla being 1.
     pub(super) fn work(&self) -> f64 {
         match self.kind {
-            Kind::Given => 1.0,
+            Kind::Given | Kind::Rated | Kind::Prepared => 1.0,
             Kind::Shop | Kind::Labelled => 0.2,
             Kind::Timed | Kind::Generated => 0.1,
         }
     }
 
     /// Reads and splits the set.
-    pub(super) fn load(&self, data: &Path, size: Size) -> Result<Set> {
-        let folder = data.join(self.folder);
-        let file = |name: &str| folder.join(name);
-        let set = match self.kind {
+    pub(super) fn load(&self, size: Size) -> Result<Set> {
+        let file = |name: &str| self.place.join(name);
+        let held = match self.kind {
             Kind::Generated => generated(size),
             Kind::Given => {
                 let every = if self.is_large() { size.sample() } else { 1 };
-                given(
-                    self.name,
-                    &file("train.tsv.gz"),
-                    &file("test.tsv.gz"),
-                    every,
-                )
+                given(&file("train.tsv.gz"), &file("test.tsv.gz"), every)
             }
-            Kind::Timed => leave_one_out(self.name, &file("ratings.tsv.gz")),
-            Kind::Shop => shop(self.name, &folder),
-            Kind::Labelled => labelled(self.name, &folder),
+            Kind::Timed => leave_one_out(&file("ratings.tsv.gz"), &options(Some(3), Some(4))),
+            Kind::Rated => leave_one_out(&self.place, &ReadOptions::default()),
+            Kind::Prepared => {
+                rated(&self.place, &options(Some(3), Some(4))).and_then(|log| latest_held_out(&log))
+            }
+            Kind::Shop => shop(&self.place),
+            Kind::Labelled => labelled(&self.place),
         };
-        set.with_context(|| self.name.to_owned())
+        let place = || match self.kind {
+            Kind::Rated | Kind::Prepared => self.place.display().to_string(),
+            _ => self.name.clone(),
+        };
+        let held = held.with_context(place)?;
+        Ok(Set {
+            name: self.name.clone(),
+            protocol: held.protocol,
+            train: held.train,
+            test: held.test,
+            exposed: held.exposed,
+        })
     }
+}
+
+/// A set without its name.
+struct Held {
+    protocol: &'static str,
+    train: Interactions<'static>,
+    test: TestSet,
+    exposed: Option<(Vec<u32>, Vec<u32>)>,
 }
 
 /// Columns of a file without a header: user, item, and where the others are.
@@ -199,7 +240,7 @@ fn matrix(data: &Dataset, of: &Dataset) -> Result<Interactions<'static>> {
     Ok(log.interactions(data.users.len(), data.items.len(), Duplicates::Last)?)
 }
 
-fn given(name: &'static str, train: &Path, test: &Path, every: u32) -> Result<Set> {
+fn given(train: &Path, test: &Path, every: u32) -> Result<Held> {
     let mut data = read_pairs(train)?;
     let mut held = read_more(test.to_owned(), &mut data, &options(None, None))?;
     let keep = |user: &u32| user.is_multiple_of(every);
@@ -212,8 +253,7 @@ fn given(name: &'static str, train: &Path, test: &Path, every: u32) -> Result<Se
             TestSet::from_pairs(&held.user, &held.item)?,
         )
     };
-    Ok(Set {
-        name,
+    Ok(Held {
         protocol: "given split",
         train,
         test,
@@ -258,25 +298,27 @@ fn sampled(
 }
 
 /// The paper's protocol: users and items with enough ratings, the latest of each user held out.
-fn leave_one_out(name: &'static str, path: &Path) -> Result<Set> {
-    let mut log = rated(path)?;
+fn leave_one_out(path: &Path, how: &ReadOptions) -> Result<Held> {
+    let mut log = rated(path, how)?;
     log.keep_core(Core {
         user: LEAST_RATINGS,
         item: LEAST_RATINGS,
     });
-    latest_held_out(name, &log)
-}
-
-/// The same for a file that has been through that already.
-pub(super) fn leave_one_out_as_is(name: &'static str, path: &Path) -> Result<Set> {
-    latest_held_out(name, &rated(path)?)
+    if log.user().is_empty() {
+        let what = format!("no users and items are left that have {LEAST_RATINGS} ratings each");
+        return Err(Refusal::data(what).into());
+    }
+    latest_held_out(&log)
 }
 
 /// Ratings with their times, the latest of a pair alone; ties of time are broken by rating.
-fn rated(path: &Path) -> Result<EventLog> {
-    let data = read(&[path.to_owned()], &options(Some(3), Some(4)), &NoProgress)?;
-    let times = data.time.context("a rating file has times")?;
-    let values = data.value.context("a rating file has ratings")?;
+fn rated(path: &Path, how: &ReadOptions) -> Result<EventLog> {
+    let data = read(&[path.to_owned()], how, &NoProgress)?;
+    let Some(times) = data.time else {
+        let what = "no column of times, and the latest rating of each user is to be held out";
+        return Err(Refusal::data(what).into());
+    };
+    let values = data.value.unwrap_or_else(|| vec![1.0; data.user.len()]);
     let mut log = EventLog::new(data.user, data.item)?
         .times(times)?
         .values(values)?;
@@ -284,13 +326,12 @@ fn rated(path: &Path) -> Result<EventLog> {
     Ok(log)
 }
 
-fn latest_held_out(name: &'static str, log: &EventLog) -> Result<Set> {
+fn latest_held_out(log: &EventLog) -> Result<Held> {
     let (log, n_users, n_items) = renumbered(log)?;
     let parts = log.split(&Split::leave_one_out(Pick::Latest, false), 0)?;
     let train = log.select(|row| parts[row] == Part::Train);
     let test = log.select(|row| parts[row] == Part::Test);
-    Ok(Set {
-        name,
+    Ok(Held {
         protocol: "latest held out",
         train: train.interactions(n_users, n_items, Duplicates::Last)?,
         test: TestSet::from_pairs(test.user(), test.item())?,
@@ -315,7 +356,7 @@ fn renumbered(log: &EventLog) -> Result<(EventLog, usize, usize)> {
 }
 
 /// Purchases; what was viewed and not bought was shown.
-fn shop(name: &'static str, folder: &Path) -> Result<Set> {
+fn shop(folder: &Path) -> Result<Held> {
     let file = |name: &str| folder.join(name);
     // All views first: they name most items.
     let files = ["train_view.tsv.gz", "train_cart.tsv.gz", "train_buy.tsv.gz"].map(file);
@@ -324,8 +365,7 @@ fn shop(name: &'static str, folder: &Path) -> Result<Set> {
     let bought = read_more(file("train_buy.tsv.gz"), &mut all, &plain)?;
     let viewed = read_more(file("train_view.tsv.gz"), &mut all, &plain)?;
     let held = read_more(file("test_buy.tsv.gz"), &mut all, &plain)?;
-    Ok(Set {
-        name,
+    Ok(Held {
         protocol: "given split, one purchase a user",
         train: matrix(&all, &bought)?,
         test: TestSet::from_pairs(&held.user, &held.item)?,
@@ -333,7 +373,7 @@ fn shop(name: &'static str, folder: &Path) -> Result<Set> {
     })
 }
 
-fn labelled(name: &'static str, folder: &Path) -> Result<Set> {
+fn labelled(folder: &Path) -> Result<Held> {
     let how = options(Some(3), None);
     let mut all = read(&[folder.join("train.tsv.gz")], &how, &NoProgress)?;
     let held = read_more(folder.join("test.tsv.gz"), &mut all, &how)?;
@@ -346,8 +386,7 @@ fn labelled(name: &'static str, folder: &Path) -> Result<Set> {
     };
     let ((users, items), test) = (liked(&all, true), liked(&held, true));
     let log = EventLog::new(users, items)?;
-    Ok(Set {
-        name,
+    Ok(Held {
         protocol: "given split, liked items",
         train: log.interactions(all.users.len(), all.items.len(), Duplicates::Last)?,
         test: TestSet::from_pairs(&test.0, &test.1)?,
@@ -355,10 +394,11 @@ fn labelled(name: &'static str, folder: &Path) -> Result<Set> {
     })
 }
 
-fn generated(size: Size) -> Result<Set> {
+fn generated(size: Size) -> Result<Held> {
     let shape = match size {
         Size::Tiny => Shape::new(300, 200, 4_000),
-        _ => Shape::new(4_000, 2_000, 100_000),
+        Size::Quick => Shape::new(1_500, 800, 30_000),
+        Size::Full => Shape::new(4_000, 2_000, 100_000),
     };
     let generator = Generator::new(shape.clone())?;
     let train = generator.interactions()?;
@@ -369,8 +409,7 @@ fn generated(size: Size) -> Result<Set> {
         users.resize(users.len() + seen.refused.len(), user);
         items.extend(seen.refused);
     }
-    Ok(Set {
-        name: "generated data",
+    Ok(Held {
         protocol: "liked items held out",
         train,
         test: TestSet::from_interactions(&held),

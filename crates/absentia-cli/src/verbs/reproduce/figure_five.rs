@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use absentia::weights::{Scheme, Strength};
 use absentia::{Params, Solver};
-use absentia_cli::terminal::format::significant;
+use absentia_cli::terminal::format::{count, significant};
 use anyhow::Result;
 
 use super::data::Set;
 use super::figure_four::{Chosen, chosen};
 use super::lab::{
-    Lab, METRICS, Moment, Setting, findings, mean_text, measured, popularity, statement, weights_of,
+    II_SVD, Lab, METRICS, Moment, Setting, findings, mean_text, measured, popularity, statement,
+    weights_of,
 };
 use super::part::{Along, Block, Grid, Lines};
 
@@ -106,7 +107,7 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     for method in &methods {
         let began = Instant::now();
         let (model, moments) = if method.drawn {
-            Lab::followed(&set.train, &set.test, &method.setting)?
+            lab.followed(&set.train, &set.test, &method.setting)?
         } else {
             (Lab::train(&set.train, &method.setting)?, Vec::new())
         };
@@ -127,6 +128,7 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     }
     let mut blocks = vec![
         Block::text(text),
+        Block::text(II_SVD),
         Block::Small(charts(set, &curves)),
         Block::Table(grid),
     ];
@@ -179,11 +181,12 @@ fn charts(set: &Set, curves: &[(&'static str, Vec<Moment>)]) -> Vec<Lines> {
 }
 
 /// What the paper found.
-pub(super) fn introduction() -> Vec<Block> {
-    vec![Block::text(
+pub(super) fn introduction(lab: &Lab) -> Vec<Block> {
+    vec![Block::text(format!(
         "The paper shows eALS best upon convergence on both of its sets (p < 0.01), RCD slower to \
          converge, and WALS above RCD. Its three methods are drawn here with the other baselines of \
-         this program. Curves are measured after every iteration on the test rows of at most 4,000 \
+         this program. Curves are measured after every iteration on the test rows of at most {} \
          users, tables on all of them.",
-    )]
+        count(lab.size.curve_users() as u64)
+    ))]
 }

@@ -30,7 +30,7 @@ pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
                     .solver(solver)
                     .init_std(0.1),
             };
-            Ok(Lab::followed(&data, &test, &setting)?.1)
+            Ok(lab.followed(&data, &test, &setting)?.1)
         };
         let (vanilla, fast) = (run(Solver::EalsVanilla)?, run(Solver::Eals)?);
         let largest = |of: &dyn Fn(&Moment, &Moment) -> f64| {

@@ -24,18 +24,23 @@ pub(super) struct Keeper {
     key: String,
 }
 
+fn path_or_none(path: Option<&Path>) -> std::path::Display<'_> {
+    path.unwrap_or(Path::new("none")).display()
+}
+
 impl Keeper {
     /// The folder beside a report, of the report's name.
     pub(super) fn new(report: &Path, lab: &Lab) -> Result<Self> {
         let folder = report.with_extension("parts");
         std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let key = format!(
-            "{} {} {} threads, data {}, yelp {}",
+            "{} {} {} threads, data {}, yelp {}, ratings {}",
             env!("CARGO_PKG_VERSION"),
             lab.size.name(),
             lab.n_threads(),
             lab.data.display(),
-            lab.yelp.as_deref().unwrap_or(Path::new("none")).display()
+            path_or_none(lab.yelp.as_deref()),
+            path_or_none(lab.ratings.as_deref())
         );
         Ok(Self { folder, key })
     }

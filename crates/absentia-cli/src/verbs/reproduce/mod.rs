@@ -15,6 +15,7 @@ mod part;
 mod plan;
 mod scale;
 mod slips;
+mod statistics;
 mod table_three;
 mod table_two;
 mod yelp;
@@ -44,6 +45,7 @@ Examples:
   all of it, a look first:    absentia reproduce --quick all
   for the record:             absentia reproduce all --out paper/report.html
   with the paper's own file:  absentia reproduce all --yelp yelp.rating
+  with a file of your own:    absentia reproduce all --ratings ratings.csv
 
 Parts that are finished are kept beside the report, in a folder of its name, and are not made again:
 a run that was interrupted goes on where it was, and the report always shows all that is there.";
@@ -64,6 +66,10 @@ pub(crate) struct Reproduce {
     /// The paper's own file, to stand beside the published figures: user, item, rating, time.
     #[arg(long, value_name = "FILE")]
     yelp: Option<PathBuf>,
+    /// Another rating file to make everything of, in any format `train` reads, with times: users and
+    /// items with ten ratings, the latest of each user held out.
+    #[arg(long, value_name = "FILE")]
+    ratings: Option<PathBuf>,
     /// Folder of real data sets; those that are not there are left out.
     #[arg(long, value_name = "FOLDER", default_value = "../shared/data")]
     data: PathBuf,
@@ -79,6 +85,8 @@ pub(crate) struct Reproduce {
 /// A result of the paper, or what goes beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Target {
+    /// The table of data sets.
+    Data,
     /// Stated complexities with measured ones (the same run as table3).
     Table1,
     /// SVD against eALS on the same objective.
@@ -107,6 +115,7 @@ impl Reproduce {
             size: if self.quick { Size::Quick } else { self.size },
             data: self.data.clone(),
             yelp: self.yelp.clone(),
+            ratings: self.ratings.clone(),
             threads: context.threads,
             chosen: RefCell::default(),
         };

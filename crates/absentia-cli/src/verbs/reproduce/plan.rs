@@ -8,7 +8,7 @@ use super::part::Block;
 use super::scale::Size;
 use super::{
     Target, beyond, figure_five, figure_four, figure_three, figure_two, low_rank, slips,
-    table_three, table_two, yelp,
+    statistics, table_three, table_two, yelp,
 };
 
 /// How a part is made.
@@ -58,6 +58,7 @@ impl Unit {
 
 fn section(target: Target) -> &'static str {
     match target {
+        Target::Data => "Data sets: what is measured on",
         Target::Table2 => "Table II: SVD and eALS on the same objective",
         Target::Figure2 => "Figure 2: the vanilla and the fast algorithm",
         Target::Figure3 => "Figure 3: seconds an iteration",
@@ -73,7 +74,7 @@ fn section(target: Target) -> &'static str {
 pub(super) fn introduction(target: Target, lab: &Lab) -> Vec<Block> {
     match target {
         Target::Figure4 => figure_four::introduction(),
-        Target::Figure5 => figure_five::introduction(),
+        Target::Figure5 => figure_five::introduction(lab),
         Target::Beyond => beyond::introduction(lab),
         _ => Vec::new(),
     }
@@ -81,8 +82,10 @@ pub(super) fn introduction(target: Target, lab: &Lab) -> Vec<Block> {
 
 /// Every part that can be made with what is at hand.
 pub(super) fn units(lab: &Lab) -> Vec<Unit> {
-    let sets = sources(&lab.data, lab.size);
-    let mut units = correctness(lab, &sets);
+    let sets = sources(lab);
+    let name = "users, items, entries";
+    let mut units = vec![Unit::new(Target::Data, name, 1.0, statistics::blocks)];
+    units.extend(correctness(&sets));
     units.extend(efficiency(lab));
     units.extend(effectiveness(&sets));
     units.extend(further(&sets, lab.size));
@@ -99,22 +102,22 @@ fn of_set(
     cost: f64,
     make: fn(&Lab, &Set) -> Result<Vec<Block>>,
 ) -> Unit {
-    let name = format!("{label}{}", set.name);
+    let (name, cost) = (format!("{label}{}", set.name), cost * set.work());
     let make = move |lab: &Lab| make(lab, &lab.load(&set)?);
-    Unit::new(target, &name, cost * set.work(), make)
+    Unit::new(target, &name, cost, make)
 }
 
 /// Sets on which the paper's comparisons of methods are made.
 fn large(sets: &[Source]) -> impl Iterator<Item = Source> {
-    sets.iter().copied().filter(|set| !set.is_small())
+    sets.iter().filter(|set| !set.is_small()).cloned()
 }
 
-fn correctness(lab: &Lab, sets: &[Source]) -> Vec<Unit> {
-    let mut units = Vec::new();
-    if lab.yelp.is_some() {
-        let name = "the paper's own file";
-        units.push(Unit::new(Target::Table2, name, 40.0, yelp::blocks));
-    }
+fn correctness(sets: &[Source]) -> Vec<Unit> {
+    let own = sets.iter().filter(|set| set.is_the_papers()).cloned();
+    let label = "the authors' program on ";
+    let mut units: Vec<Unit> = own
+        .map(|set| of_set(Target::Table2, label, set, 20.0, yelp::blocks))
+        .collect();
     units.extend(large(sets).map(|set| of_set(Target::Table2, "", set, 20.0, table_two::blocks)));
     let name = "generated data";
     units.push(Unit::new(Target::Figure2, name, 3.0, figure_two::blocks));
@@ -141,7 +144,7 @@ fn efficiency(lab: &Lab) -> Vec<Unit> {
 fn effectiveness(sets: &[Source]) -> Vec<Unit> {
     let four = |set| of_set(Target::Figure4, "", set, 15.0, figure_four::blocks);
     let five = |set| of_set(Target::Figure5, "", set, 40.0, figure_five::blocks);
-    let mut units: Vec<Unit> = sets.iter().copied().map(four).collect();
+    let mut units: Vec<Unit> = sets.iter().cloned().map(four).collect();
     units.extend(large(sets).map(five));
     units
 }
@@ -158,10 +161,10 @@ fn further(sets: &[Source], size: Size) -> Vec<Unit> {
             low_rank::blocks,
         )
     };
-    let mut units: Vec<Unit> = sets.iter().copied().map(weights).collect();
-    let shown = sets.iter().copied().filter(Source::has_exposure);
+    let mut units: Vec<Unit> = sets.iter().cloned().map(weights).collect();
+    let shown = sets.iter().filter(|set| set.has_exposure()).cloned();
     units.extend(shown.map(exposure));
-    let small = sets.iter().copied().filter(|set| set.is_dense_enough(size));
+    let small = sets.iter().filter(|set| set.is_dense_enough(size)).cloned();
     units.extend(small.map(rank));
     units
 }

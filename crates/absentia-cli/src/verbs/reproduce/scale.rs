@@ -122,9 +122,24 @@ impl Size {
         self.pick(20, 10, 4)
     }
 
+    /// Users that curves are measured on; tables are measured on all.
+    pub(super) fn curve_users(self) -> usize {
+        self.pick(2000, 1000, 2000)
+    }
+
+    /// Sweeps of the models whose weights are approximated, and of the vanilla algorithm beside them.
+    pub(super) fn rank_sweeps(self) -> usize {
+        self.pick(12, 8, 4)
+    }
+
     /// Ranks by which weight matrices are approximated.
     pub(super) fn ranks(self) -> &'static [usize] {
         self.pick(&[1, 2, 4, 8, 16, 32], &[1, 2, 8], &[1, 2, 4])
+    }
+
+    /// Those of them at which non-negative factors are found too; at 1 they are the SVD's.
+    pub(super) fn nonnegative_ranks(self) -> &'static [usize] {
+        self.pick(&[4, 16], &[8], &[4])
     }
 
     /// Sweeps of the run that the authors' published figures come from.

@@ -67,8 +67,11 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
         fits.push(eals);
     }
     add_published(&mut grid);
-    let worst = excess.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let least = excess.iter().copied().fold(f64::INFINITY, f64::min);
+    let (least, worst) = ends(excess.into_iter());
+    let spread = METRICS.map(|name| {
+        let (low, high) = ends(fits.iter().map(|fit| mean(&fit.found, name)));
+        format!("`{name}` by {}", significant(high - low, 2))
+    });
     let mut blocks = vec![Block::Table(grid)];
     if let Some(eals) = fits.first() {
         let text = statement("eALS (seed 0) against SVD", &eals.found, &svd.found)?;
@@ -78,11 +81,19 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     }
     blocks.push(Block::text(format!(
         "Over {seeds} seeds the loss of eALS is between {least:.1e} and {worst:.1e} above the least \
-         possible, which SVD reaches (`recall@100` of SVD {}). Seeds differ because singular values \
-         beyond the K-th are close to those before it, and the last directions are found slowly.",
-        metric(mean(&svd.found, METRICS[0]))
+         possible, which SVD reaches; from the lowest seed to the highest, {}. Seeds differ because \
+         singular values beyond the K-th are close to those before it, and the last directions are \
+         found slowly.",
+        spread.join(" and ")
     )));
     Ok(blocks)
+}
+
+/// The least and the largest of some numbers.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
+        (low.min(x), high.max(x))
+    })
 }
 
 /// The paper's lines.

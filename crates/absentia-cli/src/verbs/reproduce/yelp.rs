@@ -2,23 +2,16 @@
 
 use absentia::evaluate::PopularityScorer;
 use absentia_cli::terminal::format::{metric, significant};
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
-use super::data::{Set, leave_one_out_as_is};
+use super::data::Set;
 use super::lab::{Lab, METRICS, Setting, last, mean, measured, popularity};
 use super::paper::PUBLISHED;
 use super::part::{Block, Grid};
-use super::table_two::{self, Totals as _};
+use super::table_two::Totals as _;
 
-/// Reads the file of `--yelp`.
-pub(super) fn load(lab: &Lab) -> Result<Set> {
-    let path = lab.yelp.as_deref().context("no file was given")?;
-    leave_one_out_as_is("Yelp", path).with_context(|| path.display().to_string())
-}
-
-/// The run of the released program, and Table II.
-pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
-    let set = load(lab)?;
+/// The run of the released program.
+pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     let setting = Setting {
         scheme: popularity(PUBLISHED.c0, PUBLISHED.alpha),
         params: lab
@@ -65,7 +58,5 @@ pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
         PUBLISHED.popular.1,
         &metric,
     );
-    let mut blocks = vec![Block::Table(grid)];
-    blocks.extend(table_two::blocks(lab, &set)?);
-    Ok(blocks)
+    Ok(vec![Block::Table(grid)])
 }

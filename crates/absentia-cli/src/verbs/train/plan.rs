@@ -25,15 +25,7 @@ struct Plan {
 
 impl Plan {
     fn new(prepared: &Prepared, scheme: &Scheme, params: &Params) -> Self {
-        let data = &prepared.data;
-        let sizes = Sizes {
-            users: data.n_users(),
-            items: data.n_items(),
-            entries: data.len(),
-            data: data.bytes(),
-            rank: scheme.rank_bound(data),
-            keeps_best: prepared.held_out.is_some(),
-        };
+        let sizes = Sizes::of(&prepared.data, scheme, prepared.held_out.is_some());
         // The matrix is there already, so what the machine or container has left comes on top of it.
         let left = || store::available_memory().map(|bytes| bytes.saturating_add(sizes.data));
         Self {

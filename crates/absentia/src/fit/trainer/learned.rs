@@ -31,7 +31,7 @@ pub(super) fn learn<'s>(
                 exposure: Some(alternate(learned, data, params)?),
             }))
         }
-        Scheme::Sum(terms) if terms.iter().any(needs_estimate) => {
+        Scheme::Sum(terms) if scheme.rank_to_estimate() > 0 => {
             let terms = terms
                 .iter()
                 .map(|term| learn(term, data, params).map(Cow::into_owned));
@@ -41,11 +41,16 @@ pub(super) fn learn<'s>(
     }
 }
 
-fn needs_estimate(scheme: &Scheme) -> bool {
-    match scheme {
-        Scheme::Learned { exposure, .. } => exposure.is_none(),
-        Scheme::Sum(terms) => terms.iter().any(needs_estimate),
-        _ => false,
+/// Parameters of the runs between estimates, whose data is already as it is trained on.
+pub(in crate::fit) fn estimate_params(params: &Params) -> Params {
+    Params {
+        factors: params.factors.min(FACTORS),
+        iterations: SWEEPS,
+        solver: Solver::Eals,
+        targets: Targets::Raw,
+        confidence: Confidence::Column,
+        memory_limit: None,
+        ..params.clone()
     }
 }
 
@@ -54,16 +59,7 @@ fn alternate(
     data: &Interactions<'_>,
     params: &CheckedParams,
 ) -> Result<Exposure, FitError> {
-    let params = Params {
-        factors: params.factors.min(FACTORS),
-        iterations: SWEEPS,
-        solver: Solver::Eals,
-        targets: Targets::Raw,
-        confidence: Confidence::Column,
-        memory_limit: None,
-        ..(**params).clone()
-    };
-    let params = params.check()?;
+    let params = estimate_params(params).check()?;
     let mut exposure = Exposure::of_observed(data, learned.rank, learned.seed);
     let mut init = Init::Gaussian;
     for round in 0..learned.rounds {
