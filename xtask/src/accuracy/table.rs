@@ -1,0 +1,236 @@
+//! Schemes of weights against tuned uniform ones, and `implicit`, on every data set.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::implicit::{self, Implicit};
+use super::markdown::{Contest, Row, Took, json, markdown};
+use super::measure::measured;
+use super::options::Options;
+use super::search::{Chosen, Search, mean_weight, search};
+use super::sets::Set;
+use super::{Program, folder, on, printed};
+use crate::bench::peer;
+
+/// Searches what the words name, on every set that is there, and writes the tables.
+pub(super) fn table(options: &Options) -> Result<(), String> {
+    let program = Program::build()?;
+    let python = peer("implicit");
+    if let Err(why) = &python {
+        eprintln!("xtask: implicit is left out, it could not be installed: {why}");
+    }
+    let mut contests = Vec::new();
+    for source in &options.sources {
+        if let Some(missing) = source.missing() {
+            let name = source.name;
+            eprintln!(
+                "xtask: {name} is skipped: {} is not there",
+                missing.display()
+            );
+            continue;
+        }
+        let set = source.prepare(&program)?;
+        let arena = Arena {
+            program: &program,
+            set: &set,
+            folder: folder(&format!("table/{}", source.id))?,
+            python: python.as_deref().ok(),
+            options,
+        };
+        contests.push(arena.contest()?);
+        write(&contests, options.seconds)?;
+    }
+    if contests.is_empty() {
+        return Err("none of the data sets is there".to_owned());
+    }
+    eprintln!("\n{}", markdown(&contests, options.seconds));
+    Ok(())
+}
+
+/// Writes what is known after every set.
+fn write(contests: &[Contest], seconds: u32) -> Result<(), String> {
+    let folder = folder("")?;
+    let json = format!("{:#}\n", json(contests, seconds));
+    let files = [
+        ("table.md", markdown(contests, seconds)),
+        ("table.json", json),
+    ];
+    for (name, text) in files {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| on(&path, &error))?;
+        eprintln!("xtask: wrote {}", path.display());
+    }
+    Ok(())
+}
+
+/// Where contenders meet: a data set, and what they leave there.
+struct Arena<'a> {
+    program: &'a Program,
+    set: &'a Set,
+    folder: PathBuf,
+    /// The interpreter that has `implicit`.
+    python: Option<&'a Path>,
+    options: &'a Options,
+}
+
+impl Arena<'_> {
+    fn contest(&self) -> Result<Contest, String> {
+        self.search()?;
+        let mut rows = Vec::new();
+        let uniform = self.trained("uniform", self.tuned("uniform"))?;
+        let mut add = |contender: &str, settings, (model, took): (PathBuf, Took), is_tuned| {
+            self.say(&format!("measuring {contender}"));
+            let mut evaluate = self.set.evaluate(self.program, &model);
+            if model != uniform.0 {
+                evaluate.arg("--against").arg(&uniform.0);
+            }
+            rows.push(Row {
+                contender: contender.to_owned(),
+                settings,
+                figures: measured(evaluate)?,
+                took,
+                is_tuned,
+            });
+            Ok::<(), String>(())
+        };
+        add(
+            "tuned uniform",
+            self.words("uniform")?,
+            uniform.clone(),
+            true,
+        )?;
+        let popularity = self.trained("popularity", self.tuned("popularity"))?;
+        add(
+            "tuned popularity",
+            self.words("popularity")?,
+            popularity,
+            true,
+        )?;
+        let (learned, weights) = self.learned()?;
+        add(
+            "learned weights",
+            weights,
+            self.trained("learned", learned)?,
+            false,
+        )?;
+        let all = self.trained("all", self.tuned("all"))?;
+        add("everything tuned", self.words("all")?, all, true)?;
+        if let Some(implicit) = self.implicit() {
+            let settings = self.kept("implicit", "json");
+            let words = implicit::describe(&settings)?;
+            add(
+                "`implicit`, tuned",
+                words,
+                implicit.train(&settings)?,
+                false,
+            )?;
+        }
+        let defaults = self.trained("defaults", self.train())?;
+        add("defaults", "K = 64".to_owned(), defaults, false)?;
+        let name = self.set.source.preset;
+        let mut preset = self.train();
+        preset.args(["--preset", name]);
+        let words = format!("`--preset {name}`, K = 64");
+        add("preset", words, self.trained("preset", preset)?, false)?;
+        Ok(Contest {
+            source: self.set.source,
+            rows,
+        })
+    }
+
+    fn say(&self, what: &str) {
+        eprintln!("xtask: {}: {what}", self.set.source.name);
+    }
+
+    /// Uniform beside popularity, everything beside `implicit`: the same machine for each.
+    fn search(&self) -> Result<(), String> {
+        let Options { seconds, again, .. } = *self.options;
+        self.say(&format!("searching uniform and popularity for {seconds} s"));
+        search(vec![self.tune("uniform"), self.tune("popularity")], again)?;
+        let mut second = vec![self.tune("all")];
+        if let Some(implicit) = self.implicit() {
+            second.push(Search {
+                name: "implicit",
+                out: self.kept("implicit", "json"),
+                command: implicit.search(seconds, &self.kept("uniform", "jsonl"))?,
+            });
+        }
+        self.say(&format!(
+            "searching everything and implicit for {seconds} s"
+        ));
+        search(second, again)
+    }
+
+    fn implicit(&self) -> Option<Implicit<'_>> {
+        Some(Implicit {
+            python: self.python?,
+            program: self.program,
+            set: self.set,
+            folder: &self.folder,
+        })
+    }
+
+    /// A file of a search; its time is part of the name, because another one would find another thing.
+    fn kept(&self, name: &str, extension: &str) -> PathBuf {
+        let seconds = self.options.seconds;
+        self.folder.join(format!("{name}-{seconds}s.{extension}"))
+    }
+
+    fn tune(&self, scope: &'static str) -> Search {
+        let mut command = self.set.on_train(self.program, "tune");
+        command
+            .args(["--search", scope, "--threads", "1", "--quiet"])
+            .args(["--factors", &self.set.source.factors.to_string()])
+            .args(["--budget", &format!("{}s", self.options.seconds)])
+            .arg("--log")
+            .arg(self.kept(scope, "jsonl"));
+        Search {
+            name: scope,
+            out: self.kept(scope, "toml"),
+            command,
+        }
+    }
+
+    fn words(&self, scope: &str) -> Result<String, String> {
+        let chosen = Chosen::read(&self.kept(scope, "toml"))?;
+        Ok(chosen.describe(self.set.source.factors))
+    }
+
+    fn train(&self) -> Command {
+        let mut command = self.set.on_train(self.program, "train");
+        command.args(["--threads", "2", "--json", "--quiet"]);
+        command
+    }
+
+    /// Training with what a search chose, and with K factors even if the search could not afford them.
+    fn tuned(&self, scope: &str) -> Command {
+        let mut command = self.train();
+        command
+            .args(["--factors", &self.set.source.factors.to_string()])
+            .arg("--config")
+            .arg(self.kept(scope, "toml"));
+        command
+    }
+
+    /// Training with what was tuned for popularity, with learned weights of the same mean.
+    fn learned(&self) -> Result<(Command, String), String> {
+        let path = self.kept("popularity", "toml");
+        let chosen = Chosen::read(&path)?;
+        let mean = mean_weight(chosen.weights())
+            .ok_or_else(|| on(&path, &format!("no mean weight in {}", chosen.weights())))?;
+        let weights = format!("learned:mean={mean}");
+        let mut command = self.tuned("popularity");
+        command.args(["--weights", &weights]);
+        Ok((
+            command,
+            format!("`{weights}`, the rest as tuned popularity"),
+        ))
+    }
+
+    fn trained(&self, name: &str, mut command: Command) -> Result<(PathBuf, Took), String> {
+        let model = self.folder.join(format!("{name}.absentia"));
+        self.say(&format!("training {name}"));
+        let (said, seconds) = printed(command.arg("--model").arg(&model))?;
+        Ok((model, Took::new(seconds, &said)?))
+    }
+}
