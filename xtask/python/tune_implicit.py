@@ -131,7 +131,7 @@ class Search:
         return self.point(alpha, penalty, trial["by_value"])
 
     def measure(self, point, factors, most_users, checkpoints):
-        """Trains on every fold, looks at each number of iterations while that gains, keeps the best."""
+        """Trains on every fold, looks at each number of iterations while that gains and there is time."""
         models = [model_of(point, factors, 1) for _ in self.folds]
         best, done = None, 0
         for iterations in checkpoints:
@@ -145,6 +145,8 @@ class Search:
             if best is not None and score <= best["score"]:
                 break
             best = {**point, "factors": factors, "iterations": iterations, "score": score}
+            if self.spent() >= 1.0:
+                break
         self.trials.append(best)
         return best
 

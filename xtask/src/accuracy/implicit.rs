@@ -119,10 +119,11 @@ fn described(text: &str) -> Option<String> {
         ""
     };
     Some(format!(
-        "α {}, regularization {}{by_rating}, {} iterations",
+        "α {}, regularization {}{by_rating}, {} iterations, of {} trials",
         rounded(found["alpha"].as_f64()?),
         rounded(found["regularization"].as_f64()?),
-        found["iterations"].as_u64()?
+        found["iterations"].as_u64()?,
+        found["trials"].as_u64()?
     ))
 }
 
@@ -147,8 +148,9 @@ mod tests {
     #[test]
     fn settings_are_described_with_three_digits() {
         let text = r#"{"alpha": 57.1234, "regularization": 0.0123456, "by_value": true,
-            "iterations": 8}"#;
-        let words = "α 57.1, regularization 0.0123, confidence by rating, 8 iterations";
+            "iterations": 8, "trials": 9}"#;
+        let words =
+            "α 57.1, regularization 0.0123, confidence by rating, 8 iterations, of 9 trials";
         assert_eq!(described(text).as_deref(), Some(words));
         assert_eq!(rounded(12_345.6), "12346");
         assert_eq!(rounded(1.0), "1.00");

@@ -69,24 +69,34 @@ pub(super) fn search(searches: Vec<Search>, again: bool) -> Result<(), String> {
 }
 
 /// Settings that `absentia tune` wrote.
-pub(super) struct Chosen(Table);
+pub(super) struct Chosen {
+    table: Table,
+    /// Trials that they were chosen from.
+    trials: usize,
+}
 
 impl Chosen {
-    pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| on(path, &error))?;
-        let table = text.parse::<Table>().map_err(|error| on(path, &error))?;
-        Ok(Self(table))
+    /// Reads the settings, and the log for the number of trials.
+    pub(super) fn read(path: &Path, log: &Path) -> Result<Self, String> {
+        let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| on(path, &error));
+        let table = read(path)?.parse().map_err(|error| on(path, &error))?;
+        // The first line says what is searched.
+        let trials = read(log)?.lines().count().saturating_sub(1);
+        Ok(Self { table, trials })
     }
 
     /// Its weights on missing entries.
     pub(super) fn weights(&self) -> &str {
-        let schemes = self.0.get("weights").and_then(|weights| weights.as_array());
+        let schemes = self
+            .table
+            .get("weights")
+            .and_then(|weights| weights.as_array());
         let first = schemes.and_then(|schemes| schemes.first()?.as_str());
         first.unwrap_or_default()
     }
 
     fn text(&self, key: &str) -> String {
-        match self.0.get(key) {
+        match self.table.get(key) {
             Some(toml::Value::String(text)) => text.clone(),
             Some(value) => value.to_string(),
             None => String::new(),
@@ -117,6 +127,7 @@ impl Chosen {
         if searched != factors.to_string() {
             words.push(format!("searched with {searched} factors"));
         }
+        words.push(format!("of {} trials", self.trials));
         words.join(", ")
     }
 }
@@ -156,15 +167,20 @@ mod tests {
             post-scale = "0"
             solver = "eals"
         "#;
-        let chosen = Chosen(text.parse().unwrap());
+        let chosen = Chosen {
+            table: text.parse().unwrap(),
+            trials: 27,
+        };
         let weights = "`popularity:mean=0.0326,alpha=0.05`, λ 0.424";
         assert_eq!(
             chosen.describe(64),
-            format!("{weights}, confidence log:0.5,1, 4 sweeps")
+            format!("{weights}, confidence log:0.5,1, 4 sweeps, of 27 trials")
         );
         assert_eq!(
             chosen.describe(128),
-            format!("{weights}, confidence log:0.5,1, 4 sweeps, searched with 64 factors")
+            format!(
+                "{weights}, confidence log:0.5,1, 4 sweeps, searched with 64 factors, of 27 trials"
+            )
         );
     }
 

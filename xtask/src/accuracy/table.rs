@@ -191,9 +191,12 @@ impl Arena<'_> {
         }
     }
 
+    fn chosen(&self, scope: &str) -> Result<Chosen, String> {
+        Chosen::read(&self.kept(scope, "toml"), &self.kept(scope, "jsonl"))
+    }
+
     fn words(&self, scope: &str) -> Result<String, String> {
-        let chosen = Chosen::read(&self.kept(scope, "toml"))?;
-        Ok(chosen.describe(self.set.source.factors))
+        Ok(self.chosen(scope)?.describe(self.set.source.factors))
     }
 
     fn train(&self) -> Command {
@@ -214,10 +217,9 @@ impl Arena<'_> {
 
     /// Training with what was tuned for popularity, with learned weights of the same mean.
     fn learned(&self) -> Result<(Command, String), String> {
-        let path = self.kept("popularity", "toml");
-        let chosen = Chosen::read(&path)?;
+        let chosen = self.chosen("popularity")?;
         let mean = mean_weight(chosen.weights())
-            .ok_or_else(|| on(&path, &format!("no mean weight in {}", chosen.weights())))?;
+            .ok_or_else(|| format!("no mean weight in `{}`", chosen.weights()))?;
         let weights = format!("learned:mean={mean}");
         let mut command = self.tuned("popularity");
         command.args(["--weights", &weights]);
