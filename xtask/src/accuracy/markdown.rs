@@ -104,10 +104,11 @@ pub(super) fn markdown(contests: &[Contest], seconds: u32) -> String {
     format!(
         "Made by `cargo xtask accuracy table --seconds {seconds}`. Every search had {seconds} seconds and one thread, \
          two ran at a time, and chose by rows held out of the training rows; `implicit` had the same held-out rows. \
-         All items that a user has not in training are ranked. In brackets 95 % bootstrap intervals; differences are \
-         paired by user, p is that of the paired t-test. Seconds of the final training, alone with two threads: the \
+         All items that a user has not in training are ranked. In brackets 95 % intervals over users, which know \
+         nothing of the seed of training; differences are paired by user, with a bootstrap interval and the p of the \
+         paired t-test. Seconds of the final training, alone with two threads: the \
          whole command, and in brackets the fit without reading and saving. Defaults and presets have 64 factors; \
-         \"of the best tuned\" is their recall@20 over that of the best search of ours.\n\n{}",
+         \"of the best tuned\" is the recall@20 over that of the best search of ours.\n\n{}",
         tables.join("\n")
     )
 }

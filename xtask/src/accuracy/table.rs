@@ -73,68 +73,49 @@ struct Arena<'a> {
     options: &'a Options,
 }
 
+/// A contender that is trained.
+struct Trained {
+    contender: &'static str,
+    settings: String,
+    model: PathBuf,
+    took: Took,
+    is_tuned: bool,
+}
+
 impl Arena<'_> {
     fn contest(&self) -> Result<Contest, String> {
         self.search()?;
-        let mut rows = Vec::new();
-        let uniform = self.trained("uniform", self.tuned("uniform"))?;
-        let mut add = |contender: &str, settings, (model, took): (PathBuf, Took), is_tuned| {
-            self.say(&format!("measuring {contender}"));
-            let mut evaluate = self.set.evaluate(self.program, &model);
-            if model != uniform.0 {
-                evaluate.arg("--against").arg(&uniform.0);
-            }
-            rows.push(Row {
-                contender: contender.to_owned(),
-                settings,
-                figures: measured(evaluate)?,
-                took,
-                is_tuned,
-            });
-            Ok::<(), String>(())
-        };
-        add(
-            "tuned uniform",
-            self.words("uniform")?,
-            uniform.clone(),
-            true,
-        )?;
-        let popularity = self.trained("popularity", self.tuned("popularity"))?;
-        add(
-            "tuned popularity",
-            self.words("popularity")?,
-            popularity,
-            true,
-        )?;
-        let (learned, weights) = self.learned()?;
-        add(
-            "learned weights",
-            weights,
-            self.trained("learned", learned)?,
-            false,
-        )?;
-        let all = self.trained("all", self.tuned("all"))?;
-        add("everything tuned", self.words("all")?, all, true)?;
-        if let Some(implicit) = self.implicit() {
-            let settings = self.kept("implicit", "json");
-            let words = implicit::describe(&settings)?;
-            add(
-                "`implicit`, tuned",
-                words,
-                implicit.train(&settings)?,
-                false,
-            )?;
+        let uniform = self.tuned("tuned uniform", "uniform")?;
+        let against = uniform.model.clone();
+        let mut rows = vec![self.measured(uniform, None)?];
+        let mut others = vec![
+            self.tuned("tuned popularity", "popularity")?,
+            self.learned()?,
+            self.tuned("everything tuned", "all")?,
+        ];
+        others.extend(self.implicit_trained()?);
+        others.extend(self.untuned()?);
+        for trained in others {
+            rows.push(self.measured(trained, Some(&against))?);
         }
-        let defaults = self.trained("defaults", self.train())?;
-        add("defaults", "K = 64".to_owned(), defaults, false)?;
-        let name = self.set.source.preset;
-        let mut preset = self.train();
-        preset.args(["--preset", name]);
-        let words = format!("`--preset {name}`, K = 64");
-        add("preset", words, self.trained("preset", preset)?, false)?;
         Ok(Contest {
             source: self.set.source,
             rows,
+        })
+    }
+
+    fn measured(&self, trained: Trained, against: Option<&Path>) -> Result<Row, String> {
+        self.say(&format!("measuring {}", trained.contender));
+        let mut evaluate = self.set.evaluate(self.program, &trained.model);
+        if let Some(other) = against {
+            evaluate.arg("--against").arg(other);
+        }
+        Ok(Row {
+            contender: trained.contender.to_owned(),
+            settings: trained.settings,
+            figures: measured(evaluate)?,
+            took: trained.took,
+            is_tuned: trained.is_tuned,
         })
     }
 
@@ -195,18 +176,14 @@ impl Arena<'_> {
         Chosen::read(&self.kept(scope, "toml"), &self.kept(scope, "jsonl"))
     }
 
-    fn words(&self, scope: &str) -> Result<String, String> {
-        Ok(self.chosen(scope)?.describe(self.set.source.factors))
-    }
-
     fn train(&self) -> Command {
         let mut command = self.set.on_train(self.program, "train");
         command.args(["--threads", "2", "--json", "--quiet"]);
         command
     }
 
-    /// Training with what a search chose, and with K factors even if the search could not afford them.
-    fn tuned(&self, scope: &str) -> Command {
+    /// Training with what a search chose, and with K factors whatever the search had.
+    fn train_tuned(&self, scope: &str) -> Command {
         let mut command = self.train();
         command
             .args(["--factors", &self.set.source.factors.to_string()])
@@ -215,24 +192,71 @@ impl Arena<'_> {
         command
     }
 
-    /// Training with what was tuned for popularity, with learned weights of the same mean.
-    fn learned(&self) -> Result<(Command, String), String> {
+    fn tuned(&self, contender: &'static str, scope: &str) -> Result<Trained, String> {
+        let settings = self.chosen(scope)?.describe(self.set.source.factors);
+        let trained = self.trained(contender, settings, self.train_tuned(scope))?;
+        Ok(Trained {
+            is_tuned: true,
+            ..trained
+        })
+    }
+
+    /// What was tuned for popularity, with learned weights of the same mean.
+    fn learned(&self) -> Result<Trained, String> {
         let chosen = self.chosen("popularity")?;
         let mean = mean_weight(chosen.weights())
             .ok_or_else(|| format!("no mean weight in `{}`", chosen.weights()))?;
         let weights = format!("learned:mean={mean}");
-        let mut command = self.tuned("popularity");
+        let mut command = self.train_tuned("popularity");
         command.args(["--weights", &weights]);
-        Ok((
-            command,
-            format!("`{weights}`, the rest as tuned popularity"),
-        ))
+        let settings = format!("`{weights}`, the rest as tuned popularity");
+        self.trained("learned weights", settings, command)
     }
 
-    fn trained(&self, name: &str, mut command: Command) -> Result<(PathBuf, Took), String> {
+    fn implicit_trained(&self) -> Result<Option<Trained>, String> {
+        let Some(implicit) = self.implicit() else {
+            return Ok(None);
+        };
+        self.say("training implicit");
+        let found = self.kept("implicit", "json");
+        let (model, took) = implicit.train(&found)?;
+        Ok(Some(Trained {
+            contender: "`implicit`, tuned",
+            settings: implicit::describe(&found)?,
+            model,
+            took,
+            is_tuned: false,
+        }))
+    }
+
+    /// What is reached without a search.
+    fn untuned(&self) -> Result<[Trained; 2], String> {
+        let preset = self.set.source.preset;
+        let mut with_preset = self.train();
+        with_preset.args(["--preset", preset]);
+        let settings = format!("`--preset {preset}`, K = 64");
+        Ok([
+            self.trained("defaults", "K = 64".to_owned(), self.train())?,
+            self.trained("preset", settings, with_preset)?,
+        ])
+    }
+
+    fn trained(
+        &self,
+        contender: &'static str,
+        settings: String,
+        mut command: Command,
+    ) -> Result<Trained, String> {
+        let name = contender.replace(' ', "-");
         let model = self.folder.join(format!("{name}.absentia"));
-        self.say(&format!("training {name}"));
+        self.say(&format!("training {contender}"));
         let (said, seconds) = printed(command.arg("--model").arg(&model))?;
-        Ok((model, Took::new(seconds, &said)?))
+        Ok(Trained {
+            contender,
+            settings,
+            model,
+            took: Took::new(seconds, &said)?,
+            is_tuned: false,
+        })
     }
 }
