@@ -295,7 +295,8 @@ impl Scratch {
         };
         let h = &mut self.h.room((at + 1) * SMALL)[at * SMALL..];
         let g = &mut self.g.room((at + 1) * LANES)[at * LANES..];
-        if range.len() <= PIECE {
+        // With many factors a row can be too long to be packed and still be one piece.
+        if range.len() <= PIECE && tile.is_packed() {
             let (d, error) = tile.pulls(range.clone());
             let row = RowLines {
                 d,

@@ -73,19 +73,33 @@ fn objective_by_hand(fitted: &Fitted, data: &Interactions<'_>, weight: f64, lamb
 
 #[test]
 fn rows_too_long_to_be_packed_are_solved_as_all_others() {
-    let (mut users, mut items) = (vec![0; 9000], (0..9000).collect::<Vec<u32>>());
+    // So many factors that the lines of the longest row pass the limit.
+    solved_as_all_others(9000, 128);
+}
+
+/// At 768 factors the limit is 1365 entries, where sums are not yet cut: Gowalla has such an item.
+#[test]
+fn rows_of_one_piece_that_are_not_packed_are_solved_as_all_others() {
+    solved_as_all_others(1500, 768);
+}
+
+/// Checks a model of a row with every item and eleven shorter ones.
+fn solved_as_all_others(n_items: u32, factors: usize) {
+    let (mut users, mut items) = (
+        vec![0; n_items as usize],
+        (0..n_items).collect::<Vec<u32>>(),
+    );
     for user in 1..12 {
         users.extend([user; 300]);
-        items.extend((0..300).map(|n| (n * 29 + user * 31) % 9000));
+        items.extend((0..300).map(|n| (n * 29 + user * 31) % n_items));
     }
     let data = Triplets::new(&users, &items)
-        .build(12, 9000, Duplicates::Last)
+        .build(12, n_items as usize, Duplicates::Last)
         .unwrap();
     let (weight, lambda) = (0.02, 0.1);
     let scheme = Scheme::Uniform { weight };
-    // So many factors that the lines of 9000 entries pass the limit.
     let base = Params::new()
-        .factors(128)
+        .factors(factors)
         .iterations(1)
         .regularization(lambda)
         .reg_exponent(0.0)
