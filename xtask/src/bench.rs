@@ -55,19 +55,28 @@ fn against_peers(words: &[String]) -> Result<(), String> {
         .current_dir(repository()))
 }
 
-/// Gives every peer an environment of its own: what they need of others does not agree.
 fn install_peers() {
-    for (peer, packages) in PEERS {
-        let folder = environments().join(peer);
-        let python = folder.join("bin/python");
-        if has_modules(&python, &[peer]) {
-            continue;
-        }
-        if let Err(why) = install(&folder, &python, packages) {
-            eprintln!("xtask: {peer} is left out, it could not be installed: {why}");
-            let _ = std::fs::remove_dir_all(folder);
+    for (name, _) in PEERS {
+        if let Err(why) = peer(name) {
+            eprintln!("xtask: {name} is left out, it could not be installed: {why}");
         }
     }
+}
+
+/// The interpreter of a peer's own environment, made if it is not there: what peers need of others
+/// does not agree.
+pub(crate) fn peer(name: &str) -> Result<PathBuf, String> {
+    let known = PEERS.iter().find(|(peer, _)| *peer == name);
+    let (_, packages) = known.ok_or_else(|| format!("{name}: no such peer"))?;
+    let folder = environments().join(name);
+    let python = folder.join("bin/python");
+    if !has_modules(&python, &[name])
+        && let Err(why) = install(&folder, &python, packages)
+    {
+        let _ = std::fs::remove_dir_all(folder);
+        return Err(why);
+    }
+    Ok(python)
 }
 
 fn install(folder: &Path, python: &Path, packages: &[&str]) -> Result<(), String> {

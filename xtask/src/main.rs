@@ -30,6 +30,9 @@ cargo xtask <task>
            41,000 items for 30,000 users
   accuracy study | gowalla
            whether held-out rows predict the test, and the figure of the Gowalla leaderboard
+  accuracy table [--seconds 180] [--only gowalla,amazon-book,...] [--again]
+           tuned uniform, popularity, everything, learned weights and implicit side by side, with
+           intervals and seconds, in target/accuracy/table.md
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
 ";
 

@@ -79,14 +79,15 @@ impl Ladder {
         }
         let first = first_factors(most, options.budget, work);
         let top = match options.budget {
-            Budget::Time(budget) => match trials.first() {
+            // Where the number of factors was asked for, fewer would be another model.
+            Budget::Time(budget) if options.may_shrink => match trials.first() {
                 Some(trial) => {
                     let seconds = budget.as_secs_f64() * TIME_SHARES[2][2] / LAST_TRIALS;
                     affordable(most, first, work, trial.seconds, seconds)
                 }
                 None => most,
             },
-            Budget::Trials(_) => most,
+            Budget::Time(_) | Budget::Trials(_) => most,
         };
         if top < 2 * first {
             return Self::of(&[top.max(first)]);
@@ -130,11 +131,11 @@ impl Ladder {
     }
 }
 
-/// Factors of the first rung: a sixth of the most, or what a time budget can pay.
+/// Factors of the first rung: a fourth of the most, or what a time budget can pay.
 ///
 /// It must not depend on a measured speed: a search that is resumed climbs the same rungs.
 fn first_factors(most: usize, budget: Budget, work: &Work) -> usize {
-    let mut first = (most / 6 / LEAST * LEAST).clamp(LEAST, FIRST).min(most);
+    let mut first = (most / 4 / LEAST * LEAST).clamp(LEAST, FIRST).min(most);
     if let Budget::Time(budget) = budget {
         let payable = budget.as_secs_f64() * TIME_SHARES[2][0] / FIRST_TRIALS * RATE;
         let cost = |factors| {
@@ -189,6 +190,10 @@ mod tests {
             budget,
             ..Options::default()
         };
+        rungs(&options, first_seconds)
+    }
+
+    fn rungs(options: &Options, first_seconds: Option<f64>) -> Vec<usize> {
         let trials: Vec<Trial> = first_seconds
             .map(|seconds| Trial {
                 seconds,
@@ -196,7 +201,7 @@ mod tests {
             })
             .into_iter()
             .collect();
-        let ladder = Ladder::new(&options, &WORK, &trials);
+        let ladder = Ladder::new(options, &WORK, &trials);
         assert!(ladder.rungs.iter().filter(|rung| rung.is_last).count() == 1);
         ladder.rungs.iter().map(|rung| rung.factors).collect()
     }
@@ -218,5 +223,16 @@ mod tests {
         assert_eq!(long, [128, 768]);
         assert!(short.last() < long.last(), "{short:?}");
         assert_eq!(ladder(768, minutes(1), Some(100.0)).len(), 1);
+    }
+
+    #[test]
+    fn a_number_of_factors_that_was_asked_for_is_kept_whatever_the_time() {
+        let options = Options {
+            max_factors: 512,
+            may_shrink: false,
+            budget: Budget::Time(Duration::from_secs(6)),
+            ..Options::default()
+        };
+        assert_eq!(rungs(&options, Some(1.0)).last(), Some(&512));
     }
 }

@@ -74,7 +74,7 @@ fn objective_by_hand(fitted: &Fitted, data: &Interactions<'_>, weight: f64, lamb
 /// So many factors that the lines of a user's entries pass the limit: of several pieces, and of one.
 #[test]
 fn rows_too_long_to_be_packed_are_solved_as_all_others() {
-    for (entries, factors) in [(9000, 128), (3000, 512)] {
+    for (entries, factors) in [(9000, 128), (3000, 512), (1500, 768)] {
         check_long_row(entries, factors);
     }
 }
