@@ -10,8 +10,8 @@ use super::sets::Set;
 use super::{Program, on, printed, run};
 use crate::repository;
 
-/// How `absentia tune` holds rows out when told nothing.
-const HELD_OUT: [&str; 4] = ["--by", "share:0.1", "--pick", "random"];
+/// How many rows `absentia tune` holds out when told nothing.
+const HELD_OUT: [&str; 2] = ["--by", "share:0.2"];
 
 /// The library in an environment of its own, and where its files go.
 pub(super) struct Implicit<'a> {
@@ -66,7 +66,10 @@ impl Implicit<'_> {
 
     fn split(&self, fold: &Path, seed: u64, held_out: u64) -> Result<(), String> {
         let mut split = self.set.on_train(self.program, "split");
-        split.args(HELD_OUT).arg("--seed").arg(seed.to_string());
+        split
+            .args(HELD_OUT)
+            .args(["--pick", self.set.source.pick()]);
+        split.arg("--seed").arg(seed.to_string());
         let (said, _) = printed(split.args(["--json", "--quiet", "--out"]).arg(fold))?;
         let report: Value = serde_json::from_str(said.trim()).unwrap_or_default();
         if report["test"].as_u64() == Some(held_out) {

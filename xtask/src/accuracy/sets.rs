@@ -117,6 +117,14 @@ impl Set {
 }
 
 impl Source {
+    /// Which rows `absentia tune` holds out when told nothing.
+    pub(super) fn pick(&self) -> &'static str {
+        match self.kind {
+            Kind::Timed | Kind::Shop => "latest",
+            Kind::Given | Kind::Labelled => "drift",
+        }
+    }
+
     fn data(&self) -> PathBuf {
         repository().join("../shared/data").join(self.folder)
     }

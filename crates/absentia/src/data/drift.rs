@@ -27,7 +27,7 @@ impl Drift {
     /// Draws a drift for rows of these users and items.
     pub(super) fn new(users: &[u32], items: &[u32], seed: u64) -> Self {
         let (by_user, by_item) = (Groups::new(users), Groups::new(items));
-        let random = |item: usize| (mix(seed, item as u64, 2) >> 33) as i64 - SCALE;
+        let random = |item: usize| i64::from((mix(seed, item as u64, 2) >> 33) as u32) - SCALE;
         let mut numbers: Vec<i64> = (0..by_item.len()).map(random).collect();
         for _ in 0..PASSES {
             let of_users = means(&by_user, |row| numbers[items[row] as usize]);
@@ -55,7 +55,8 @@ fn means(groups: &Groups, number: impl Fn(usize) -> i64) -> Vec<i64> {
     let mean = |id: usize| {
         let rows = groups.rows(id);
         let total: i64 = rows.iter().map(|&row| number(row as usize)).sum();
-        total / (rows.len() as i64).max(1)
+        // Rows are counted in 32 bits.
+        total / i64::from(rows.len() as u32).max(1)
     };
     (0..groups.len()).map(mean).collect()
 }
