@@ -21,7 +21,7 @@ const LAST_TRIALS: f64 = 5.0;
 const RATE: f64 = 2e10;
 
 /// Shares of the budget, by number of rungs; trials of the first rung are many and short.
-const TRIAL_SHARES: [&[f64]; 3] = [&[1.0], &[0.8, 0.2], &[0.6, 0.25, 0.15]];
+const TRIAL_SHARES: [&[f64]; 3] = [&[1.0], &[0.65, 0.35], &[0.5, 0.25, 0.25]];
 const TIME_SHARES: [&[f64]; 3] = [&[1.0], &[0.4, 0.6], &[0.3, 0.25, 0.45]];
 
 /// One rung.
@@ -92,7 +92,7 @@ impl Ladder {
         if top < 2 * first {
             return Self::of(&[top.max(first)]);
         }
-        if top < 8 * first {
+        if top < 4 * first {
             return Self::of(&[first, top]);
         }
         let middle = ((first * top) as f64).sqrt() as usize / LEAST * LEAST;
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn rungs_climb_to_the_most_factors() {
-        assert_eq!(ladder(768, Budget::Trials(50), None), [128, 768]);
-        assert_eq!(ladder(64, Budget::Trials(50), None), [16, 64]);
+        assert_eq!(ladder(768, Budget::Trials(50), None), [128, 304, 768]);
+        assert_eq!(ladder(64, Budget::Trials(50), None), [16, 32, 64]);
         assert_eq!(ladder(8, Budget::Trials(50), None), [8]);
     }
 
@@ -220,7 +220,7 @@ mod tests {
             ladder(768, minutes(2), Some(1.0)),
             ladder(768, minutes(60), Some(1.0)),
         );
-        assert_eq!(long, [128, 768]);
+        assert_eq!(long, [128, 304, 768]);
         assert!(short.last() < long.last(), "{short:?}");
         assert_eq!(ladder(768, minutes(1), Some(100.0)).len(), 1);
     }

@@ -19,6 +19,8 @@ const PATIENCE: (usize, usize) = (40, 6);
 const CLOSE: f64 = 0.985;
 /// And are taken where they cost no more than this.
 const AS_GOOD: f64 = 0.999;
+/// Times the penalty of the best that are tried beside it.
+const PENALTIES: [f64; 2] = [3.0, 1.0 / 3.0];
 
 /// A trial to be made.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,6 +152,9 @@ impl Planner<'_> {
         if let Some(fewer) = self.fewer(trials, ladder, rung) {
             return fewer;
         }
+        if let Some(beside) = self.beside_the_best(trials, ladder, rung) {
+            return beside;
+        }
         let below = (0..rung)
             .rev()
             .map(|rung| ranked(trials, rung))
@@ -195,6 +200,34 @@ impl Planner<'_> {
                 .map_or(ladder.rungs[rung].factors, |best| best.params.factors),
             post_scale: best.map_or(0.2, |best| best.params.post_scale),
         }
+    }
+
+    /// The best of the last rung with more and with less penalty, what was not tried yet: few factors
+    /// are held back by being few, and say little about the penalty that many need.
+    fn beside_the_best(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
+        let best = *ranked(trials, rung).first()?;
+        if !ladder.rungs[rung].is_last {
+            return None;
+        }
+        let untried = |point: &Vec<f64>| {
+            let near = |trial: &Trial| {
+                let pairs = trial.point.iter().zip(point);
+                trial.rung == rung && pairs.into_iter().all(|(x, y)| (x - y).abs() < 0.01)
+            };
+            !trials.iter().any(near)
+        };
+        let point = PENALTIES
+            .iter()
+            .filter_map(|times| self.space.penalised(&best.point, *times))
+            .find(untried)?;
+        Some(Step {
+            rung,
+            origin: Origin::Beside,
+            point,
+            parent: None,
+            factors: best.params.factors,
+            post_scale: best.params.post_scale,
+        })
     }
 
     /// The best settings of a rung below with its factors, trained as the last rung trains: once,

@@ -168,6 +168,16 @@ impl Space {
         self.dimensions.iter().map(place).collect()
     }
 
+    /// The point with this many times the penalty; nothing where the axis ends before.
+    pub(super) fn penalised(&self, point: &[f64], times: f64) -> Option<Vec<f64>> {
+        let at = self.dimensions.iter().position(|d| d.name == PENALTY)?;
+        let dimension = &self.dimensions[at];
+        let mut moved = point.to_vec();
+        moved[at] = dimension.place(dimension.value(point[at]) * times);
+        let got = dimension.value(moved[at]) / dimension.value(point[at]);
+        ((got / times).ln().abs() < 0.05).then_some(moved)
+    }
+
     /// Points that a search starts from; `docs/accuracy.md` says where they come from.
     #[must_use]
     pub fn recipes(&self) -> Vec<Vec<f64>> {

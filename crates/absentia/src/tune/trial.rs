@@ -16,6 +16,8 @@ pub enum Origin {
     Model,
     /// Good on the rung below.
     Promoted,
+    /// The best so far with another penalty.
+    Beside,
 }
 
 impl Origin {
@@ -27,6 +29,7 @@ impl Origin {
             Origin::Random => "random",
             Origin::Model => "model",
             Origin::Promoted => "promoted",
+            Origin::Beside => "beside",
         }
     }
 }

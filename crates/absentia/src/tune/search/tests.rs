@@ -49,6 +49,31 @@ fn a_search_repeats_with_its_seed_and_takes_its_budget() {
 }
 
 #[test]
+fn the_last_rung_tries_other_penalties_beside_the_best() {
+    let tuner = tuner(24, 32);
+    let found = search(&tuner, Vec::new());
+    let last = tuner.ladder(&found.trials).last();
+    let (best, space) = (found.best(), tuner.space());
+    let beside = |times: f64| {
+        let Some(point) = space.penalised(&best.point, times) else {
+            return true;
+        };
+        let near = |trial: &&Trial| {
+            let apart = trial.point.iter().zip(&point).map(|(x, y)| (x - y).abs());
+            trial.rung == last && apart.fold(0.0, f64::max) < 0.01
+        };
+        found.trials.iter().any(|trial| near(&trial))
+    };
+    assert!(beside(3.0) && beside(1.0 / 3.0));
+    assert!(
+        found
+            .trials
+            .iter()
+            .any(|trial| trial.origin == Origin::Beside)
+    );
+}
+
+#[test]
 fn a_search_that_was_cut_short_goes_on_as_if_it_had_not_been() {
     // Three rungs, so that factors of dropped trials must be trained again.
     let mut tuner = tuner(30, 32);
