@@ -97,8 +97,8 @@ impl<'a> Trainer<'a> {
         let kernels = Kernels::best();
         Ok(Self {
             tiles: (
-                tiles(params.solver, data.by_user(), p.stride()),
-                tiles(params.solver, data.by_item(), p.stride()),
+                tiles(params.solver, kernels, data.by_user(), p.stride()),
+                tiles(params.solver, kernels, data.by_item(), p.stride()),
             ),
             before: (None, None),
             ridge: (0.0, 0.0),
@@ -396,9 +396,9 @@ impl<'a> Trainer<'a> {
 }
 
 /// Tiles as the solver wants them.
-fn tiles(solver: Solver, observed: &Entries<'_>, stride: usize) -> Tiles {
+fn tiles(solver: Solver, kernels: Kernels, observed: &Entries<'_>, stride: usize) -> Tiles {
     match solver {
-        Solver::Eals => Tiles::sorted(observed, stride),
+        Solver::Eals if kernels.steps_abreast() => Tiles::sorted(observed, stride),
         _ => Tiles::new(observed, stride),
     }
 }
@@ -413,7 +413,10 @@ fn improve(
     let in_blocks =
         |block, after: &mut Dense| half_sweep(&BlockSolver { block }, before, after, side, tiles);
     match solver {
-        Solver::Eals => half_sweep(&ElementSolver, before, after, side, tiles),
+        Solver::Eals if side.kernels.steps_abreast() => {
+            half_sweep(&ElementSolver, before, after, side, tiles)
+        }
+        Solver::Eals => in_blocks(1, after),
         Solver::Subspace { block } => in_blocks(block, after),
         Solver::Als => in_blocks(side.fixed.stride(), after),
         Solver::AlsCg { steps } => half_sweep(&CgSolver { steps }, before, after, side, tiles),

@@ -5,7 +5,8 @@
 //! A group has sixteen lanes; a row has 1, 2, 4, 8 or 16 of them, by its own length alone, so that
 //! its result does not depend on the rows beside it. With a lane per row, sums over entries cross
 //! no lanes, and the few numbers that coordinate steps need are at hand for all rows at once.
-//! Rows too long to be packed are left to [`BlockSolver`].
+//! Rows too long to be packed are left to [`BlockSolver`], and so are all on machines whose registers
+//! do not hold what a step needs.
 
 use std::ops::Range;
 

@@ -421,6 +421,12 @@ impl Kernels {
         dispatch!(self.set, solve(rows, first, floor, delta))
     }
 
+    /// Whether coordinate steps are faster on rows side by side. That keeps fourteen sums of sixteen
+    /// lanes in registers: with narrower ones they do not fit, and it takes three times as long.
+    pub(crate) fn steps_abreast(self) -> bool {
+        self.set == InstructionSet::Avx512
+    }
+
     /// Turns gathered rows into lines of rows side by side, and predicts.
     pub(crate) fn pack_abreast(
         self,
