@@ -6,6 +6,8 @@
 //! run down the slots without crossing lanes, and what is done once a row is done for all at once.
 //! `W` coordinates are handled at a time: their sums of products are `W` small numbers a row, and
 //! errors are read and written once for all of them.
+// Indices into several triangles at once, and loops of constant length that must unroll.
+#![allow(clippy::needless_range_loop)]
 
 use super::body::Gathered;
 use super::lanes::{LANES, Lanes};
