@@ -2,14 +2,14 @@
 //!
 //! `cargo run --release -p absentia --example kernel_speed -- [K[,K…]] [ROWS]`: one line per kernel
 //! with its fused multiply-adds a second, their share of what registers alone reach, its bytes a
-//! second and their share of what a large copy reaches. ROWS is the height of the fixed side that
-//! entries are gathered from.
+//! second and their share of what a large copy reaches; and what the entry part of `eals` takes
+//! against its roofline. ROWS is the height of the fixed side that entries are gathered from.
 #![allow(clippy::print_stdout)]
 
 use std::time::{Duration, Instant};
 
 use absentia::linalg::InstructionSet;
-use absentia::linalg::bench::{Case, cases, copy, peak};
+use absentia::linalg::bench::{ABREAST, Case, ENTRY_PART, STEP_FMAS, cases, copy, peak};
 
 /// Seconds of one call, the best of several short runs.
 fn seconds(case: &mut Case) -> f64 {
@@ -37,6 +37,19 @@ fn seconds(case: &mut Case) -> f64 {
     best
 }
 
+/// What one entry takes in a half-sweep of `eals`, and the least it could take: its multiply-adds at
+/// the rate of registers, or its row of the fixed side at the rate of a copy, whichever is more.
+fn print_roofline(k: usize, took: f64, fma_peak: f64, copy_peak: f64) {
+    let blocks = k.div_ceil(16);
+    let (fmas, bytes) = (blocks * (16 + STEP_FMAS), 64 * blocks);
+    let (arithmetic, memory) = (fmas as f64 / fma_peak, bytes as f64 / copy_peak);
+    println!(
+        "    {took:.1} ns an entry: {blocks} x (16 + {STEP_FMAS}) FMA take {arithmetic:.1} ns, \
+         {bytes} bytes {memory:.1} ns; {:.2} x its roofline",
+        took / arithmetic.max(memory)
+    );
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let factors = arguments.next().unwrap_or_else(|| "64,128,256".to_owned());
@@ -61,6 +74,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 100.0 * fma / fma_peak,
                 100.0 * bytes / copy_peak
             );
+            if case.name == ENTRY_PART {
+                print_roofline(k, seconds / ABREAST as f64 * 1e9, fma_peak, copy_peak);
+            }
         }
     }
     Ok(())

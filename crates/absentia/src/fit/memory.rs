@@ -5,6 +5,7 @@ use crate::baselines;
 use crate::data::{Confidence, Interactions, Targets};
 use crate::linalg::LANES;
 use crate::params::{Params, Solver};
+use crate::solver::abreast::scratch_bytes as scratch_bytes_abreast;
 use crate::solver::cache::GramCache;
 use crate::solver::scratch_bytes;
 use crate::weights::Scheme;
@@ -172,6 +173,7 @@ fn scratch(sizes: &Sizes, params: &Params) -> u64 {
         2 * window * window
     };
     let rows = match params.solver {
+        Solver::Eals => scratch_bytes_abreast(sizes.entries, stride as usize),
         Solver::EalsVanilla => 24 * sizes.users.max(sizes.items) as u64,
         Solver::AlsCg { .. } => 3 * 32 * 4 * stride,
         _ => 4 * 32 * 5 * window,

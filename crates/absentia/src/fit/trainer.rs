@@ -17,12 +17,13 @@ use super::start::start;
 use super::state::{Best, Checkpoint};
 use super::{Fitted, StopReason, Validation};
 use crate::baselines::{self, Neighbours, Pass};
-use crate::data::{FrozenTransform, Interactions, Values};
+use crate::data::{Entries, FrozenTransform, Interactions, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
 use crate::model::{Factors, Model, ModelParts};
 use crate::params::{CheckedParams, Params, Solver};
+use crate::solver::abreast::ElementSolver;
 use crate::solver::block::BlockSolver;
 use crate::solver::cache::GramCache;
 use crate::solver::cg::CgSolver;
@@ -90,8 +91,8 @@ impl<'a> Trainer<'a> {
         let kernels = Kernels::best();
         Ok(Self {
             tiles: (
-                Tiles::new(data.by_user(), p.stride()),
-                Tiles::new(data.by_item(), p.stride()),
+                tiles(params.solver, kernels, data.by_user(), p.stride()),
+                tiles(params.solver, kernels, data.by_item(), p.stride()),
             ),
             before: (None, None),
             ridge: (0.0, 0.0),
@@ -388,6 +389,14 @@ impl<'a> Trainer<'a> {
     }
 }
 
+/// Tiles as the solver wants them.
+fn tiles(solver: Solver, kernels: Kernels, observed: &Entries<'_>, stride: usize) -> Tiles {
+    match solver {
+        Solver::Eals if kernels.steps_abreast() => Tiles::sorted(observed, stride),
+        _ => Tiles::new(observed, stride),
+    }
+}
+
 fn improve(
     solver: Solver,
     (before, after): (&Dense, &mut Dense),
@@ -398,6 +407,9 @@ fn improve(
     let in_blocks =
         |block, after: &mut Dense| half_sweep(&BlockSolver { block }, before, after, side, tiles);
     match solver {
+        Solver::Eals if side.kernels.steps_abreast() => {
+            half_sweep(&ElementSolver, before, after, side, tiles)
+        }
         Solver::Eals => in_blocks(1, after),
         Solver::Subspace { block } => in_blocks(block, after),
         Solver::Als => in_blocks(side.fixed.stride(), after),

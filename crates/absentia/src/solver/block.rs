@@ -17,7 +17,7 @@ use crate::linalg::kernels::{Panel, Quadratics, RowLines};
 use crate::linalg::{Buffer, LANES};
 
 /// Curvature below this share of what the missing entries contribute is rounding, and counts as 0.
-const CURVATURE_FLOOR: f32 = 4e-7;
+pub(super) const CURVATURE_FLOOR: f32 = 4e-7;
 
 /// Floats of a small Gram matrix.
 const SMALL: usize = LANES * LANES;

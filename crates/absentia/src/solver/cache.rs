@@ -90,6 +90,12 @@ impl GramCache {
         &self.diagonals.as_slice()[f * size..(f + 1) * size]
     }
 
+    /// The rows of the diagonal blocks of all `S_t` on one block: for each, Z lines of sixteen.
+    pub(crate) fn diagonal_block(&self, block: usize) -> &[f32] {
+        let size = LANES * self.z * LANES;
+        &self.diagonals.as_slice()[block * size..(block + 1) * size]
+    }
+
     /// Diagonals of all `S_t` on one block: Z lines of sixteen.
     pub(crate) fn curvatures(&self, block: usize) -> &[f32] {
         let size = self.z * LANES;

@@ -12,12 +12,13 @@
 //!
 //! | solver | what it does to a row | file |
 //! | --- | --- | --- |
-//! | `eals` | one exact step per coordinate (Algorithm 2) | [`block`], blocks of 1 |
+//! | `eals` | one exact step per coordinate (Algorithm 2) | [`abreast`]; long rows [`block`], blocks of 1 |
 //! | `subspace` | one exact solve per block of coordinates | [`block`] |
 //! | `als` | one exact solve | [`block`], one block of K |
 //! | `als-cg` | a few conjugate-gradient steps | [`cg`] |
 //! | `eals-vanilla` | Algorithm 1, over every item | [`vanilla`] |
 
+pub(crate) mod abreast;
 pub(crate) mod block;
 mod block_step;
 pub(crate) mod cache;

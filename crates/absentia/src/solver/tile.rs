@@ -21,12 +21,26 @@ const TILE_BYTES: usize = 384 << 10;
 /// Bytes of packed lines at the most; longer rows are gathered anew for every window.
 const PACKED_BYTES: usize = 4 << 20;
 
+/// Rows and entries of a tile whose rows are sorted: enough to find rows of like length.
+const SORTED_ROWS: usize = 256;
+pub(super) const SORTED_ENTRIES: usize = 16_384;
+
 /// Entries after which a row's sums are cut into pieces that other threads may take.
 pub(crate) const PIECE: usize = 4_096;
 
 /// Entries whose lines fit so many bytes.
 fn entries_in(bytes: usize, stride: usize) -> usize {
     bytes / (4 * stride.max(LANES))
+}
+
+/// Entries of the longest row that is packed whole and summed in one piece.
+pub(super) fn longest(stride: usize) -> usize {
+    entries_in(PACKED_BYTES, stride).min(PIECE)
+}
+
+/// Whether a row with so many entries is too long for that.
+pub(super) fn is_long(entries: usize, stride: usize) -> bool {
+    entries > longest(stride)
 }
 
 /// Bytes that one worker's tile of a side with `entries` entries takes at the most.
@@ -39,15 +53,31 @@ pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
 pub(crate) struct Tiles(Vec<Range<usize>>);
 
 impl Tiles {
+    /// Tiles whose entries are packed together.
     pub(crate) fn new(observed: &Entries<'_>, stride: usize) -> Self {
         let limit = entries_in(TILE_BYTES, stride) as u64;
+        Self::cut(observed, TILE_ROWS, limit, limit)
+    }
+
+    /// Tiles whose rows are sorted by length and packed a few at a time; a long row is alone.
+    pub(crate) fn sorted(observed: &Entries<'_>, stride: usize) -> Self {
+        let (longest, all) = (longest(stride) as u64, SORTED_ENTRIES as u64);
+        Self::cut(observed, SORTED_ROWS, all, longest)
+    }
+
+    /// Tiles of so many rows and entries at the most; a row longer than `longest` is alone.
+    fn cut(observed: &Entries<'_>, rows: usize, limit: u64, longest: u64) -> Self {
+        let offsets = observed.offsets();
+        let is_long = |row: usize| offsets[row + 1] - offsets[row] > longest;
         let mut tiles = Vec::new();
         let mut start = 0;
         while start < observed.rows() {
             let mut end = start + 1;
             while end < observed.rows()
-                && end - start < TILE_ROWS
-                && observed.offsets()[end + 1] - observed.offsets()[start] <= limit
+                && end - start < rows
+                && offsets[end + 1] - offsets[start] <= limit
+                && !is_long(start)
+                && !is_long(end)
             {
                 end += 1;
             }
@@ -357,6 +387,14 @@ impl<'t> Tile<'t> {
         (
             &self.buffers.d.as_slice()[range.clone()],
             &self.buffers.error.as_slice()[range],
+        )
+    }
+
+    /// `d` and `c·r` of the entries in `range`.
+    pub(crate) fn weighed(&self, range: Range<usize>) -> (&[f32], &[f32]) {
+        (
+            &self.buffers.d.as_slice()[range.clone()],
+            &self.buffers.pull.as_slice()[range],
         )
     }
 

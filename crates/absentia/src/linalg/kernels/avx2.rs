@@ -2,10 +2,12 @@
 
 use std::arch::x86_64::{
     __m256, _CMP_GT_OQ, _MM_HINT_T0, _MM_HINT_T1, _mm_add_ps, _mm_prefetch, _mm_storeu_ps,
-    _mm256_add_ps, _mm256_and_ps, _mm256_andnot_ps, _mm256_castps256_ps128, _mm256_cmp_ps,
-    _mm256_cvtss_f32, _mm256_div_ps, _mm256_extractf128_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps,
-    _mm256_hadd_ps, _mm256_loadu_ps, _mm256_min_ps, _mm256_mul_ps, _mm256_permutevar8x32_ps,
-    _mm256_set1_epi32, _mm256_set1_ps, _mm256_storeu_ps,
+    _mm256_add_ps, _mm256_and_ps, _mm256_andnot_ps, _mm256_castpd_ps, _mm256_castps_pd,
+    _mm256_castps256_ps128, _mm256_cmp_ps, _mm256_cvtss_f32, _mm256_div_ps, _mm256_extractf128_ps,
+    _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_hadd_ps, _mm256_loadu_ps, _mm256_min_ps,
+    _mm256_mul_ps, _mm256_permute_ps, _mm256_permute2f128_ps, _mm256_permutevar8x32_ps,
+    _mm256_set1_epi32, _mm256_set1_ps, _mm256_storeu_ps, _mm256_unpackhi_pd, _mm256_unpackhi_ps,
+    _mm256_unpacklo_pd, _mm256_unpacklo_ps,
 };
 
 use super::entry_points;
@@ -130,6 +132,45 @@ impl Lanes for YmmPair {
     }
 
     #[inline(always)]
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+        let mut columns = rows;
+        for half in 0..2 {
+            let (mut low, mut high) = ([rows[0].0; 8], [rows[0].0; 8]);
+            for (n, row) in rows[8 * half..8 * half + 8].iter().enumerate() {
+                (low[n], high[n]) = (row.0, row.1);
+            }
+            // SAFETY: see above.
+            let (low, high) = unsafe { (transpose_eight(low), transpose_eight(high)) };
+            for n in 0..8 {
+                if half == 0 {
+                    (columns[n].0, columns[8 + n].0) = (low[n], high[n]);
+                } else {
+                    (columns[n].1, columns[8 + n].1) = (low[n], high[n]);
+                }
+            }
+        }
+        columns
+    }
+
+    #[inline(always)]
+    fn swap(self, distance: usize) -> Self {
+        let halves = |half: __m256| {
+            // SAFETY: see above.
+            unsafe {
+                match distance {
+                    1 => _mm256_permute_ps::<0b10_11_00_01>(half),
+                    2 => _mm256_permute_ps::<0b01_00_11_10>(half),
+                    _ => _mm256_permute2f128_ps::<1>(half, half),
+                }
+            }
+        };
+        if distance == 8 {
+            return Self(self.1, self.0);
+        }
+        Self(halves(self.0), halves(self.1))
+    }
+
+    #[inline(always)]
     fn above(self, lane: usize) -> Self {
         let masks = &KEPT[LANES - 1 - lane..];
         // SAFETY: see above; a lane is below sixteen, so sixteen masks are left.
@@ -194,6 +235,37 @@ impl Lanes for YmmPair {
     }
 }
 
+/// Rows and columns of eight times eight exchanged, in three rounds.
+///
+/// # Safety
+/// The machine must have AVX2.
+#[inline(always)]
+unsafe fn transpose_eight(rows: [__m256; 8]) -> [__m256; 8] {
+    let (mut fours, mut columns) = (rows, rows);
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe {
+        for half in [0, 4] {
+            let pair = |a: usize| {
+                let (a, b) = (rows[half + a], rows[half + a + 1]);
+                (
+                    _mm256_castps_pd(_mm256_unpacklo_ps(a, b)),
+                    _mm256_castps_pd(_mm256_unpackhi_ps(a, b)),
+                )
+            };
+            let ((low, high), (next_low, next_high)) = (pair(0), pair(2));
+            fours[half] = _mm256_castpd_ps(_mm256_unpacklo_pd(low, next_low));
+            fours[half + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(low, next_low));
+            fours[half + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(high, next_high));
+            fours[half + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(high, next_high));
+        }
+        for n in 0..4 {
+            columns[n] = _mm256_permute2f128_ps::<0x20>(fours[n], fours[4 + n]);
+            columns[4 + n] = _mm256_permute2f128_ps::<0x31>(fours[n], fours[4 + n]);
+        }
+    }
+    columns
+}
+
 /// From position `15 − lane`, masks that keep the lanes above `lane`.
 static KEPT: [u32; 2 * LANES] = {
     let mut masks = [0; 2 * LANES];
@@ -246,4 +318,10 @@ pub(super) fn prefetch_line<const HINT: i32>(from: &[f32], at: usize) {
     unsafe { _mm_prefetch::<HINT>(from.as_ptr().wrapping_add(at).cast()) }
 }
 
-entry_points!(YmmPair, gram_rows = 4, panel_rows = 4, enable = "avx2,fma");
+entry_points!(
+    YmmPair,
+    gram_rows = 4,
+    panel_rows = 4,
+    abreast = 2,
+    enable = "avx2,fma"
+);

@@ -5,9 +5,9 @@ use std::arch::x86_64::{
     _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_cmp_ps_mask,
     _mm512_cvtss_f32, _mm512_extractf32x8_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps,
     _mm512_mask_mov_ps, _mm512_maskz_div_ps, _mm512_maskz_mov_ps, _mm512_max_ps, _mm512_min_ps,
-    _mm512_mul_ps, _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4,
-    _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd,
-    _mm512_unpacklo_ps,
+    _mm512_mul_ps, _mm512_permute_ps, _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_set1_ps,
+    _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps,
+    _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 use super::avx2::{add_half, prefetch_line, store_half, store_sums};
@@ -112,6 +112,19 @@ impl Lanes for Zmm {
     fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
         // SAFETY: see above.
         unsafe { transpose(rows) }
+    }
+
+    #[inline(always)]
+    fn swap(self, distance: usize) -> Self {
+        // SAFETY: see above.
+        Self(unsafe {
+            match distance {
+                1 => _mm512_permute_ps::<0b10_11_00_01>(self.0),
+                2 => _mm512_permute_ps::<0b01_00_11_10>(self.0),
+                4 => _mm512_shuffle_f32x4::<0b10_11_00_01>(self.0, self.0),
+                _ => _mm512_shuffle_f32x4::<0b01_00_11_10>(self.0, self.0),
+            }
+        })
     }
 
     #[inline(always)]
@@ -275,5 +288,6 @@ entry_points!(
     Zmm,
     gram_rows = 16,
     panel_rows = 8,
+    abreast = 4,
     enable = "avx512f,avx512dq,avx2,fma"
 );

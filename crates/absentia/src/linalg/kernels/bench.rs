@@ -2,7 +2,10 @@
 //!
 //! Not part of the library's promises: `examples/kernel_speed.rs` is the reader.
 
-use super::{Columns, Gathered, Kernels, LANES, Panel, Quadratics, RowLines};
+use super::{
+    Abreast, Columns, Gathered, Kernels, LANES, Moving, Panel, Quadratics, RowLines, Slots,
+    packed_floats,
+};
 use crate::linalg::{Buffer, Dense};
 
 /// One kernel on a problem of realistic size.
@@ -61,6 +64,16 @@ const ROW: usize = 32;
 /// Rows of the tile.
 const ROWS: usize = ENTRIES / ROW;
 const SMALL: usize = LANES * LANES;
+/// Slots of rows side by side.
+const SLOTS: usize = 24;
+/// Entries of rows side by side.
+pub const ABREAST: usize = SLOTS * LANES;
+/// Name of the case that does all that a half-sweep of `eals` does with the entries of rows side by
+/// side: packing them, and steps along all coordinates while the rows of the next are asked for.
+pub const ENTRY_PART: &str = "entry part";
+/// Multiply-adds that an entry needs on sixteen coordinates, four at a time: for each four, ten
+/// products after four scalings, four pulls, and the error's correction by four steps and `d`.
+pub const STEP_FMAS: usize = 4 * (10 + 4 + 4 + 4 + 1);
 
 /// Everything that kernels read and write.
 struct Problem {
@@ -79,6 +92,7 @@ struct Problem {
     base: Buffer,
     h: Buffer,
     out: Buffer,
+    steps: Buffer,
     seed: u32,
 }
 
@@ -106,6 +120,7 @@ impl Problem {
             base: fill(SMALL + ROWS * LANES),
             h: fill(ROWS * SMALL),
             out: fill(ROWS * LANES + k),
+            steps: fill(k * LANES),
             fixed: Dense::from_fn(rows, k, &mut number),
             factors: Dense::from_fn(ROWS, k, &mut number),
             indices: vec![0; ENTRIES],
@@ -115,8 +130,8 @@ impl Problem {
     }
 
     /// Picks other rows of the fixed side, so that no cache knows them from the call before.
-    fn pick_anew(&mut self) {
-        for index in &mut self.indices {
+    fn pick_anew(&mut self, range: std::ops::Range<usize>) {
+        for index in &mut self.indices[range] {
             self.seed = self
                 .seed
                 .wrapping_mul(1_664_525)
@@ -151,6 +166,19 @@ pub fn cases(k: usize, rows: usize) -> Vec<Case> {
         }
     };
     vec![
+        case(
+            ENTRY_PART,
+            ABREAST * k / LANES * (LANES + STEP_FMAS),
+            ABREAST * k,
+            entry_part,
+        ),
+        case("pack abreast", ABREAST * k, 2 * ABREAST * k, pack_abreast),
+        case(
+            "steps abreast",
+            ABREAST * STEP_FMAS,
+            ABREAST * (LANES + 3),
+            |kernels, problem| descend_abreast(kernels, problem, 0),
+        ),
         case("gather and predict", ENTRIES * k, 2 * ENTRIES * k, pack),
         case(
             "gram",
@@ -190,11 +218,69 @@ fn columns(problem: &mut Problem) -> (Columns<'_>, &mut Buffer, Gathered<'_>, &D
 }
 
 fn pack(kernels: Kernels, problem: &mut Problem) {
-    problem.pick_anew();
+    problem.pick_anew(0..ENTRIES);
     let size = ENTRIES * problem.k;
     let (mut columns, lines, picked, factors) = columns(problem);
     let (lines, factors) = (lines.room(size), factors.as_slice());
     kernels.pack(picked, ENTRIES, factors, lines, &mut columns);
+}
+
+fn entry_part(kernels: Kernels, problem: &mut Problem) {
+    // What was asked for in the call before is packed in this one.
+    problem.indices.copy_within(ABREAST..2 * ABREAST, 0);
+    problem.pick_anew(ABREAST..2 * ABREAST);
+    turn(kernels, problem);
+    for block in 0..problem.k / LANES {
+        descend_abreast(kernels, problem, block);
+    }
+}
+
+fn pack_abreast(kernels: Kernels, problem: &mut Problem) {
+    problem.pick_anew(0..ABREAST);
+    turn(kernels, problem);
+}
+
+fn turn(kernels: Kernels, problem: &mut Problem) {
+    let size = packed_floats(SLOTS, problem.k);
+    let mut p = std::mem::take(&mut problem.steps);
+    let (columns, lines, picked, _) = columns(problem);
+    let mut slots = Slots {
+        d: &columns.d[..ABREAST],
+        pull: &columns.pull[..ABREAST],
+        predicted: &mut columns.predicted[..ABREAST],
+        error: &mut columns.error[..ABREAST],
+    };
+    let p_lanes = p.room(picked.stride * LANES);
+    kernels.pack_abreast(picked, p_lanes, lines.room(size), &mut slots);
+    problem.steps = p;
+}
+
+fn descend_abreast(kernels: Kernels, problem: &mut Problem, block: usize) {
+    let lines = packed_floats(SLOTS, problem.k);
+    problem.lines.room(lines);
+    let x = Abreast {
+        block,
+        per_row: 1,
+        lines: problem.lines.as_slice(),
+        next: Gathered {
+            matrix: problem.fixed.as_slice(),
+            stride: problem.k,
+            indices: &problem.indices[ABREAST..2 * ABREAST],
+        },
+        d: &problem.d.as_slice()[..ABREAST],
+        p: problem.panel.as_slice(),
+        penalty: &[100.0; LANES],
+        weights: &[0.5; LANES],
+        diagonals: &problem.base.as_slice()[..SMALL],
+        g: &problem.h.as_slice()[..SMALL],
+    };
+    let mut moving = Moving {
+        steps: problem.steps.room(problem.k * LANES),
+        error: &mut problem.error.room(ENTRIES)[..ABREAST],
+        predicted: None,
+        factors: &mut problem.factors.as_mut_slice()[..LANES * problem.k],
+    };
+    std::hint::black_box(kernels.descend_abreast(x, 1e-7, &mut moving));
 }
 
 fn gram(kernels: Kernels, problem: &mut Problem) {
@@ -252,7 +338,7 @@ fn cache(kernels: Kernels, problem: &mut Problem) {
 }
 
 fn predict(kernels: Kernels, problem: &mut Problem) {
-    problem.pick_anew();
+    problem.pick_anew(0..ENTRIES);
     let mut out = std::mem::take(&mut problem.predicted);
     let p = problem.factors.padded_row(0);
     kernels.predict(p, problem.gathered(), out.room(ENTRIES));
@@ -260,7 +346,7 @@ fn predict(kernels: Kernels, problem: &mut Problem) {
 }
 
 fn combine(kernels: Kernels, problem: &mut Problem) {
-    problem.pick_anew();
+    problem.pick_anew(0..ENTRIES);
     let mut out = std::mem::take(&mut problem.out);
     let coefficients = problem.d.as_slice();
     let room = out.room(problem.k);

@@ -87,6 +87,17 @@ pub(super) trait Lanes: Copy {
         columns
     }
 
+    /// Each lane exchanged with the one `distance` away: 1, 2, 4 or 8.
+    #[inline(always)]
+    fn swap(self, distance: usize) -> Self {
+        changed(self, |lanes| {
+            let before = *lanes;
+            for (lane, slot) in lanes.iter_mut().enumerate() {
+                *slot = before[(lane ^ distance) % LANES];
+            }
+        })
+    }
+
     /// The lanes above `lane`, zeros elsewhere.
     #[inline(always)]
     fn above(self, lane: usize) -> Self {

@@ -9,6 +9,7 @@
 // operation becomes a call.
 #![allow(clippy::inline_always, clippy::cast_possible_wrap)]
 
+mod abreast;
 pub mod bench;
 mod body;
 mod entries;
@@ -27,6 +28,7 @@ mod neon;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use abreast::{Abreast, Moving, Slots, packed_floats};
 pub(crate) use body::{Gathered, Panel};
 pub(crate) use entries::{Columns, RowLines};
 use lanes::LANES;
@@ -93,8 +95,8 @@ pub(crate) struct Kernels {
 
 /// Defines, for one lane type, a function per kernel that enables its instruction set.
 macro_rules! entry_points {
-    ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal $(, enable = $features:literal)?) => {
-        use crate::linalg::kernels::{body, entries, steps};
+    ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal, abreast = $abreast:literal $(, enable = $features:literal)?) => {
+        use crate::linalg::kernels::{abreast, body, entries, steps};
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn peak(steps: usize, seed: f32) -> f32 {
@@ -175,6 +177,30 @@ macro_rules! entry_points {
         $(#[target_feature(enable = $features)])?
         pub(super) fn solve(rows: &steps::Quadratics<'_>, first: usize, floor: f32, delta: &mut [f32]) -> steps::Solved {
             steps::solve::<$lanes>(rows, first, floor, delta)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn pack_abreast(
+            picked: body::Gathered<'_>, p: &[f32], lines: &mut [f32], slots: &mut abreast::Slots<'_>,
+        ) {
+            abreast::pack::<$lanes, $abreast>(picked, p, lines, slots);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn spread(rows: &[f32], stride: usize, per_row: usize, out: &mut [f32]) {
+            abreast::spread::<$lanes>(rows, stride, per_row, out);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn settle(lines: &[f32], k: usize, steps: &[f32], predicted: &mut [f32]) {
+            abreast::settle::<$lanes, $abreast>(lines, k, steps, predicted);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn descend_abreast(
+            x: abreast::Abreast<'_>, floor: f32, moving: &mut abreast::Moving<'_>,
+        ) -> Option<(usize, f32)> {
+            abreast::descend::<$lanes, $abreast>(x, floor, moving)
         }
 
         $(#[target_feature(enable = $features)])?
@@ -393,6 +419,44 @@ impl Kernels {
         delta: &mut [f32],
     ) -> Solved {
         dispatch!(self.set, solve(rows, first, floor, delta))
+    }
+
+    /// Whether coordinate steps are faster on rows side by side. That keeps fourteen sums of sixteen
+    /// lanes in registers: with narrower ones they do not fit, and it takes three times as long.
+    pub(crate) fn steps_abreast(self) -> bool {
+        self.set == InstructionSet::Avx512
+    }
+
+    /// Turns gathered rows into lines of rows side by side, and predicts.
+    pub(crate) fn pack_abreast(
+        self,
+        picked: Gathered<'_>,
+        p: &[f32],
+        lines: &mut [f32],
+        slots: &mut Slots<'_>,
+    ) {
+        dispatch!(self.set, pack_abreast(picked, p, lines, slots));
+    }
+
+    /// The coordinates of some rows, each a line of lanes, `per_row` lanes for each row.
+    pub(crate) fn spread(self, rows: &[f32], stride: usize, per_row: usize, out: &mut [f32]) {
+        dispatch!(self.set, spread(rows, stride, per_row, out));
+    }
+
+    /// Adds the steps of the last coordinates to the predictions of rows side by side.
+    pub(crate) fn settle(self, lines: &[f32], k: usize, steps: &[f32], predicted: &mut [f32]) {
+        dispatch!(self.set, settle(lines, k, steps, predicted));
+    }
+
+    /// Coordinate steps on one block of rows side by side; yields the first row whose curvature is
+    /// negative.
+    pub(crate) fn descend_abreast(
+        self,
+        x: Abreast<'_>,
+        floor: f32,
+        moving: &mut Moving<'_>,
+    ) -> Option<(usize, f32)> {
+        dispatch!(self.set, descend_abreast(x, floor, moving))
     }
 
     /// `out[n] = x_row · q_n` for packed entries, `x` having a row of K per row of the tile.

@@ -130,4 +130,10 @@ impl Lanes for Quads {
     fn prefetch_early(_: &[f32], _: usize) {}
 }
 
-entry_points!(Quads, gram_rows = 4, panel_rows = 4, enable = "neon");
+entry_points!(
+    Quads,
+    gram_rows = 4,
+    panel_rows = 4,
+    abreast = 2,
+    enable = "neon"
+);

@@ -1,5 +1,7 @@
 //! Every variant the machine can run against plain sums in `f64`.
 
+mod abreast;
+
 use super::*;
 
 const LANES: usize = crate::linalg::LANES;

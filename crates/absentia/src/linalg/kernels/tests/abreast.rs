@@ -1,0 +1,226 @@
+//! Rows side by side against one pass of coordinate steps on each row's whole quadratic, in `f64`.
+
+use super::*;
+
+const K: usize = 32;
+const FIXED: usize = 50;
+const PENALTY: f32 = 0.5;
+
+/// Some rows with entries, `per_row` lanes each, and weights of rank `z`.
+struct Rows {
+    per_row: usize,
+    z: usize,
+    fixed: Vec<f32>,
+    /// `S_t`, symmetric and positive definite.
+    missing: Vec<Vec<f32>>,
+    weights: Vec<Vec<f32>>,
+    factors: Vec<f32>,
+    /// For each row: which rows of the fixed side, `d` and `c·r`.
+    entries: Vec<(Vec<u32>, Vec<f32>, Vec<f32>)>,
+    slots: usize,
+}
+
+impl Rows {
+    fn new(rows: usize, per_row: usize, z: usize) -> Self {
+        let slots = 5;
+        let entries = |row: usize| {
+            let len = if row == 1 {
+                0
+            } else {
+                slots * per_row - row % slots
+            };
+            let picks = (0..len).map(|n| ((n * 7 + row * 3) % FIXED) as u32);
+            let d = numbers(row as u32 + 40, len)
+                .iter()
+                .map(|d| 1.0 + 0.3 * d)
+                .collect();
+            (picks.collect(), d, numbers(row as u32 + 60, len))
+        };
+        let matrix = |t: usize| {
+            let root = numbers(t as u32 + 20, K * K);
+            let dot = |f: usize, g: usize| -> f32 {
+                (0..K).map(|n| root[f * K + n] * root[g * K + n]).sum()
+            };
+            (0..K * K).map(|at| dot(at / K, at % K)).collect()
+        };
+        Self {
+            per_row,
+            z,
+            fixed: numbers(1, FIXED * K),
+            missing: (0..z).map(matrix).collect(),
+            weights: (0..rows)
+                .map(|row| {
+                    numbers(row as u32 + 80, z)
+                        .iter()
+                        .map(|a| 0.2 + 0.1 * a)
+                        .collect()
+                })
+                .collect(),
+            factors: numbers(2, rows * K),
+            entries: (0..rows).map(entries).collect(),
+            slots,
+        }
+    }
+
+    /// A value of each entry where the entry stands, zeros elsewhere.
+    fn dealt<T: Copy + Default>(&self, values: impl Fn(usize) -> Vec<T>) -> Vec<T> {
+        let mut slots = vec![T::default(); self.slots * LANES];
+        for row in 0..self.entries.len() {
+            for (n, value) in values(row).into_iter().enumerate() {
+                let lane = row * self.per_row + n % self.per_row;
+                slots[n / self.per_row * LANES + lane] = value;
+            }
+        }
+        slots
+    }
+
+    /// `Σ_t a_ut S_t[f, g]` of a row.
+    fn missing_at(&self, row: usize, f: usize, g: usize) -> f64 {
+        let terms = self.weights[row].iter().zip(&self.missing);
+        terms
+            .map(|(a, s)| f64::from(*a) * f64::from(s[f * K + g]))
+            .sum()
+    }
+
+    /// One pass of coordinate steps on a row: its factors and predictions after it.
+    fn expected(&self, row: usize) -> (Vec<f64>, Vec<f64>) {
+        let (picks, d, pull) = &self.entries[row];
+        let q = |n: usize, f: usize| f64::from(self.fixed[picks[n] as usize * K + f]);
+        let mut p: Vec<f64> = (0..K)
+            .map(|f| f64::from(self.factors[row * K + f]))
+            .collect();
+        let predict = |p: &[f64], n: usize| -> f64 { (0..K).map(|f| p[f] * q(n, f)).sum() };
+        for f in 0..K {
+            let mut gradient = -f64::from(PENALTY) * p[f];
+            let mut curvature = f64::from(PENALTY) + self.missing_at(row, f, f);
+            gradient -= (0..K)
+                .map(|g| self.missing_at(row, f, g) * p[g])
+                .sum::<f64>();
+            for n in 0..picks.len() {
+                let error = f64::from(pull[n]) - f64::from(d[n]) * predict(&p, n);
+                gradient += error * q(n, f);
+                curvature += f64::from(d[n]) * q(n, f) * q(n, f);
+            }
+            p[f] += gradient / curvature;
+        }
+        let predicted = (0..picks.len()).map(|n| predict(&p, n)).collect();
+        (p, predicted)
+    }
+
+    /// `−Σ_t a_ut (S_t p_u)` on a block.
+    fn gradients(&self, factors: &[f32], block: usize) -> Vec<f32> {
+        let at = |row: usize, f: usize| -> f64 {
+            let terms =
+                (0..K).map(|g| self.missing_at(row, f, g) * f64::from(factors[row * K + g]));
+            -terms.sum::<f64>()
+        };
+        (0..self.entries.len() * LANES)
+            .map(|n| at(n / LANES, block * LANES + n % LANES) as f32)
+            .collect()
+    }
+
+    /// What the kernels make of it: factors and predictions, and a row without a minimum.
+    fn stepped(&self, kernels: Kernels) -> (Vec<f32>, Vec<f32>, Option<(usize, f32)>) {
+        let (rows, floats) = (self.entries.len(), self.slots * LANES);
+        let picks = self.dealt(|row| self.entries[row].0.clone());
+        let d = self.dealt(|row| self.entries[row].1.clone());
+        let pull = self.dealt(|row| self.entries[row].2.clone());
+        let picked = Gathered {
+            matrix: &self.fixed,
+            stride: K,
+            indices: &picks,
+        };
+        let mut factors = self.factors.clone();
+        let (mut p, mut steps) = (vec![9.0; K * LANES], vec![9.0; K * LANES]);
+        let (mut predicted, mut error) = (vec![9.0; floats], vec![9.0; floats]);
+        let mut lines = vec![9.0; packed_floats(self.slots, K)];
+        kernels.spread(&factors, K, self.per_row, &mut p);
+        let mut slots = Slots {
+            d: &d,
+            pull: &pull,
+            predicted: &mut predicted,
+            error: &mut error,
+        };
+        kernels.pack_abreast(picked, &p, &mut lines, &mut slots);
+        let (mut weights, mut penalty) = (vec![0.0; self.z * LANES], vec![1.0; LANES]);
+        for row in 0..rows {
+            let lanes = row * self.per_row..(row + 1) * self.per_row;
+            penalty[lanes.clone()].fill(PENALTY);
+            for (t, &a) in self.weights[row].iter().enumerate() {
+                weights[t * LANES..][lanes.clone()].fill(a);
+            }
+        }
+        let mut negative = None;
+        for block in 0..K / LANES {
+            let g = self.gradients(&factors, block);
+            let diagonals: Vec<f32> = (0..LANES * self.z * LANES)
+                .map(|at| {
+                    let (f, t, g) = (at / LANES / self.z, at / LANES % self.z, at % LANES);
+                    self.missing[t][(block * LANES + f) * K + block * LANES + g]
+                })
+                .collect();
+            let x = Abreast {
+                block,
+                per_row: self.per_row,
+                lines: &lines,
+                p: &p,
+                next: picked,
+                d: &d,
+                penalty: &penalty,
+                weights: &weights,
+                diagonals: &diagonals,
+                g: &g,
+            };
+            let mut moving = Moving {
+                steps: &mut steps,
+                error: &mut error,
+                predicted: Some(&mut predicted),
+                factors: &mut factors,
+            };
+            negative = negative.or(kernels.descend_abreast(x, 1e-6, &mut moving));
+        }
+        kernels.settle(&lines, K, &steps, &mut predicted);
+        (factors, predicted, negative)
+    }
+}
+
+#[test]
+fn rows_side_by_side_are_stepped_as_each_alone() {
+    for (rows, per_row, z) in [
+        (16, 1, 1),
+        (13, 1, 3),
+        (7, 2, 1),
+        (4, 4, 2),
+        (2, 8, 1),
+        (1, 16, 1),
+    ] {
+        let problem = Rows::new(rows, per_row, z);
+        on_every_set(|kernels| {
+            let (factors, predicted, negative) = problem.stepped(kernels);
+            assert_eq!(negative, None);
+            for row in 0..rows {
+                let (p, wanted) = problem.expected(row);
+                assert_close(&factors[row * K..(row + 1) * K], &p, "factor");
+                let own: Vec<f32> = (0..wanted.len())
+                    .map(|n| predicted[n / per_row * LANES + row * per_row + n % per_row])
+                    .collect();
+                assert_close(&own, &wanted, "prediction");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_row_without_a_minimum_is_named() {
+    for (rows, per_row) in [(13, 1), (4, 4)] {
+        let mut problem = Rows::new(rows, per_row, 1);
+        problem.weights[1] = vec![-0.5];
+        on_every_set(|kernels| {
+            let (.., negative) = problem.stepped(kernels);
+            assert!(
+                matches!(negative, Some((1, curvature)) if curvature < 0.0),
+                "{negative:?}"
+            );
+        });
+    }
+}
