@@ -18,7 +18,7 @@ pub(super) const LAST_SWEEPS: [usize; 5] = [4, 6, 8, 12, 16];
 const FIRST_TRIALS: f64 = 40.0;
 const LAST_TRIALS: f64 = 5.0;
 /// Multiply-adds a second that a machine can be trusted to make.
-const RATE: f64 = 2e10;
+const RATE: f64 = 5e10;
 
 /// Shares of the budget, by number of rungs; trials of the first rung are many and short.
 const TRIAL_SHARES: [&[f64]; 3] = [&[1.0], &[0.65, 0.35], &[0.5, 0.25, 0.25]];

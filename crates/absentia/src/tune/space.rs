@@ -73,8 +73,7 @@ const BETA: &str = "activity exponent";
 const PENALTY: &str = "penalty";
 const NU: &str = "penalty exponent";
 const TARGETS: &str = "targets";
-const USER_TARGET: &str = "target user exponent";
-const ITEM_TARGET: &str = "target item exponent";
+const TARGET_EXPONENT: &str = "target exponent";
 const CONFIDENCE: &str = "confidence";
 const STRENGTH: &str = "confidence strength";
 const SOLVER: &str = "solver";
@@ -105,8 +104,7 @@ impl Space {
         dimensions.push(switch(NU, 1.0, 0.4, (0.4, 1.0)));
         if scope == Scope::All {
             dimensions.push(switch(BETA, 0.0, 0.5, (0.0, 0.6)));
-            dimensions.push(switch(USER_TARGET, 0.0, 0.25, (0.0, 0.6)));
-            dimensions.push(switch(ITEM_TARGET, 0.0, 0.25, (0.0, 0.6)));
+            dimensions.push(switch(TARGET_EXPONENT, 0.0, 0.25, (0.0, 0.6)));
             dimensions.extend(facts.value_dimensions());
             let options = vec![("eals", 0.8), ("subspace", 0.2)];
             dimensions.push(Dimension::new(SOLVER, Range::Choice { options }));
@@ -190,13 +188,16 @@ impl Space {
     }
 
     fn targets(&self, point: &[f64]) -> Targets {
-        let user = self.value(point, USER_TARGET).unwrap_or(0.0) as f32;
-        let item = self.value(point, ITEM_TARGET).unwrap_or(0.0) as f32;
+        // The same for users and items, as graphs are normalised: a search has few trials for an axis.
+        let exponent = self.value(point, TARGET_EXPONENT).unwrap_or(0.0) as f32;
         match self.value(point, TARGETS) {
             Some(1.0) => Targets::Raw,
             Some(2.0..) => Targets::Log,
-            _ if user == 0.0 && item == 0.0 => Targets::Binary,
-            _ => Targets::Normalized { user, item },
+            _ if exponent == 0.0 => Targets::Binary,
+            _ => Targets::Normalized {
+                user: exponent,
+                item: exponent,
+            },
         }
     }
 
@@ -232,15 +233,13 @@ const RECIPES: [&[(&str, f64)]; 4] = [
         (WEIGHT, 0.05),
         (ALPHA, 0.4),
         (PENALTY, 0.15),
-        (USER_TARGET, 0.2),
-        (ITEM_TARGET, 0.2),
+        (TARGET_EXPONENT, 0.2),
     ],
     &[
         (WEIGHT, 0.02),
         (ALPHA, 0.4),
         (PENALTY, 0.5),
-        (USER_TARGET, 0.15),
-        (ITEM_TARGET, 0.15),
+        (TARGET_EXPONENT, 0.15),
     ],
     &[(WEIGHT, 0.01), (ALPHA, 0.2), (PENALTY, 0.25)],
 ];
