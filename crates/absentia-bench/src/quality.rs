@@ -101,7 +101,11 @@ fn entrants(quick: bool, threads: usize) -> Vec<(Contender, Request)> {
     all.push(same(eals(), most, 0));
     all.push(same(eals(), 4, PASSES));
     all.push(same(subspace(16), 4, PASSES));
-    let own = if quick { vec![64] } else { vec![128, 160, 192, 256] };
+    let own = if quick {
+        vec![64]
+    } else {
+        vec![128, 160, 192, 256]
+    };
     let own = own.into_iter();
     all.extend(own.map(|factors| entrant(eals(), Objective::Own, factors, 4, PASSES)));
     all
