@@ -6,6 +6,7 @@ use absentia::data::DataError;
 use absentia::evaluate::{EvaluateError, RankError};
 use absentia::fit::FitError;
 use absentia::model::ModelError;
+use absentia::tune::TuneError;
 use absentia::weights::{SpecError, WeightsError};
 use absentia::{Fault, ParamsError};
 use pyo3::PyErr;
@@ -46,6 +47,7 @@ raise_by_fault!(
     ParamsError,
     RankError,
     SpecError,
+    TuneError,
     WeightsError
 );
 

@@ -101,6 +101,12 @@ impl Model {
     }
 
     #[getter]
+    fn item_scale<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f32>>> {
+        let scale = self.trained.item_scale()?;
+        Some(PyArray1::from_slice(py, scale))
+    }
+
+    #[getter]
     fn item_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         PyArray1::from_slice(py, &self.trained.parts().item_counts)
     }

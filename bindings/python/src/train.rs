@@ -3,8 +3,9 @@
 use std::sync::mpsc::{Receiver, channel};
 
 use absentia::data::DataError;
-use absentia::fit::{Cancel, Control, Fitted, Init, Observer, Run, StopReason, Sweep};
-use absentia::{CheckedParams, Params};
+use absentia::fit::{Cancel, Control, FitError, Fitted, Init, Observer, Run, StopReason, Sweep};
+use absentia::tune::{Open, TuneError, settle};
+use absentia::{CheckedParams, Interactions, Params};
 use absentia_io::model::Ids;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -22,16 +23,18 @@ type Shown = (Column<u32>, Column<u32>, Column<f32>);
 
 /// Trains a model; yields it with the reason why the run ended.
 ///
-/// `params` is the engine's set of parameters as JSON. `callback(iteration, seconds, observed,
+/// `params` is the engine's set of parameters as JSON; `open` says whether the penalty and the
+/// post-scaling are to be chosen instead. `callback(iteration, seconds, observed,
 /// missing, regularization)` ends the run by returning something true.
 #[pyfunction]
-#[pyo3(signature = (data, scheme, params, *, shown=None, init=None, ids=None, callback=None, config=None))]
+#[pyo3(signature = (data, scheme, params, *, open=None, shown=None, init=None, ids=None, callback=None, config=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call")]
 pub(crate) fn fit(
     py: Python<'_>,
     data: Data,
     scheme: Py<Scheme>,
     params: &str,
+    open: Option<(bool, bool)>,
     shown: Option<Shown>,
     init: Option<(Table, Table)>,
     ids: Option<(Py<IdMap>, Py<IdMap>)>,
@@ -45,6 +48,10 @@ pub(crate) fn fit(
         shown,
         scheme: scheme.clone_ref(py),
         params: params.check().or_raise()?,
+        open: open.map_or_else(Open::default, |(regularization, post_scale)| Open {
+            regularization,
+            post_scale,
+        }),
         init,
     };
     let fitted = scheme.get().stop_if_err(job.follow(py, callback))?;
@@ -79,6 +86,7 @@ struct Job {
     shown: Option<Shown>,
     scheme: Py<Scheme>,
     params: CheckedParams,
+    open: Open,
     init: Option<(Table, Table)>,
 }
 
@@ -123,7 +131,7 @@ impl Job {
             }
             None => None,
         };
-        let (scheme, params) = (self.scheme.get(), &self.params);
+        let (scheme, params, open) = (self.scheme.get(), &self.params, self.open);
         let mut relay = relay;
         let built = detached(py, None, || {
             let whole = lent.whole()?;
@@ -147,9 +155,25 @@ impl Job {
                 cancel: cancel.clone(),
                 ..Run::default()
             };
-            absentia::fit(data, &scheme.wish, params, run)
+            let params = settled(data, &scheme.wish, params, open, cancel)?;
+            Ok(absentia::fit(data, &scheme.wish, &params, run)?)
         });
-        fitted.map_err(|error| scheme.blame(error))
+        fitted.map_err(|error: TuneError| scheme.blame(error))
+    }
+}
+
+/// Settles what is open; a call that was interrupted goes on to a run that ends at once.
+fn settled(
+    data: &Interactions<'_>,
+    scheme: &absentia::weights::Scheme,
+    params: &CheckedParams,
+    open: Open,
+    cancel: &Cancel,
+) -> Result<CheckedParams, TuneError> {
+    match settle(data, scheme, params, open, cancel, &|| {}) {
+        Ok(settled) => Ok(settled.params.check().map_err(FitError::from)?),
+        Err(TuneError::Cancelled) => Ok(params.clone()),
+        Err(error) => Err(error),
     }
 }
 

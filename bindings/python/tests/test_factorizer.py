@@ -14,7 +14,24 @@ from absentia import Factorizer, weights
 
 @pytest.fixture(scope="module")
 def fitted():
-    return Factorizer(factors=6, weights=weights.Popularity(c0=5, alpha=0.4), iterations=8, reg_exponent=0.0).fit(matrix())
+    scheme = weights.Popularity(c0=5, alpha=0.4)
+    return Factorizer(factors=6, weights=scheme, regularization=0.01, reg_exponent=0.0, iterations=8).fit(matrix())
+
+
+def test_a_penalty_that_is_not_given_is_chosen():
+    model = Factorizer(factors=6).fit(matrix())
+    assert model.regularization is None and model.regularization_ > 0
+    scores = model.user_factors_ @ (model.item_scale_[:, None] * model.item_factors_).T
+    scores[matrix().toarray() != 0] = -np.inf
+    best = np.argsort(-scores, axis=1, kind="stable")[:, 0]
+    np.testing.assert_array_equal(model.recommend(np.arange(200), n=1)[0][:, 0], best)
+    again = Factorizer(factors=6, regularization=model.regularization_, post_scale=model.post_scale_).fit(matrix())
+    np.testing.assert_array_equal(again.item_factors_, model.item_factors_)
+    np.testing.assert_array_equal(again.item_scale_, model.item_scale_)
+    grown = Factorizer(factors=6).fit(matrix()).partial_fit(matrix())
+    assert (grown.regularization_, grown.post_scale_) == (model.regularization_, model.post_scale_)
+    told = Factorizer(factors=6, regularization=0.5).fit(matrix())
+    assert (told.regularization_, told.post_scale_) == (0.5, 0.0)
 
 
 def test_parameters_follow_scikit_learn():

@@ -85,10 +85,10 @@ def test_seconds_of_a_sweep_are_those_of_the_command_line(tmp_path):
     cli, rng = command_line(), np.random.default_rng(0)
     users, items = rng.integers(0, 4000, 200_000), rng.integers(0, 2000, 200_000)
     (tmp_path / "log.csv").write_text("user,item\n" + "".join(f"{u},{i}\n" for u, i in zip(users, items)))
-    options = "--factors 32 --iterations 8 --seed 0 --weights uniform:0.1".split()
+    options = "--factors 32 --iterations 8 --seed 0 --weights uniform:0.1 --regularization 0.01".split()
     subprocess.run([cli, "train", tmp_path / "log.csv", "--model", tmp_path / "m.absentia", *options],
                    check=True, capture_output=True)
-    model = Factorizer(factors=32, iterations=8, random_state=0, weights=0.1)
+    model = Factorizer(factors=32, regularization=0.01, iterations=8, random_state=0, weights=0.1)
     model.fit(tmp_path / "log.csv")
     start = time.perf_counter()
     model.fit((users, items))

@@ -18,7 +18,7 @@ m, n, per = 200_000, 1000, 40
 indices = np.sort(rng.integers(0, n // per, (m, per), dtype=np.int32) + np.arange(per, dtype=np.int32) * (n // per), axis=1)
 x = sp.csr_matrix((np.ones(m * per, np.float32), indices.ravel(), np.arange(0, m * per + 1, per, dtype=np.int32)), shape=(m, n))
 del indices
-model = absentia.Factorizer(factors=1, iterations=1, num_threads=1)
+model = absentia.Factorizer(factors=1, regularization=0.01, iterations=1, num_threads=1)
 model.fit(x[:10])
 def now():
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()

@@ -273,7 +273,7 @@ fn value_in_force(arg: &Arg, matches: &ArgMatches) -> Option<Value> {
 }
 
 /// A number where writing it out gives the same text again, a text otherwise.
-fn typed(text: &str) -> Value {
+pub(crate) fn typed(text: &str) -> Value {
     if let Some(number) = text.parse::<i64>().ok().filter(|x| x.to_string() == text) {
         return Value::Integer(number);
     }

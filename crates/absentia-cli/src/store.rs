@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use absentia::fit::Checkpoint;
+use absentia::tune::Open;
 use absentia::{Model, Params};
 use absentia_io::model::{self, Ids};
 use absentia_io::{AtomicFile, IdMap, limits};
@@ -68,14 +69,26 @@ pub(crate) fn save_checkpoint(
     saved.context("the checkpoint could not be written")
 }
 
-/// Reads the state of a run to go on with, if there is one yet; refuses that of other data or of
-/// other parameters.
-pub(crate) fn resume(path: &Path, own: &Ids, params: &Params) -> Result<Option<Checkpoint>> {
+/// Reads the state of a run to go on with, if there is one yet, and takes from it what is open;
+/// refuses that of other data or of other parameters.
+pub(crate) fn resume(
+    path: &Path,
+    own: &Ids,
+    params: &mut Params,
+    open: Open,
+) -> Result<Option<Checkpoint>> {
     if !path.exists() {
         return Ok(None);
     }
     let (checkpoint, ids, _) = model::load_checkpoint(path)?;
     if same_ids(&ids.users, &own.users) && same_ids(&ids.items, &own.items) {
+        let then = checkpoint.model.params();
+        if open.regularization {
+            params.regularization = then.regularization;
+        }
+        if open.post_scale {
+            params.post_scale = then.post_scale;
+        }
         check_params(path, &checkpoint.model, params)?;
         return Ok(Some(checkpoint));
     }

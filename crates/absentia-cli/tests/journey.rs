@@ -344,7 +344,7 @@ fn held_out_pairs_that_are_trained_on_are_noticed() {
 fn post_scaling_survives_the_way_out_and_back() {
     let sandbox = Sandbox::with_models();
     sandbox
-        .run("train train.csv --model s.absentia -k 8 --iterations 4 --post-scale -0.7")
+        .run("train train.csv --model s.absentia -k 8 --iterations 4 --regularization 0.01 --post-scale -0.7")
         .ok();
     let said = sandbox.run("export s.absentia --out f").ok().stderr;
     assert!(said.contains("is not the ranking"), "{said}");

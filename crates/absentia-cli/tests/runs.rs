@@ -64,6 +64,37 @@ fn a_resumed_run_ends_in_the_bits_of_an_uninterrupted_one() {
     other.fails(3, &["the checkpoint cannot go on", "--seed 9"]);
 }
 
+#[test]
+fn a_penalty_that_is_not_given_is_chosen_once_and_kept() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("generate --users 400 --items 300 --entries 6000 --out g.csv")
+        .ok();
+    let train = "train g.csv -k 8 --iterations 3";
+    let said = sandbox.run(&format!("{train} --model m.absentia")).ok();
+    assert!(
+        said.stderr.contains("did best on rows held out"),
+        "{}",
+        said.stderr
+    );
+    let first = sandbox.model("m.absentia");
+    sandbox
+        .shell("absentia inspect m.absentia --print-config > run.toml")
+        .ok();
+    let again = sandbox.run("train --config run.toml").ok();
+    assert!(!again.stderr.contains("held out"), "{}", again.stderr);
+    assert_eq!(bits(&first), bits(&sandbox.model("m.absentia")));
+    let kept = "--model r.absentia --checkpoint run.ckpt --checkpoint-every 1 --resume";
+    sandbox.run(&format!("{train} {kept}")).ok();
+    let line = format!("train g.csv -k 8 --iterations 5 {kept}");
+    let resumed = sandbox.run(&line).ok();
+    assert!(!resumed.stderr.contains("held out"), "{}", resumed.stderr);
+    let penalty = |model: &str| sandbox.model(model).model.params().regularization.to_bits();
+    assert_eq!(penalty("r.absentia"), penalty("m.absentia"));
+    let plan = sandbox.run(&format!("{train} --dry-run")).ok().stdout;
+    assert!(plan.contains("a copy to choose the penalty on"), "{plan}");
+}
+
 #[cfg(unix)]
 #[test]
 fn the_first_ctrl_c_leaves_a_usable_model_and_says_so() {

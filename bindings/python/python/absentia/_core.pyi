@@ -134,6 +134,8 @@ class Model:
     @property
     def item_factors(self) -> Factors: ...
     @property
+    def item_scale(self) -> Optional[Floats]: ...
+    @property
     def item_counts(self) -> Rows: ...
     @property
     def user_ids(self) -> IdMap: ...
@@ -176,6 +178,7 @@ def fit(
     scheme: Scheme,
     params: str,
     *,
+    open: Optional[Tuple[bool, bool]] = None,
     shown: Optional[Tuple[Rows, Rows, Floats]] = None,
     init: Optional[Tuple[Floats, Floats]] = None,
     ids: Optional[Tuple[IdMap, IdMap]] = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import Any, Dict, List, Optional, TypeVar, Union
 
 import numpy as np
@@ -23,14 +24,14 @@ class Estimator:
 
     factors: int
     weights: Any
-    regularization: float
+    regularization: Optional[float]
     reg_exponent: float
     targets: str
     confidence: Union[float, str]
     solver: str
     iterations: int
     tolerance: Optional[float]
-    post_scale: float
+    post_scale: Optional[float]
     init_std: float
     learning_rate: float
     random_state: Any
@@ -70,8 +71,14 @@ class Estimator:
 
     @property
     def item_factors_(self) -> NDArray[np.float32]:
-        """The factors of items: a read-only view."""
+        """The factors of items as they were trained: a read-only view; see ``item_scale_``."""
         return np.asarray(self._fitted().item_factors)
+
+    @property
+    def item_scale_(self) -> NDArray[np.float32]:
+        """``n_i ** post_scale_``: what recommending multiplies the factors of each item by."""
+        scale = self._fitted().item_scale
+        return np.ones(self._fitted().shape[1], dtype=np.float32) if scale is None else scale
 
     @property
     def user_ids_(self) -> NDArray[Any]:
@@ -89,6 +96,16 @@ class Estimator:
     def n_features_in_(self) -> int:
         """Number of items."""
         return self._fitted().shape[1]
+
+    @property
+    def regularization_(self) -> float:
+        """The penalty of the model, chosen where none was given."""
+        return float(json.loads(self._fitted().params)["regularization"])
+
+    @property
+    def post_scale_(self) -> float:
+        """The exponent that item factors are rescaled by, chosen where none was given."""
+        return float(json.loads(self._fitted().params)["post_scale"])
 
     @property
     def history_(self) -> List[Sweep]:

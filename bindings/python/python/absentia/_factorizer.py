@@ -19,8 +19,9 @@ class Factorizer(Training, Answers, Files):
     weights : absentia.weights.Weights, str or float
         Weights on missing entries: an object, its text form as on the command line, or one number
         for all. By default ``"popularity:mean=0.01,alpha=0.25"``.
-    regularization : float
-        Ridge penalty.
+    regularization : float, optional
+        Ridge penalty. When not given, a few are tried on a fifth of the rows held out, and the best is
+        taken; ``regularization_`` has it.
     reg_exponent : float
         Exponent of a row's total weight in its penalty; 0 penalises all rows alike.
     targets : str
@@ -36,8 +37,9 @@ class Factorizer(Training, Answers, Files):
         Sweeps over both sides at the most.
     tolerance : float, optional
         Relative change of the objective that ends the run.
-    post_scale : float
-        Item factors are rescaled by ``n_i ** post_scale`` when recommending.
+    post_scale : float, optional
+        Item factors are rescaled by ``n_i ** post_scale`` when recommending. When not given, it is
+        chosen with the penalty, or 0 where that is given; ``post_scale_`` has it.
     init_std : float
         Standard deviation of the Gaussian start.
     learning_rate : float
@@ -51,6 +53,11 @@ class Factorizer(Training, Answers, Files):
     ----------
     user_factors_, item_factors_ : ndarray
         Read-only views of the model's factors, not copies.
+    item_scale_ : ndarray
+        What recommending multiplies the factors of each item by: ``n_i ** post_scale_``. Scores are
+        ``user_factors_ @ (item_scale_[:, None] * item_factors_).T``.
+    regularization_, post_scale_ : float
+        The penalty and the post-scaling, given or chosen.
     history_ : list of Sweep
         The objective, in its parts, after every sweep.
     weights_ : absentia.weights.Resolved
@@ -72,14 +79,14 @@ class Factorizer(Training, Answers, Files):
         self,
         factors: int = 64,
         weights: Any = None,
-        regularization: float = 0.01,
+        regularization: Optional[float] = None,
         reg_exponent: float = 1.0,
         targets: str = "binary",
         confidence: Union[float, str] = 1.0,
         solver: str = "eals",
         iterations: int = 20,
         tolerance: Optional[float] = None,
-        post_scale: float = 0.0,
+        post_scale: Optional[float] = None,
         init_std: float = 0.01,
         learning_rate: float = 0.05,
         random_state: Any = 0,

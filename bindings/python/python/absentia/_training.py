@@ -17,6 +17,8 @@ Start = Tuple[NDArray[np.float32], NDArray[np.float32]]
 Self = TypeVar("Self", bound="Training")
 
 DEFAULT_WEIGHTS = "popularity:mean=0.01,alpha=0.25"
+# What the engine has where nothing chooses: the penalty of a baseline.
+DEFAULT_PENALTY = 0.01
 
 
 class Training(Estimator):
@@ -39,8 +41,8 @@ class Training(Estimator):
         ----------
         X : sparse matrix, table, (users, items[, values]) or path
             A scipy matrix has a row per user and a column per item, and its stored entries are the
-            interactions, explicit zeros included; sorted ``int32`` CSR rows are not copied (and must
-            not be changed by another thread meanwhile). Anything else has ids of its own, integers
+            interactions, explicit zeros included; sorted ``int32`` CSR rows are not copied where
+            ``regularization`` is given (and must not be changed by another thread meanwhile). Anything else has ids of its own, integers
             or texts, which are what the methods take and give. Repeated pairs are added up; those
             of a file keep the last, as on the command line.
         y : ignored
@@ -106,7 +108,8 @@ class Training(Estimator):
             model, reason = _core.fit(
                 taken.lent,
                 scheme,
-                self._engine_params(taken, iterations),
+                self._engine_params(taken, iterations, goes_on=init is not None),
+                open=self._open(init is not None),
                 shown=shown,
                 init=init,
                 ids=taken.ids.cores(),
@@ -116,19 +119,19 @@ class Training(Estimator):
         self._ids, self._train_data = taken.ids, taken
         return self
 
-    def _engine_params(self, taken: Taken, iterations: int) -> str:
+    def _engine_params(self, taken: Taken, iterations: int, goes_on: bool) -> str:
         latest = taken.lent.latest if isinstance(taken.lent, _core.Matrix) else None
         tolerance = None if self.tolerance is None else _params.real("tolerance", self.tolerance)
         return _params.text(
             {
                 "factors": _params.whole("factors", self.factors),
                 "iterations": _params.whole("iterations", iterations),
-                "regularization": _params.real("regularization", self.regularization),
+                "regularization": self._told("regularization", DEFAULT_PENALTY, goes_on),
                 "reg_exponent": _params.real("reg_exponent", self.reg_exponent),
                 "solver": _params.solver(self.solver),
                 "targets": _params.targets(self.targets),
                 "confidence": _params.confidence(self.confidence, latest),
-                "post_scale": _params.real("post_scale", self.post_scale),
+                "post_scale": self._told("post_scale", 0.0, goes_on),
                 "init_std": _params.real("init_std", self.init_std),
                 "learning_rate": _params.real("learning_rate", self.learning_rate),
                 "seed": _params.seed(self.random_state),
@@ -136,6 +139,19 @@ class Training(Estimator):
                 "tolerance": tolerance,
             }
         )
+
+    def _open(self, goes_on: bool) -> Tuple[bool, bool]:
+        """Whether the penalty and the post-scaling are to be chosen."""
+        penalty = self.regularization is None and not goes_on
+        return penalty, penalty and self.post_scale is None
+
+    def _told(self, name: str, plain: float, goes_on: bool) -> float:
+        """An argument; where none was given that of the model a run goes on from, or a plain one."""
+        value = getattr(self, name)
+        if value is None:
+            goes_on = goes_on and self.regularization is None
+            return float(getattr(self, name + "_")) if goes_on else plain
+        return _params.real(name, value)
 
 
 class Following:

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use absentia::data::{Confidence, Targets};
+use absentia::tune::Open;
 use absentia::weights::{SchemeSpec, Strength};
 use absentia::{Params, Solver};
 use absentia_io::ColumnRef;
@@ -46,14 +47,10 @@ pub(crate) struct HyperArgs {
     /// Sweeps over users and items at the most.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) iterations: usize,
-    /// Ridge penalty λ.
-    #[arg(
-        long,
-        value_name = "LAMBDA",
-        default_value_t = 0.01,
-        allow_negative_numbers = true
-    )]
-    pub(crate) regularization: f32,
+    /// Ridge penalty λ [default: the best of a few on a fifth of the rows held out; 0.01 for a
+    /// baseline].
+    #[arg(long, value_name = "LAMBDA", allow_negative_numbers = true)]
+    pub(crate) regularization: Option<f32>,
     /// Exponent ν of a row's total weight in its penalty λ m^ν: 0 is the paper, 1 suits large K.
     #[arg(
         long,
@@ -87,14 +84,10 @@ pub(crate) struct HyperArgs {
     /// (1 + α ln(1 + x/ε)), decay:30d (half a weight every 30 days), or column (--weight-col).
     #[arg(long, value_name = "RULE", default_value = "1", value_parser = parse_confidence)]
     pub(crate) confidence: Confidence,
-    /// Exponent ρ: item factors are rescaled by n_i^ρ after training.
-    #[arg(
-        long,
-        value_name = "RHO",
-        default_value_t = 0.0,
-        allow_hyphen_values = true
-    )]
-    pub(crate) post_scale: f32,
+    /// Exponent ρ: item factors are rescaled by n_i^ρ after training [default: chosen with the
+    /// penalty, or 0 where that is given].
+    #[arg(long, value_name = "RHO", allow_hyphen_values = true)]
+    pub(crate) post_scale: Option<f32>,
     /// Standard deviation of the random start.
     #[arg(
         long,
@@ -142,7 +135,17 @@ impl HyperArgs {
         }
     }
 
-    /// Yields the parameters of one run.
+    /// What is left to be settled on rows held out.
+    pub(crate) fn open(&self) -> Open {
+        Open {
+            regularization: self.regularization.is_none(),
+            // Whoever says how the model is penalised wants the model as it is.
+            post_scale: self.regularization.is_none() && self.post_scale.is_none(),
+        }
+    }
+
+    /// Yields the parameters of one run; those that are [`open`](Self::open) have a value for want of
+    /// a better one.
     pub(crate) fn params(&self, solver: SolverName, threads: Option<usize>) -> Params {
         let solver = match solver {
             SolverName::Eals => Solver::Eals,
@@ -163,15 +166,16 @@ impl HyperArgs {
                 neighbours: self.neighbours,
             },
         };
+        let plain = Params::default();
         Params {
             factors: self.factors,
             iterations: self.iterations,
-            regularization: self.regularization,
+            regularization: self.regularization.unwrap_or(plain.regularization),
             reg_exponent: self.reg_exponent,
             solver,
             targets: self.targets,
             confidence: self.confidence,
-            post_scale: self.post_scale,
+            post_scale: self.post_scale.unwrap_or(plain.post_scale),
             init_std: self.init_std,
             seed: self.seed,
             learning_rate: self.learning_rate,

@@ -49,7 +49,7 @@ impl Marks {
 /// Yields `data` with the entries of `shown` (whose weights are the exceptions' weights) added
 /// wherever `data` has none.
 pub(super) fn merge(data: &Interactions<'_>, shown: &Interactions<'_>) -> Interactions<'static> {
-    let mut merged = Merger::new(data, shown.len());
+    let mut merged = Rows::new(data, shown.len());
     for user in 0..data.n_users() {
         let (own, other) = (data.by_user.range(user), shown.by_user.range(user));
         let (own_items, other_items) = (data.by_user.indices(), shown.by_user.indices());
@@ -76,12 +76,13 @@ pub(super) fn merge(data: &Interactions<'_>, shown: &Interactions<'_>) -> Intera
                 right += 1;
             }
         }
-        merged.offsets.push(merged.indices.len() as u64);
+        merged.end_row();
     }
     merged.finish(data.n_items())
 }
 
-struct Merger {
+/// Builds a matrix row by row from entries that were checked.
+pub(super) struct Rows {
     offsets: Vec<u64>,
     indices: Vec<u32>,
     r: Vec<f32>,
@@ -90,8 +91,9 @@ struct Merger {
     marks: Marks,
 }
 
-impl Merger {
-    fn new(data: &Interactions<'_>, more: usize) -> Self {
+impl Rows {
+    /// Yields a matrix without rows, with room for the entries of `data` and some more.
+    pub(super) fn new(data: &Interactions<'_>, more: usize) -> Self {
         let len = data.len() + more;
         let mut offsets = Vec::with_capacity(data.n_users() + 1);
         offsets.push(0);
@@ -105,20 +107,24 @@ impl Merger {
         }
     }
 
-    fn push(&mut self, item: u32, r: f32, c: f32, marked: bool) {
+    pub(super) fn push(&mut self, item: u32, r: f32, c: f32, marked: bool) {
         self.marks.push(self.indices.len(), marked);
         self.indices.push(item);
         self.r.push(r);
         self.c.push(c);
     }
 
-    fn push_time(&mut self, time: Option<i64>) {
+    pub(super) fn push_time(&mut self, time: Option<i64>) {
         if let (Some(times), Some(time)) = (&mut self.times, time) {
             times.push(time);
         }
     }
 
-    fn finish(self, n_items: usize) -> Interactions<'static> {
+    pub(super) fn end_row(&mut self) {
+        self.offsets.push(self.indices.len() as u64);
+    }
+
+    pub(super) fn finish(self, n_items: usize) -> Interactions<'static> {
         let by_user = Entries {
             cols: n_items,
             offsets: self.offsets.into(),

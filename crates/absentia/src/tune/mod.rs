@@ -11,6 +11,7 @@
 //! | `propose`, `ladder`, `plan` | which trial comes next, from the trials so far alone |
 //! | `judge`, `run` | one trial: training, warm starts, measuring |
 //! | `search` | the loop, its budget and its log |
+//! | `settle`, `typical` | the penalty and post-scaling of a run that was told neither |
 //! | `sensitivity`, `correlation` | what the trials say about each setting |
 //!
 //! ```
@@ -39,10 +40,12 @@ mod propose;
 mod run;
 mod search;
 mod sensitivity;
+mod settle;
 mod space;
 #[cfg(test)]
 mod testing;
 mod trial;
+mod typical;
 
 pub use correlation::spearman;
 pub use dimension::{Dimension, Range};
@@ -52,5 +55,6 @@ pub use options::{Budget, Options};
 pub use run::Fold;
 pub use search::{Found, Tuner};
 pub use sensitivity::{Sensitivity, sensitivity};
+pub use settle::{MOST_TRIED, Open, Settled, settle};
 pub use space::{Scope, Settings, Space};
 pub use trial::{Measurement, Origin, Trial};

@@ -1,11 +1,9 @@
 //! Which settings are searched, and what a point of the space stands for.
 //!
-//! The penalty is not searched as λ: what it does to a row is `λ m^ν`, and m grows with the weight on
-//! missing entries, so that λ alone means something else beside every other setting. The axis is
-//! `penalty = λ m̄^ν / n̄`, the penalty of a typical row in units of its observed weight, with `m̄` and
-//! `n̄` the geometric means of users' and items' average total and observed weight.
+//! The penalty is not searched as λ but as `λ m̄^ν / n̄`, the penalty of a typical row (`typical.rs`).
 
 use super::dimension::{Dimension, Range, three_digits};
+use super::typical::Typical;
 use crate::data::{Confidence, Interactions, Targets, Values};
 use crate::params::{Params, Solver};
 use crate::weights::{SchemeSpec, Strength};
@@ -39,9 +37,7 @@ impl Scope {
 /// What of the data decides which settings there are to search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Facts {
-    users: f64,
-    items: f64,
-    interactions: f64,
+    row: Typical,
     /// Mean value, where values differ.
     mean_value: Option<f64>,
     /// Whether no value is negative, so that weights can grow with them.
@@ -135,7 +131,7 @@ impl Space {
         let weight = value(WEIGHT).unwrap_or(0.1);
         let nu = value(NU).unwrap_or(1.0);
         let penalty = value(PENALTY).unwrap_or(0.1);
-        let lambda = penalty * self.facts.row_entries() / self.facts.row_weight(weight).powf(nu);
+        let lambda = self.facts.row.lambda(penalty, weight, nu);
         Settings {
             weights: scheme(
                 weight,
@@ -259,25 +255,11 @@ impl Facts {
             Some(last.saturating_sub(*first) as f64)
         });
         Self {
-            users: data.n_users().max(1) as f64,
-            items: data.n_items().max(1) as f64,
-            interactions: data.n_interactions() as f64,
+            row: Typical::of(data),
             mean_value: mean_value.filter(|mean| *mean > 0.0),
             has_log,
             span: ends.filter(|span| *span > 0.0),
         }
-    }
-
-    /// Observed weight of a typical row.
-    fn row_entries(&self) -> f64 {
-        self.interactions / (self.users * self.items).sqrt()
-    }
-
-    /// Total weight of a typical row when missing entries weigh `weight` on average.
-    fn row_weight(&self, weight: f64) -> f64 {
-        let user = self.interactions / self.users + weight * self.items;
-        let item = self.interactions / self.items + weight * self.users;
-        (user * item).sqrt()
     }
 
     fn value_dimensions(&self) -> Vec<Dimension> {
@@ -397,16 +379,5 @@ mod tests {
             let text = settings.weights.to_string();
             assert_eq!(text.parse::<SchemeSpec>().ok(), Some(settings.weights));
         }
-    }
-
-    #[test]
-    fn the_penalty_of_a_typical_row_does_not_depend_on_the_weight() {
-        let space = Space::of(&data(false), Scope::Uniform);
-        let row = |weight: f64| {
-            let point = space.point(&[(WEIGHT, weight), (PENALTY, 0.5), (NU, 1.0)]);
-            let settings = space.settings(&point);
-            f64::from(settings.params.regularization) * space.facts.row_weight(weight)
-        };
-        assert!((row(0.01) / row(0.5) - 1.0).abs() < 0.02);
     }
 }

@@ -14,7 +14,9 @@ use absentia::weights::SchemeSpec;
 use anyhow::{Context as _, Result};
 
 use super::evaluate::{Difference, differences};
-use super::train::{Follow, Held, Prepared, check_memory, end_on_interrupt, named_rows, prepare};
+use super::train::{
+    Follow, Held, Prepared, check_memory, end_on_interrupt, named_rows, prepare, settled,
+};
 use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick};
 use crate::cli::Context;
 use crate::failure::Outcome;
@@ -160,8 +162,12 @@ impl Compare {
     ) -> Result<Option<Compared>> {
         let mut params = self.hyper.params(solver, context.threads);
         params.confidence = prepared.confidence(params.confidence);
-        let scheme = prepared.tables().scheme(weights)?;
-        check_memory(prepared, &scheme, &params)?;
+        let (scheme, open) = (prepared.tables().scheme(weights)?, self.hyper.open());
+        check_memory(prepared, &scheme, &params, open)?;
+        let params = match settled(params, open, prepared, &scheme, cancel, &context.ui) {
+            Err(_) if cancel.is_cancelled() => return Ok(None),
+            settled => settled?,
+        };
         let mut follow = Follow::new(&context.ui, params.iterations).without_lines();
         let run = Run {
             init: prepared

@@ -20,6 +20,8 @@ pub(super) struct Finished<'a> {
     pub(super) prepared: &'a Prepared,
     pub(super) weights: &'a SchemeSpec,
     pub(super) metric: &'a str,
+    /// The arguments in force.
+    pub(super) effective: &'a toml::Table,
     pub(super) seconds: f64,
 }
 
@@ -49,13 +51,13 @@ impl Finished<'_> {
         let interrupted = self.fitted.reason == StopReason::Cancelled;
         let ids = &self.prepared.ids;
         if let Some(checkpoint) = running.checkpoint.as_ref().filter(|_| interrupted) {
-            store::save_checkpoint(checkpoint, &self.fitted.checkpoint, ids, &context.effective)?;
+            store::save_checkpoint(checkpoint, &self.fitted.checkpoint, ids, self.effective)?;
         }
         if self.fitted.model.history().is_empty() {
             let refusal = Refusal::interrupted("interrupted before the first sweep was complete");
             return Err(refusal.hint("no model was saved").into());
         }
-        store::save(path, &self.fitted.model, ids, &context.effective)?;
+        store::save(path, &self.fitted.model, ids, self.effective)?;
         if let Some(path) = &running.report {
             self.report(path)?;
         }

@@ -4,12 +4,13 @@ mod data;
 mod finish;
 mod follow;
 mod plan;
+mod settle;
 
 use std::path::{Path, PathBuf};
 
 use absentia::Params;
 use absentia::data::Pick;
-use absentia::fit::{Cancel, Fitted, Run, Validation, fit};
+use absentia::fit::{Cancel, Checkpoint, Fitted, Run, Validation, fit};
 use absentia::weights::{Scheme, SchemeSpec};
 
 use crate::args::{
@@ -24,6 +25,7 @@ use crate::ui::Ui;
 pub(crate) use data::{Held, Prepared, from_files, prepare};
 pub(crate) use follow::{Follow, SweepLine, end_on_interrupt};
 pub(crate) use plan::{check_memory, named_rows};
+pub(crate) use settle::settled;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -164,6 +166,16 @@ impl ValidationArgs {
     }
 }
 
+/// What a run is made of, once everything is settled.
+struct Going<'a> {
+    prepared: &'a Prepared,
+    scheme: &'a Scheme,
+    params: &'a Params,
+    /// The arguments in force, those that were chosen included.
+    effective: &'a toml::Table,
+    cancel: Cancel,
+}
+
 impl Train {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let path = self.target()?;
@@ -184,20 +196,40 @@ impl Train {
             &context.ui,
         )?;
         prepared.check_rules(&self.hyper, &context.ui)?;
-        let params = self.params(&prepared, context);
+        let (mut params, open) = (self.params(&prepared, context), self.hyper.open());
         let scheme = prepared.tables().scheme(weights)?;
         if self.running.dry_run {
-            plan::show(&prepared, &scheme, &params, &context.ui)?;
+            plan::show(&prepared, &scheme, &params, open, &context.ui)?;
             return Ok(Outcome::Done);
         }
-        check_memory(&prepared, &scheme, &params)?;
+        check_memory(&prepared, &scheme, &params, open)?;
+        let cancel = Cancel::new();
+        end_on_interrupt(&cancel)?;
+        let resume = match &self.running.checkpoint {
+            Some(path) if self.running.resume => {
+                store::resume(path, &prepared.ids, &mut params, open)?
+            }
+            _ => None,
+        };
+        if resume.is_none() {
+            params = settled(params, open, &prepared, &scheme, &cancel, &context.ui)?;
+        }
+        let effective = settle::in_force(&context.effective, &params, open);
         let started = std::time::Instant::now();
-        let (fitted, trouble) = self.fit(&prepared, &scheme, &params, context)?;
+        let going = Going {
+            prepared: &prepared,
+            scheme: &scheme,
+            params: &params,
+            effective: &effective,
+            cancel,
+        };
+        let (fitted, trouble) = self.fit(&going, resume, context)?;
         let finished = finish::Finished {
             fitted: &fitted,
             prepared: &prepared,
             weights,
             metric: &self.validation.valid_metric,
+            effective: &effective,
             seconds: started.elapsed().as_secs_f64(),
         };
         let outcome = finished.save(path, &self.running, context)?;
@@ -258,16 +290,12 @@ impl Train {
     /// Trains; a checkpoint that could not be written does not end the run, but is told at the end.
     fn fit(
         &self,
-        prepared: &Prepared,
-        scheme: &Scheme,
-        params: &Params,
+        going: &Going<'_>,
+        resume: Option<Checkpoint>,
         context: &Context,
     ) -> anyhow::Result<(Fitted, Option<anyhow::Error>)> {
+        let (prepared, params) = (going.prepared, going.params);
         let checked = params.clone().check()?;
-        let resume = match &self.running.checkpoint {
-            Some(path) if self.running.resume => store::resume(path, &prepared.ids, params)?,
-            _ => None,
-        };
         let validator = match &prepared.held_out {
             Some(test) => {
                 let metric = &self.validation.valid_metric;
@@ -280,10 +308,8 @@ impl Train {
             follow = follow.metric(&self.validation.valid_metric);
         }
         if let Some(path) = &self.running.checkpoint {
-            follow = follow.checkpoints(path, prepared, &context.effective);
+            follow = follow.checkpoints(path, prepared, going.effective);
         }
-        let cancel = Cancel::new();
-        end_on_interrupt(&cancel)?;
         let run = Run {
             init: self.init(&prepared.tables())?,
             resume,
@@ -293,14 +319,14 @@ impl Train {
                 patience: self.validation.patience,
             }),
             observer: Some(&mut follow),
-            cancel,
+            cancel: going.cancel.clone(),
             checkpoint_every: self
                 .running
                 .checkpoint
                 .is_some()
                 .then_some(self.running.checkpoint_every),
         };
-        let fitted = fit(&prepared.data, scheme, &checked, run)
+        let fitted = fit(&prepared.data, going.scheme, &checked, run)
             .map_err(|error| named_rows(error, prepared))?;
         Ok((fitted, follow.finish()))
     }

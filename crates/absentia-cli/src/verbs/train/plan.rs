@@ -4,6 +4,7 @@ use absentia::Params;
 use absentia::Solver;
 use absentia::error::Axis;
 use absentia::fit::{FitError, MemoryPlan, Sizes, default_threads};
+use absentia::tune::Open;
 use absentia::weights::Scheme;
 use absentia_cli::terminal::{format, key_values};
 use serde::Serialize;
@@ -24,12 +25,18 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(prepared: &Prepared, scheme: &Scheme, params: &Params) -> Self {
+    fn new(prepared: &Prepared, scheme: &Scheme, params: &Params, open: Open) -> Self {
         let sizes = Sizes::of(&prepared.data, scheme, prepared.held_out.is_some());
         // The matrix is there already, so what the machine or container has left comes on top of it.
         let left = || store::available_memory().map(|bytes| bytes.saturating_add(sizes.data));
+        let mut memory = MemoryPlan::new(&sizes, params);
+        if open.needs_models(sizes.entries, params.solver) {
+            memory
+                .parts
+                .push(("a copy to choose the penalty on", sizes.data));
+        }
         Self {
-            memory: MemoryPlan::new(&sizes, params),
+            memory,
             limit: params.memory_limit.or_else(left),
             sizes,
         }
@@ -51,8 +58,9 @@ pub(crate) fn check_memory(
     prepared: &Prepared,
     scheme: &Scheme,
     params: &Params,
+    open: Open,
 ) -> Result<(), FitError> {
-    Plan::new(prepared, scheme, params).check()
+    Plan::new(prepared, scheme, params, open).check()
 }
 
 #[derive(Serialize)]
@@ -74,10 +82,11 @@ pub(super) fn show(
     prepared: &Prepared,
     scheme: &Scheme,
     params: &Params,
+    open: Open,
     ui: &Ui,
 ) -> anyhow::Result<()> {
     params.clone().check()?;
-    let plan = Plan::new(prepared, scheme, params);
+    let plan = Plan::new(prepared, scheme, params, open);
     let (sizes, work) = (plan.sizes, work_of_sweep(&plan.sizes, params));
     let threads = params.threads.unwrap_or_else(default_threads);
     let line = PlanLine {
