@@ -37,6 +37,14 @@ impl Scorer for ModelScorer<'_> {
         self.inner().block(items)
     }
 
+    fn item_bounds(&self) -> Option<Vec<f64>> {
+        self.inner().item_bounds()
+    }
+
+    fn user_bound(&self, user: u32) -> f64 {
+        self.inner().user_bound(user)
+    }
+
     fn block_items(&self) -> usize {
         self.inner().block_items()
     }
