@@ -45,6 +45,10 @@ impl Scorer for ModelScorer<'_> {
         self.inner().user_bound(user)
     }
 
+    fn as_factors(&self) -> Option<&FactorScorer<'_>> {
+        self.inner().as_factors()
+    }
+
     fn block_items(&self) -> usize {
         self.inner().block_items()
     }
