@@ -7,6 +7,7 @@ use super::scorer::Scorer;
 pub(super) const ORDERED_FROM: usize = 64;
 
 /// The items to be ranked, in the order they are looked at.
+#[derive(Clone, Debug)]
 pub(super) struct Catalogue {
     pub(super) items: Vec<u32>,
     /// Bounds of the items, falling; none where scores have no bounds.
@@ -17,18 +18,26 @@ pub(super) struct Catalogue {
 
 impl Catalogue {
     pub(super) fn new(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Self {
-        let mut items = candidates(scorer.n_items(), request);
-        let mut bounds = Vec::new();
+        let items = candidates(scorer.n_items(), request);
         // Ranks of targets need every score.
         let pays = request.targets.is_none() && request.users.len() >= ORDERED_FROM;
-        if let Some(all) = pays.then(|| scorer.item_bounds()).flatten() {
-            items.sort_by(|&a, &b| all[b as usize].total_cmp(&all[a as usize]));
-            bounds = items.iter().map(|&item| all[item as usize]).collect();
+        match pays.then(|| scorer.item_bounds()).flatten() {
+            Some(bounds) => Self::ordered(items, &bounds),
+            None => Self {
+                positions: positions(&items, scorer.n_items()),
+                items,
+                bounds: Vec::new(),
+            },
         }
+    }
+
+    /// Puts items into the order of falling bounds; there is one bound for every item there is.
+    pub(super) fn ordered(mut items: Vec<u32>, bounds: &[f64]) -> Self {
+        items.sort_by(|&a, &b| bounds[b as usize].total_cmp(&bounds[a as usize]));
         Self {
-            positions: positions(&items, scorer.n_items(), bounds.is_empty()),
+            bounds: items.iter().map(|&item| bounds[item as usize]).collect(),
+            positions: positions(&items, bounds.len()),
             items,
-            bounds,
         }
     }
 
@@ -51,6 +60,11 @@ impl Catalogue {
         self.bounds.get(range).unwrap_or_default()
     }
 
+    /// Whether all items are there, denied ones too.
+    pub(super) fn has_all(&self) -> bool {
+        self.items.len() == self.positions.len()
+    }
+
     /// Whether items are in the order of falling bounds.
     pub(super) fn is_ordered(&self) -> bool {
         !self.bounds.is_empty()
@@ -67,10 +81,7 @@ fn candidates(n_items: usize, request: &RankRequest<'_>) -> Vec<u32> {
     }
 }
 
-fn positions(items: &[u32], n_items: usize, is_rising: bool) -> Vec<u32> {
-    if is_rising && items.len() == n_items {
-        return items.to_vec();
-    }
+fn positions(items: &[u32], n_items: usize) -> Vec<u32> {
     let mut positions = vec![u32::MAX; n_items];
     for (at, &item) in items.iter().enumerate() {
         positions[item as usize] = at as u32;

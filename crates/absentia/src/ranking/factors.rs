@@ -5,6 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::error::RankError;
+use super::index::ItemIndex;
 use super::score::score_tile;
 use super::scorer::{ScoreBlock, Scorer, Tile};
 use crate::linalg::kernels::{Kernels, Panel, ScaledRows};
@@ -89,6 +90,7 @@ pub struct FactorScorer<'a> {
     users: FactorRows<'a>,
     items: FactorRows<'a>,
     scale: Option<&'a [f32]>,
+    index: Option<&'a ItemIndex>,
 }
 
 impl<'a> FactorScorer<'a> {
@@ -117,6 +119,7 @@ impl<'a> FactorScorer<'a> {
             users,
             items,
             scale: None,
+            index: None,
         })
     }
 
@@ -130,7 +133,18 @@ impl<'a> FactorScorer<'a> {
             users,
             items,
             scale,
+            index: None,
         }
+    }
+
+    /// Takes what was made ready of these items and scales before.
+    pub(crate) fn with_index(self, index: Option<&'a ItemIndex>) -> Self {
+        Self { index, ..self }
+    }
+
+    /// What was made ready before.
+    pub(super) fn index(&self) -> Option<&'a ItemIndex> {
+        self.index
     }
 
     /// Multiplies the factors of each item by its scale, as `n_i^ρ` after training.
@@ -152,14 +166,22 @@ impl<'a> FactorScorer<'a> {
             });
         }
         self.scale = Some(scale);
+        self.index = None;
         Ok(self)
     }
 
     /// The length of a row, large enough that a product of two such bounds what rounding in `f32`
     /// makes of their inner product.
     fn length(row: &[f32], scale: f32) -> f64 {
-        let scaled = row.iter().map(|x| f64::from(x * scale));
-        let square: f64 = scaled.map(|x| x * x).sum();
+        // Eight sums, because one would wait for itself at every number.
+        let mut squares = [0.0; 8];
+        for eight in row.chunks(8) {
+            for (square, x) in squares.iter_mut().zip(eight) {
+                let x = f64::from(x * scale);
+                *square += x * x;
+            }
+        }
+        let square: f64 = squares.iter().sum();
         square.sqrt() * (1.0 + (row.len() + 8) as f64 * f64::from(f32::EPSILON)) + 1e-30
     }
 

@@ -13,7 +13,7 @@ use super::state::State;
 use super::top::Top;
 
 /// Users up to which items are scored as they lie.
-pub(super) const FEW: usize = TILE;
+pub(crate) const FEW: usize = TILE;
 /// Items that are worth a thread's while.
 const SHARE: usize = 2048;
 

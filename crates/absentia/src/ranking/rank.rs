@@ -11,10 +11,13 @@ use rayon::prelude::*;
 
 use super::catalogue::Catalogue;
 use super::error::{RankError, check_range, check_rising};
+use super::factors::FactorScorer;
 use super::few::{FEW, scan_few};
+use super::index::ItemIndex;
 use super::lists::ItemLists;
 use super::scan::Scan;
 use super::scorer::{ScoreBlock, Scorer, Tile};
+use super::screen;
 use super::seen::SeenItems;
 use super::state::prepare;
 use super::targets::Targets;
@@ -60,19 +63,36 @@ pub struct Ranking {
 /// Users or items out of range, unsorted allow or deny lists, targets not one row per user.
 pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Ranking>, RankError> {
     check(scorer, request)?;
-    let catalogue = Catalogue::new(scorer, request);
-    let mut scan = Scan::new(scorer, &catalogue, request.top);
     let few = request.users.len() <= FEW && request.targets.is_none();
+    let factors = scorer.as_factors().filter(|_| few);
+    let index = factors.and_then(|factors| usable_index(factors, request));
+    let made;
+    let (catalogue, ready) = if let Some(index) = index {
+        (&index.catalogue, &index.blocks[..])
+    } else {
+        made = Catalogue::new(scorer, request);
+        (&made, &[][..])
+    };
+    let mut scan = Scan::new(scorer, catalogue, request.top, ready);
     let mut rankings = Vec::with_capacity(request.users.len());
     for (batch, users) in request.users.chunks(BATCH).enumerate() {
-        let mut states = prepare(scorer, request, &catalogue, batch * BATCH, users);
-        match scorer.as_factors().filter(|_| few) {
-            Some(factors) => scan_few(factors, &catalogue, &mut states),
+        let mut states = prepare(scorer, request, catalogue, batch * BATCH, users);
+        match factors.filter(|_| index.is_none()) {
+            Some(factors) => scan_few(factors, catalogue, &mut states),
             None => scan.show(&mut states),
         }
-        rankings.extend(states.into_iter().map(|state| state.finish(&catalogue)));
+        rankings.extend(states.into_iter().map(|state| state.finish(catalogue)));
     }
     Ok(rankings)
+}
+
+/// What was made ready before, if it serves this request.
+fn usable_index<'a>(
+    factors: &FactorScorer<'a>,
+    request: &RankRequest<'_>,
+) -> Option<&'a ItemIndex> {
+    let serves = request.allow.is_none() && screen::pays(factors, request.top, factors.n_items());
+    factors.index().filter(|_| serves)
 }
 
 fn check(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<(), RankError> {

@@ -16,20 +16,32 @@ pub(super) const STRIP: usize = 256;
 /// Bytes of items in bytes that are kept from one batch of users for the next.
 const KEPT: usize = 256 << 20;
 
+/// Items of a block.
+pub(super) fn block_len(scorer: &dyn Scorer) -> usize {
+    scorer.block_items().max(1).next_multiple_of(STRIP)
+}
+
 /// The items on their way past batches of users.
 pub(super) struct Scan<'a> {
     scorer: &'a dyn Scorer,
     catalogue: &'a Catalogue,
     /// The factors, if items are screened by them.
     factors: Option<&'a FactorScorer<'a>>,
-    /// The first blocks in bytes.
+    /// Blocks in bytes that were there already.
+    ready: &'a [CoarseBlock],
+    /// The first blocks in bytes, if none were.
     kept: Vec<CoarseBlock>,
     room: usize,
 }
 
 impl<'a> Scan<'a> {
     /// Prepares to fill lists of `top` items each.
-    pub(super) fn new(scorer: &'a dyn Scorer, catalogue: &'a Catalogue, top: usize) -> Self {
+    pub(super) fn new(
+        scorer: &'a dyn Scorer,
+        catalogue: &'a Catalogue,
+        top: usize,
+        ready: &'a [CoarseBlock],
+    ) -> Self {
         let factors = scorer
             .as_factors()
             .filter(|_| catalogue.is_ordered())
@@ -38,6 +50,7 @@ impl<'a> Scan<'a> {
             scorer,
             catalogue,
             factors,
+            ready,
             kept: Vec::new(),
             room: KEPT,
         }
@@ -48,7 +61,7 @@ impl<'a> Scan<'a> {
         if let Some(factors) = self.factors {
             screen::prepare(factors, states);
         }
-        let len = self.scorer.block_items().max(1).next_multiple_of(STRIP);
+        let len = block_len(self.scorer);
         for (at, items) in self.catalogue.items.chunks(len).enumerate() {
             let bounds = self.catalogue.bounds(at * len..at * len + items.len());
             let mut open: Vec<&mut State<'_>> = states
@@ -62,11 +75,11 @@ impl<'a> Scan<'a> {
             self.show_block(at, (at * len, items, bounds), &mut open);
         }
         if let Some(factors) = self.factors {
-            states
-                .par_iter_mut()
-                .for_each_init(Vec::new, |buffer, state| {
+            for_each_tile(states, |buffer: &mut Vec<f32>, states| {
+                for state in states {
                     state.score_waiting(factors, true, buffer);
-                });
+                }
+            });
         }
     }
 
@@ -79,7 +92,8 @@ impl<'a> Scan<'a> {
         let passing = self
             .factors
             .and_then(|factors| self.keep(factors, at, items));
-        let screen = self.kept.get(at).or(passing.as_ref());
+        let screen = self.ready.get(at).or(self.kept.get(at));
+        let screen = screen.or(passing.as_ref());
         let block = Block {
             exact: match self.factors {
                 Some(factors) => Box::new(factors.unpacked(items)),
@@ -90,10 +104,7 @@ impl<'a> Scan<'a> {
             items,
             bounds,
         };
-        open.par_chunks_mut(TILE)
-            .for_each_init(<(Tile, CoarseTile)>::default, |tiles, states| {
-                block.show(states, tiles);
-            });
+        for_each_tile(open, |tiles, states| block.show(states, tiles));
     }
 
     /// Rounds a block to bytes unless that was done; yields it if there is no room to keep it.
@@ -103,7 +114,7 @@ impl<'a> Scan<'a> {
         at: usize,
         items: &[u32],
     ) -> Option<CoarseBlock> {
-        if at < self.kept.len() {
+        if at < self.ready.len().max(self.kept.len()) {
             return None;
         }
         let block = CoarseBlock::new(factors, items);
@@ -115,6 +126,19 @@ impl<'a> Scan<'a> {
         self.room = room;
         self.kept.push(block);
         None
+    }
+}
+
+/// Runs over tiles of users, in parallel if there are several: waking threads for one takes longer
+/// than its work.
+pub(super) fn for_each_tile<S: Send, T: Default>(
+    states: &mut [S],
+    work: impl Fn(&mut T, &mut [S]) + Send + Sync,
+) {
+    if states.len() <= TILE {
+        work(&mut T::default(), states);
+    } else {
+        states.par_chunks_mut(TILE).for_each_init(T::default, work);
     }
 }
 

@@ -5,6 +5,7 @@
 use rayon::prelude::*;
 
 use super::factors::FactorScorer;
+use super::scan::for_each_tile;
 use super::state::{Screened, State};
 use crate::linalg::LANES;
 use crate::linalg::kernels::{CoarsePanel, CoarseRows, Kernels, Limit, Sizes, words};
@@ -13,6 +14,7 @@ use crate::linalg::kernels::{CoarsePanel, CoarseRows, Kernels, Limit, Sizes, wor
 const MOST_FACTORS: usize = 1 << 15;
 
 /// A block of items in bytes.
+#[derive(Clone, Debug)]
 pub(super) struct CoarseBlock {
     panels: Vec<i32>,
     sizes: Vec<Sizes>,
@@ -38,12 +40,12 @@ pub(super) fn pays(factors: &FactorScorer<'_>, top: usize, items: usize) -> bool
 
 /// Makes users ready for screens; those that bytes cannot hold go without.
 pub(super) fn prepare(factors: &FactorScorer<'_>, states: &mut [State<'_>]) {
-    states
-        .par_iter_mut()
-        .for_each_init(Vec::new, |bytes, state| {
+    for_each_tile(states, |bytes: &mut Vec<i8>, states| {
+        for state in states {
             let row = Kernels::best().coarse_row(factors.user(state.user), bytes);
             state.screened = row.map(Screened::new);
-        });
+        }
+    });
 }
 
 impl CoarseBlock {

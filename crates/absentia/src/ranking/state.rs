@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::catalogue::Catalogue;
 use super::factors::FactorScorer;
 use super::rank::{RankRequest, Ranking, score_list};
+use super::scan::TILE;
 use super::scorer::{Scorer, Tile};
 use super::targets::Targets;
 use super::top::Top;
@@ -161,9 +162,12 @@ pub(super) fn prepare<'a>(
         let mut excluded = Vec::new();
         if let Some(exclude) = request.exclude {
             exclude.append_seen(user, &mut excluded);
-            excluded.sort_unstable();
-            excluded.dedup();
         }
+        if catalogue.has_all() {
+            excluded.extend_from_slice(request.deny);
+        }
+        excluded.sort_unstable();
+        excluded.dedup();
         let targets = request.targets.map_or(&[][..], |rows| rows.row(first + at));
         let mut ranks = Targets::default();
         if !targets.is_empty() {
@@ -189,6 +193,10 @@ pub(super) fn prepare<'a>(
             screened: None,
         }
     };
+    if users.len() <= TILE {
+        let (mut tile, users) = (Tile::default(), users.iter().enumerate());
+        return users.map(|user| state(&mut tile, user)).collect();
+    }
     let users = users.par_iter().enumerate();
     users.map_init(Tile::default, state).collect()
 }

@@ -1,5 +1,6 @@
 //! Every way through a ranking against sorting all scores.
 
+use super::index::{ItemIndex, LazyIndex};
 use super::{FactorScorer, ItemLists, RankRequest, Scored, rank};
 use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
@@ -59,10 +60,12 @@ fn oracle(
 fn lists_are_those_of_sorting_every_score() {
     let scale: Vec<f32> = (0..ITEMS).map(|item| 1.0 + (item / 2 % 5) as f32).collect();
     let allow: Vec<u32> = (0..ITEMS as u32).filter(|item| item % 7 != 2).collect();
-    // One user and a few are scored as items lie, many are screened.
+    // One user and a few are scored as items lie, or with an index; many are screened.
     for (steepness, n_users) in [(0.5, 90), (0.99, 200), (0.99, 20), (0.7, 1)] {
         let (p, q) = (users(n_users), items(steepness));
         let scorer = FactorScorer::new(&p, &q).unwrap().scaled(&scale).unwrap();
+        let index = ItemIndex::new(&scorer);
+        let indexed = scorer.with_index(index.as_ref());
         let seen: ItemLists = (0..n_users as u32)
             .map(|user| (0..40).map(|n| (user * 13 + n * 7) % 1500).collect())
             .collect();
@@ -84,6 +87,7 @@ fn lists_are_those_of_sorting_every_score() {
             };
             let rankings = on_threads(1, || rank(&scorer, &request).unwrap());
             assert_eq!(rankings, on_threads(3, || rank(&scorer, &request).unwrap()));
+            assert_eq!(rankings, rank(&indexed, &request).unwrap());
             for (&user, ranking) in all.iter().zip(&rankings) {
                 let seen = seen.row(user as usize);
                 let want = oracle((p.row(user as usize), &q, &scale), (seen, &request));
@@ -95,6 +99,17 @@ fn lists_are_those_of_sorting_every_score() {
             }
         }
     }
+}
+
+#[test]
+fn an_index_comes_after_some_calls_where_the_machine_can_screen() {
+    let (p, q) = (users(3), items(0.9));
+    let scorer = FactorScorer::new(&p, &q).unwrap();
+    let lazy = LazyIndex::default();
+    assert!(lazy.get(&scorer).is_none());
+    let after = (0..100).position(|_| lazy.get(&scorer).is_some());
+    assert_eq!(after.is_some(), Kernels::best().can_screen());
+    assert_eq!(after.is_some(), lazy.get(&scorer).is_some());
 }
 
 fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
