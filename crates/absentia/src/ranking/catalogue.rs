@@ -60,6 +60,16 @@ impl Catalogue {
         self.bounds.get(range).unwrap_or_default()
     }
 
+    /// Whether items are in the order of falling bounds, and all of those finite.
+    pub(super) fn is_ordered_and_finite(&self) -> bool {
+        self.bounds.first().is_some_and(|bound| bound.is_finite())
+    }
+
+    /// Number of items there are, those not to be ranked too.
+    pub(super) fn n_items(&self) -> usize {
+        self.positions.len()
+    }
+
     /// Whether all items are there, denied ones too.
     pub(super) fn has_all(&self) -> bool {
         self.items.len() == self.positions.len()

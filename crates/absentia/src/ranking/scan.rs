@@ -13,6 +13,8 @@ pub(super) const TILE: usize = 32;
 /// Items scored before a strip is looked at; a multiple of the lanes.
 pub(super) const STRIP: usize = 256;
 
+/// Users that need every score from which it pays to make panels for them.
+const PACKED_FROM: usize = 4 * TILE;
 /// Bytes of items in bytes that are kept from one batch of users for the next.
 const KEPT: usize = 256 << 20;
 
@@ -89,13 +91,15 @@ impl<'a> Scan<'a> {
         (start, items, bounds): (usize, &[u32], &[f64]),
         open: &mut [&mut State<'_>],
     ) {
+        let refused = open.iter().filter(|state| state.is_refused());
+        let pack = refused.count() >= PACKED_FROM;
         let passing = self
             .factors
             .and_then(|factors| self.keep(factors, at, items));
         let screen = self.ready.get(at).or(self.kept.get(at));
         let screen = screen.or(passing.as_ref());
         let block = Block {
-            exact: match self.factors {
+            exact: match self.factors.filter(|_| !pack) {
                 Some(factors) => Box::new(factors.unpacked(items)),
                 None => self.scorer.block(items),
             },

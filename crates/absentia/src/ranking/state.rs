@@ -30,6 +30,8 @@ pub(super) struct State<'a> {
     targets: &'a [u32],
     ranks: Targets,
     pub(super) screened: Option<Screened>,
+    /// Whether the list is complete before any item was looked at.
+    is_complete: bool,
 }
 
 /// A user in bytes, and what its screens let through.
@@ -52,9 +54,10 @@ impl Screened {
         }
     }
 
-    /// Whether so many items came through that scoring all of them is faster.
+    /// Whether so many items came through that scoring all of them is faster: one by one they take
+    /// some ten times as long.
     fn is_too_coarse(&self) -> bool {
-        self.found > 512 + self.looked / 8
+        self.found > 512 + self.looked / 32
     }
 }
 
@@ -62,7 +65,7 @@ impl State<'_> {
     /// Whether an item whose bound is this, or unknown, may still enter the list.
     pub(super) fn is_open(&self, bound: Option<&f64>) -> bool {
         let out = bound.is_some_and(|bound| self.bound * bound < f64::from(self.top.threshold()));
-        !out
+        !(out || self.is_complete)
     }
 
     /// The user in bytes, if the next items are to be screened for it.
@@ -70,6 +73,23 @@ impl State<'_> {
         let screened = self.screened.as_ref()?;
         (self.top.threshold() > f32::NEG_INFINITY && !screened.is_too_coarse())
             .then_some(&screened.row)
+    }
+
+    /// Whether every item must be scored for it, because screens let too many through.
+    pub(super) fn is_refused(&self) -> bool {
+        let screened = self.screened.as_ref();
+        screened.is_none_or(Screened::is_too_coarse)
+    }
+
+    /// Fills the list of a user without any factors, to whom all items are the same: no bound would
+    /// ever end its search.
+    fn complete(&mut self, catalogue: &Catalogue, excluded: &[u32]) {
+        let is_left = |item: &u32| catalogue.has(*item) && excluded.binary_search(item).is_err();
+        let items = (0..catalogue.n_items() as u32).filter(is_left);
+        for item in items.take(self.top.limit()) {
+            self.top.offer(&[item], &[0.0]);
+        }
+        self.is_complete = true;
     }
 
     /// Positions of the items left out in a range of the catalogue.
@@ -178,7 +198,7 @@ pub(super) fn prepare<'a>(
                 *score = score.filter(|_| !excluded && catalogue.has(*target));
             }
         }
-        State {
+        let mut state = State {
             user,
             bound: if catalogue.is_ordered() {
                 scorer.user_bound(user)
@@ -191,7 +211,13 @@ pub(super) fn prepare<'a>(
             targets,
             ranks,
             screened: None,
+            is_complete: false,
+        };
+        let is_zero = |factors: &FactorScorer<'_>| factors.user(user).iter().all(|x| *x == 0.0);
+        if catalogue.is_ordered_and_finite() && scorer.as_factors().is_some_and(is_zero) {
+            state.complete(catalogue, &excluded);
         }
+        state
     };
     if users.len() <= TILE {
         let (mut tile, users) = (Tile::default(), users.iter().enumerate());
