@@ -1,16 +1,18 @@
 //! How long it takes to rank every item for every user: `cargo xtask bench ranking`.
 //!
 //! On factors without structure, where bounds cannot end a search early, and on those of a model
-//! trained on generated data of the Yelp shape, where they can.
+//! trained on generated data of the Yelp shape, where they can; that model then answers for one user
+//! after another.
 #![allow(clippy::print_stdout)]
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use absentia::Params;
 use absentia::evaluate::{FactorScorer, ItemLists, RankRequest, Scorer, SeenItems, rank};
 use absentia::fit::{Run, fit};
 use absentia::generate::{Generator, Params as Generated};
 use absentia::linalg::Dense;
+use absentia::model::{Filter, Model};
 use absentia::weights::{Scheme, Strength};
 
 type Failure = Box<dyn std::error::Error>;
@@ -64,5 +66,28 @@ fn main() -> Result<(), Failure> {
         Dense::from_fn(factors.rows(), k, |row, col| factors.row(row)[col])
     };
     let (p, q) = (rows(model.user_factors()), rows(model.item_factors()));
-    time("trained", &FactorScorer::new(&p, &q)?, &data, k)
+    time("trained", &FactorScorer::new(&p, &q)?, &data, k)?;
+    one_by_one(&model, &data)
+}
+
+/// Asks a model for one user after another, as a server does.
+fn one_by_one(model: &Model, seen: &dyn SeenItems) -> Result<(), Failure> {
+    let filter = Filter {
+        exclude: Some(seen),
+        ..Filter::default()
+    };
+    let users: Vec<u32> = (0..model.n_users() as u32).step_by(20).collect();
+    let (mut total, mut longest) = (Duration::ZERO, Duration::ZERO);
+    for user in &users {
+        let start = Instant::now();
+        model.recommend(std::slice::from_ref(user), 20, &filter)?;
+        total += start.elapsed();
+        longest = longest.max(start.elapsed());
+    }
+    let mean = total / users.len() as u32;
+    println!(
+        "one user at a time, {} of them: {mean:.2?} each, {longest:.2?} at most",
+        users.len()
+    );
+    Ok(())
 }

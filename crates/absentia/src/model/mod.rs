@@ -22,6 +22,7 @@ use crate::error::Axis;
 use crate::fit::Sweep;
 use crate::linalg::kernels::Kernels;
 use crate::params::{Params, Solver};
+use crate::ranking::LazyIndex;
 use crate::weights::MissingWeights;
 
 /// Everything a model consists of; how it is saved and loaded.
@@ -55,6 +56,8 @@ pub struct ModelParts {
 pub struct Model {
     parts: ModelParts,
     item_scale: Option<Vec<f32>>,
+    /// Copies share it, having the same factors.
+    index: Arc<LazyIndex>,
 }
 
 impl Model {
@@ -68,7 +71,11 @@ impl Model {
                 .map(|&n| f64::from(n.max(1)).powf(f64::from(rho)) as f32)
                 .collect()
         });
-        Self { parts, item_scale }
+        Self {
+            parts,
+            item_scale,
+            index: Arc::default(),
+        }
     }
 
     /// Yields a model of parts that came from elsewhere.

@@ -3,7 +3,7 @@
 use super::{Factors, Model, ModelError};
 use crate::baselines::Neighbours;
 use crate::ranking::{
-    FactorRows, FactorScorer, RankRequest, ScoreBlock, Scored, Scorer, SeenItems, rank,
+    FEW, FactorRows, FactorScorer, RankRequest, ScoreBlock, Scored, Scorer, SeenItems, rank,
 };
 
 /// Scores of a model, by whatever it scores with.
@@ -35,6 +35,18 @@ impl Scorer for ModelScorer<'_> {
 
     fn block<'s>(&'s self, items: &'s [u32]) -> Box<dyn ScoreBlock + 's> {
         self.inner().block(items)
+    }
+
+    fn item_bounds(&self) -> Option<Vec<f64>> {
+        self.inner().item_bounds()
+    }
+
+    fn user_bound(&self, user: u32) -> f64 {
+        self.inner().user_bound(user)
+    }
+
+    fn as_factors(&self) -> Option<&FactorScorer<'_>> {
+        self.inner().as_factors()
     }
 
     fn block_items(&self) -> usize {
@@ -79,7 +91,18 @@ impl Model {
         n: usize,
         filter: &Filter<'_>,
     ) -> Result<Vec<Vec<Scored>>, ModelError> {
-        best(&self.scorer(), users, n, filter)
+        match self.scorer() {
+            ModelScorer::Factors(scorer) => best(&self.indexed(scorer, users), users, n, filter),
+            ModelScorer::Neighbours(neighbours) => best(neighbours, users, n, filter),
+        }
+    }
+
+    /// Items made ready before, for a few users of many that are asked for one after another.
+    fn indexed<'a>(&'a self, scorer: FactorScorer<'a>, users: &[u32]) -> FactorScorer<'a> {
+        if users.is_empty() || users.len() > FEW {
+            return scorer;
+        }
+        scorer.with_index(self.index.get(&scorer))
     }
 
     /// Yields the `n` best items for rows of factors, for example of users who were folded in.
@@ -111,7 +134,7 @@ impl Model {
         let scorer =
             FactorScorer::of_model(rows.into(), self.item_factors().into(), self.item_scale());
         let users: Vec<u32> = (0..rows.rows() as u32).collect();
-        best(&scorer, &users, n, filter)
+        best(&self.indexed(scorer, &users), &users, n, filter)
     }
 }
 

@@ -2,24 +2,41 @@
 //!
 //! | file | concept |
 //! | --- | --- |
-//! | `scorer`, `score` | where scores come from: factors, popularity, any function |
+//! | `scorer`, `factors`, `score` | where scores come from: factors, popularity, any function |
 //! | `rank`, `top`, `targets` | the best items of many users, and exact ranks of given items |
+//! | `catalogue`, `state`, `scan` | items in blocks past users in tiles |
+//! | `screen` | passing over items that cannot enter a list |
+//! | `index` | all items made ready once, for one ranking after another |
+//! | `few` | a few users, without making anything ready |
 //! | `seen`, `lists` | what is not to be ranked for whom |
 
+mod catalogue;
 mod error;
+mod factors;
+mod few;
+mod index;
 mod lists;
 mod rank;
+mod scan;
 mod score;
 mod scorer;
+mod screen;
 mod seen;
+mod state;
 mod targets;
 mod top;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::RankError;
 pub(crate) use error::check_range;
+pub use factors::{FactorRows, FactorScorer};
+pub(crate) use few::FEW;
+pub(crate) use index::LazyIndex;
 pub use lists::{ItemLists, TestSet, UserItems};
 pub(crate) use rank::BATCH;
 pub use rank::{RankRequest, Ranking, rank, rank_lists};
-pub use scorer::{FactorRows, FactorScorer, FnScorer, PopularityScorer, ScoreBlock, Scorer, Tile};
+pub use scorer::{FnScorer, PopularityScorer, ScoreBlock, Scorer, Tile};
 pub use seen::SeenItems;
 pub use top::Scored;

@@ -9,20 +9,23 @@
 
 use rayon::prelude::*;
 
+use super::catalogue::Catalogue;
 use super::error::{RankError, check_range, check_rising};
+use super::factors::FactorScorer;
+use super::few::{FEW, scan_few};
+use super::index::ItemIndex;
 use super::lists::ItemLists;
+use super::scan::Scan;
 use super::scorer::{ScoreBlock, Scorer, Tile};
+use super::screen;
 use super::seen::SeenItems;
+use super::state::prepare;
 use super::targets::Targets;
 use super::top::{Scored, Top};
 use crate::error::Axis;
 
 /// Users whose state is held at a time.
 pub(crate) const BATCH: usize = 4096;
-/// Users scored together: with sixteen items, their factors fit the first-level cache.
-const TILE: usize = 32;
-/// Items scored before a strip is looked at; a multiple of the lanes.
-const STRIP: usize = 256;
 
 /// What to rank for whom.
 #[derive(Clone, Copy, Default)]
@@ -52,9 +55,6 @@ pub struct Ranking {
     pub candidates: usize,
 }
 
-/// Users from which ordering the items by their bounds pays.
-const ORDERED_FROM: usize = 64;
-
 /// Yields the ranking of each user of the request, in the order of the request.
 ///
 /// A user alone and among others gets the same list with the same bits.
@@ -63,75 +63,36 @@ const ORDERED_FROM: usize = 64;
 /// Users or items out of range, unsorted allow or deny lists, targets not one row per user.
 pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Ranking>, RankError> {
     check(scorer, request)?;
-    let catalogue = Catalogue::new(scorer, request);
+    let few = request.users.len() <= FEW && request.targets.is_none();
+    let factors = scorer.as_factors().filter(|_| few);
+    let index = factors.and_then(|factors| usable_index(factors, request));
+    let made;
+    let (catalogue, ready) = if let Some(index) = index {
+        (&index.catalogue, &index.blocks[..])
+    } else {
+        made = Catalogue::new(scorer, request);
+        (&made, &[][..])
+    };
+    let mut scan = Scan::new(scorer, catalogue, request.top, ready);
     let mut rankings = Vec::with_capacity(request.users.len());
     for (batch, users) in request.users.chunks(BATCH).enumerate() {
-        let mut states = prepare(scorer, request, &catalogue, batch * BATCH, users);
-        let len = block_len(scorer);
-        for (at, items) in catalogue.items.chunks(len).enumerate() {
-            let bounds = catalogue.bounds(at * len..at * len + items.len());
-            let mut open: Vec<&mut State<'_>> = states
-                .iter_mut()
-                .filter(|state| state.is_open(bounds.first()))
-                .collect();
-            // Bounds fall: whom this block cannot serve, no later one can.
-            if open.is_empty() {
-                break;
-            }
-            scan_block(&*scorer.block(items), at * len, (items, bounds), &mut open);
+        let mut states = prepare(scorer, request, catalogue, batch * BATCH, users);
+        match factors.filter(|_| index.is_none()) {
+            Some(factors) => scan_few(factors, catalogue, &mut states),
+            None => scan.show(&mut states),
         }
-        rankings.extend(states.into_iter().map(|state| state.finish(&catalogue)));
+        rankings.extend(states.into_iter().map(|state| state.finish(catalogue)));
     }
     Ok(rankings)
 }
 
-/// The items to be ranked, in the order they are looked at.
-struct Catalogue {
-    items: Vec<u32>,
-    /// Bounds of the items, falling; none where scores have no bounds.
-    bounds: Vec<f64>,
-    /// Where each item stands in the catalogue; beyond its end if it is not there.
-    positions: Vec<u32>,
-}
-
-impl Catalogue {
-    fn new(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Self {
-        let mut items = candidates(scorer.n_items(), request);
-        let mut bounds = Vec::new();
-        // Ranks of targets need every score.
-        let pays = request.targets.is_none() && request.users.len() >= ORDERED_FROM;
-        if let Some(all) = pays.then(|| scorer.item_bounds()).flatten() {
-            items.sort_by(|&a, &b| all[b as usize].total_cmp(&all[a as usize]));
-            bounds = items.iter().map(|&item| all[item as usize]).collect();
-        }
-        let mut positions = vec![u32::MAX; scorer.n_items()];
-        for (at, &item) in items.iter().enumerate() {
-            positions[item as usize] = at as u32;
-        }
-        Self {
-            items,
-            bounds,
-            positions,
-        }
-    }
-
-    fn has(&self, item: u32) -> bool {
-        self.positions[item as usize] != u32::MAX
-    }
-
-    /// Where these items stand, those that are there.
-    fn positions_of(&self, items: &[u32]) -> Vec<u32> {
-        let positions = items
-            .iter()
-            .filter_map(|&item| self.positions.get(item as usize));
-        let mut there: Vec<u32> = positions.copied().filter(|&at| at != u32::MAX).collect();
-        there.sort_unstable();
-        there
-    }
-
-    fn bounds(&self, range: std::ops::Range<usize>) -> &[f64] {
-        self.bounds.get(range).unwrap_or_default()
-    }
+/// What was made ready before, if it serves this request.
+fn usable_index<'a>(
+    factors: &FactorScorer<'a>,
+    request: &RankRequest<'_>,
+) -> Option<&'a ItemIndex> {
+    let serves = request.allow.is_none() && screen::pays(factors, request.top, factors.n_items());
+    factors.index().filter(|_| serves)
 }
 
 fn check(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<(), RankError> {
@@ -157,149 +118,19 @@ fn check(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<(), RankError
     check_range("targets", Axis::Item, targets.items(), n_items)
 }
 
-fn candidates(n_items: usize, request: &RankRequest<'_>) -> Vec<u32> {
-    let allowed = |item: &u32| request.deny.binary_search(item).is_err();
-    match request.allow {
-        Some(allow) => allow.iter().copied().filter(allowed).collect(),
-        None => (0..n_items as u32).filter(allowed).collect(),
-    }
-}
-
-fn block_len(scorer: &dyn Scorer) -> usize {
-    scorer.block_items().max(1).next_multiple_of(STRIP)
-}
-
-/// What is known about one user so far.
-struct State<'a> {
-    user: u32,
-    /// Its part of the bounds on its scores.
-    bound: f64,
-    /// Positions in the catalogue of the items left out, rising.
-    excluded: Vec<u32>,
-    /// Excluded items before this one have been passed.
-    passed: usize,
-    top: Top,
-    targets: &'a [u32],
-    ranks: Targets,
-}
-
-impl State<'_> {
-    /// Whether an item whose bound is this, or unknown, may still enter the list.
-    fn is_open(&self, bound: Option<&f64>) -> bool {
-        let out = bound.is_some_and(|bound| self.bound * bound < f64::from(self.top.threshold()));
-        !out
-    }
-
-    /// Looks once at a strip of scores that begins at a position of the catalogue.
-    fn see(&mut self, first: usize, items: &[u32], scores: &mut [f32]) {
-        let end = first + items.len();
-        while let Some(&at) = self
-            .excluded
-            .get(self.passed)
-            .filter(|&&at| (at as usize) < end)
-        {
-            self.passed += 1;
-            scores[at as usize - first] = f32::NEG_INFINITY;
-        }
-        self.top.offer(items, scores);
-        self.ranks.count(self.targets, items, scores);
-    }
-
-    fn finish(self, catalogue: &Catalogue) -> Ranking {
-        Ranking {
-            top: self.top.finish(),
-            ranks: self.ranks.finish(),
-            candidates: catalogue.items.len() - self.excluded.len(),
-        }
-    }
-}
-
-fn prepare<'a>(
-    scorer: &dyn Scorer,
-    request: &RankRequest<'a>,
-    catalogue: &Catalogue,
-    first: usize,
-    users: &[u32],
-) -> Vec<State<'a>> {
-    let state = |tile: &mut Tile, (at, &user): (usize, &u32)| {
-        let mut excluded = Vec::new();
-        if let Some(exclude) = request.exclude {
-            exclude.append_seen(user, &mut excluded);
-            excluded.sort_unstable();
-            excluded.dedup();
-        }
-        let targets = request.targets.map_or(&[][..], |rows| rows.row(first + at));
-        let mut ranks = Targets::default();
-        if !targets.is_empty() {
-            let scores = score_list(scorer, user, targets, tile);
-            ranks = Targets::new(scores.iter().copied());
-            for (score, target) in ranks.scores.iter_mut().zip(targets) {
-                let excluded = excluded.binary_search(target).is_ok();
-                *score = score.filter(|_| !excluded && catalogue.has(*target));
-            }
-        }
-        State {
-            user,
-            bound: if catalogue.bounds.is_empty() {
-                f64::INFINITY
-            } else {
-                scorer.user_bound(user)
-            },
-            excluded: catalogue.positions_of(&excluded),
-            passed: 0,
-            top: Top::new(request.top),
-            targets,
-            ranks,
-        }
-    };
-    let users = users.par_iter().enumerate();
-    users.map_init(Tile::default, state).collect()
-}
-
 /// Scores any list of items for one user, with the bits that the blocked ranking gives them.
-fn score_list<'t>(
+pub(super) fn score_list<'t>(
     scorer: &dyn Scorer,
     user: u32,
     items: &[u32],
     tile: &'t mut Tile,
 ) -> &'t mut [f32] {
     tile.resize(1, items.len());
-    let block = scorer.block(items);
-    block.score(&[user], 0..items.len(), tile);
+    match scorer.as_factors() {
+        Some(factors) => factors.unpacked(items).score(&[user], 0..items.len(), tile),
+        None => scorer.block(items).score(&[user], 0..items.len(), tile),
+    }
     &mut tile.row_mut(0)[..items.len()]
-}
-
-/// Scores a block that begins at a position of the catalogue for the users it may serve.
-fn scan_block(
-    block: &dyn ScoreBlock,
-    start: usize,
-    (items, bounds): (&[u32], &[f64]),
-    states: &mut [&mut State<'_>],
-) {
-    states
-        .par_chunks_mut(TILE)
-        .for_each_init(Tile::default, |tile, states| {
-            for first in (0..items.len()).step_by(STRIP) {
-                let strip = &items[first..items.len().min(first + STRIP)];
-                let (mut users, mut open) = ([0; TILE], [0; TILE]);
-                let mut len = 0;
-                for (at, state) in states.iter().enumerate() {
-                    if state.is_open(bounds.get(first)) {
-                        (users[len], open[len]) = (state.user, at);
-                        len += 1;
-                    }
-                }
-                if len == 0 {
-                    break;
-                }
-                tile.resize(len, strip.len());
-                block.score(&users[..len], first..first + strip.len(), tile);
-                for (row, &at) in open[..len].iter().enumerate() {
-                    let scores = &mut tile.row_mut(row)[..strip.len()];
-                    states[at].see(start + first, strip, scores);
-                }
-            }
-        });
 }
 
 /// Yields the ranking of each user among a list of items of its own.

@@ -20,18 +20,10 @@ pub(super) fn score_tile(users: Panel<'_>, panel: &[f32], out: &mut [f32], strid
     Kernels::best().panel_product(users, panel, None, out, stride);
 }
 
-/// Writes up to sixteen rows of length `k` into a zeroed panel, transposed.
-pub(super) fn pack_panel<'a>(rows: impl Iterator<Item = (&'a [f32], f32)>, panel: &mut [f32]) {
-    for (lane, (row, scale)) in rows.take(LANES).enumerate() {
-        for (slot, q) in panel[lane..].iter_mut().step_by(LANES).zip(row) {
-            *slot = q * scale;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::kernels::ScaledRows;
 
     #[test]
     fn scores_do_not_depend_on_the_place_of_the_user() {
@@ -39,7 +31,16 @@ mod tests {
         let users: Vec<f32> = (0..11 * k).map(|x| (x as f32 * 0.37).sin()).collect();
         let items: Vec<f32> = (0..LANES * k).map(|x| (x as f32 * 0.11).cos()).collect();
         let mut panel = vec![0.0; k * LANES];
-        pack_panel(items.chunks(k).map(|row| (row, 1.0)), &mut panel);
+        let (rows, picked) = (
+            ScaledRows {
+                matrix: &items,
+                stride: k,
+                k,
+                scale: None,
+            },
+            std::array::from_fn::<_, LANES, _>(|item| item as u32),
+        );
+        Kernels::best().turn(rows, &picked, &mut panel);
         let tile = |users, rows| Panel {
             values: users,
             rows,
@@ -54,6 +55,10 @@ mod tests {
             score_tile(tile(user, 1), &panel, &mut alone, LANES);
             let bits = |scores: &[f32]| scores.iter().map(|s| s.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&alone), bits(&bulk[row * 32..row * 32 + LANES]));
+            // So has the user alone with items as they lie.
+            let mut lying = [0.0; LANES];
+            Kernels::best().products(user, rows, &picked, &mut lying);
+            assert_eq!(bits(&alone), bits(&lying));
             // The pair scored alone, as a model does it, has the same bits too.
             let pair = Kernels::best().score(user, &items[3 * k..4 * k], 1.0);
             assert_eq!(pair.to_bits(), alone[3].to_bits());

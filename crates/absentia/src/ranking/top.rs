@@ -49,6 +49,18 @@ impl Top {
         }
     }
 
+    /// Number of items that are kept.
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Takes what another list has kept.
+    pub(super) fn take(&mut self, other: Self) {
+        for scored in other.kept {
+            self.offer_each(&[scored.item], &[scored.score]);
+        }
+    }
+
     /// Score below which nothing is kept any more.
     pub(super) fn threshold(&self) -> f32 {
         self.threshold

@@ -128,6 +128,32 @@ fn recommendations_leave_out_what_was_seen_and_rank_like_scores() {
     assert!(model.recommend(&[300], 3, &filter).is_err());
 }
 
+/// A model that keeps being asked for one user makes its items ready; lists must not tell.
+#[test]
+fn the_hundredth_user_gets_the_list_that_all_together_get() {
+    let data = Generator::new(GenerateParams::new(300, 700, 6000))
+        .unwrap()
+        .interactions()
+        .unwrap();
+    let base = Params::new().factors(10).iterations(3);
+    let model = train(&data, &Scheme::Uniform { weight: 0.1 }, base).model;
+    let users: Vec<u32> = (0..300).collect();
+    let filter = Filter {
+        exclude: Some(&data),
+        deny: &[3, 5, 600],
+        ..Filter::default()
+    };
+    // Another post-scaling is another model, which must not use what this one made ready.
+    for model in [model.clone(), model.with_post_scale(0.4)] {
+        for n in [10, 700] {
+            let all = model.recommend(&users, n, &filter).unwrap();
+            for (user, list) in users.iter().zip(&all) {
+                assert_eq!(model.recommend(&[*user], n, &filter).unwrap()[0], *list);
+            }
+        }
+    }
+}
+
 #[test]
 fn folding_in_without_a_penalty_and_with_more_factors_than_items_has_a_minimum() {
     let data = Generator::new(GenerateParams::new(100, 25, 150))

@@ -12,11 +12,13 @@
 mod abreast;
 pub mod bench;
 mod body;
+mod coarse;
 mod entries;
 mod lanes;
 pub(crate) mod pages;
 mod scalar;
 mod steps;
+mod turned;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -30,9 +32,11 @@ mod tests;
 
 pub(crate) use abreast::{Abreast, Moving, Slots, packed_floats};
 pub(crate) use body::{Gathered, Panel};
+pub(crate) use coarse::{CoarsePanel, CoarseRow, CoarseRows, Limit, Sizes, words};
 pub(crate) use entries::{Columns, RowLines};
 use lanes::LANES;
 pub(crate) use steps::{Quadratics, Solved};
+pub(crate) use turned::ScaledRows;
 
 /// An instruction set with kernels of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +100,7 @@ pub(crate) struct Kernels {
 /// Defines, for one lane type, a function per kernel that enables its instruction set.
 macro_rules! entry_points {
     ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal, abreast = $abreast:literal $(, enable = $features:literal)?) => {
-        use crate::linalg::kernels::{abreast, body, entries, steps};
+        use crate::linalg::kernels::{abreast, body, coarse, entries, steps, turned};
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn peak(steps: usize, seed: f32) -> f32 {
@@ -218,6 +222,21 @@ macro_rules! entry_points {
         $(#[target_feature(enable = $features)])?
         pub(super) fn score(p: &[f32], q: &[f32], scale: f32) -> f32 {
             body::score::<$lanes>(p, q, scale)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn turn(rows: turned::ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
+            turned::turn::<$lanes>(rows, picked, panel);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn products(p: &[f32], rows: turned::ScaledRows<'_>, picked: &[u32], out: &mut [f32]) {
+            turned::products::<$lanes>(p, rows, picked, out);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn round(row: &[f32], scale: f32, bytes: &mut [i8]) -> coarse::Rounded {
+            coarse::round(row, scale, bytes)
         }
 
         $(#[target_feature(enable = $features)])?
@@ -483,6 +502,61 @@ impl Kernels {
     /// `p · (q · scale)` with the bits that [`panel_product`](Self::panel_product) gives.
     pub(crate) fn score(self, p: &[f32], q: &[f32], scale: f32) -> f32 {
         dispatch!(self.set, score(p, q, scale))
+    }
+
+    /// Writes up to sixteen rows into a `k × 16` panel.
+    pub(crate) fn turn(self, rows: ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
+        dispatch!(self.set, turn(rows, picked, panel));
+    }
+
+    /// `p · row` of every picked row, with the bits of [`panel_product`](Self::panel_product).
+    pub(crate) fn products(self, p: &[f32], rows: ScaledRows<'_>, picked: &[u32], out: &mut [f32]) {
+        dispatch!(self.set, products(p, rows, picked, out));
+    }
+
+    /// Whether this machine multiplies bytes so much faster than floats that a screen pays.
+    pub(crate) fn can_screen(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if self.set == InstructionSet::Avx512 {
+            return is_x86_feature_detected!("avx512vnni");
+        }
+        false
+    }
+
+    /// Rounds a row of the left side to bytes; nothing if bytes cannot hold it.
+    pub(crate) fn coarse_row(self, row: &[f32], bytes: &mut Vec<i8>) -> Option<CoarseRow> {
+        bytes.resize(row.len(), 0);
+        CoarseRow::new(dispatch!(self.set, round(row, 1.0, bytes)), bytes)
+    }
+
+    /// Rounds a row of the right side to bytes, into a lane of a panel.
+    pub(crate) fn coarse_lane(
+        self,
+        (row, scale): (&[f32], f32),
+        lane: usize,
+        (words, sizes): (&mut [i32], &mut Sizes),
+        bytes: &mut Vec<i8>,
+    ) {
+        bytes.resize(row.len(), 0);
+        let rounded = dispatch!(self.set, round(row, scale, bytes));
+        sizes.put(lane, rounded, bytes, words);
+    }
+
+    /// For every row of the left side, a bit for each row of the panel whose product with it may
+    /// reach the row's limit; the bits of a row are so far `apart` from those of the next.
+    pub(crate) fn screen(
+        self,
+        rows: CoarseRows<'_>,
+        panel: CoarsePanel<'_>,
+        passed: &mut [u16],
+        apart: usize,
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self.can_screen() {
+            // SAFETY: the machine has the instructions.
+            return unsafe { coarse::vnni::screen(rows, panel, passed, apart) };
+        }
+        coarse::screen(rows, panel, passed, apart);
     }
 
     /// `y += scale · x`.

@@ -1,6 +1,7 @@
 //! Every variant the machine can run against plain sums in `f64`.
 
 mod abreast;
+mod coarse;
 
 use super::*;
 

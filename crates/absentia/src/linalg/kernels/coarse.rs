@@ -1,0 +1,343 @@
+//! Rows in bytes, and which inner products of them may reach a threshold.
+//!
+//! A row `x` is `s · y` with the largest `|y_f|` being 127; `c` is `y` rounded to whole numbers. For
+//! two rows Cauchy and Schwarz bound what rounding did to their inner product:
+//!
+//! ```text
+//! |y_u·y_i − c_u·c_i| ≤ |y_u − c_u| |y_i| + |c_u| |y_i − c_i|
+//! ```
+//!
+//! A machine that multiplies bytes four times as fast as floats finds out at that speed which few
+//! products are worth computing; no other can be in a list of the best. Lengths are rounded up, so
+//! that the bound holds for what the arithmetic of floats makes of the products, too.
+//!
+//! Four bytes stand in a word: signed ones on the left side; 128 more, unsigned, on the right, as the
+//! instruction wants them.
+
+use super::lanes::LANES;
+
+/// Bytes in a word.
+const BYTES: usize = 4;
+
+/// Sizes of numbers that are left to floats: their reciprocals or products may leave the range.
+const TOO_SMALL: f32 = 1e-15;
+const TOO_LARGE: f32 = 1e15;
+
+/// Words of a row of `k` numbers.
+pub(crate) fn words(k: usize) -> usize {
+    k.div_ceil(BYTES)
+}
+
+/// A row of the left side.
+#[derive(Clone, Debug)]
+pub(crate) struct CoarseRow {
+    /// Four signed bytes each.
+    words: Vec<i32>,
+    /// `s`.
+    scale: f32,
+    /// What cancels the 128 that bytes of the right side have too many.
+    bias: i32,
+    /// `|y − c|` and what rounding adds to it.
+    error: f32,
+    /// `|c|`.
+    length: f32,
+}
+
+/// What is left of a row in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rounded {
+    /// The largest number of the row.
+    largest: f32,
+    /// `|y|²`.
+    square: f32,
+    /// `|y − c|²`.
+    error: f32,
+}
+
+/// Rounds `row · scale` to bytes, in so many bytes.
+#[inline(always)]
+pub(super) fn round(row: &[f32], scale: f32, bytes: &mut [i8]) -> Rounded {
+    assert!(bytes.len() == row.len());
+    // As integers, sizes of floats have the same order, and NaN comes last.
+    let size = |x: &f32| (x * scale).to_bits() & (u32::MAX >> 1);
+    let largest = f32::from_bits(row.iter().map(size).fold(0, u32::max));
+    let mut sums = ([0.0; LANES], [0.0; LANES]);
+    if !(TOO_SMALL..TOO_LARGE).contains(&largest) {
+        bytes.fill(0);
+        return Rounded {
+            largest,
+            square: 0.0,
+            error: 0.0,
+        };
+    }
+    let stretch = 127.0 / largest;
+    let mut put = |row: &[f32; LANES], bytes: &mut [i8; LANES]| {
+        for lane in 0..LANES {
+            let y = row[lane] * scale * stretch;
+            let whole = y.round_ties_even();
+            bytes[lane] = whole as i32 as i8;
+            sums.0[lane] += y * y;
+            sums.1[lane] += (y - whole) * (y - whole);
+        }
+    };
+    let (rows, rest) = row.as_chunks::<LANES>();
+    let (all, last) = bytes.as_chunks_mut::<LANES>();
+    for (row, bytes) in rows.iter().zip(all) {
+        put(row, bytes);
+    }
+    let (mut padded, mut end) = ([0.0; LANES], [0; LANES]);
+    padded[..rest.len()].copy_from_slice(rest);
+    put(&padded, &mut end);
+    last.copy_from_slice(&end[..rest.len()]);
+    Rounded {
+        largest,
+        square: sums.0.iter().sum(),
+        error: sums.1.iter().sum(),
+    }
+}
+
+impl Rounded {
+    /// What sums of squares in `f32` may have lost, as a share of a length.
+    fn slack(k: usize) -> f32 {
+        1.0 + (k + 8) as f32 * f32::EPSILON
+    }
+
+    fn length(self, k: usize) -> f32 {
+        self.square.sqrt() * Self::slack(k)
+    }
+
+    /// `|y − c|`; stretching a row rounds its numbers, by less than two units each.
+    fn error(self, k: usize) -> f32 {
+        (self.error.sqrt() + 4.0 * f32::EPSILON * self.length(k)) * Self::slack(k)
+    }
+}
+
+impl CoarseRow {
+    /// Takes a rounded row, or nothing if it cannot be told from zero or infinity.
+    pub(super) fn new(rounded: Rounded, bytes: &[i8]) -> Option<Self> {
+        if !(TOO_SMALL..TOO_LARGE).contains(&rounded.largest) {
+            return None;
+        }
+        let k = bytes.len();
+        let squares: i64 = bytes.iter().map(|&c| i64::from(c) * i64::from(c)).sum();
+        let total: i32 = bytes.iter().map(|&c| i32::from(c)).sum();
+        // Sums of products in f32, wherever they are taken, are off by less than this.
+        let sums = (k + 32) as f32 * f32::EPSILON * rounded.length(k);
+        let word = |four: &[i8]| {
+            let mut bytes = [0; BYTES];
+            for (slot, &c) in bytes.iter_mut().zip(four) {
+                *slot = c.cast_unsigned();
+            }
+            i32::from_le_bytes(bytes)
+        };
+        Some(Self {
+            words: bytes.chunks(BYTES).map(word).collect(),
+            scale: rounded.largest / 127.0,
+            bias: -128 * total,
+            error: rounded.error(k) + sums,
+            length: (squares as f32).sqrt() * (1.0 + 4.0 * f32::EPSILON),
+        })
+    }
+
+    /// What a product must reach, in units of this row, to reach `threshold`.
+    pub(crate) fn limit(&self, threshold: f32) -> Limit {
+        Limit {
+            bias: self.bias,
+            error: self.error,
+            length: self.length,
+            least: threshold / self.scale,
+        }
+    }
+
+    /// The row, four signed bytes a word.
+    pub(crate) fn words(&self) -> &[i32] {
+        &self.words
+    }
+}
+
+/// A row's part of the bounds on its products.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limit {
+    bias: i32,
+    error: f32,
+    length: f32,
+    least: f32,
+}
+
+/// Sixteen rows of the right side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CoarsePanel<'a> {
+    /// Word `f` of all sixteen after each other, for every `f`.
+    pub(crate) words: &'a [i32],
+    /// What the sixteen need for their bounds.
+    pub(crate) sizes: &'a Sizes,
+}
+
+/// `s`, `|y|` and `|y − c|` of sixteen rows.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Sizes {
+    scale: [f32; LANES],
+    length: [f32; LANES],
+    error: [f32; LANES],
+}
+
+impl Sizes {
+    /// Puts a rounded row into a lane of a panel; one that bytes cannot hold passes every screen.
+    pub(super) fn put(&mut self, lane: usize, rounded: Rounded, bytes: &[i8], words: &mut [i32]) {
+        let lanes = words[lane..].iter_mut().step_by(LANES);
+        for (slot, four) in lanes.zip(bytes.chunks(BYTES)) {
+            let mut raised = [128; BYTES];
+            for (slot, &c) in raised.iter_mut().zip(four) {
+                *slot = c.cast_unsigned() ^ 128;
+            }
+            *slot = i32::from_le_bytes(raised);
+        }
+        let k = bytes.len();
+        let numbers = if rounded.largest == 0.0 {
+            [0.0; 3]
+        } else if (TOO_SMALL..TOO_LARGE).contains(&rounded.largest) {
+            let scale = rounded.largest / 127.0;
+            [scale, rounded.length(k), rounded.error(k)]
+        } else {
+            [1.0, 0.0, f32::INFINITY]
+        };
+        [self.scale[lane], self.length[lane], self.error[lane]] = numbers;
+    }
+}
+
+/// The left side of a screen: rows of words, a `pitch` apart, and the limit of each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CoarseRows<'a> {
+    /// The rows.
+    pub(crate) words: &'a [i32],
+    /// Words of a row.
+    pub(crate) pitch: usize,
+    /// One per row.
+    pub(crate) limits: &'a [Limit],
+}
+
+impl CoarseRows<'_> {
+    /// Checks the lengths that a screen relies on.
+    pub(super) fn check(&self, panel: CoarsePanel<'_>, passed: &[u16], apart: usize) {
+        let rows = self.limits.len();
+        assert!(self.words.len() == rows * self.pitch && panel.words.len() == self.pitch * LANES);
+        assert!(rows == 0 || passed.len() > (rows - 1) * apart);
+    }
+}
+
+/// For every row of the left side, a bit for each row of the panel whose product with it may reach
+/// the limit; the bits of a row are so far `apart` from those of the next.
+pub(super) fn screen(
+    rows: CoarseRows<'_>,
+    panel: CoarsePanel<'_>,
+    passed: &mut [u16],
+    apart: usize,
+) {
+    rows.check(panel, passed, apart);
+    for (row, limit) in rows.limits.iter().enumerate() {
+        let passed = &mut passed[row * apart];
+        let left = &rows.words[row * rows.pitch..(row + 1) * rows.pitch];
+        let mut sums = [limit.bias; LANES];
+        for (word, line) in left.iter().zip(panel.words.chunks_exact(LANES)) {
+            let signed = word.to_le_bytes().map(|byte| i32::from(byte.cast_signed()));
+            for (sum, word) in sums.iter_mut().zip(line) {
+                for (a, b) in signed.iter().zip(word.to_le_bytes()) {
+                    *sum += a * i32::from(b);
+                }
+            }
+        }
+        *passed = 0;
+        for (lane, sum) in sums.into_iter().enumerate() {
+            let sizes = panel.sizes;
+            let bound = sum as f32 + limit.error * sizes.length[lane];
+            let bound = (bound + limit.length * sizes.error[lane]) * sizes.scale[lane];
+            *passed |= u16::from(bound >= limit.least) << lane;
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod vnni {
+    //! The screen where the machine multiplies sixty-four bytes at a time.
+
+    use std::arch::x86_64::{
+        __m512i, _CMP_GE_OQ, _mm512_cmp_ps_mask, _mm512_cvtepi32_ps, _mm512_dpbusd_epi32,
+        _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_set1_epi32,
+        _mm512_set1_ps,
+    };
+
+    use super::{CoarsePanel, CoarseRows, LANES};
+
+    /// Rows whose sums are held in registers.
+    const ROWS: usize = 8;
+
+    /// As [`super::screen`].
+    #[target_feature(enable = "avx512f,avx512vnni")]
+    pub(in super::super) fn screen(
+        rows: CoarseRows<'_>,
+        panel: CoarsePanel<'_>,
+        passed: &mut [u16],
+        apart: usize,
+    ) {
+        rows.check(panel, passed, apart);
+        let len = rows.limits.len();
+        let mut row = 0;
+        while row + ROWS <= len {
+            some::<ROWS>(rows, row, panel, passed, apart);
+            row += ROWS;
+        }
+        if row + 4 <= len {
+            some::<4>(rows, row, panel, passed, apart);
+            row += 4;
+        }
+        while row < len {
+            some::<1>(rows, row, panel, passed, apart);
+            row += 1;
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vnni")]
+    fn some<const N: usize>(
+        rows: CoarseRows<'_>,
+        first: usize,
+        panel: CoarsePanel<'_>,
+        passed: &mut [u16],
+        apart: usize,
+    ) {
+        let mut lefts: [&[i32]; N] = [&[]; N];
+        let mut sums = [_mm512_set1_epi32(0); N];
+        let limits = &rows.limits[first..first + N];
+        for row in 0..N {
+            lefts[row] = &rows.words[(first + row) * rows.pitch..][..rows.pitch];
+            sums[row] = _mm512_set1_epi32(limits[row].bias);
+        }
+        let (lines, _) = panel.words.as_chunks::<LANES>();
+        for (f, line) in lines[..rows.pitch].iter().enumerate() {
+            // SAFETY: a line is sixteen words.
+            let line: __m512i = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
+            for row in 0..N {
+                let word = _mm512_set1_epi32(lefts[row][f]);
+                sums[row] = _mm512_dpbusd_epi32(sums[row], line, word);
+            }
+        }
+        let sizes = panel.sizes;
+        // SAFETY: each is sixteen floats.
+        let (scale, length, error) = unsafe {
+            (
+                _mm512_loadu_ps(sizes.scale.as_ptr()),
+                _mm512_loadu_ps(sizes.length.as_ptr()),
+                _mm512_loadu_ps(sizes.error.as_ptr()),
+            )
+        };
+        for (row, limit) in limits.iter().enumerate() {
+            let sum = _mm512_cvtepi32_ps(sums[row]);
+            let bound = _mm512_fmadd_ps(_mm512_set1_ps(limit.error), length, sum);
+            let bound = _mm512_fmadd_ps(_mm512_set1_ps(limit.length), error, bound);
+            let bound = _mm512_mul_ps(bound, scale);
+            passed[(first + row) * apart] =
+                _mm512_cmp_ps_mask::<_CMP_GE_OQ>(bound, _mm512_set1_ps(limit.least));
+        }
+    }
+}

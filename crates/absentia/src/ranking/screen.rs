@@ -1,0 +1,122 @@
+//! Passing over items that cannot enter a list, by what their factors are in bytes.
+//!
+//! Scores are computed, and compared, in floats as ever: the screen only says for which items.
+
+use rayon::prelude::*;
+
+use super::factors::FactorScorer;
+use super::scan::for_each_tile;
+use super::state::{Screened, State};
+use crate::linalg::LANES;
+use crate::linalg::kernels::{CoarsePanel, CoarseRows, Kernels, Limit, Sizes, words};
+
+/// Factors beyond which sums of products of bytes might leave 32 bits.
+const MOST_FACTORS: usize = 1 << 15;
+
+/// A block of items in bytes.
+#[derive(Clone, Debug)]
+pub(super) struct CoarseBlock {
+    panels: Vec<i32>,
+    sizes: Vec<Sizes>,
+    pitch: usize,
+}
+
+/// What screening a tile of users needs, kept between calls of one worker.
+#[derive(Default)]
+pub(super) struct CoarseTile {
+    words: Vec<i32>,
+    limits: Vec<Limit>,
+    /// Bits of one user for all panels of a strip, then those of the next.
+    passed: Vec<u16>,
+    /// Scores of items that passed.
+    pub(super) scores: Vec<f32>,
+}
+
+/// Whether screens may pay for a list of so many of the items: factors, ordered by their lengths, on
+/// a machine that is fast with bytes.
+pub(super) fn pays(factors: &FactorScorer<'_>, top: usize, items: usize) -> bool {
+    Kernels::best().can_screen() && factors.n_factors() <= MOST_FACTORS && top <= items / 16
+}
+
+/// Makes users ready for screens; those that bytes cannot hold go without.
+pub(super) fn prepare(factors: &FactorScorer<'_>, states: &mut [State<'_>]) {
+    for_each_tile(states, |bytes: &mut Vec<i8>, states| {
+        for state in states {
+            let row = Kernels::best().coarse_row(factors.user(state.user), bytes);
+            state.screened = row.map(Screened::new);
+        }
+    });
+}
+
+impl CoarseBlock {
+    /// Bytes that it takes.
+    pub(super) fn size(&self) -> usize {
+        size_of_val(&self.panels[..]) + size_of_val(&self.sizes[..])
+    }
+
+    /// Rounds the factors of items to bytes.
+    pub(super) fn new(factors: &FactorScorer<'_>, items: &[u32]) -> Self {
+        let pitch = words(factors.n_factors());
+        let panels = items.len().div_ceil(LANES);
+        let mut block = Self {
+            panels: vec![0; panels * pitch * LANES],
+            sizes: vec![Sizes::default(); panels],
+            pitch,
+        };
+        if pitch > 0 {
+            let panels = block.panels.par_chunks_mut(pitch * LANES);
+            panels
+                .zip(&mut block.sizes)
+                .zip(items.par_chunks(LANES))
+                .with_min_len(16)
+                .for_each_init(Vec::new, |bytes, ((words, sizes), items)| {
+                    for (lane, &item) in items.iter().enumerate() {
+                        let row = factors.item(item);
+                        Kernels::best().coarse_lane(row, lane, (words, sizes), bytes);
+                    }
+                });
+        }
+        block
+    }
+
+    fn panel(&self, at: usize) -> CoarsePanel<'_> {
+        let size = self.pitch * LANES;
+        CoarsePanel {
+            words: &self.panels[at * size..(at + 1) * size],
+            sizes: &self.sizes[at],
+        }
+    }
+
+    /// Screens a strip of the block, `items`, for some users of a tile; `start` is where the block
+    /// begins in the catalogue, `first` where the strip begins in the block.
+    pub(super) fn screen(
+        &self,
+        (start, first): (usize, usize),
+        items: &[u32],
+        (states, open): (&mut [&mut State<'_>], &[usize]),
+        tile: &mut CoarseTile,
+    ) {
+        tile.words.clear();
+        tile.limits.clear();
+        for &at in open {
+            if let Some(row) = states[at].to_screen() {
+                tile.words.extend_from_slice(row.words());
+                tile.limits.push(row.limit(states[at].top.threshold()));
+            }
+        }
+        let rows = CoarseRows {
+            words: &tile.words,
+            pitch: self.pitch,
+            limits: &tile.limits,
+        };
+        let panels = items.len().div_ceil(LANES);
+        tile.passed.resize(panels * open.len(), 0);
+        for at in 0..panels {
+            let panel = self.panel(first / LANES + at);
+            Kernels::best().screen(rows, panel, &mut tile.passed[at..], panels);
+        }
+        for (&at, passed) in open.iter().zip(tile.passed.chunks_exact_mut(panels)) {
+            states[at].take_passed(start + first, items, passed);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! What is known about one user while items pass by.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::catalogue::Catalogue;
+use super::factors::FactorScorer;
+use super::rank::{RankRequest, Ranking, score_list};
+use super::scan::TILE;
+use super::scorer::{Scorer, Tile};
+use super::targets::Targets;
+use super::top::Top;
+use crate::linalg::LANES;
+use crate::linalg::kernels::CoarseRow;
+
+/// Items that passed a screen and are scored together.
+const TOGETHER: usize = 32;
+
+/// What is known about one user so far.
+pub(super) struct State<'a> {
+    pub(super) user: u32,
+    /// Its part of the bounds on its scores.
+    bound: f64,
+    /// Positions in the catalogue of the items left out, rising.
+    excluded: Vec<u32>,
+    /// Excluded items before this one have been passed.
+    passed: usize,
+    pub(super) top: Top,
+    targets: &'a [u32],
+    ranks: Targets,
+    pub(super) screened: Option<Screened>,
+    /// Whether the list is complete before any item was looked at.
+    is_complete: bool,
+}
+
+/// A user in bytes, and what its screens let through.
+pub(super) struct Screened {
+    pub(super) row: CoarseRow,
+    /// Items still to be scored.
+    waiting: Vec<u32>,
+    /// Items looked at and let through so far.
+    looked: usize,
+    found: usize,
+}
+
+impl Screened {
+    pub(super) fn new(row: CoarseRow) -> Self {
+        Self {
+            row,
+            waiting: Vec::new(),
+            looked: 0,
+            found: 0,
+        }
+    }
+
+    /// Whether so many items came through that scoring all of them is faster: one by one they take
+    /// some ten times as long.
+    fn is_too_coarse(&self) -> bool {
+        self.found > 512 + self.looked / 32
+    }
+}
+
+impl State<'_> {
+    /// Whether an item whose bound is this, or unknown, may still enter the list.
+    pub(super) fn is_open(&self, bound: Option<&f64>) -> bool {
+        let out = bound.is_some_and(|bound| self.bound * bound < f64::from(self.top.threshold()));
+        !(out || self.is_complete)
+    }
+
+    /// The user in bytes, if the next items are to be screened for it.
+    pub(super) fn to_screen(&self) -> Option<&CoarseRow> {
+        let screened = self.screened.as_ref()?;
+        (self.top.threshold() > f32::NEG_INFINITY && !screened.is_too_coarse())
+            .then_some(&screened.row)
+    }
+
+    /// Whether every item must be scored for it, because screens let too many through.
+    pub(super) fn is_refused(&self) -> bool {
+        let screened = self.screened.as_ref();
+        screened.is_none_or(Screened::is_too_coarse)
+    }
+
+    /// Fills the list of a user without any factors, to whom all items are the same: no bound would
+    /// ever end its search.
+    fn complete(&mut self, catalogue: &Catalogue, excluded: &[u32]) {
+        let is_left = |item: &u32| catalogue.has(*item) && excluded.binary_search(item).is_err();
+        let items = (0..catalogue.n_items() as u32).filter(is_left);
+        for item in items.take(self.top.limit()) {
+            self.top.offer(&[item], &[0.0]);
+        }
+        self.is_complete = true;
+    }
+
+    /// Positions of the items left out in a range of the catalogue.
+    pub(super) fn excluded_in(&self, range: Range<usize>) -> &[u32] {
+        let first = self
+            .excluded
+            .partition_point(|&at| (at as usize) < range.start);
+        let rest = &self.excluded[first..];
+        &rest[..rest.partition_point(|&at| (at as usize) < range.end)]
+    }
+
+    /// Positions of the items left out before `end` that were not asked for yet.
+    fn next_excluded(&mut self, end: usize) -> &[u32] {
+        let rest = &self.excluded[self.passed..];
+        let len = rest.iter().take_while(|&&at| (at as usize) < end).count();
+        self.passed += len;
+        &rest[..len]
+    }
+
+    /// Looks once at a strip of scores that begins at a position of the catalogue.
+    pub(super) fn see(&mut self, first: usize, items: &[u32], scores: &mut [f32]) {
+        for &at in self.next_excluded(first + items.len()) {
+            scores[at as usize - first] = f32::NEG_INFINITY;
+        }
+        self.top.offer(items, scores);
+        self.ranks.count(self.targets, items, scores);
+    }
+
+    /// Takes the items of a strip that passed its screen, a bit each.
+    pub(super) fn take_passed(&mut self, first: usize, items: &[u32], passed: &mut [u16]) {
+        for &at in self.next_excluded(first + items.len()) {
+            let place = at as usize - first;
+            passed[place / LANES] &= !(1 << (place % LANES));
+        }
+        let Some(screened) = &mut self.screened else {
+            return;
+        };
+        screened.looked += items.len();
+        if passed.iter().all(|&bits| bits == 0) {
+            return;
+        }
+        let before = screened.waiting.len();
+        for (bits, items) in passed.iter().zip(items.chunks(LANES)) {
+            let mut bits = *bits;
+            while bits != 0 {
+                let lane = bits.trailing_zeros() as usize;
+                // The last panel may have fewer items than bits.
+                screened.waiting.extend(items.get(lane));
+                bits &= bits - 1;
+            }
+        }
+        screened.found += screened.waiting.len() - before;
+    }
+
+    /// Scores the items that wait, if they are many or should not wait any longer.
+    pub(super) fn score_waiting(
+        &mut self,
+        factors: &FactorScorer<'_>,
+        all: bool,
+        buffer: &mut Vec<f32>,
+    ) {
+        let Some(screened) = &mut self.screened else {
+            return;
+        };
+        if screened.waiting.len() >= TOGETHER || (all && !screened.waiting.is_empty()) {
+            let scores = factors.score_items(self.user, &screened.waiting, buffer);
+            self.top.offer(&screened.waiting, scores);
+            screened.waiting.clear();
+        }
+    }
+
+    pub(super) fn finish(self, catalogue: &Catalogue) -> Ranking {
+        Ranking {
+            top: self.top.finish(),
+            ranks: self.ranks.finish(),
+            candidates: catalogue.items.len() - self.excluded.len(),
+        }
+    }
+}
+
+/// The states of the users of a batch, which begins at `first` of the request.
+pub(super) fn prepare<'a>(
+    scorer: &dyn Scorer,
+    request: &RankRequest<'a>,
+    catalogue: &Catalogue,
+    first: usize,
+    users: &[u32],
+) -> Vec<State<'a>> {
+    let state = |tile: &mut Tile, (at, &user): (usize, &u32)| {
+        let mut excluded = Vec::new();
+        if let Some(exclude) = request.exclude {
+            exclude.append_seen(user, &mut excluded);
+        }
+        if catalogue.has_all() {
+            excluded.extend_from_slice(request.deny);
+        }
+        excluded.sort_unstable();
+        excluded.dedup();
+        let targets = request.targets.map_or(&[][..], |rows| rows.row(first + at));
+        let mut ranks = Targets::default();
+        if !targets.is_empty() {
+            let scores = score_list(scorer, user, targets, tile);
+            ranks = Targets::new(scores.iter().copied());
+            for (score, target) in ranks.scores.iter_mut().zip(targets) {
+                let excluded = excluded.binary_search(target).is_ok();
+                *score = score.filter(|_| !excluded && catalogue.has(*target));
+            }
+        }
+        let mut state = State {
+            user,
+            bound: if catalogue.is_ordered() {
+                scorer.user_bound(user)
+            } else {
+                f64::INFINITY
+            },
+            excluded: catalogue.positions_of(&excluded),
+            passed: 0,
+            top: Top::new(request.top),
+            targets,
+            ranks,
+            screened: None,
+            is_complete: false,
+        };
+        let is_zero = |factors: &FactorScorer<'_>| factors.user(user).iter().all(|x| *x == 0.0);
+        if catalogue.is_ordered_and_finite() && scorer.as_factors().is_some_and(is_zero) {
+            state.complete(catalogue, &excluded);
+        }
+        state
+    };
+    if users.len() <= TILE {
+        let (mut tile, users) = (Tile::default(), users.iter().enumerate());
+        return users.map(|user| state(&mut tile, user)).collect();
+    }
+    let users = users.par_iter().enumerate();
+    users.map_init(Tile::default, state).collect()
+}
