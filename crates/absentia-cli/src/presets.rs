@@ -10,7 +10,7 @@ use toml::{Table, Value};
 pub(crate) enum Preset {
     /// Clicks, visits, check-ins, purchases: it happened or it did not.
     Clicks,
-    /// Ratings, of which the good ones count.
+    /// Ratings: that something was rated counts, as a click does; see --min-rating.
     Ratings,
     /// Plays and other counts: more is surer.
     Plays,
@@ -46,31 +46,22 @@ impl Preset {
     }
 
     fn keys(self) -> Keys {
+        // None sets a penalty: what suits one data set of a kind does not suit the next, so that it
+        // is better chosen on rows held out.
         match self {
-            Preset::Clicks => &[
-                ("weights", "popularity:mean=0.01,alpha=0.3"),
-                ("regularization", "0.005"),
-                ("iterations", "8"),
-            ],
-            Preset::Ratings => &[
-                ("weights", "popularity:mean=0.003,alpha=0.2"),
-                ("regularization", "0.06"),
-                ("post-scale", "0.3"),
-                ("iterations", "4"),
+            Preset::Clicks | Preset::Ratings => &[
+                ("weights", "popularity:mean=0.02,alpha=0.25"),
+                ("targets", "normalized:0.1"),
             ],
             Preset::Plays => &[
                 ("duplicates", "sum"),
                 ("confidence", "log:0.5,1"),
-                ("weights", "popularity:mean=0.01,alpha=0.3"),
-                ("regularization", "0.005"),
-                ("iterations", "8"),
+                ("weights", "popularity:mean=0.02,alpha=0.25"),
+                ("targets", "normalized:0.1"),
             ],
             Preset::ViewsPurchases => &[
                 ("duplicates", "max"),
                 ("weights", "popularity:mean=0.0085,alpha=0.2"),
-                ("regularization", "0.01"),
-                ("post-scale", "0.06"),
-                ("iterations", "16"),
             ],
         }
     }

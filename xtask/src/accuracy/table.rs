@@ -231,12 +231,14 @@ impl Arena<'_> {
 
     /// What is reached without a search.
     fn untuned(&self) -> Result<[Trained; 2], String> {
-        let preset = self.set.source.preset;
+        let (preset, factors) = (self.set.source.preset, self.set.source.factors);
+        let mut plain = self.train();
+        plain.args(["--factors", &factors.to_string()]);
         let mut with_preset = self.train();
-        with_preset.args(["--preset", preset]);
-        let settings = format!("`--preset {preset}`, K = 64");
+        with_preset.args(["--factors", &factors.to_string(), "--preset", preset]);
+        let settings = format!("`--preset {preset}`, K = {factors}");
         Ok([
-            self.trained("defaults", "K = 64".to_owned(), self.train())?,
+            self.trained("defaults", format!("K = {factors}"), plain)?,
             self.trained("preset", settings, with_preset)?,
         ])
     }
