@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::block_step::BlockStep;
 use super::tile::{PIECE, sum_pieces};
 use super::{NotConvex, RowSolver, Side, Tile};
-use crate::linalg::kernels::{Panel, Quadratics, RowLines};
+use crate::linalg::kernels::{Panel, Quadratics, RowLines, Solving};
 use crate::linalg::{Buffer, LANES};
 
 /// Curvature below this share of what the missing entries contribute is rounding, and counts as 0.
@@ -47,6 +47,8 @@ pub(crate) struct Scratch {
     delta: Buffer,
     /// What solving one block needs.
     work: Vec<f32>,
+    /// What solving sixteen rows at once needs.
+    solving: Box<Solving>,
 }
 
 /// Coordinates `at .. at + width` of every row.
@@ -107,7 +109,7 @@ impl BlockSolver {
         for at in 0..rows {
             scratch.add_small(window, at, tile, side);
         }
-        let delta = scratch.delta.room(rows * LANES);
+        let delta = scratch.delta.room(in_lanes(rows) * LANES);
         let quadratics = Quadratics {
             h: scratch.h.as_slice(),
             base: scratch.base.as_slice(),
@@ -123,9 +125,10 @@ impl BlockSolver {
         }
         let mut left = Vec::new();
         for first in (0..rows).step_by(LANES) {
+            let work = &mut scratch.solving;
             let solved = side
                 .kernels
-                .solve(&quadratics, first, CURVATURE_FLOOR, delta);
+                .solve(&quadratics, first, CURVATURE_FLOOR, work, delta);
             convex(solved.negative, tile, side)?;
             left.extend(
                 (0..LANES)
@@ -238,8 +241,8 @@ impl Scratch {
     /// missing entries contribute to the curvatures there.
     fn start_gradients(&mut self, window: Window, tile: &mut Tile<'_>, side: &Side<'_>) {
         let (rows, width) = (tile.len(), window.width);
-        let g = self.g.room(rows * width);
-        let base = self.base.room(rows * width);
+        let g = &mut self.g.room(in_lanes(rows) * width)[..rows * width];
+        let base = &mut self.base.room(in_lanes(rows) * width)[..rows * width];
         base.fill(0.0);
         for (at, g) in g.chunks_exact_mut(width).enumerate() {
             let p = &tile.factors[at * tile.stride + window.at..][..width];
@@ -272,7 +275,7 @@ impl Scratch {
     /// `Σ_t a_ut S_t[window, window]` for all rows of the tile, as one product per line; not needed
     /// where there is only one t.
     fn start_small_grams(&mut self, window: Window, tile: &Tile<'_>, side: &Side<'_>) {
-        self.h.room(tile.len() * SMALL);
+        self.h.room(in_lanes(tile.len()) * SMALL);
         if side.cache.rank() == 1 {
             return;
         }
@@ -381,6 +384,11 @@ impl Scratch {
         side.kernels.axpy(1.0, &sums[..width * width], h);
         side.kernels.axpy(1.0, &sums[width * width..], g);
     }
+}
+
+/// Rows of a tile in whole lanes, since sixteen are solved at once.
+fn in_lanes(rows: usize) -> usize {
+    rows.next_multiple_of(LANES)
 }
 
 /// An error where a row has negative curvature that is more than rounding.

@@ -112,6 +112,17 @@ pub(super) trait Lanes: Copy {
         changed(self, |lanes| lanes[lane] = from[lane])
     }
 
+    /// The same lanes but for the first `count`, which are those of `from`.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline(always)]
+    fn with_first(self, count: usize, from: &[f32]) -> Self {
+        changed(self, |lanes| {
+            lanes[..count].copy_from_slice(&from[..count]);
+        })
+    }
+
     /// Reciprocals of the lanes that are above those of `floor`, zeros elsewhere.
     #[inline(always)]
     fn reciprocal_above(self, floor: Self) -> Self {

@@ -16,6 +16,7 @@ mod entries;
 mod lanes;
 pub(crate) mod pages;
 mod scalar;
+mod solve;
 mod steps;
 
 #[cfg(target_arch = "x86_64")]
@@ -32,7 +33,8 @@ pub(crate) use abreast::{Abreast, Moving, Slots, packed_floats};
 pub(crate) use body::{Gathered, Panel};
 pub(crate) use entries::{Columns, RowLines};
 use lanes::LANES;
-pub(crate) use steps::{Quadratics, Solved};
+pub(crate) use solve::{Solved, Solving};
+pub(crate) use steps::Quadratics;
 
 /// An instruction set with kernels of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +98,7 @@ pub(crate) struct Kernels {
 /// Defines, for one lane type, a function per kernel that enables its instruction set.
 macro_rules! entry_points {
     ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal, abreast = $abreast:literal $(, enable = $features:literal)?) => {
-        use crate::linalg::kernels::{abreast, body, entries, steps};
+        use crate::linalg::kernels::{abreast, body, entries, solve, steps};
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn peak(steps: usize, seed: f32) -> f32 {
@@ -175,8 +177,10 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn solve(rows: &steps::Quadratics<'_>, first: usize, floor: f32, delta: &mut [f32]) -> steps::Solved {
-            steps::solve::<$lanes>(rows, first, floor, delta)
+        pub(super) fn solve(
+            rows: &steps::Quadratics<'_>, first: usize, floor: f32, work: &mut solve::Solving, delta: &mut [f32],
+        ) -> solve::Solved {
+            solve::solve::<$lanes>(rows, first, floor, work, delta)
         }
 
         $(#[target_feature(enable = $features)])?
@@ -410,15 +414,16 @@ impl Kernels {
         dispatch!(self.set, descend(rows, floor, delta))
     }
 
-    /// Exact minima of up to sixteen rows from `first`.
+    /// Exact minima of up to sixteen rows from `first`; all but the penalties have room for sixteen.
     pub(crate) fn solve(
         self,
         rows: &Quadratics<'_>,
         first: usize,
         floor: f32,
+        work: &mut Solving,
         delta: &mut [f32],
     ) -> Solved {
-        dispatch!(self.set, solve(rows, first, floor, delta))
+        dispatch!(self.set, solve(rows, first, floor, work, delta))
     }
 
     /// Whether coordinate steps are faster on rows side by side. That keeps fourteen sums of sixteen

@@ -340,10 +340,10 @@ struct Steps {
 impl Steps {
     fn new(rows: usize) -> Self {
         let mut steps = Self {
-            h: numbers(9, rows * LANES * LANES),
-            base: vec![-1.0; rows * LANES],
+            h: numbers(9, rows.next_multiple_of(LANES) * LANES * LANES),
+            base: vec![-1.0; rows.next_multiple_of(LANES) * LANES],
             penalty: vec![0.25; rows],
-            g: numbers(10, rows * LANES),
+            g: numbers(10, rows.next_multiple_of(LANES) * LANES),
         };
         for row in 0..rows {
             for f in 0..LANES {
@@ -421,9 +421,9 @@ fn sixteen_quadratics_at_once_are_solved_as_each_alone() {
     let rows = 21;
     let mut steps = Steps::new(rows);
     on_every_set(|kernels| {
-        let mut delta = vec![9.0; rows * LANES];
+        let (mut delta, mut work) = (vec![9.0; 32 * LANES], Solving::default());
         for first in [0, 16] {
-            let solved = kernels.solve(&steps.quadratics(), first, 1e-6, &mut delta);
+            let solved = kernels.solve(&steps.quadratics(), first, 1e-6, &mut work, &mut delta);
             assert_eq!(solved, Solved::default());
         }
         for row in 0..rows {
@@ -440,8 +440,8 @@ fn sixteen_quadratics_at_once_are_solved_as_each_alone() {
     });
     steps.h[(18 * LANES + 7) * LANES + 7] = -9.0;
     on_every_set(|kernels| {
-        let mut delta = vec![9.0; rows * LANES];
-        let solved = kernels.solve(&steps.quadratics(), 16, 1e-6, &mut delta);
+        let (mut delta, mut work) = (vec![9.0; 32 * LANES], Solving::default());
+        let solved = kernels.solve(&steps.quadratics(), 16, 1e-6, &mut work, &mut delta);
         assert!(matches!(solved.negative, Some((18, pivot)) if pivot < -5.0));
     });
 }
