@@ -169,6 +169,12 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
+    fn lanes_above(self, other: Self) -> u16 {
+        // SAFETY: see above.
+        unsafe { _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, other.0) }
+    }
+
+    #[inline(always)]
     fn is_negative(self) -> bool {
         // SAFETY: see above.
         unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, _mm512_set1_ps(0.0)) != 0 }

@@ -155,6 +155,16 @@ pub(super) trait Lanes: Copy {
         })
     }
 
+    /// The lanes that are above those of `other`, one bit each.
+    #[inline(always)]
+    fn lanes_above(self, other: Self) -> u16 {
+        let (mut lanes, mut others) = ([0.0; LANES], [0.0; LANES]);
+        self.store(&mut lanes);
+        other.store(&mut others);
+        let above = lanes.iter().zip(others).enumerate();
+        above.fold(0, |bits, (lane, (x, other))| bits | u16::from(*x > other) << lane)
+    }
+
     /// Whether a lane is below zero.
     #[inline(always)]
     fn is_negative(self) -> bool {

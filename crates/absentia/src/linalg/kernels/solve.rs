@@ -15,6 +15,8 @@ const FEW: usize = 4;
 const TRIANGLE: usize = (LANES / 2 + 1) * LANES;
 /// The numbers of a triangle, a line for sixteen matrices each.
 type Triangle = [f32; TRIANGLE * LANES];
+/// Numbers of whole matrices.
+type Square = [f32; LANES * LANES * LANES];
 /// Columns of L above a block, a line each.
 type Above = [f32; LANES * FEW * LANES];
 
@@ -24,7 +26,7 @@ pub(crate) struct Solving {
     /// The matrices.
     h: Triangle,
     /// Their factors.
-    v: Triangle,
+    v: Square,
     above: Above,
 }
 
@@ -32,7 +34,7 @@ impl Default for Solving {
     fn default() -> Self {
         Self {
             h: [0.0; TRIANGLE * LANES],
-            v: [0.0; TRIANGLE * LANES],
+            v: [0.0; LANES * LANES * LANES],
             above: [0.0; LANES * FEW * LANES],
         }
     }
@@ -158,164 +160,145 @@ fn factor<L: Lanes>(
     h: &Triangle,
     floors: &[L; LANES],
     x: &mut [L; LANES],
-    v: &mut Triangle,
+    v: &mut Square,
     above: &mut Above,
 ) -> L {
-    // Places in triangles are to be known when this is compiled.
-    let (own, first) = factor_own::<L, 0>(h, floors, x, v, above);
-    factor_beside::<L, 0, 4>(h, &own, v, above);
-    factor_beside::<L, 0, 8>(h, &own, v, above);
-    factor_beside::<L, 0, 12>(h, &own, v, above);
-    let (own, second) = factor_own::<L, 4>(h, floors, x, v, above);
-    factor_beside::<L, 4, 8>(h, &own, v, above);
-    factor_beside::<L, 4, 12>(h, &own, v, above);
-    let (own, third) = factor_own::<L, 8>(h, floors, x, v, above);
-    factor_beside::<L, 8, 12>(h, &own, v, above);
-    let (_, fourth) = factor_own::<L, 12>(h, floors, x, v, above);
-    first.min(second).min(third.min(fourth))
+    let mut lowest = L::splat(0.0);
+    for first in (0..LANES).step_by(FEW) {
+        let mut own_x = forward(v, first, x, above);
+        let mut own = reduced::<L, true>(h, v, above, first, first);
+        for k in 0..FEW {
+            let inverse = own[k][k].reciprocal_above(floors[first + k]);
+            lowest = lowest.min(own[k][k].add(floors[first + k]));
+            own[k][k] = inverse;
+            for n in k + 1..FEW {
+                let factor = own[k][n].mul(inverse);
+                for m in n..FEW {
+                    own[n][m] = factor.mul_sub(own[k][m], own[n][m]);
+                }
+                own_x[n] = factor.mul_sub(own_x[k], own_x[n]);
+            }
+        }
+        x[first..first + FEW].copy_from_slice(&own_x);
+        store_block(&own, v, first, first);
+        for column in (first + FEW..LANES).step_by(FEW) {
+            let mut block = reduced::<L, false>(h, v, above, first, column);
+            for k in 0..FEW {
+                for n in k + 1..FEW {
+                    let factor = own[k][n].mul(own[k][k]);
+                    for m in 0..FEW {
+                        block[n][m] = factor.mul_sub(block[k][m], block[n][m]);
+                    }
+                }
+            }
+            store_block(&block, v, first, column);
+        }
+    }
+    lowest
 }
 
-/// Factorises the diagonal block of four rows; yields it, and the lowest pivots or zero.
+/// Columns of L: the rows of `v` above row `first`, at its block, times their reciprocal pivots.
+/// Yields g there, less what those rows take off.
 #[inline(always)]
-fn factor_own<L: Lanes, const FIRST: usize>(
-    h: &Triangle,
-    floors: &[L; LANES],
-    x: &mut [L; LANES],
-    v: &mut Triangle,
-    above: &mut Above,
-) -> (Block<L>, L) {
-    let (mut x_own, mut lowest) = (few(x, FIRST), L::splat(0.0));
-    for k in 0..FIRST {
-        let inverse = line::<L>(v, k, k);
+fn forward<L: Lanes>(v: &Square, first: usize, x: &[L; LANES], above: &mut Above) -> [L; FEW] {
+    let mut own = few(x, first);
+    let rows = v.chunks_exact(LANES * LANES).zip(x).take(first);
+    let above = above.chunks_exact_mut(FEW * LANES);
+    for (k, ((row, x), above)) in rows.zip(above).enumerate() {
+        let inverse = L::load(&row[k * LANES..]);
+        let row = &row[first * LANES..(first + FEW) * LANES];
         for n in 0..FEW {
-            let factor = line::<L>(v, k, FIRST + n).mul(inverse);
-            factor.store(&mut above[(k * FEW + n) * LANES..]);
-            x_own[n] = factor.mul_sub(x[k], x_own[n]);
+            let factor = L::load(&row[n * LANES..]).mul(inverse);
+            factor.store(&mut above[n * LANES..]);
+            own[n] = factor.mul_sub(*x, own[n]);
         }
     }
-    let mut own = reduced::<L, FIRST, FIRST>(h, v, above);
-    for k in 0..FEW {
-        let inverse = own[k][k].reciprocal_above(floors[FIRST + k]);
-        lowest = lowest.min(own[k][k].add(floors[FIRST + k]));
-        own[k][k] = inverse;
-        for n in k + 1..FEW {
-            let factor = own[k][n].mul(inverse);
-            for m in n..FEW {
-                own[n][m] = factor.mul_sub(own[k][m], own[n][m]);
-            }
-            x_own[n] = factor.mul_sub(x_own[k], x_own[n]);
-        }
-    }
-    for n in 0..FEW {
-        x[FIRST + n] = x_own[n];
-        for m in n..FEW {
-            own[n][m].store(&mut v[place(FIRST + n, FIRST + m)..]);
-        }
-    }
-    (own, lowest)
-}
-
-/// The rows of a block, to the right of its diagonal block.
-#[inline(always)]
-fn factor_beside<L: Lanes, const FIRST: usize, const COLUMN: usize>(
-    h: &Triangle,
-    own: &Block<L>,
-    v: &mut Triangle,
-    above: &Above,
-) {
-    let mut block = reduced::<L, FIRST, COLUMN>(h, v, above);
-    for k in 0..FEW {
-        for n in k + 1..FEW {
-            let factor = own[k][n].mul(own[k][k]);
-            for m in 0..FEW {
-                block[n][m] = factor.mul_sub(block[k][m], block[n][m]);
-            }
-        }
-    }
-    for n in 0..FEW {
-        for m in 0..FEW {
-            block[n][m].store(&mut v[place(FIRST + n, COLUMN + m)..]);
-        }
-    }
+    own
 }
 
 /// A block of `h` less what the rows above it take off; of a diagonal one, the upper triangle.
 #[inline(always)]
-fn reduced<L: Lanes, const FIRST: usize, const COLUMN: usize>(
+fn reduced<L: Lanes, const DIAGONAL: bool>(
     h: &Triangle,
-    v: &Triangle,
+    v: &Square,
     above: &Above,
+    first: usize,
+    column: usize,
 ) -> Block<L> {
-    let from = |n: usize| if FIRST == COLUMN { n } else { 0 };
+    let from = |n: usize| if DIAGONAL { n } else { 0 };
     let mut block = [[L::splat(0.0); FEW]; FEW];
     for n in 0..FEW {
+        let start = place(first + n, column + from(n));
+        let row = &h[start..start + (FEW - from(n)) * LANES];
         for m in from(n)..FEW {
-            block[n][m] = line(h, FIRST + n, COLUMN + m);
+            block[n][m] = L::load(&row[(m - from(n)) * LANES..]);
         }
     }
-    for k in 0..FIRST {
+    let rows = v.chunks_exact(LANES * LANES).take(first);
+    for (row, above) in rows.zip(above.chunks_exact(FEW * LANES)) {
+        let row = &row[column * LANES..(column + FEW) * LANES];
         for n in 0..FEW {
-            let factor = L::load(&above[(k * FEW + n) * LANES..]);
+            let factor = L::load(&above[n * LANES..]);
             for m in from(n)..FEW {
-                let right = line::<L>(v, k, COLUMN + m);
-                block[n][m] = factor.mul_sub(right, block[n][m]);
+                block[n][m] = factor.mul_sub(L::load(&row[m * LANES..]), block[n][m]);
             }
         }
     }
     block
 }
 
-/// Turns L⁻¹ g into the solution.
 #[inline(always)]
-fn substitute_back<L: Lanes>(v: &Triangle, x: &mut [L; LANES]) {
-    let fourth = solve_own::<L, 12>(v, few(x, 12));
-    let mut third = substitute::<L, 8, 12>(v, &fourth, few(x, 8));
-    let mut second = substitute::<L, 4, 12>(v, &fourth, few(x, 4));
-    let mut first = substitute::<L, 0, 12>(v, &fourth, few(x, 0));
-    third = solve_own::<L, 8>(v, third);
-    second = substitute::<L, 4, 8>(v, &third, second);
-    first = substitute::<L, 0, 8>(v, &third, first);
-    second = solve_own::<L, 4>(v, second);
-    first = substitute::<L, 0, 4>(v, &second, first);
-    first = solve_own::<L, 0>(v, first);
-    for n in 0..FEW {
-        x[n] = first[n];
-        x[FEW + n] = second[n];
-        x[2 * FEW + n] = third[n];
-        x[3 * FEW + n] = fourth[n];
+fn store_block<L: Lanes>(block: &Block<L>, v: &mut Square, first: usize, column: usize) {
+    let rows = v.chunks_exact_mut(LANES * LANES).skip(first);
+    for (block, row) in block.iter().zip(rows) {
+        let row = &mut row[column * LANES..(column + FEW) * LANES];
+        for m in 0..FEW {
+            block[m].store(&mut row[m * LANES..]);
+        }
     }
 }
 
-/// Solves with the diagonal block of four rows.
 #[inline(always)]
-fn solve_own<L: Lanes, const FIRST: usize>(v: &Triangle, mut x: [L; FEW]) -> [L; FEW] {
-    for n in (0..FEW).rev() {
-        for m in n + 1..FEW {
-            x[n] = line::<L>(v, FIRST + n, FIRST + m).mul_sub(x[m], x[n]);
-        }
-        x[n] = x[n].mul(line(v, FIRST + n, FIRST + n));
-    }
-    x
-}
-
-/// Takes off four rows what the solution from `COLUMN` says.
-#[inline(always)]
-fn substitute<L: Lanes, const FIRST: usize, const COLUMN: usize>(
-    v: &Triangle,
-    solution: &[L; FEW],
-    mut x: [L; FEW],
-) -> [L; FEW] {
-    for m in 0..FEW {
-        for n in 0..FEW {
-            x[n] = line::<L>(v, FIRST + n, COLUMN + m).mul_sub(solution[m], x[n]);
+fn load_block<L: Lanes>(v: &Square, first: usize, column: usize) -> Block<L> {
+    let mut block = [[L::splat(0.0); FEW]; FEW];
+    let rows = v.chunks_exact(LANES * LANES).skip(first);
+    for (block, row) in block.iter_mut().zip(rows) {
+        let row = &row[column * LANES..(column + FEW) * LANES];
+        for m in 0..FEW {
+            block[m] = L::load(&row[m * LANES..]);
         }
     }
-    x
+    block
 }
 
 #[inline(always)]
 fn few<L: Lanes>(x: &[L; LANES], first: usize) -> [L; FEW] {
-    [x[first], x[first + 1], x[first + 2], x[first + 3]]
+    let x = &x[first..first + FEW];
+    [x[0], x[1], x[2], x[3]]
+}
+
+/// Turns L⁻¹ g into the solution.
+#[inline(always)]
+fn substitute_back<L: Lanes>(v: &Square, x: &mut [L; LANES]) {
+    for first in (0..LANES).step_by(FEW).rev() {
+        let (mut own, block) = (few(x, first), load_block::<L>(v, first, first));
+        for n in (0..FEW).rev() {
+            for m in n + 1..FEW {
+                own[n] = block[n][m].mul_sub(own[m], own[n]);
+            }
+            own[n] = own[n].mul(block[n][n]);
+        }
+        x[first..first + FEW].copy_from_slice(&own);
+        for above in (0..first).step_by(FEW) {
+            let (mut other, block) = (few(x, above), load_block::<L>(v, above, first));
+            for m in 0..FEW {
+                for n in 0..FEW {
+                    other[n] = block[n][m].mul_sub(own[m], other[n]);
+                }
+            }
+            x[above..above + FEW].copy_from_slice(&other);
+        }
+    }
 }
 
 /// Sums of each lane, by which a step is judged.
@@ -333,10 +316,10 @@ impl<L: Lanes> Gain<L> {
         let (g, own) = (few(g, FIRST), few(step, FIRST));
         for n in 0..FEW {
             let half = own[n].mul(L::splat(0.5));
-            let mut along = line::<L>(h, FIRST + n, FIRST + n).mul(half);
+            let mut along = L::load(&h[place(FIRST + n, FIRST + n)..]).mul(half);
             let mut sizes = along.abs();
             for i in FIRST + n + 1..LANES {
-                let term = line::<L>(h, FIRST + n, i).mul(step[i]);
+                let term = L::load(&h[place(FIRST + n, i)..]).mul(step[i]);
                 along = along.add(term);
                 sizes = sizes.add(term.abs());
             }
@@ -355,17 +338,12 @@ fn unsure<L: Lanes>(h: &Triangle, g: &[L; LANES], step: &[L; LANES]) -> u16 {
         gain: L::splat(0.0),
         size: L::splat(0.0),
     };
+    // Places in the triangle are to be known when this is compiled.
     sums.add_rows::<0>(h, g, step);
     sums.add_rows::<4>(h, g, step);
     sums.add_rows::<8>(h, g, step);
     sums.add_rows::<12>(h, g, step);
-    let (mut gains, mut sizes) = ([0.0; LANES], [0.0; LANES]);
-    sums.gain.store(&mut gains);
-    sums.size.store(&mut sizes);
-    let mut unsure = 0;
-    for lane in 0..LANES {
-        let sure = gains[lane] > 1e-5 * sizes[lane] || sizes[lane] == 0.0;
-        unsure |= u16::from(!sure) << lane;
-    }
-    unsure
+    // Where all is zero, a little less than zero is not above.
+    let least = sums.size.mul_add(L::splat(1e-5), L::splat(-f32::MIN_POSITIVE));
+    !sums.gain.lanes_above(least)
 }
