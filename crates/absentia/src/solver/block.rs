@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::block_step::BlockStep;
 use super::tile::{PIECE, sum_pieces};
 use super::{NotConvex, RowSolver, Side, Tile};
-use crate::linalg::kernels::{Panel, Quadratics, RowLines, Solving};
+use crate::linalg::kernels::{Panel, Place, Quadratics, RowLines, Solving};
 use crate::linalg::{Buffer, LANES};
 
 /// Curvature below this share of what the missing entries contribute is rounding, and counts as 0.
@@ -59,6 +59,16 @@ struct Window {
 }
 
 impl Window {
+    /// Sixteen of its coordinates, from position `at`: in rows of factors, and in rows of the window.
+    fn places(self, at: usize, stride: usize) -> (Place, Place) {
+        let whole = Place {
+            at: self.at + at,
+            stride,
+        };
+        let stride = self.width;
+        (whole, Place { at, stride })
+    }
+
     /// The blocks of sixteen coordinates it is made of.
     fn blocks(self) -> Range<usize> {
         self.at / LANES..(self.at + self.width) / LANES
@@ -244,11 +254,10 @@ impl Scratch {
         let g = &mut self.g.room(in_lanes(rows) * width)[..rows * width];
         let base = &mut self.base.room(in_lanes(rows) * width)[..rows * width];
         base.fill(0.0);
-        for (at, g) in g.chunks_exact_mut(width).enumerate() {
-            let p = &tile.factors[at * tile.stride + window.at..][..width];
-            for (slot, p) in g.iter_mut().zip(p) {
-                *slot = -self.penalty[at] * p;
-            }
+        for at in (0..width).step_by(LANES) {
+            let (from, to) = window.places(at, tile.stride);
+            side.kernels
+                .pull_back(&self.penalty, tile.factors, from, g, to);
         }
         let x = Panel {
             values: tile.factors,
@@ -430,11 +439,10 @@ fn mirror(h: &mut [f32]) {
 /// `p_u[window] += δ_u`, and the predictions with it where they are still needed.
 fn apply_steps(window: Window, tile: &mut Tile<'_>, side: &Side<'_>, delta: &[f32]) {
     let width = window.width;
-    let steps = delta.chunks_exact(width).take(tile.len()).enumerate();
-    for (at, delta) in steps {
-        for (slot, step) in tile.factors_of(at)[window.at..].iter_mut().zip(delta) {
-            *slot += step;
-        }
+    for at in (0..width).step_by(LANES) {
+        let (to, from) = window.places(at, tile.stride);
+        let rows = tile.len();
+        side.kernels.advance(rows, delta, from, tile.factors, to);
     }
     if window.at + width == tile.stride && !side.wants_loss {
         return;

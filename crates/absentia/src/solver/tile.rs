@@ -149,6 +149,8 @@ pub(crate) struct Tile<'t> {
     /// Lines of a block: one more than entries, so that the lines of one entry are not all in the
     /// same place of a cache.
     pitch: usize,
+    /// Columns of the tile's entries, and of all after them.
+    picks: &'t [u32],
     buffers: &'t mut TileScratch,
 }
 
@@ -165,11 +167,12 @@ impl<'t> Tile<'t> {
         rows: Range<usize>,
         before: &[f32],
         factors: &'t mut [f32],
-        side: &Side<'_>,
+        side: &Side<'t>,
         buffers: &'t mut TileScratch,
     ) -> Self {
         factors.copy_from_slice(before);
         let offsets = side.observed.offsets();
+        let picks = &side.observed.indices()[offsets[rows.start] as usize..];
         let total = (offsets[rows.end] - offsets[rows.start]) as usize;
         let padded = total.next_multiple_of(LANES);
         buffers.starts.clear();
@@ -186,6 +189,7 @@ impl<'t> Tile<'t> {
             stride: side.fixed.stride(),
             padded,
             pitch: padded + 1,
+            picks,
             buffers,
         };
         tile.fill(side);
@@ -293,12 +297,9 @@ impl<'t> Tile<'t> {
     /// Predicts every entry from the factors as they are and, unless the tile is one long row, packs
     /// the rows of the fixed side that its entries name.
     pub(crate) fn pack(&mut self, side: &Side<'_>) {
-        let (first, last) = (self.rows.start, self.rows.end);
-        let offsets = side.observed.offsets();
         if self.is_packed() {
             // Picks beyond the tile are those of its neighbour, likely the next to be packed.
-            let picked = side.gathered(&side.observed.indices()[offsets[first] as usize..]);
-            let entries = (offsets[last] - offsets[first]) as usize;
+            let (picked, entries) = (side.gathered(self.picks), self.n_entries());
             let (kernels, stride) = (side.kernels, self.stride);
             let usual = entries_in(TILE_BYTES, stride) * stride;
             let (mut columns, lines) = self.buffers.columns(self.padded);
@@ -317,11 +318,18 @@ impl<'t> Tile<'t> {
 
     /// Rows of the fixed side that stand where those of `range` do, but in what follows the tile:
     /// likely the next to be packed.
-    pub(crate) fn next<'s>(&self, range: Range<usize>, side: &Side<'s>) -> Gathered<'s> {
-        let after = side.observed.offsets()[self.rows.end] as usize;
-        let all = side.observed.indices();
+    pub(crate) fn next<'s>(&self, range: Range<usize>, side: &Side<'s>) -> Gathered<'s>
+    where
+        't: 's,
+    {
+        let (picks, after) = (self.picks, self.n_entries());
         let (start, end) = (after + range.start, after + range.end);
-        side.gathered(&all[start.min(all.len())..end.min(all.len())])
+        side.gathered(&picks[start.min(picks.len())..end.min(picks.len())])
+    }
+
+    /// Entries of all rows.
+    fn n_entries(&self) -> usize {
+        self.buffers.starts[self.len()]
     }
 
     /// Packed lines of the entries in `range`, for one block of sixteen coordinates.

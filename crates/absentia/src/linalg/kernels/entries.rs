@@ -135,12 +135,19 @@ pub(super) fn correct<L: Lanes>(
 ) {
     let len = columns.check();
     assert!(lines.len() >= len * LANES);
-    for first in (0..len).step_by(LANES) {
+    let groups = lines.as_chunks::<{ LANES * LANES }>().0.iter();
+    for (first, group) in (0..len).step_by(LANES).zip(groups) {
+        let Some(rows) = columns.rows[first..].first_chunk::<LANES>() else {
+            break;
+        };
+        let furthest = rows.iter().fold(0, |most, &row| most.max(row)) as usize;
+        let delta = &delta[..furthest * pitch + LANES];
         let mut products = [L::splat(0.0); LANES];
-        let rows = &columns.rows[first..first + LANES];
-        let group = lines[first * LANES..(first + LANES) * LANES].chunks_exact(LANES);
-        for ((product, line), &row) in products.iter_mut().zip(group).zip(rows) {
-            *product = L::load(&delta[row as usize * pitch..]).mul(L::load(line));
+        for (n, product) in products.iter_mut().enumerate() {
+            let start = rows[n] as usize * pitch;
+            // SAFETY: no row of these is further than the furthest, whose steps are there.
+            let step = L::load(unsafe { delta.get_unchecked(start..start + LANES) });
+            *product = step.mul(L::load(&group[n * LANES..]));
         }
         let change = L::sum_sixteen(products);
         columns.set(first, L::load(&columns.predicted[first..]).add(change));
@@ -379,6 +386,54 @@ fn some_of(values: &[f32], first: usize, end: usize) -> [f32; LANES] {
     let mut some = [0.0; LANES];
     some[..end - first].copy_from_slice(&values[first..end]);
     some
+}
+
+/// Sixteen coordinates of some rows of a matrix.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// The first of the coordinates.
+    pub(crate) at: usize,
+    /// Distance between rows.
+    pub(crate) stride: usize,
+}
+
+impl Place {
+    #[inline(always)]
+    fn of(self, row: usize) -> std::ops::Range<usize> {
+        let start = row * self.stride + self.at;
+        start..start + LANES
+    }
+}
+
+/// `out = −scale · x` on sixteen coordinates of every row that has a scale.
+#[inline(always)]
+pub(super) fn pull_back<L: Lanes>(
+    scales: &[f32],
+    x: &[f32],
+    from: Place,
+    out: &mut [f32],
+    to: Place,
+) {
+    for (row, &scale) in scales.iter().enumerate() {
+        let x = L::load(&x[from.of(row)]);
+        L::splat(-scale).mul(x).store(&mut out[to.of(row)]);
+    }
+}
+
+/// `x += steps` on sixteen coordinates of so many rows.
+#[inline(always)]
+pub(super) fn advance<L: Lanes>(
+    rows: usize,
+    steps: &[f32],
+    from: Place,
+    x: &mut [f32],
+    to: Place,
+) {
+    for row in 0..rows {
+        let step = L::load(&steps[from.of(row)]);
+        let slot = &mut x[to.of(row)];
+        L::load(slot).add(step).store(slot);
+    }
 }
 
 /// Each line multiplied by its weight; weights begin anew after the last.

@@ -31,7 +31,7 @@ mod tests;
 
 pub(crate) use abreast::{Abreast, Moving, Slots, packed_floats};
 pub(crate) use body::{Gathered, Panel};
-pub(crate) use entries::{Columns, RowLines};
+pub(crate) use entries::{Columns, Place, RowLines};
 use lanes::LANES;
 pub(crate) use solve::{Solved, Solving};
 pub(crate) use steps::Quadratics;
@@ -149,6 +149,16 @@ macro_rules! entry_points {
         $(#[target_feature(enable = $features)])?
         pub(super) fn scale_lines(weights: &[f32], lines: &[f32], out: &mut [f32]) {
             entries::scale_lines::<$lanes>(weights, lines, out);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn pull_back(scales: &[f32], x: &[f32], from: entries::Place, out: &mut [f32], to: entries::Place) {
+            entries::pull_back::<$lanes>(scales, x, from, out, to);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn advance(rows: usize, steps: &[f32], from: entries::Place, x: &mut [f32], to: entries::Place) {
+            entries::advance::<$lanes>(rows, steps, from, x, to);
         }
 
         $(#[target_feature(enable = $features)])?
@@ -366,6 +376,30 @@ impl Kernels {
     /// Each line multiplied by its weight; weights begin anew after the last.
     pub(crate) fn scale_lines(self, weights: &[f32], lines: &[f32], out: &mut [f32]) {
         dispatch!(self.set, scale_lines(weights, lines, out));
+    }
+
+    /// `out = −scale · x` on sixteen coordinates of every row that has a scale.
+    pub(crate) fn pull_back(
+        self,
+        scales: &[f32],
+        x: &[f32],
+        from: Place,
+        out: &mut [f32],
+        to: Place,
+    ) {
+        dispatch!(self.set, pull_back(scales, x, from, out, to));
+    }
+
+    /// `x += steps` on sixteen coordinates of so many rows.
+    pub(crate) fn advance(
+        self,
+        rows: usize,
+        steps: &[f32],
+        from: Place,
+        x: &mut [f32],
+        to: Place,
+    ) {
+        dispatch!(self.set, advance(rows, steps, from, x, to));
     }
 
     /// `|x|²` of whole lanes.
