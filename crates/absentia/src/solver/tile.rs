@@ -16,7 +16,7 @@ const TILE_ROWS: usize = 32;
 
 /// Bytes of packed lines of a tile, unless a single row has more: the second-level cache is to hold
 /// them, the rows to be packed next, and the caches' panels.
-const TILE_BYTES: usize = 384 << 10;
+const TILE_BYTES: usize = 512 << 10;
 
 /// Bytes of packed lines at the most; longer rows are gathered anew for every window.
 const PACKED_BYTES: usize = 4 << 20;
@@ -53,20 +53,27 @@ pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
 pub(crate) struct Tiles(Vec<Range<usize>>);
 
 impl Tiles {
-    /// Tiles whose entries are packed together.
+    /// Tiles whose entries are packed together; sixteen rows are solved at once.
     pub(crate) fn new(observed: &Entries<'_>, stride: usize) -> Self {
         let limit = entries_in(TILE_BYTES, stride) as u64;
-        Self::cut(observed, TILE_ROWS, limit, limit)
+        Self::cut(observed, TILE_ROWS, limit, limit, LANES)
     }
 
     /// Tiles whose rows are sorted by length and packed a few at a time; a long row is alone.
     pub(crate) fn sorted(observed: &Entries<'_>, stride: usize) -> Self {
         let (longest, all) = (longest(stride) as u64, SORTED_ENTRIES as u64);
-        Self::cut(observed, SORTED_ROWS, all, longest)
+        Self::cut(observed, SORTED_ROWS, all, longest, 1)
     }
 
-    /// Tiles of so many rows and entries at the most; a row longer than `longest` is alone.
-    fn cut(observed: &Entries<'_>, rows: usize, limit: u64, longest: u64) -> Self {
+    /// Tiles of so many rows and entries at the most, if it can be of whole multiples of `at_once`
+    /// rows; a row longer than `longest` is alone.
+    fn cut(
+        observed: &Entries<'_>,
+        rows: usize,
+        limit: u64,
+        longest: u64,
+        at_once: usize,
+    ) -> Self {
         let offsets = observed.offsets();
         let is_long = |row: usize| offsets[row + 1] - offsets[row] > longest;
         let mut tiles = Vec::new();
@@ -80,6 +87,9 @@ impl Tiles {
                 && !is_long(end)
             {
                 end += 1;
+            }
+            if end - start > at_once {
+                end -= (end - start) % at_once;
             }
             tiles.push(start..end);
             start = end;
