@@ -22,6 +22,9 @@ pub(super) const CURVATURE_FLOOR: f32 = 4e-7;
 /// Floats of a small Gram matrix.
 const SMALL: usize = LANES * LANES;
 
+/// Bytes of one worker's buffers for solving sixteen rows at once.
+pub(crate) const SOLVING_BYTES: u64 = size_of::<Solving>() as u64;
+
 /// Exact solves over blocks of `block` coordinates.
 pub(crate) struct BlockSolver {
     /// A divisor or a multiple of sixteen.

@@ -67,13 +67,7 @@ impl Tiles {
 
     /// Tiles of so many rows and entries at the most, if it can be of whole multiples of `at_once`
     /// rows; a row longer than `longest` is alone.
-    fn cut(
-        observed: &Entries<'_>,
-        rows: usize,
-        limit: u64,
-        longest: u64,
-        at_once: usize,
-    ) -> Self {
+    fn cut(observed: &Entries<'_>, rows: usize, limit: u64, longest: u64, at_once: usize) -> Self {
         let offsets = observed.offsets();
         let is_long = |row: usize| offsets[row + 1] - offsets[row] > longest;
         let mut tiles = Vec::new();

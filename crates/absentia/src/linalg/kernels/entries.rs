@@ -422,13 +422,7 @@ pub(super) fn pull_back<L: Lanes>(
 
 /// `x += steps` on sixteen coordinates of so many rows.
 #[inline(always)]
-pub(super) fn advance<L: Lanes>(
-    rows: usize,
-    steps: &[f32],
-    from: Place,
-    x: &mut [f32],
-    to: Place,
-) {
+pub(super) fn advance<L: Lanes>(rows: usize, steps: &[f32], from: Place, x: &mut [f32], to: Place) {
     for row in 0..rows {
         let step = L::load(&steps[from.of(row)]);
         let slot = &mut x[to.of(row)];

@@ -162,7 +162,9 @@ pub(super) trait Lanes: Copy {
         self.store(&mut lanes);
         other.store(&mut others);
         let above = lanes.iter().zip(others).enumerate();
-        above.fold(0, |bits, (lane, (x, other))| bits | u16::from(*x > other) << lane)
+        above.fold(0, |bits, (lane, (x, other))| {
+            bits | u16::from(*x > other) << lane
+        })
     }
 
     /// Whether a lane is below zero.

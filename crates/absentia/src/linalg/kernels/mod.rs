@@ -391,14 +391,7 @@ impl Kernels {
     }
 
     /// `x += steps` on sixteen coordinates of so many rows.
-    pub(crate) fn advance(
-        self,
-        rows: usize,
-        steps: &[f32],
-        from: Place,
-        x: &mut [f32],
-        to: Place,
-    ) {
+    pub(crate) fn advance(self, rows: usize, steps: &[f32], from: Place, x: &mut [f32], to: Place) {
         dispatch!(self.set, advance(rows, steps, from, x, to));
     }
 

@@ -344,6 +344,8 @@ fn unsure<L: Lanes>(h: &Triangle, g: &[L; LANES], step: &[L; LANES]) -> u16 {
     sums.add_rows::<8>(h, g, step);
     sums.add_rows::<12>(h, g, step);
     // Where all is zero, a little less than zero is not above.
-    let least = sums.size.mul_add(L::splat(1e-5), L::splat(-f32::MIN_POSITIVE));
+    let least = sums
+        .size
+        .mul_add(L::splat(1e-5), L::splat(-f32::MIN_POSITIVE));
     !sums.gain.lanes_above(least)
 }

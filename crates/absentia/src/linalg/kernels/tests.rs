@@ -447,6 +447,51 @@ fn sixteen_quadratics_at_once_are_solved_as_each_alone() {
 }
 
 #[test]
+fn a_step_that_cannot_be_judged_is_left_to_others() {
+    let mut steps = Steps::new(21);
+    // A row of the first sixteen, and one that is none.
+    steps.h[3 * LANES * LANES] = f32::NAN;
+    steps.h[25 * LANES * LANES] = f32::NAN;
+    on_every_set(|kernels| {
+        let (mut delta, mut work) = (vec![9.0; 32 * LANES], Solving::default());
+        for (first, unsure) in [(0, 1 << 3), (16, 0)] {
+            let solved = kernels.solve(&steps.quadratics(), first, 1e-6, &mut work, &mut delta);
+            assert_eq!((solved.unsure, solved.negative), (unsure, None));
+        }
+    });
+}
+
+#[test]
+fn rows_are_pulled_back_and_advanced_on_sixteen_coordinates() {
+    let (rows, scales) = (3, numbers(11, 3));
+    let (wide, narrow) = (Place { at: 16, stride: 48 }, Place { at: 0, stride: 20 });
+    let x = numbers(12, rows * wide.stride);
+    on_every_set(|kernels| {
+        let mut out = vec![9.0; rows * narrow.stride];
+        kernels.pull_back(&scales, &x, wide, &mut out, narrow);
+        let mut moved = x.clone();
+        kernels.advance(rows, &out, narrow, &mut moved, wide);
+        for row in 0..rows {
+            for f in 0..wide.stride {
+                let before = x[row * wide.stride + f];
+                let step = if (16..32).contains(&f) {
+                    -scales[row] * before
+                } else {
+                    0.0
+                };
+                let after = moved[row * wide.stride + f];
+                assert_close(&[after], &[f64::from(before) + f64::from(step)], "row");
+            }
+            assert_close(
+                &out[row * narrow.stride + LANES..][..4],
+                &[9.0; 4],
+                "beside",
+            );
+        }
+    });
+}
+
+#[test]
 fn dots_of_packed_entries_are_those_of_their_rows() {
     let k = 48;
     let (lines, x) = (numbers(27, 33 * k), numbers(28, 3 * k));
