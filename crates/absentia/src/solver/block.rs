@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::block_step::BlockStep;
 use super::tile::{PIECE, sum_pieces};
 use super::{NotConvex, RowSolver, Side, Tile};
-use crate::linalg::kernels::{Panel, Place, Quadratics, RowLines, Solving};
+use crate::linalg::kernels::{Panel, Place, Quadratics, RowLines, Solving, TileLines};
 use crate::linalg::{Buffer, LANES};
 
 /// Curvature below this share of what the missing entries contribute is rounding, and counts as 0.
@@ -119,8 +119,10 @@ impl BlockSolver {
     ) -> Result<(), NotConvex> {
         let rows = tile.len();
         scratch.start_small_grams(window, tile, side);
-        for at in 0..rows {
-            scratch.add_small(window, at, tile, side);
+        if tile.is_packed() && (0..rows).all(|at| tile.range(at).len() <= PIECE) {
+            scratch.add_all_small(window, tile, side);
+        } else {
+            (0..rows).for_each(|at| scratch.add_small(window, at, tile, side));
         }
         let delta = scratch.delta.room(in_lanes(rows) * LANES);
         let quadratics = Quadratics {
@@ -301,7 +303,32 @@ impl Scratch {
         }
     }
 
-    /// The small Gram matrix of row `at` with its entries, which go to its gradient too.
+    /// The small Gram matrices of packed rows with their entries, which go to their gradients too.
+    fn add_all_small(&mut self, window: Window, tile: &Tile<'_>, side: &Side<'_>) {
+        let (block, rows) = (window.at / LANES, tile.len());
+        let (scales, bases) = match side.cache.only_diagonal(block) {
+            Some(diagonal) => (Some(&self.scales[..]), diagonal),
+            None => (None, self.missing.as_slice()),
+        };
+        let all = 0..tile.padded();
+        let (d, error) = tile.pulls(all.clone());
+        let tile = TileLines {
+            starts: tile.starts(),
+            entries: RowLines {
+                d,
+                error,
+                lines: tile.lines(block, all.clone()),
+                next: tile.next(all, side),
+                at: window.at,
+            },
+            scales,
+            bases,
+        };
+        let (h, g) = (self.h.room(rows * SMALL), self.g.room(rows * LANES));
+        side.kernels.grams(tile, h, g);
+    }
+
+    /// The small Gram matrix of row `at`, which is long, with its entries, piece by piece.
     fn add_small(&mut self, window: Window, at: usize, tile: &Tile<'_>, side: &Side<'_>) {
         let (block, range) = (window.at / LANES, tile.range(at));
         let (scale, base) = match side.cache.only_diagonal(block) {
@@ -310,19 +337,6 @@ impl Scratch {
         };
         let h = &mut self.h.room((at + 1) * SMALL)[at * SMALL..];
         let g = &mut self.g.room((at + 1) * LANES)[at * LANES..];
-        // With many factors a row can be too long to be packed and yet be a single piece.
-        if range.len() <= PIECE && tile.is_packed() {
-            let (d, error) = tile.pulls(range.clone());
-            let row = RowLines {
-                d,
-                error,
-                lines: tile.lines(block, range.clone()),
-                next: tile.next(range, side),
-                at: window.at,
-            };
-            side.kernels.gram(row, scale, base, h, g);
-            return;
-        }
         let mut sums = [0.0; SMALL + LANES];
         sum_pieces(range.len(), &mut sums, |part, out| {
             let mut own = Buffer::default();

@@ -252,6 +252,11 @@ impl<'t> Tile<'t> {
         self.buffers.starts[at]..self.buffers.starts[at + 1]
     }
 
+    /// Where the entries of each row start, and where those of the last end.
+    pub(crate) fn starts(&self) -> &[usize] {
+        &self.buffers.starts
+    }
+
     /// Entries of row `at` of the tile.
     pub(crate) fn entries<'r>(&'r mut self, at: usize, side: &'r Side<'_>) -> RowEntries<'r> {
         let range = self.range(at);

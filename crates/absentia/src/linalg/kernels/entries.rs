@@ -240,6 +240,46 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
     finish_uppers::<L>(uppers, h);
 }
 
+/// Packed rows of a tile, all of whose Gram matrices are wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct TileLines<'a> {
+    /// Where the entries of each row start, and where those of the last end.
+    pub(crate) starts: &'a [usize],
+    /// The entries of all rows, as if they were one.
+    pub(crate) entries: RowLines<'a>,
+    /// What a row's base is multiplied by, negative; one for all where there are none.
+    pub(crate) scales: Option<&'a [f32]>,
+    /// The base of all rows where there are scales, otherwise one for each.
+    pub(crate) bases: &'a [f32],
+}
+
+/// [`gram`] for every row of a tile.
+#[inline(always)]
+pub(super) fn grams<L: Lanes, const WIDE: bool>(tile: TileLines<'_>, h: &mut [f32], g: &mut [f32]) {
+    let all = tile.entries;
+    let outs = h
+        .chunks_exact_mut(LANES * LANES)
+        .zip(g.chunks_exact_mut(LANES));
+    for (at, (pair, (h, g))) in tile.starts.windows(2).zip(outs).enumerate() {
+        let (start, end) = (pair[0], pair[1]);
+        let row = RowLines {
+            d: &all.d[start..end],
+            error: &all.error[start..end],
+            lines: &all.lines[start * LANES..end * LANES],
+            next: Gathered {
+                indices: all.next.indices.get(start..).unwrap_or_default(),
+                ..all.next
+            },
+            at: all.at,
+        };
+        let (scale, base) = match tile.scales {
+            Some(scales) => (-scales[at], tile.bases),
+            None => (1.0, &tile.bases[at * LANES * LANES..]),
+        };
+        gram::<L, WIDE>(row, scale, base, h, g);
+    }
+}
+
 #[inline(always)]
 fn start<L: Lanes, const ROWS: usize>(first: usize, scale: L, base: &[f32]) -> [L; ROWS] {
     let mut sums = [scale; ROWS];

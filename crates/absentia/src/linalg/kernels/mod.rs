@@ -31,7 +31,7 @@ mod tests;
 
 pub(crate) use abreast::{Abreast, Moving, Slots, packed_floats};
 pub(crate) use body::{Gathered, Panel};
-pub(crate) use entries::{Columns, Place, RowLines};
+pub(crate) use entries::{Columns, Place, RowLines, TileLines};
 use lanes::LANES;
 pub(crate) use solve::{Solved, Solving};
 pub(crate) use steps::Quadratics;
@@ -134,6 +134,11 @@ macro_rules! entry_points {
         $(#[target_feature(enable = $features)])?
         pub(super) fn gram(row: entries::RowLines<'_>, scale: f32, base: &[f32], h: &mut [f32], g: &mut [f32]) {
             entries::gram::<$lanes, { $gram == 16 }>(row, scale, base, h, g);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn grams(tile: entries::TileLines<'_>, h: &mut [f32], g: &mut [f32]) {
+            entries::grams::<$lanes, { $gram == 16 }>(tile, h, g);
         }
 
         $(#[target_feature(enable = $features)])?
@@ -348,6 +353,11 @@ impl Kernels {
         g: &mut [f32],
     ) {
         dispatch!(self.set, gram(row, scale, base, h, g));
+    }
+
+    /// The same for every row of a tile.
+    pub(crate) fn grams(self, tile: TileLines<'_>, h: &mut [f32], g: &mut [f32]) {
+        dispatch!(self.set, grams(tile, h, g));
     }
 
     /// `h += Σ d left rightᵀ` over lines, a whole `16 × 16` block whose rows are a `pitch` apart.

@@ -266,6 +266,47 @@ fn gram_matrices_sum_outer_products_and_gradients_errors() {
 }
 
 #[test]
+fn gram_matrices_of_a_tile_are_those_of_its_rows() {
+    const SMALL: usize = LANES * LANES;
+    let (starts, entries) = ([0, 5, 5, 19], 19);
+    let (lines, bases) = (numbers(5, entries * LANES), numbers(6, 3 * SMALL));
+    let (d, error, start) = (
+        numbers(7, entries),
+        numbers(8, entries),
+        numbers(9, 3 * LANES),
+    );
+    let (scales, others) = (numbers(10, 3), Problem::new(7, LANES));
+    let row = |from: usize, to: usize| RowLines {
+        d: &d[from..to],
+        error: &error[from..to],
+        lines: &lines[from * LANES..to * LANES],
+        next: others.gathered(),
+        at: 0,
+    };
+    on_every_set(|kernels| {
+        for scales in [None, Some(&scales[..])] {
+            let (mut h, mut g) = (vec![9.0; 3 * SMALL], start.clone());
+            let tile = TileLines {
+                starts: &starts,
+                entries: row(0, entries),
+                scales,
+                bases: &bases,
+            };
+            kernels.grams(tile, &mut h, &mut g);
+            for at in 0..3 {
+                let (mut alone, mut pull) = (vec![9.0; SMALL], start[at * LANES..].to_vec());
+                let own = &bases[if scales.is_some() { 0 } else { at * SMALL }..];
+                let scale = scales.map_or(1.0, |scales| -scales[at]);
+                let row = row(starts[at], starts[at + 1]);
+                kernels.gram(row, scale, own, &mut alone, &mut pull);
+                assert_eq!(h[at * SMALL..(at + 1) * SMALL], alone);
+                assert_eq!(g[at * LANES..(at + 1) * LANES], pull[..LANES]);
+            }
+        }
+    });
+}
+
+#[test]
 fn products_of_two_blocks_are_summed_whole() {
     let (left, right) = (numbers(5, 19 * LANES), numbers(6, 19 * LANES));
     let (d, pitch) = (numbers(7, 19), 40);
