@@ -6,6 +6,7 @@ use crate::data::{Confidence, Interactions, Targets};
 use crate::linalg::LANES;
 use crate::params::{Params, Solver};
 use crate::solver::abreast::scratch_bytes as scratch_bytes_abreast;
+use crate::solver::block::SOLVING_BYTES;
 use crate::solver::cache::GramCache;
 use crate::solver::scratch_bytes;
 use crate::weights::Scheme;
@@ -179,7 +180,7 @@ fn scratch(sizes: &Sizes, params: &Params) -> u64 {
         _ => 4 * 32 * 5 * window,
     };
     let packed = scratch_bytes(sizes.entries, stride as usize);
-    4 * grams + rows + packed
+    4 * grams + rows + packed + SOLVING_BYTES
 }
 
 #[cfg(test)]

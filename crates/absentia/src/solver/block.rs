@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::block_step::BlockStep;
 use super::tile::{PIECE, sum_pieces};
 use super::{NotConvex, RowSolver, Side, Tile};
-use crate::linalg::kernels::{Panel, Quadratics, RowLines};
+use crate::linalg::kernels::{Panel, Place, Quadratics, RowLines, Solving, TileLines};
 use crate::linalg::{Buffer, LANES};
 
 /// Curvature below this share of what the missing entries contribute is rounding, and counts as 0.
@@ -21,6 +21,9 @@ pub(super) const CURVATURE_FLOOR: f32 = 4e-7;
 
 /// Floats of a small Gram matrix.
 const SMALL: usize = LANES * LANES;
+
+/// Bytes of one worker's buffers for solving sixteen rows at once.
+pub(crate) const SOLVING_BYTES: u64 = size_of::<Solving>() as u64;
 
 /// Exact solves over blocks of `block` coordinates.
 pub(crate) struct BlockSolver {
@@ -47,6 +50,8 @@ pub(crate) struct Scratch {
     delta: Buffer,
     /// What solving one block needs.
     work: Vec<f32>,
+    /// What solving sixteen rows at once needs.
+    solving: Box<Solving>,
 }
 
 /// Coordinates `at .. at + width` of every row.
@@ -57,6 +62,16 @@ struct Window {
 }
 
 impl Window {
+    /// Sixteen of its coordinates, from position `at`: in rows of factors, and in rows of the window.
+    fn places(self, at: usize, stride: usize) -> (Place, Place) {
+        let whole = Place {
+            at: self.at + at,
+            stride,
+        };
+        let stride = self.width;
+        (whole, Place { at, stride })
+    }
+
     /// The blocks of sixteen coordinates it is made of.
     fn blocks(self) -> Range<usize> {
         self.at / LANES..(self.at + self.width) / LANES
@@ -104,10 +119,12 @@ impl BlockSolver {
     ) -> Result<(), NotConvex> {
         let rows = tile.len();
         scratch.start_small_grams(window, tile, side);
-        for at in 0..rows {
-            scratch.add_small(window, at, tile, side);
+        if tile.is_packed() && (0..rows).all(|at| tile.range(at).len() <= PIECE) {
+            scratch.add_all_small(window, tile, side);
+        } else {
+            (0..rows).for_each(|at| scratch.add_small(window, at, tile, side));
         }
-        let delta = scratch.delta.room(rows * LANES);
+        let delta = scratch.delta.room(in_lanes(rows) * LANES);
         let quadratics = Quadratics {
             h: scratch.h.as_slice(),
             base: scratch.base.as_slice(),
@@ -123,9 +140,10 @@ impl BlockSolver {
         }
         let mut left = Vec::new();
         for first in (0..rows).step_by(LANES) {
+            let work = &mut scratch.solving;
             let solved = side
                 .kernels
-                .solve(&quadratics, first, CURVATURE_FLOOR, delta);
+                .solve(&quadratics, first, CURVATURE_FLOOR, work, delta);
             convex(solved.negative, tile, side)?;
             left.extend(
                 (0..LANES)
@@ -238,14 +256,13 @@ impl Scratch {
     /// missing entries contribute to the curvatures there.
     fn start_gradients(&mut self, window: Window, tile: &mut Tile<'_>, side: &Side<'_>) {
         let (rows, width) = (tile.len(), window.width);
-        let g = self.g.room(rows * width);
-        let base = self.base.room(rows * width);
+        let g = &mut self.g.room(in_lanes(rows) * width)[..rows * width];
+        let base = &mut self.base.room(in_lanes(rows) * width)[..rows * width];
         base.fill(0.0);
-        for (at, g) in g.chunks_exact_mut(width).enumerate() {
-            let p = &tile.factors[at * tile.stride + window.at..][..width];
-            for (slot, p) in g.iter_mut().zip(p) {
-                *slot = -self.penalty[at] * p;
-            }
+        for at in (0..width).step_by(LANES) {
+            let (from, to) = window.places(at, tile.stride);
+            side.kernels
+                .pull_back(&self.penalty, tile.factors, from, g, to);
         }
         let x = Panel {
             values: tile.factors,
@@ -272,7 +289,7 @@ impl Scratch {
     /// `Σ_t a_ut S_t[window, window]` for all rows of the tile, as one product per line; not needed
     /// where there is only one t.
     fn start_small_grams(&mut self, window: Window, tile: &Tile<'_>, side: &Side<'_>) {
-        self.h.room(tile.len() * SMALL);
+        self.h.room(in_lanes(tile.len()) * SMALL);
         if side.cache.rank() == 1 {
             return;
         }
@@ -286,7 +303,32 @@ impl Scratch {
         }
     }
 
-    /// The small Gram matrix of row `at` with its entries, which go to its gradient too.
+    /// The small Gram matrices of packed rows with their entries, which go to their gradients too.
+    fn add_all_small(&mut self, window: Window, tile: &Tile<'_>, side: &Side<'_>) {
+        let (block, rows) = (window.at / LANES, tile.len());
+        let (scales, bases) = match side.cache.only_diagonal(block) {
+            Some(diagonal) => (Some(&self.scales[..]), diagonal),
+            None => (None, self.missing.as_slice()),
+        };
+        let all = 0..tile.padded();
+        let (d, error) = tile.pulls(all.clone());
+        let tile = TileLines {
+            starts: tile.starts(),
+            entries: RowLines {
+                d,
+                error,
+                lines: tile.lines(block, all.clone()),
+                next: tile.next(all, side),
+                at: window.at,
+            },
+            scales,
+            bases,
+        };
+        let (h, g) = (self.h.room(rows * SMALL), self.g.room(rows * LANES));
+        side.kernels.grams(tile, h, g);
+    }
+
+    /// The small Gram matrix of row `at`, which is long, with its entries, piece by piece.
     fn add_small(&mut self, window: Window, at: usize, tile: &Tile<'_>, side: &Side<'_>) {
         let (block, range) = (window.at / LANES, tile.range(at));
         let (scale, base) = match side.cache.only_diagonal(block) {
@@ -295,19 +337,6 @@ impl Scratch {
         };
         let h = &mut self.h.room((at + 1) * SMALL)[at * SMALL..];
         let g = &mut self.g.room((at + 1) * LANES)[at * LANES..];
-        // With many factors a row can be too long to be packed and yet be a single piece.
-        if range.len() <= PIECE && tile.is_packed() {
-            let (d, error) = tile.pulls(range.clone());
-            let row = RowLines {
-                d,
-                error,
-                lines: tile.lines(block, range.clone()),
-                next: tile.next(range, side),
-                at: window.at,
-            };
-            side.kernels.gram(row, scale, base, h, g);
-            return;
-        }
         let mut sums = [0.0; SMALL + LANES];
         sum_pieces(range.len(), &mut sums, |part, out| {
             let mut own = Buffer::default();
@@ -383,6 +412,11 @@ impl Scratch {
     }
 }
 
+/// Rows of a tile in whole lanes, since sixteen are solved at once.
+fn in_lanes(rows: usize) -> usize {
+    rows.next_multiple_of(LANES)
+}
+
 /// An error where a row has negative curvature that is more than rounding.
 fn convex(
     negative: Option<(usize, f32)>,
@@ -422,11 +456,10 @@ fn mirror(h: &mut [f32]) {
 /// `p_u[window] += δ_u`, and the predictions with it where they are still needed.
 fn apply_steps(window: Window, tile: &mut Tile<'_>, side: &Side<'_>, delta: &[f32]) {
     let width = window.width;
-    let steps = delta.chunks_exact(width).take(tile.len()).enumerate();
-    for (at, delta) in steps {
-        for (slot, step) in tile.factors_of(at)[window.at..].iter_mut().zip(delta) {
-            *slot += step;
-        }
+    for at in (0..width).step_by(LANES) {
+        let (to, from) = window.places(at, tile.stride);
+        let rows = tile.len();
+        side.kernels.advance(rows, delta, from, tile.factors, to);
     }
     if window.at + width == tile.stride && !side.wants_loss {
         return;

@@ -16,7 +16,7 @@ const TILE_ROWS: usize = 32;
 
 /// Bytes of packed lines of a tile, unless a single row has more: the second-level cache is to hold
 /// them, the rows to be packed next, and the caches' panels.
-const TILE_BYTES: usize = 384 << 10;
+const TILE_BYTES: usize = 512 << 10;
 
 /// Bytes of packed lines at the most; longer rows are gathered anew for every window.
 const PACKED_BYTES: usize = 4 << 20;
@@ -53,20 +53,21 @@ pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
 pub(crate) struct Tiles(Vec<Range<usize>>);
 
 impl Tiles {
-    /// Tiles whose entries are packed together.
+    /// Tiles whose entries are packed together; sixteen rows are solved at once.
     pub(crate) fn new(observed: &Entries<'_>, stride: usize) -> Self {
         let limit = entries_in(TILE_BYTES, stride) as u64;
-        Self::cut(observed, TILE_ROWS, limit, limit)
+        Self::cut(observed, TILE_ROWS, limit, limit, LANES)
     }
 
     /// Tiles whose rows are sorted by length and packed a few at a time; a long row is alone.
     pub(crate) fn sorted(observed: &Entries<'_>, stride: usize) -> Self {
         let (longest, all) = (longest(stride) as u64, SORTED_ENTRIES as u64);
-        Self::cut(observed, SORTED_ROWS, all, longest)
+        Self::cut(observed, SORTED_ROWS, all, longest, 1)
     }
 
-    /// Tiles of so many rows and entries at the most; a row longer than `longest` is alone.
-    fn cut(observed: &Entries<'_>, rows: usize, limit: u64, longest: u64) -> Self {
+    /// Tiles of so many rows and entries at the most, if it can be of whole multiples of `at_once`
+    /// rows; a row longer than `longest` is alone.
+    fn cut(observed: &Entries<'_>, rows: usize, limit: u64, longest: u64, at_once: usize) -> Self {
         let offsets = observed.offsets();
         let is_long = |row: usize| offsets[row + 1] - offsets[row] > longest;
         let mut tiles = Vec::new();
@@ -80,6 +81,9 @@ impl Tiles {
                 && !is_long(end)
             {
                 end += 1;
+            }
+            if end - start > at_once {
+                end -= (end - start) % at_once;
             }
             tiles.push(start..end);
             start = end;
@@ -149,6 +153,8 @@ pub(crate) struct Tile<'t> {
     /// Lines of a block: one more than entries, so that the lines of one entry are not all in the
     /// same place of a cache.
     pitch: usize,
+    /// Columns of the tile's entries, and of all after them.
+    picks: &'t [u32],
     buffers: &'t mut TileScratch,
 }
 
@@ -165,11 +171,12 @@ impl<'t> Tile<'t> {
         rows: Range<usize>,
         before: &[f32],
         factors: &'t mut [f32],
-        side: &Side<'_>,
+        side: &Side<'t>,
         buffers: &'t mut TileScratch,
     ) -> Self {
         factors.copy_from_slice(before);
         let offsets = side.observed.offsets();
+        let picks = &side.observed.indices()[offsets[rows.start] as usize..];
         let total = (offsets[rows.end] - offsets[rows.start]) as usize;
         let padded = total.next_multiple_of(LANES);
         buffers.starts.clear();
@@ -186,6 +193,7 @@ impl<'t> Tile<'t> {
             stride: side.fixed.stride(),
             padded,
             pitch: padded + 1,
+            picks,
             buffers,
         };
         tile.fill(side);
@@ -244,6 +252,11 @@ impl<'t> Tile<'t> {
         self.buffers.starts[at]..self.buffers.starts[at + 1]
     }
 
+    /// Where the entries of each row start, and where those of the last end.
+    pub(crate) fn starts(&self) -> &[usize] {
+        &self.buffers.starts
+    }
+
     /// Entries of row `at` of the tile.
     pub(crate) fn entries<'r>(&'r mut self, at: usize, side: &'r Side<'_>) -> RowEntries<'r> {
         let range = self.range(at);
@@ -293,12 +306,9 @@ impl<'t> Tile<'t> {
     /// Predicts every entry from the factors as they are and, unless the tile is one long row, packs
     /// the rows of the fixed side that its entries name.
     pub(crate) fn pack(&mut self, side: &Side<'_>) {
-        let (first, last) = (self.rows.start, self.rows.end);
-        let offsets = side.observed.offsets();
         if self.is_packed() {
             // Picks beyond the tile are those of its neighbour, likely the next to be packed.
-            let picked = side.gathered(&side.observed.indices()[offsets[first] as usize..]);
-            let entries = (offsets[last] - offsets[first]) as usize;
+            let (picked, entries) = (side.gathered(self.picks), self.n_entries());
             let (kernels, stride) = (side.kernels, self.stride);
             let usual = entries_in(TILE_BYTES, stride) * stride;
             let (mut columns, lines) = self.buffers.columns(self.padded);
@@ -317,11 +327,18 @@ impl<'t> Tile<'t> {
 
     /// Rows of the fixed side that stand where those of `range` do, but in what follows the tile:
     /// likely the next to be packed.
-    pub(crate) fn next<'s>(&self, range: Range<usize>, side: &Side<'s>) -> Gathered<'s> {
-        let after = side.observed.offsets()[self.rows.end] as usize;
-        let all = side.observed.indices();
+    pub(crate) fn next<'s>(&self, range: Range<usize>, side: &Side<'s>) -> Gathered<'s>
+    where
+        't: 's,
+    {
+        let (picks, after) = (self.picks, self.n_entries());
         let (start, end) = (after + range.start, after + range.end);
-        side.gathered(&all[start.min(all.len())..end.min(all.len())])
+        side.gathered(&picks[start.min(picks.len())..end.min(picks.len())])
+    }
+
+    /// Entries of all rows.
+    fn n_entries(&self) -> usize {
+        self.buffers.starts[self.len()]
     }
 
     /// Packed lines of the entries in `range`, for one block of sixteen coordinates.

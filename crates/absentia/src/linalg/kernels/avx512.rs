@@ -4,10 +4,10 @@ use std::arch::x86_64::{
     __m256, __m512, _CMP_GT_OQ, _CMP_LT_OQ, _MM_HINT_T0, _MM_HINT_T1, _mm256_add_ps, _mm512_abs_ps,
     _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_cmp_ps_mask,
     _mm512_cvtss_f32, _mm512_extractf32x8_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps,
-    _mm512_mask_mov_ps, _mm512_maskz_div_ps, _mm512_maskz_mov_ps, _mm512_max_ps, _mm512_min_ps,
-    _mm512_mul_ps, _mm512_permute_ps, _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_set1_ps,
-    _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps,
-    _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    _mm512_mask_loadu_ps, _mm512_mask_mov_ps, _mm512_maskz_div_ps, _mm512_maskz_mov_ps,
+    _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_permute_ps, _mm512_permutexvar_ps,
+    _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd,
+    _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 use super::avx2::{add_half, prefetch_line, store_half, store_sums};
@@ -146,6 +146,14 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
+    fn with_first(self, count: usize, from: &[f32]) -> Self {
+        let from = &from[..count];
+        assert!(count < LANES);
+        // SAFETY: see above; only lanes of the slice are read.
+        Self(unsafe { _mm512_mask_loadu_ps(self.0, (1 << count) - 1, from.as_ptr()) })
+    }
+
+    #[inline(always)]
     fn reciprocal_above(self, floor: Self) -> Self {
         // SAFETY: see above.
         unsafe {
@@ -158,6 +166,12 @@ impl Lanes for Zmm {
     fn min(self, other: Self) -> Self {
         // SAFETY: see above.
         Self(unsafe { _mm512_min_ps(other.0, self.0) })
+    }
+
+    #[inline(always)]
+    fn lanes_above(self, other: Self) -> u16 {
+        // SAFETY: see above.
+        unsafe { _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, other.0) }
     }
 
     #[inline(always)]

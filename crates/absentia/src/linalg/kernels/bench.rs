@@ -4,7 +4,7 @@
 
 use super::{
     Abreast, Columns, Gathered, Kernels, LANES, Moving, Panel, Quadratics, RowLines, Slots,
-    packed_floats,
+    Solving, packed_floats,
 };
 use crate::linalg::{Buffer, Dense};
 
@@ -93,6 +93,7 @@ struct Problem {
     h: Buffer,
     out: Buffer,
     steps: Buffer,
+    solving: Solving,
     seed: u32,
 }
 
@@ -121,6 +122,7 @@ impl Problem {
             h: fill(ROWS * SMALL),
             out: fill(ROWS * LANES + k),
             steps: fill(k * LANES),
+            solving: Solving::default(),
             fixed: Dense::from_fn(rows, k, &mut number),
             factors: Dense::from_fn(ROWS, k, &mut number),
             indices: vec![0; ENTRIES],
@@ -187,6 +189,13 @@ pub fn cases(k: usize, rows: usize) -> Vec<Case> {
             gram,
         ),
         case("coordinate steps", ROWS * SMALL, ROWS * SMALL, descend),
+        // A sixth of a cube to factorise, half a square for each triangle and for the check.
+        case(
+            "block solves",
+            ROWS * (LANES * SMALL / 6 + 2 * SMALL),
+            ROWS * SMALL,
+            solve,
+        ),
         case("correct", ENTRIES * LANES, ENTRIES * (LANES + 5), correct),
         case(
             "panel product",
@@ -312,6 +321,19 @@ fn descend(kernels: Kernels, problem: &mut Problem) {
     };
     let delta = problem.out.room(ROWS * LANES);
     std::hint::black_box(kernels.descend(&quadratics, 1e-7, delta));
+}
+
+fn solve(kernels: Kernels, problem: &mut Problem) {
+    let quadratics = Quadratics {
+        h: problem.h.as_slice(),
+        base: problem.base.as_slice(),
+        penalty: &[100.0; ROWS],
+        g: problem.lines.as_slice(),
+    };
+    let (delta, work) = (problem.out.room(ROWS * LANES), &mut problem.solving);
+    for first in (0..ROWS).step_by(LANES) {
+        std::hint::black_box(kernels.solve(&quadratics, first, 1e-7, work, delta));
+    }
 }
 
 fn correct(kernels: Kernels, problem: &mut Problem) {

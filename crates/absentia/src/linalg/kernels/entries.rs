@@ -135,12 +135,19 @@ pub(super) fn correct<L: Lanes>(
 ) {
     let len = columns.check();
     assert!(lines.len() >= len * LANES);
-    for first in (0..len).step_by(LANES) {
+    let groups = lines.as_chunks::<{ LANES * LANES }>().0.iter();
+    for (first, group) in (0..len).step_by(LANES).zip(groups) {
+        let Some(rows) = columns.rows[first..].first_chunk::<LANES>() else {
+            break;
+        };
+        let furthest = rows.iter().fold(0, |most, &row| most.max(row)) as usize;
+        let delta = &delta[..furthest * pitch + LANES];
         let mut products = [L::splat(0.0); LANES];
-        let rows = &columns.rows[first..first + LANES];
-        let group = lines[first * LANES..(first + LANES) * LANES].chunks_exact(LANES);
-        for ((product, line), &row) in products.iter_mut().zip(group).zip(rows) {
-            *product = L::load(&delta[row as usize * pitch..]).mul(L::load(line));
+        for (n, product) in products.iter_mut().enumerate() {
+            let start = rows[n] as usize * pitch;
+            // SAFETY: no row of these is further than the furthest, whose steps are there.
+            let step = L::load(unsafe { delta.get_unchecked(start..start + LANES) });
+            *product = step.mul(L::load(&group[n * LANES..]));
         }
         let change = L::sum_sixteen(products);
         columns.set(first, L::load(&columns.predicted[first..]).add(change));
@@ -231,6 +238,46 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
         add_uppers::<L>(&line[8..], scaled, &mut uppers);
     }
     finish_uppers::<L>(uppers, h);
+}
+
+/// Packed rows of a tile, all of whose Gram matrices are wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct TileLines<'a> {
+    /// Where the entries of each row start, and where those of the last end.
+    pub(crate) starts: &'a [usize],
+    /// The entries of all rows, as if they were one.
+    pub(crate) entries: RowLines<'a>,
+    /// What a row's base is multiplied by, negative; one for all where there are none.
+    pub(crate) scales: Option<&'a [f32]>,
+    /// The base of all rows where there are scales, otherwise one for each.
+    pub(crate) bases: &'a [f32],
+}
+
+/// [`gram`] for every row of a tile.
+#[inline(always)]
+pub(super) fn grams<L: Lanes, const WIDE: bool>(tile: TileLines<'_>, h: &mut [f32], g: &mut [f32]) {
+    let all = tile.entries;
+    let outs = h
+        .chunks_exact_mut(LANES * LANES)
+        .zip(g.chunks_exact_mut(LANES));
+    for (at, (pair, (h, g))) in tile.starts.windows(2).zip(outs).enumerate() {
+        let (start, end) = (pair[0], pair[1]);
+        let row = RowLines {
+            d: &all.d[start..end],
+            error: &all.error[start..end],
+            lines: &all.lines[start * LANES..end * LANES],
+            next: Gathered {
+                indices: all.next.indices.get(start..).unwrap_or_default(),
+                ..all.next
+            },
+            at: all.at,
+        };
+        let (scale, base) = match tile.scales {
+            Some(scales) => (-scales[at], tile.bases),
+            None => (1.0, &tile.bases[at * LANES * LANES..]),
+        };
+        gram::<L, WIDE>(row, scale, base, h, g);
+    }
 }
 
 #[inline(always)]
@@ -379,6 +426,48 @@ fn some_of(values: &[f32], first: usize, end: usize) -> [f32; LANES] {
     let mut some = [0.0; LANES];
     some[..end - first].copy_from_slice(&values[first..end]);
     some
+}
+
+/// Sixteen coordinates of some rows of a matrix.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// The first of the coordinates.
+    pub(crate) at: usize,
+    /// Distance between rows.
+    pub(crate) stride: usize,
+}
+
+impl Place {
+    #[inline(always)]
+    fn of(self, row: usize) -> std::ops::Range<usize> {
+        let start = row * self.stride + self.at;
+        start..start + LANES
+    }
+}
+
+/// `out = −scale · x` on sixteen coordinates of every row that has a scale.
+#[inline(always)]
+pub(super) fn pull_back<L: Lanes>(
+    scales: &[f32],
+    x: &[f32],
+    from: Place,
+    out: &mut [f32],
+    to: Place,
+) {
+    for (row, &scale) in scales.iter().enumerate() {
+        let x = L::load(&x[from.of(row)]);
+        L::splat(-scale).mul(x).store(&mut out[to.of(row)]);
+    }
+}
+
+/// `x += steps` on sixteen coordinates of so many rows.
+#[inline(always)]
+pub(super) fn advance<L: Lanes>(rows: usize, steps: &[f32], from: Place, x: &mut [f32], to: Place) {
+    for row in 0..rows {
+        let step = L::load(&steps[from.of(row)]);
+        let slot = &mut x[to.of(row)];
+        L::load(slot).add(step).store(slot);
+    }
 }
 
 /// Each line multiplied by its weight; weights begin anew after the last.

@@ -112,6 +112,17 @@ pub(super) trait Lanes: Copy {
         changed(self, |lanes| lanes[lane] = from[lane])
     }
 
+    /// The same lanes but for the first `count`, which are those of `from`.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline(always)]
+    fn with_first(self, count: usize, from: &[f32]) -> Self {
+        changed(self, |lanes| {
+            lanes[..count].copy_from_slice(&from[..count]);
+        })
+    }
+
     /// Reciprocals of the lanes that are above those of `floor`, zeros elsewhere.
     #[inline(always)]
     fn reciprocal_above(self, floor: Self) -> Self {
@@ -141,6 +152,18 @@ pub(super) trait Lanes: Copy {
             for (lane, other) in lanes.iter_mut().zip(others) {
                 *lane = if other < *lane { other } else { *lane };
             }
+        })
+    }
+
+    /// The lanes that are above those of `other`, one bit each.
+    #[inline(always)]
+    fn lanes_above(self, other: Self) -> u16 {
+        let (mut lanes, mut others) = ([0.0; LANES], [0.0; LANES]);
+        self.store(&mut lanes);
+        other.store(&mut others);
+        let above = lanes.iter().zip(others).enumerate();
+        above.fold(0, |bits, (lane, (x, other))| {
+            bits | u16::from(*x > other) << lane
         })
     }
 

@@ -17,6 +17,7 @@ mod entries;
 mod lanes;
 pub(crate) mod pages;
 mod scalar;
+mod solve;
 mod steps;
 mod turned;
 
@@ -33,9 +34,10 @@ mod tests;
 pub(crate) use abreast::{Abreast, Moving, Slots, packed_floats};
 pub(crate) use body::{Gathered, Panel};
 pub(crate) use coarse::{CoarsePanel, CoarseRow, CoarseRows, Limit, Sizes, words};
-pub(crate) use entries::{Columns, RowLines};
+pub(crate) use entries::{Columns, Place, RowLines, TileLines};
 use lanes::LANES;
-pub(crate) use steps::{Quadratics, Solved};
+pub(crate) use solve::{Solved, Solving};
+pub(crate) use steps::Quadratics;
 pub(crate) use turned::ScaledRows;
 
 /// An instruction set with kernels of its own.
@@ -100,7 +102,7 @@ pub(crate) struct Kernels {
 /// Defines, for one lane type, a function per kernel that enables its instruction set.
 macro_rules! entry_points {
     ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal, abreast = $abreast:literal $(, enable = $features:literal)?) => {
-        use crate::linalg::kernels::{abreast, body, coarse, entries, steps, turned};
+        use crate::linalg::kernels::{abreast, body, coarse, entries, solve, steps, turned};
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn peak(steps: usize, seed: f32) -> f32 {
@@ -139,6 +141,11 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
+        pub(super) fn grams(tile: entries::TileLines<'_>, h: &mut [f32], g: &mut [f32]) {
+            entries::grams::<$lanes, { $gram == 16 }>(tile, h, g);
+        }
+
+        $(#[target_feature(enable = $features)])?
         pub(super) fn cross(d: Option<&[f32]>, left: &[f32], right: &[f32], h: &mut [f32], pitch: usize) {
             entries::cross::<$lanes, $gram>(d, left, right, h, pitch);
         }
@@ -151,6 +158,16 @@ macro_rules! entry_points {
         $(#[target_feature(enable = $features)])?
         pub(super) fn scale_lines(weights: &[f32], lines: &[f32], out: &mut [f32]) {
             entries::scale_lines::<$lanes>(weights, lines, out);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn pull_back(scales: &[f32], x: &[f32], from: entries::Place, out: &mut [f32], to: entries::Place) {
+            entries::pull_back::<$lanes>(scales, x, from, out, to);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn advance(rows: usize, steps: &[f32], from: entries::Place, x: &mut [f32], to: entries::Place) {
+            entries::advance::<$lanes>(rows, steps, from, x, to);
         }
 
         $(#[target_feature(enable = $features)])?
@@ -179,8 +196,10 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn solve(rows: &steps::Quadratics<'_>, first: usize, floor: f32, delta: &mut [f32]) -> steps::Solved {
-            steps::solve::<$lanes>(rows, first, floor, delta)
+        pub(super) fn solve(
+            rows: &steps::Quadratics<'_>, first: usize, floor: f32, work: &mut solve::Solving, delta: &mut [f32],
+        ) -> solve::Solved {
+            solve::solve::<$lanes>(rows, first, floor, work, delta)
         }
 
         $(#[target_feature(enable = $features)])?
@@ -355,6 +374,11 @@ impl Kernels {
         dispatch!(self.set, gram(row, scale, base, h, g));
     }
 
+    /// The same for every row of a tile.
+    pub(crate) fn grams(self, tile: TileLines<'_>, h: &mut [f32], g: &mut [f32]) {
+        dispatch!(self.set, grams(tile, h, g));
+    }
+
     /// `h += Σ d left rightᵀ` over lines, a whole `16 × 16` block whose rows are a `pitch` apart.
     pub(crate) fn cross(
         self,
@@ -381,6 +405,23 @@ impl Kernels {
     /// Each line multiplied by its weight; weights begin anew after the last.
     pub(crate) fn scale_lines(self, weights: &[f32], lines: &[f32], out: &mut [f32]) {
         dispatch!(self.set, scale_lines(weights, lines, out));
+    }
+
+    /// `out = −scale · x` on sixteen coordinates of every row that has a scale.
+    pub(crate) fn pull_back(
+        self,
+        scales: &[f32],
+        x: &[f32],
+        from: Place,
+        out: &mut [f32],
+        to: Place,
+    ) {
+        dispatch!(self.set, pull_back(scales, x, from, out, to));
+    }
+
+    /// `x += steps` on sixteen coordinates of so many rows.
+    pub(crate) fn advance(self, rows: usize, steps: &[f32], from: Place, x: &mut [f32], to: Place) {
+        dispatch!(self.set, advance(rows, steps, from, x, to));
     }
 
     /// `|x|²` of whole lanes.
@@ -429,15 +470,16 @@ impl Kernels {
         dispatch!(self.set, descend(rows, floor, delta))
     }
 
-    /// Exact minima of up to sixteen rows from `first`.
+    /// Exact minima of up to sixteen rows from `first`; all but the penalties have room for sixteen.
     pub(crate) fn solve(
         self,
         rows: &Quadratics<'_>,
         first: usize,
         floor: f32,
+        work: &mut Solving,
         delta: &mut [f32],
     ) -> Solved {
-        dispatch!(self.set, solve(rows, first, floor, delta))
+        dispatch!(self.set, solve(rows, first, floor, work, delta))
     }
 
     /// Whether coordinate steps are faster on rows side by side. That keeps fourteen sums of sixteen

@@ -2,6 +2,7 @@
 
 mod abreast;
 mod coarse;
+mod steps;
 
 use super::*;
 
@@ -267,6 +268,47 @@ fn gram_matrices_sum_outer_products_and_gradients_errors() {
 }
 
 #[test]
+fn gram_matrices_of_a_tile_are_those_of_its_rows() {
+    const SMALL: usize = LANES * LANES;
+    let (starts, entries) = ([0, 5, 5, 19], 19);
+    let (lines, bases) = (numbers(5, entries * LANES), numbers(6, 3 * SMALL));
+    let (d, error, start) = (
+        numbers(7, entries),
+        numbers(8, entries),
+        numbers(9, 3 * LANES),
+    );
+    let (scales, others) = (numbers(10, 3), Problem::new(7, LANES));
+    let row = |from: usize, to: usize| RowLines {
+        d: &d[from..to],
+        error: &error[from..to],
+        lines: &lines[from * LANES..to * LANES],
+        next: others.gathered(),
+        at: 0,
+    };
+    on_every_set(|kernels| {
+        for scales in [None, Some(&scales[..])] {
+            let (mut h, mut g) = (vec![9.0; 3 * SMALL], start.clone());
+            let tile = TileLines {
+                starts: &starts,
+                entries: row(0, entries),
+                scales,
+                bases: &bases,
+            };
+            kernels.grams(tile, &mut h, &mut g);
+            for at in 0..3 {
+                let (mut alone, mut pull) = (vec![9.0; SMALL], start[at * LANES..].to_vec());
+                let own = &bases[if scales.is_some() { 0 } else { at * SMALL }..];
+                let scale = scales.map_or(1.0, |scales| -scales[at]);
+                let row = row(starts[at], starts[at + 1]);
+                kernels.gram(row, scale, own, &mut alone, &mut pull);
+                assert_eq!(h[at * SMALL..(at + 1) * SMALL], alone);
+                assert_eq!(g[at * LANES..(at + 1) * LANES], pull[..LANES]);
+            }
+        }
+    });
+}
+
+#[test]
 fn products_of_two_blocks_are_summed_whole() {
     let (left, right) = (numbers(5, 19 * LANES), numbers(6, 19 * LANES));
     let (d, pitch) = (numbers(7, 19), 40);
@@ -330,120 +372,33 @@ fn panel_products_are_matrix_products_and_do_not_depend_on_neighbours() {
     });
 }
 
-/// Quadratics of some rows: well conditioned, but row 0 flat along coordinate 5.
-struct Steps {
-    h: Vec<f32>,
-    base: Vec<f32>,
-    penalty: Vec<f32>,
-    g: Vec<f32>,
-}
-
-impl Steps {
-    fn new(rows: usize) -> Self {
-        let mut steps = Self {
-            h: numbers(9, rows * LANES * LANES),
-            base: vec![-1.0; rows * LANES],
-            penalty: vec![0.25; rows],
-            g: numbers(10, rows * LANES),
-        };
-        for row in 0..rows {
-            for f in 0..LANES {
-                steps.h[(row * LANES + f) * LANES + f] = 8.0 + f as f32;
-                // Nothing below the diagonal blocks of eight is ever read.
-                steps.h[(row * LANES + f) * LANES..][..f / 8 * 8].fill(f32::NAN);
-            }
-        }
-        steps.h[5 * LANES..6 * LANES].fill(0.0);
-        for f in 0..5 {
-            steps.h[f * LANES + 5] = 0.0;
-        }
-        steps.h[5 * LANES + 5] = -0.25;
-        steps
-    }
-
-    fn quadratics(&self) -> Quadratics<'_> {
-        Quadratics {
-            h: &self.h,
-            base: &self.base,
-            penalty: &self.penalty,
-            g: &self.g,
-        }
-    }
-
-    /// Entry `(f, g)` of a row's matrix, its penalty included.
-    fn at(&self, row: usize, f: usize, g: usize) -> f64 {
-        let value = self.h[(row * LANES + f.min(g)) * LANES + f.max(g)];
-        f64::from(value) + f64::from(u8::from(f == g)) * f64::from(self.penalty[row])
-    }
-
-    fn gradient(&self, row: usize) -> Vec<f64> {
-        let line = &self.g[row * LANES..(row + 1) * LANES];
-        line.iter().map(|&x| f64::from(x)).collect()
-    }
-}
-
 #[test]
-fn descending_is_one_gauss_seidel_pass() {
-    for rows in [1, 4, 6] {
-        let mut steps = Steps::new(rows);
-        on_every_set(|kernels| {
-            let mut delta = vec![9.0; rows * LANES];
-            assert_eq!(kernels.descend(&steps.quadratics(), 1e-6, &mut delta), None);
-            for row in 0..rows {
-                let mut gradient = steps.gradient(row);
-                let mut want = Vec::new();
-                for f in 0..LANES {
-                    let flat = row == 0 && f == 5;
-                    let step = if flat {
-                        0.0
-                    } else {
-                        gradient[f] / steps.at(row, f, f)
-                    };
-                    want.push(step);
-                    for (other, slot) in gradient.iter_mut().enumerate() {
-                        *slot -= steps.at(row, f, other) * step;
-                    }
-                }
-                assert_close(&delta[row * LANES..], &want, "step");
-            }
-            assert_eq!(delta[5].to_bits(), 0.0_f32.to_bits());
-        });
-        steps.h[((rows - 1) * LANES + 7) * LANES + 7] = -1.0;
-        on_every_set(|kernels| {
-            let mut delta = vec![9.0; rows * LANES];
-            let negative = kernels.descend(&steps.quadratics(), 1e-6, &mut delta);
-            assert_eq!(negative, Some((rows - 1, -0.75)));
-        });
-    }
-}
-
-#[test]
-fn sixteen_quadratics_at_once_are_solved_as_each_alone() {
-    let rows = 21;
-    let mut steps = Steps::new(rows);
+fn rows_are_pulled_back_and_advanced_on_sixteen_coordinates() {
+    let (rows, scales) = (3, numbers(11, 3));
+    let (wide, narrow) = (Place { at: 16, stride: 48 }, Place { at: 0, stride: 20 });
+    let x = numbers(12, rows * wide.stride);
     on_every_set(|kernels| {
-        let mut delta = vec![9.0; rows * LANES];
-        for first in [0, 16] {
-            let solved = kernels.solve(&steps.quadratics(), first, 1e-6, &mut delta);
-            assert_eq!(solved, Solved::default());
-        }
+        let mut out = vec![9.0; rows * narrow.stride];
+        kernels.pull_back(&scales, &x, wide, &mut out, narrow);
+        let mut moved = x.clone();
+        kernels.advance(rows, &out, narrow, &mut moved, wide);
         for row in 0..rows {
-            let step = &delta[row * LANES..(row + 1) * LANES];
-            for (f, gradient) in steps.gradient(row).into_iter().enumerate() {
-                let image: f64 = (0..LANES)
-                    .map(|g| steps.at(row, f, g) * f64::from(step[g]))
-                    .sum();
-                let flat = row == 0 && f == 5;
-                assert!(flat || (image - gradient).abs() < 1e-4, "row {row} at {f}");
+            for f in 0..wide.stride {
+                let before = x[row * wide.stride + f];
+                let step = if (16..32).contains(&f) {
+                    -scales[row] * before
+                } else {
+                    0.0
+                };
+                let after = moved[row * wide.stride + f];
+                assert_close(&[after], &[f64::from(before) + f64::from(step)], "row");
             }
+            assert_close(
+                &out[row * narrow.stride + LANES..][..4],
+                &[9.0; 4],
+                "beside",
+            );
         }
-        assert_eq!(delta[5].to_bits(), 0.0_f32.to_bits());
-    });
-    steps.h[(18 * LANES + 7) * LANES + 7] = -9.0;
-    on_every_set(|kernels| {
-        let mut delta = vec![9.0; rows * LANES];
-        let solved = kernels.solve(&steps.quadratics(), 16, 1e-6, &mut delta);
-        assert!(matches!(solved.negative, Some((18, pivot)) if pivot < -5.0));
     });
 }
 

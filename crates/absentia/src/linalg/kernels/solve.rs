@@ -1,0 +1,351 @@
+//! Exact minima of sixteen small quadratics at once, one per lane.
+//!
+//! The matrices are turned so that one line holds an entry of all sixteen, and factorised as
+//! L D Lᵀ, four rows at a time: what earlier rows take off a block of four times four is summed in
+//! registers, so that memory is read once for two multiply-adds and written once in all.
+// Indices into several triangles at once, and loops of constant length that must unroll.
+#![allow(clippy::needless_range_loop)]
+
+use super::lanes::{LANES, Lanes};
+use super::steps::Quadratics;
+
+/// Rows and columns handled at a time.
+const FEW: usize = 4;
+/// Lines of an upper triangle, in which row `16 − f` stands where row `f` has nothing.
+const TRIANGLE: usize = (LANES / 2 + 1) * LANES;
+/// The numbers of a triangle, a line for sixteen matrices each.
+type Triangle = [f32; TRIANGLE * LANES];
+/// Numbers of whole matrices.
+type Square = [f32; LANES * LANES * LANES];
+/// Columns of L above a block, a line each.
+type Above = [f32; LANES * FEW * LANES];
+
+/// Scratch memory of [`solve`], whatever stands in it.
+#[repr(align(64))]
+pub(crate) struct Solving {
+    /// The matrices.
+    h: Triangle,
+    /// Their factors.
+    v: Square,
+    above: Above,
+}
+
+impl Default for Solving {
+    fn default() -> Self {
+        Self {
+            h: [0.0; TRIANGLE * LANES],
+            v: [0.0; LANES * LANES * LANES],
+            above: [0.0; LANES * FEW * LANES],
+        }
+    }
+}
+
+/// What solving sixteen quadratics came to, one lane each.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Solved {
+    /// Lanes whose step may not improve its row: one bit each.
+    pub(crate) unsure: u16,
+    /// The first row with a pivot below zero by more than rounding, and the pivot.
+    pub(crate) negative: Option<(usize, f32)>,
+}
+
+/// Exact minima of up to sixteen quadratics from row `first`; all but the penalties must have room
+/// for sixteen, whatever stands there.
+///
+/// A pivot that is not above what rounding leaves of its diagonal counts as zero, and its
+/// coordinate stays where it is.
+#[inline(always)]
+pub(super) fn solve<L: Lanes>(
+    rows: &Quadratics<'_>,
+    first: usize,
+    floor: f32,
+    work: &mut Solving,
+    delta: &mut [f32],
+) -> Solved {
+    let (start, len) = (first * LANES, rows.penalty.len().saturating_sub(first));
+    let Solving { h, v, above } = work;
+    let mut penalty = [0.0; LANES];
+    penalty[..len.min(LANES)].copy_from_slice(&rows.penalty[first..first + len.min(LANES)]);
+    load_upper::<L>(&rows.h[start * LANES..], L::load(&penalty), h);
+    let g = across::<L>(&rows.g[start..]);
+    let mut floors = across::<L>(&rows.base[start..]);
+    for (f, slot) in floors.iter_mut().enumerate() {
+        let rounding = line::<L>(h, f, f).abs();
+        let rounding = rounding.mul(L::splat(16.0 * f32::EPSILON));
+        *slot = slot.abs().mul(L::splat(floor)).max(rounding);
+    }
+    let mut x = g;
+    let lowest = factor(h, &floors, &mut x, v, above);
+    substitute_back(v, &mut x);
+    let mut solved = Solved {
+        unsure: unsure(h, &g, &x) & (u16::MAX >> (LANES - len.clamp(1, LANES))),
+        negative: None,
+    };
+    if lowest.is_negative() {
+        let mut found = [0.0; LANES];
+        lowest.store(&mut found);
+        let negative = |(lane, pivot): (usize, f32)| (pivot < 0.0).then_some((first + lane, pivot));
+        solved.negative = found.into_iter().enumerate().take(len).find_map(negative);
+    }
+    put_all(&L::transpose(x), &mut delta[start..start + LANES * LANES]);
+    solved
+}
+
+/// Where row `f` of a triangle has the line of column `g`, which is not before `f`.
+#[inline(always)]
+const fn place(f: usize, g: usize) -> usize {
+    if f <= LANES / 2 {
+        (f * LANES + g) * LANES
+    } else {
+        ((LANES - f) * LANES + g - f) * LANES
+    }
+}
+
+#[inline(always)]
+fn line<L: Lanes>(triangle: &Triangle, f: usize, g: usize) -> L {
+    L::load(&triangle[place(f, g)..])
+}
+
+/// Sixteen lines turned, so that a line has a number of each.
+#[inline(always)]
+fn across<L: Lanes>(from: &[f32]) -> [L; LANES] {
+    let from = &from[..LANES * LANES];
+    let mut lines = [L::splat(0.0); LANES];
+    for (line, from) in lines.iter_mut().zip(from.chunks_exact(LANES)) {
+        *line = L::load(from);
+    }
+    L::transpose(lines)
+}
+
+#[inline(always)]
+fn put_all<L: Lanes>(lines: &[L; LANES], to: &mut [f32]) {
+    // Four times four, because longer loops are not unrolled.
+    let (to, _) = to.as_chunks_mut::<{ FEW * LANES }>();
+    for (four, to) in lines.as_chunks::<FEW>().0.iter().zip(to) {
+        for n in 0..FEW {
+            four[n].store(&mut to[n * LANES..]);
+        }
+    }
+}
+
+/// Upper triangles of sixteen matrices with their penalties, a lane per matrix.
+#[inline(always)]
+fn load_upper<L: Lanes>(from: &[f32], penalty: L, h: &mut Triangle) {
+    let from = &from[..LANES * LANES * LANES];
+    for (f, to) in h.chunks_exact_mut(LANES * LANES).enumerate() {
+        let mut lines = [L::splat(0.0); LANES];
+        for (line, from) in lines.iter_mut().zip(from.chunks_exact(LANES * LANES)) {
+            *line = L::load(&from[f * LANES..]);
+            if f % (LANES / 2) != 0 {
+                let other = (LANES - f) * (LANES + 1);
+                *line = line.with_first(f, &from[other..]);
+            }
+        }
+        put_all(&L::transpose(lines), to);
+    }
+    for f in 0..LANES {
+        let slot = &mut h[place(f, f)..];
+        L::load(slot).add(penalty).store(slot);
+    }
+}
+
+/// Four times four lines in registers.
+type Block<L> = [[L; FEW]; FEW];
+
+/// Factorises `h` into `v`, whose rows are those of Lᵀ times their pivots, with reciprocal pivots
+/// on the diagonal, and turns `x` from g into L⁻¹ g. Yields the lowest of each lane's pivots that
+/// are negative by more than its floor.
+#[inline(always)]
+fn factor<L: Lanes>(
+    h: &Triangle,
+    floors: &[L; LANES],
+    x: &mut [L; LANES],
+    v: &mut Square,
+    above: &mut Above,
+) -> L {
+    let mut lowest = L::splat(0.0);
+    for first in (0..LANES).step_by(FEW) {
+        let mut own_x = forward(v, first, x, above);
+        let mut own = reduced::<L, true>(h, v, above, first, first);
+        for k in 0..FEW {
+            let inverse = own[k][k].reciprocal_above(floors[first + k]);
+            lowest = lowest.min(own[k][k].add(floors[first + k]));
+            own[k][k] = inverse;
+            for n in k + 1..FEW {
+                let factor = own[k][n].mul(inverse);
+                for m in n..FEW {
+                    own[n][m] = factor.mul_sub(own[k][m], own[n][m]);
+                }
+                own_x[n] = factor.mul_sub(own_x[k], own_x[n]);
+            }
+        }
+        x[first..first + FEW].copy_from_slice(&own_x);
+        store_block(&own, v, first, first);
+        for column in (first + FEW..LANES).step_by(FEW) {
+            let mut block = reduced::<L, false>(h, v, above, first, column);
+            for k in 0..FEW {
+                for n in k + 1..FEW {
+                    let factor = own[k][n].mul(own[k][k]);
+                    for m in 0..FEW {
+                        block[n][m] = factor.mul_sub(block[k][m], block[n][m]);
+                    }
+                }
+            }
+            store_block(&block, v, first, column);
+        }
+    }
+    lowest
+}
+
+/// Columns of L: the rows of `v` above row `first`, at its block, times their reciprocal pivots.
+/// Yields g there, less what those rows take off.
+#[inline(always)]
+fn forward<L: Lanes>(v: &Square, first: usize, x: &[L; LANES], above: &mut Above) -> [L; FEW] {
+    let mut own = few(x, first);
+    let rows = v.chunks_exact(LANES * LANES).zip(x).take(first);
+    let above = above.chunks_exact_mut(FEW * LANES);
+    for (k, ((row, x), above)) in rows.zip(above).enumerate() {
+        let inverse = L::load(&row[k * LANES..]);
+        let row = &row[first * LANES..(first + FEW) * LANES];
+        for n in 0..FEW {
+            let factor = L::load(&row[n * LANES..]).mul(inverse);
+            factor.store(&mut above[n * LANES..]);
+            own[n] = factor.mul_sub(*x, own[n]);
+        }
+    }
+    own
+}
+
+/// A block of `h` less what the rows above it take off; of a diagonal one, the upper triangle.
+#[inline(always)]
+fn reduced<L: Lanes, const DIAGONAL: bool>(
+    h: &Triangle,
+    v: &Square,
+    above: &Above,
+    first: usize,
+    column: usize,
+) -> Block<L> {
+    let from = |n: usize| if DIAGONAL { n } else { 0 };
+    let mut block = [[L::splat(0.0); FEW]; FEW];
+    for n in 0..FEW {
+        let start = place(first + n, column + from(n));
+        let row = &h[start..start + (FEW - from(n)) * LANES];
+        for m in from(n)..FEW {
+            block[n][m] = L::load(&row[(m - from(n)) * LANES..]);
+        }
+    }
+    let rows = v.chunks_exact(LANES * LANES).take(first);
+    for (row, above) in rows.zip(above.chunks_exact(FEW * LANES)) {
+        let row = &row[column * LANES..(column + FEW) * LANES];
+        for n in 0..FEW {
+            let factor = L::load(&above[n * LANES..]);
+            for m in from(n)..FEW {
+                block[n][m] = factor.mul_sub(L::load(&row[m * LANES..]), block[n][m]);
+            }
+        }
+    }
+    block
+}
+
+#[inline(always)]
+fn store_block<L: Lanes>(block: &Block<L>, v: &mut Square, first: usize, column: usize) {
+    let rows = v.chunks_exact_mut(LANES * LANES).skip(first);
+    for (block, row) in block.iter().zip(rows) {
+        let row = &mut row[column * LANES..(column + FEW) * LANES];
+        for m in 0..FEW {
+            block[m].store(&mut row[m * LANES..]);
+        }
+    }
+}
+
+#[inline(always)]
+fn load_block<L: Lanes>(v: &Square, first: usize, column: usize) -> Block<L> {
+    let mut block = [[L::splat(0.0); FEW]; FEW];
+    let rows = v.chunks_exact(LANES * LANES).skip(first);
+    for (block, row) in block.iter_mut().zip(rows) {
+        let row = &row[column * LANES..(column + FEW) * LANES];
+        for m in 0..FEW {
+            block[m] = L::load(&row[m * LANES..]);
+        }
+    }
+    block
+}
+
+#[inline(always)]
+fn few<L: Lanes>(x: &[L; LANES], first: usize) -> [L; FEW] {
+    let x = &x[first..first + FEW];
+    [x[0], x[1], x[2], x[3]]
+}
+
+/// Turns L⁻¹ g into the solution.
+#[inline(always)]
+fn substitute_back<L: Lanes>(v: &Square, x: &mut [L; LANES]) {
+    for first in (0..LANES).step_by(FEW).rev() {
+        let (mut own, block) = (few(x, first), load_block::<L>(v, first, first));
+        for n in (0..FEW).rev() {
+            for m in n + 1..FEW {
+                own[n] = block[n][m].mul_sub(own[m], own[n]);
+            }
+            own[n] = own[n].mul(block[n][n]);
+        }
+        x[first..first + FEW].copy_from_slice(&own);
+        for above in (0..first).step_by(FEW) {
+            let (mut other, block) = (few(x, above), load_block::<L>(v, above, first));
+            for m in 0..FEW {
+                for n in 0..FEW {
+                    other[n] = block[n][m].mul_sub(own[m], other[n]);
+                }
+            }
+            x[above..above + FEW].copy_from_slice(&other);
+        }
+    }
+}
+
+/// Sums of each lane, by which a step is judged.
+struct Gain<L> {
+    /// `δᵀ g − δᵀ h δ / 2`.
+    gain: L,
+    /// Sizes of the terms of that.
+    size: L,
+}
+
+impl<L: Lanes> Gain<L> {
+    /// Adds what four rows have to do with themselves and with the coordinates after them.
+    #[inline(always)]
+    fn add_rows<const FIRST: usize>(&mut self, h: &Triangle, g: &[L; LANES], step: &[L; LANES]) {
+        let (g, own) = (few(g, FIRST), few(step, FIRST));
+        for n in 0..FEW {
+            let half = own[n].mul(L::splat(0.5));
+            let mut along = L::load(&h[place(FIRST + n, FIRST + n)..]).mul(half);
+            let mut sizes = along.abs();
+            for i in FIRST + n + 1..LANES {
+                let term = L::load(&h[place(FIRST + n, i)..]).mul(step[i]);
+                along = along.add(term);
+                sizes = sizes.add(term.abs());
+            }
+            let pull = g[n].add(along.mul(L::splat(-1.0)));
+            self.gain = own[n].mul_add(pull, self.gain);
+            self.size = own[n].abs().mul_add(sizes.add(g[n].abs()), self.size);
+        }
+    }
+}
+
+/// Lanes where `2 δᵀ g − δᵀ h δ`, what the step takes off the objective, is not clearly positive
+/// against the rounding of its terms; a step of zero is fine.
+#[inline(always)]
+fn unsure<L: Lanes>(h: &Triangle, g: &[L; LANES], step: &[L; LANES]) -> u16 {
+    let mut sums = Gain {
+        gain: L::splat(0.0),
+        size: L::splat(0.0),
+    };
+    // Places in the triangle are to be known when this is compiled.
+    sums.add_rows::<0>(h, g, step);
+    sums.add_rows::<4>(h, g, step);
+    sums.add_rows::<8>(h, g, step);
+    sums.add_rows::<12>(h, g, step);
+    // Where all is zero, a little less than zero is not above.
+    let least = sums
+        .size
+        .mul_add(L::splat(1e-5), L::splat(-f32::MIN_POSITIVE));
+    !sums.gain.lanes_above(least)
+}
