@@ -14,7 +14,7 @@ const PROMOTED: usize = 8;
 /// A rise smaller than this share of the metric is none.
 const GAIN: f64 = 0.002;
 /// Trials without a rise after which a rung is left, on rungs before the last and on the last.
-const PATIENCE: (usize, usize) = (40, 6);
+const PATIENCE: (usize, usize) = (40, 10);
 /// The factors of a rung below are tried on the last one where they came this close to it.
 const CLOSE: f64 = 0.985;
 /// And are taken where they cost no more than this.
@@ -160,8 +160,11 @@ impl Planner<'_> {
             .map(|rung| ranked(trials, rung))
             .find(|found| !found.is_empty());
         let below = below.unwrap_or_default();
-        let tried = |candidate: &&&Trial| !here.iter().any(|trial| trial.point == candidate.point);
-        let next_best = below.iter().take(PROMOTED).find(tried);
+        let untried = |candidate: &&&Trial| {
+            let same = |trial: &&Trial| self.space.penalty_over(&trial.point, &candidate.point);
+            !here.iter().any(|trial| same(trial).is_some())
+        };
+        let next_best = below.iter().take(PROMOTED).find(untried);
         let factors = here
             .first()
             .map_or(ladder.rungs[rung].factors, |best| best.params.factors);
@@ -169,7 +172,7 @@ impl Planner<'_> {
             Some(candidate) if made < 2 || made.is_multiple_of(2) => Step {
                 rung,
                 origin: Origin::Promoted,
-                point: candidate.point.clone(),
+                point: self.as_penalised_here(trials, ladder, rung, &candidate.point),
                 parent: (!ladder.rungs[rung].is_last).then_some(candidate.number),
                 factors,
                 post_scale: candidate.params.post_scale,
@@ -186,12 +189,17 @@ impl Planner<'_> {
             .into_iter()
             .find(|found| !found.is_empty())
             .unwrap_or_default();
-        let known = if here.len() >= 4 { &here } else { &below };
         let best = here.first().or(below.first());
+        let point = if here.len() >= 4 {
+            proposer.model(trials.len(), &here, 0.5)
+        } else {
+            let point = proposer.model(trials.len(), &below, 0.5);
+            self.as_penalised_here(trials, ladder, rung, &point)
+        };
         Step {
             rung,
             origin: Origin::Model,
-            point: proposer.model(trials.len(), known, 0.5),
+            point,
             parent: best
                 .filter(|_| !ladder.rungs[rung].is_last)
                 .and_then(|best| best.parent.or((best.rung < rung).then_some(best.number))),
@@ -228,6 +236,28 @@ impl Planner<'_> {
             factors: best.params.factors,
             post_scale: best.params.post_scale,
         })
+    }
+
+    /// A point of a rung below with the penalty changed as it was for the best of the last rung: what
+    /// served one setting with many factors is likely to serve the next.
+    fn as_penalised_here(
+        &self,
+        trials: &[Trial],
+        ladder: &Ladder,
+        rung: usize,
+        point: &[f64],
+    ) -> Vec<f64> {
+        let from_below = |trial: &&Trial| {
+            let below = trials.iter().filter(|below| below.rung < rung);
+            let mut times = below.map(|b| self.space.penalty_over(&trial.point, &b.point));
+            times.find_map(|times| times)
+        };
+        let last = ladder.rungs[rung].is_last.then(|| ranked(trials, rung));
+        let times = last.and_then(|last| last.iter().find_map(from_below));
+        // Values are rounded: what stayed as it was is not to move.
+        let times = times.filter(|times| (times - 1.0).abs() > 0.01);
+        let moved = times.and_then(|times| self.space.penalised(point, times));
+        moved.unwrap_or_else(|| point.to_vec())
     }
 
     /// The best settings of a rung below with its factors, trained as the last rung trains: once,
@@ -273,4 +303,55 @@ fn stalled(trials: &[Trial], rung: usize, patience: usize) -> bool {
     let (before, after) = scores.split_at(scores.len() - patience);
     let best = |scores: &[f64]| scores.iter().copied().fold(f64::MIN, f64::max);
     best(after) <= best(before) + GAIN * best(before).abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::space::Scope;
+    use super::super::testing::{blocks, trial};
+    use super::*;
+
+    #[test]
+    fn the_last_rung_penalises_the_next_as_it_did_its_best() {
+        let space = Space::of(&blocks(), Scope::Uniform);
+        let options = Options {
+            max_factors: 64,
+            budget: Budget::Trials(100),
+            ..Options::default()
+        };
+        let planner = Planner {
+            space: &space,
+            options: &options,
+            work: Work {
+                users: 1e3,
+                items: 1e3,
+                entries: 1e4,
+            },
+        };
+        let on = |rung, trial: Trial| Trial { rung, ..trial };
+        let (first, second) = (vec![0.3, 0.4, 0.1], vec![0.6, 0.5, 0.1]);
+        let more = space.penalised(&first, 3.0).unwrap();
+        let mut trials = vec![
+            trial(0, first.clone(), 0.3),
+            trial(1, second.clone(), 0.2),
+            on(2, trial(2, first, 0.3)),
+        ];
+        let ladder = planner.ladder(&trials);
+        assert_eq!(ladder.last(), 2);
+        let promoted =
+            |trials: &[Trial], rung| planner.as_penalised_here(trials, &ladder, rung, &second);
+        assert_eq!(
+            promoted(&trials, 2),
+            second,
+            "the best was promoted as it was"
+        );
+        trials.push(on(2, trial(3, more, 0.4)));
+        let times = space.penalty_over(&promoted(&trials, 2), &second).unwrap();
+        assert!((times - 3.0).abs() < 0.05, "{times}");
+        assert_eq!(
+            promoted(&trials, 1),
+            second,
+            "rungs before the last do not know"
+        );
+    }
 }

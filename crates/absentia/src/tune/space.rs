@@ -172,6 +172,15 @@ impl Space {
         ((got / times).ln().abs() < 0.05).then_some(moved)
     }
 
+    /// The penalty of a point over that of another that differs in nothing else.
+    pub(super) fn penalty_over(&self, point: &[f64], other: &[f64]) -> Option<f64> {
+        let at = self.dimensions.iter().position(|d| d.name == PENALTY)?;
+        let mut pairs = point.iter().zip(other).enumerate();
+        let alike = pairs.all(|(axis, (x, y))| axis == at || x.to_bits() == y.to_bits());
+        let value = |point: &[f64]| self.dimensions[at].value(point[at]);
+        alike.then(|| value(point) / value(other))
+    }
+
     /// Points that a search starts from; `docs/accuracy.md` says where they come from.
     #[must_use]
     pub fn recipes(&self) -> Vec<Vec<f64>> {
