@@ -92,7 +92,7 @@ fn a_penalty_that_is_not_given_is_chosen_once_and_kept() {
     let penalty = |model: &str| sandbox.model(model).model.params().regularization.to_bits();
     assert_eq!(penalty("r.absentia"), penalty("m.absentia"));
     let plan = sandbox.run(&format!("{train} --dry-run")).ok().stdout;
-    assert!(plan.contains("a copy to choose the penalty on"), "{plan}");
+    assert!(plan.contains("to choose the penalty"), "{plan}");
 }
 
 #[cfg(unix)]

@@ -42,9 +42,9 @@ class Training(Estimator):
         X : sparse matrix, table, (users, items[, values]) or path
             A scipy matrix has a row per user and a column per item, and its stored entries are the
             interactions, explicit zeros included; sorted ``int32`` CSR rows are not copied where
-            ``regularization`` is given (and must not be changed by another thread meanwhile). Anything else has ids of its own, integers
-            or texts, which are what the methods take and give. Repeated pairs are added up; those
-            of a file keep the last, as on the command line.
+            ``regularization`` is given (and must not be changed by another thread meanwhile).
+            Anything else has ids of its own, integers or texts, which are what the methods take and
+            give. Repeated pairs are added up; those of a file keep the last, as on the command line.
         y : ignored
         sample_weight : array, optional
             A weight for each entry, used when ``confidence="column"``.

@@ -4,6 +4,7 @@ use super::{Factors, Model, ModelError};
 use crate::baselines::Neighbours;
 use crate::ranking::{
     FEW, FactorRows, FactorScorer, RankRequest, ScoreBlock, Scored, Scorer, SeenItems, rank,
+    screening_pays,
 };
 
 /// Scores of a model, by whatever it scores with.
@@ -92,14 +93,23 @@ impl Model {
         filter: &Filter<'_>,
     ) -> Result<Vec<Vec<Scored>>, ModelError> {
         match self.scorer() {
-            ModelScorer::Factors(scorer) => best(&self.indexed(scorer, users), users, n, filter),
+            ModelScorer::Factors(scorer) => {
+                best(&self.indexed(scorer, users, n, filter), users, n, filter)
+            }
             ModelScorer::Neighbours(neighbours) => best(neighbours, users, n, filter),
         }
     }
 
     /// Items made ready before, for a few users of many that are asked for one after another.
-    fn indexed<'a>(&'a self, scorer: FactorScorer<'a>, users: &[u32]) -> FactorScorer<'a> {
-        if users.is_empty() || users.len() > FEW {
+    fn indexed<'a>(
+        &'a self,
+        scorer: FactorScorer<'a>,
+        users: &[u32],
+        n: usize,
+        filter: &Filter<'_>,
+    ) -> FactorScorer<'a> {
+        let is_served = filter.allow.is_none() && screening_pays(&scorer, n);
+        if users.is_empty() || users.len() > FEW || !is_served {
             return scorer;
         }
         scorer.with_index(self.index.get(&scorer))
@@ -134,7 +144,7 @@ impl Model {
         let scorer =
             FactorScorer::of_model(rows.into(), self.item_factors().into(), self.item_scale());
         let users: Vec<u32> = (0..rows.rows() as u32).collect();
-        best(&self.indexed(scorer, &users), &users, n, filter)
+        best(&self.indexed(scorer, &users, n, filter), &users, n, filter)
     }
 }
 

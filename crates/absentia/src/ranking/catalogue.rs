@@ -4,7 +4,7 @@ use super::rank::RankRequest;
 use super::scorer::Scorer;
 
 /// Users from which ordering the items by their bounds pays.
-pub(super) const ORDERED_FROM: usize = 64;
+const ORDERED_FROM: usize = 64;
 
 /// The items to be ranked, in the order they are looked at.
 #[derive(Clone, Debug)]

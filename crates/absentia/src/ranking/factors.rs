@@ -182,6 +182,10 @@ impl<'a> FactorScorer<'a> {
             }
         }
         let square: f64 = squares.iter().sum();
+        // A zero times an infinite scale: no bound holds.
+        if square.is_nan() {
+            return f64::INFINITY;
+        }
         square.sqrt() * (1.0 + (row.len() + 8) as f64 * f64::from(f32::EPSILON)) + 1e-30
     }
 

@@ -26,7 +26,7 @@ pub(crate) struct ItemIndex {
 impl ItemIndex {
     /// Makes the items ready, or nothing where the machine would not profit.
     pub(crate) fn new(factors: &FactorScorer<'_>) -> Option<Self> {
-        if !screen::pays(factors, 1, factors.n_items()) {
+        if !screen::screening_pays(factors, 1) {
             return None;
         }
         let items = (0..factors.n_items() as u32).collect();

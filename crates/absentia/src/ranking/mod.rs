@@ -38,5 +38,6 @@ pub use lists::{ItemLists, TestSet, UserItems};
 pub(crate) use rank::BATCH;
 pub use rank::{RankRequest, Ranking, rank, rank_lists};
 pub use scorer::{FnScorer, PopularityScorer, ScoreBlock, Scorer, Tile};
+pub(crate) use screen::screening_pays;
 pub use seen::SeenItems;
 pub use top::Scored;

@@ -73,7 +73,9 @@ pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Rankin
         made = Catalogue::new(scorer, request);
         (&made, &[][..])
     };
-    let mut scan = Scan::new(scorer, catalogue, request.top, ready);
+    // Items are kept in bytes for the batches after the first.
+    let has_more = request.users.len() > BATCH;
+    let mut scan = Scan::new(scorer, catalogue, request.top, ready, has_more);
     let mut rankings = Vec::with_capacity(request.users.len());
     for (batch, users) in request.users.chunks(BATCH).enumerate() {
         let mut states = prepare(scorer, request, catalogue, batch * BATCH, users);

@@ -37,12 +37,13 @@ pub(super) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Prepares to fill lists of `top` items each.
+    /// Prepares to fill lists of `top` items each, in one batch of users or more.
     pub(super) fn new(
         scorer: &'a dyn Scorer,
         catalogue: &'a Catalogue,
         top: usize,
         ready: &'a [CoarseBlock],
+        has_more: bool,
     ) -> Self {
         let factors = scorer
             .as_factors()
@@ -54,7 +55,7 @@ impl<'a> Scan<'a> {
             factors,
             ready,
             kept: Vec::new(),
-            room: KEPT,
+            room: if has_more { KEPT } else { 0 },
         }
     }
 

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::factors::FactorScorer;
 use super::scan::for_each_tile;
+use super::scorer::Scorer as _;
 use super::state::{Screened, State};
 use crate::linalg::LANES;
 use crate::linalg::kernels::{CoarsePanel, CoarseRows, Kernels, Limit, Sizes, words};
@@ -36,6 +37,11 @@ pub(super) struct CoarseTile {
 /// a machine that is fast with bytes.
 pub(super) fn pays(factors: &FactorScorer<'_>, top: usize, items: usize) -> bool {
     Kernels::best().can_screen() && factors.n_factors() <= MOST_FACTORS && top <= items / 16
+}
+
+/// Whether screens of all items may pay for a list of so many of them.
+pub(crate) fn screening_pays(factors: &FactorScorer<'_>, top: usize) -> bool {
+    pays(factors, top, factors.n_items())
 }
 
 /// Makes users ready for screens; those that bytes cannot hold go without.

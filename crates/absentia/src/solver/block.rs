@@ -328,7 +328,7 @@ impl Scratch {
         side.kernels.grams(tile, h, g);
     }
 
-    /// The small Gram matrix of row `at`, which is long, with its entries, piece by piece.
+    /// The small Gram matrix of row `at` with its entries, piece by piece, for tiles with a long row.
     fn add_small(&mut self, window: Window, at: usize, tile: &Tile<'_>, side: &Side<'_>) {
         let (block, range) = (window.at / LANES, tile.range(at));
         let (scale, base) = match side.cache.only_diagonal(block) {

@@ -81,59 +81,59 @@ pub fn settle(
     cancel: &Cancel,
     follow: &dyn Fn(),
 ) -> Result<Settled, TuneError> {
-    if params.solver.is_baseline() || open == Open::default() {
-        return Ok(told(params.clone()));
+    let mut settled = Settled {
+        params: params.clone(),
+        tried: 0,
+        score: None,
+    };
+    let is_told = params.solver.is_baseline() || open == Open::default();
+    // Data without interactions is for the run itself to refuse.
+    if is_told || data.n_interactions() == 0 {
+        return Ok(settled);
     }
     let pool = pool(params)?;
-    let weight = match scheme {
-        // Their factorisation takes longer than a run.
-        Scheme::Dense { .. } | Scheme::Function { .. } => None,
-        scheme => Some(pool.install(|| mean_weight(data, scheme))?),
+    // Weights that are approximated take longer to find than a run.
+    let is_quick = open.needs_models(data.len(), params.solver) && !is_approximated(scheme);
+    let weight = if is_approximated(scheme) {
+        0.1
+    } else {
+        pool.install(|| mean_weight(data, scheme))?
     };
+    let row = Typical::of(data);
     let lambda = |penalty| {
-        let nu = f64::from(params.reg_exponent);
-        let lambda = Typical::of(data).lambda(penalty, weight.unwrap_or(0.1), nu);
+        let lambda = row.lambda(penalty, weight, f64::from(params.reg_exponent));
         three_digits(lambda.min(f64::from(f32::MAX))) as f32
     };
-    let by_thumb = |mut params: Params| {
-        if open.regularization {
-            params.regularization = lambda(MIDDLING);
-        }
-        Ok(told(params))
-    };
-    if weight.is_none() || !open.needs_models(data.len(), params.solver) {
-        return by_thumb(params.clone());
-    }
-    let held = pool.install(|| data.hold_out(SHARE, params.seed));
-    let test = TestSet::from_pairs(&held.users, &held.items).map_err(EvaluateError::from)?;
-    if test.users().len() < LEAST_USERS {
-        return by_thumb(params.clone());
-    }
-    let judge = Judge::new(&held.rest, &test, RECALL_AT_20, &[MOST_USERS], params.seed)?;
-    let search = Search {
-        train: &held.rest,
+    let question = Question {
         scheme,
         params,
         open,
-        judge,
         pool,
         cancel,
         follow,
     };
-    let (best, tried) = if open.regularization {
-        search.climb(lambda)?
+    let found = if is_quick {
+        question.answer(data, lambda)?
     } else {
-        (search.attempt(params.regularization, None)?, 1)
+        None
     };
-    Ok(Settled {
-        params: Params {
-            regularization: best.lambda,
-            post_scale: best.rho,
-            ..params.clone()
-        },
-        tried,
-        score: Some(best.score),
-    })
+    if let Some((best, tried)) = found {
+        (settled.tried, settled.score) = (tried, Some(best.score));
+        settled.params.regularization = best.lambda;
+        settled.params.post_scale = best.rho;
+    } else if open.regularization {
+        settled.params.regularization = lambda(MIDDLING);
+    }
+    Ok(settled)
+}
+
+/// Whether W, or a part of it, is factorised first.
+fn is_approximated(scheme: &Scheme) -> bool {
+    match scheme {
+        Scheme::Dense { .. } | Scheme::Function { .. } => true,
+        Scheme::Sum(terms) => terms.iter().any(is_approximated),
+        _ => false,
+    }
 }
 
 /// What models are compared by.
@@ -141,14 +141,6 @@ const RECALL_AT_20: MetricName = MetricName {
     metric: Metric::Recall,
     cutoff: Some(20),
 };
-
-fn told(params: Params) -> Settled {
-    Settled {
-        params,
-        tried: 0,
-        score: None,
-    }
-}
 
 /// Threads of the run's own: a caller's may be none of its business, or dead after a fork.
 fn pool(params: &Params) -> Result<ThreadPool, TuneError> {
@@ -162,16 +154,21 @@ fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, TuneErro
     Ok(weights.mean_missing(data).max(0.0))
 }
 
-/// Everything that attempts share.
-struct Search<'s> {
-    train: &'s Interactions<'s>,
-    scheme: &'s Scheme,
-    params: &'s Params,
+/// What is to be settled, and for what run.
+struct Question<'q> {
+    scheme: &'q Scheme,
+    params: &'q Params,
     open: Open,
-    judge: Judge<'s>,
     pool: ThreadPool,
-    cancel: &'s Cancel,
-    follow: &'s dyn Fn(),
+    cancel: &'q Cancel,
+    follow: &'q dyn Fn(),
+}
+
+/// The question with rows put aside to answer it by.
+struct Search<'s> {
+    question: &'s Question<'s>,
+    train: &'s Interactions<'s>,
+    judge: Judge<'s>,
 }
 
 /// One penalty that was tried, with the post-scaling that served it best.
@@ -180,6 +177,49 @@ struct Attempt {
     rho: f32,
     score: f64,
     model: Model,
+}
+
+impl Question<'_> {
+    /// The best attempt and how many were made; nothing where too few rows can tell, or where models
+    /// of fewer rows than the run will have cannot be trained.
+    fn answer(
+        &self,
+        data: &Interactions<'_>,
+        lambda: impl Fn(f64) -> f32,
+    ) -> Result<Option<(Attempt, usize)>, TuneError> {
+        let seed = self.params.seed;
+        let held = self.pool.install(|| data.hold_out(SHARE, seed));
+        let test = TestSet::from_pairs(&held.users, &held.items).map_err(EvaluateError::from)?;
+        if test.users().len() < LEAST_USERS {
+            return Ok(None);
+        }
+        let search = Search {
+            question: self,
+            train: &held.rest,
+            judge: Judge::new(&held.rest, &test, RECALL_AT_20, &[MOST_USERS], seed)?,
+        };
+        let found = if self.open.regularization {
+            search.climb(lambda)
+        } else {
+            let told = self.params.regularization;
+            search.attempt(told, None).map(|attempt| (attempt, 1))
+        };
+        match found {
+            Err(error) if is_of_the_weights(&error) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+}
+
+/// Whether a model could not be trained because some weights are below zero: another penalty, or
+/// more rows, may mend that.
+fn is_of_the_weights(error: &TuneError) -> bool {
+    matches!(
+        error,
+        TuneError::Fit(
+            FitError::NotConvex { .. } | FitError::RowWeight { .. } | FitError::Diverged { .. }
+        )
+    )
 }
 
 impl Search<'_> {
@@ -193,11 +233,8 @@ impl Search<'_> {
             let before = best.lambda;
             while (RANGE.0..=RANGE.1).contains(&penalty) {
                 let next = match self.attempt(lambda(penalty), Some(&best)) {
-                    // Weights below zero can need more of a penalty than a low one is.
-                    Err(TuneError::Fit(FitError::NotConvex { .. } | FitError::Diverged { .. })) => {
-                        break;
-                    }
-                    other => other?,
+                    Err(error) if is_of_the_weights(&error) => break,
+                    next => next?,
                 };
                 tried += 1;
                 if next.score <= best.score {
@@ -216,44 +253,45 @@ impl Search<'_> {
     /// Trains and measures; under a larger penalty the run goes on from the factors of `near`, while
     /// under a smaller one columns that had shrunk to nothing would stay so.
     fn attempt(&self, lambda: f32, near: Option<&Attempt>) -> Result<Attempt, TuneError> {
+        let question = self.question;
         let start = near.filter(|near| near.lambda < lambda);
         let sweeps = if start.is_some() { WARM_SWEEPS } else { SWEEPS };
         let params = Params {
             regularization: lambda,
-            iterations: sweeps.min(self.params.iterations),
+            iterations: sweeps.min(question.params.iterations),
             // All row solvers have the same objective; this one is the quickest.
             solver: Solver::Eals,
             tolerance: None,
             post_scale: 0.0,
-            ..self.params.clone()
+            ..question.params.clone()
         };
         let run = Run {
             init: start.map_or(Init::Gaussian, |near| Init::Given {
                 users: near.model.user_factors().clone(),
                 items: near.model.item_factors().clone(),
             }),
-            cancel: self.cancel.clone(),
+            cancel: question.cancel.clone(),
             ..Run::default()
         };
         let params = params.check().map_err(FitError::from)?;
-        let fitted = fit(self.train, self.scheme, &params, run)?;
+        let fitted = fit(self.train, question.scheme, &params, run)?;
         if fitted.reason == StopReason::Cancelled {
             return Err(TuneError::Cancelled);
         }
         let model = fitted.model;
-        let (judge, pool) = (&self.judge, &self.pool);
+        let (judge, pool) = (&self.judge, &question.pool);
         let measure = |rho| {
             let scaled = model.clone().with_post_scale(rho);
             Ok(pool.install(|| judge.measure(&scaled, 0))?.score)
         };
-        let rho = if self.open.post_scale {
+        let rho = if question.open.post_scale {
             let guess = near.map_or(FIRST_RHO, |near| near.rho);
             best_post_scale(guess, near.is_some(), measure)?
         } else {
-            self.params.post_scale
+            question.params.post_scale
         };
         let score = measure(rho)?;
-        (self.follow)();
+        (question.follow)();
         Ok(Attempt {
             lambda,
             rho,
@@ -353,6 +391,24 @@ mod tests {
         assert_eq!((told.params, told.tried), (params.clone(), 0));
         let baseline = params.solver(Solver::Bpr);
         assert_eq!(settled(&data, &baseline, BOTH).params, baseline);
+    }
+
+    /// Weights so far below zero that no model of four fifths of the rows can be trained.
+    #[test]
+    fn weights_below_zero_leave_the_choice_to_a_rule_of_thumb() {
+        let data = data(300, true);
+        let column = |rows, value| crate::linalg::Dense::from_fn(rows, 1, |_, _| value);
+        let scheme = Scheme::LowRank {
+            a: column(data.n_users(), -1.0),
+            b: column(data.n_items(), 1.0),
+        };
+        let params = Params::new().factors(4).reg_exponent(0.0);
+        let found = settle(&data, &scheme, &params, BOTH, &Cancel::new(), &|| {}).unwrap();
+        assert_eq!((found.tried, found.score), (0, None));
+        let none = Triplets::new(&[], &[])
+            .build(3, 3, Duplicates::Error)
+            .unwrap();
+        assert_eq!(settled(&none, &params, BOTH).params, params);
     }
 
     #[test]

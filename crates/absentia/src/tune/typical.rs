@@ -48,15 +48,13 @@ mod tests {
     use crate::data::{Duplicates, Triplets};
 
     #[test]
-    fn the_penalty_of_a_typical_row_does_not_depend_on_the_weight() {
-        let data = Triplets::new(&[0, 0, 1, 1, 2], &[0, 1, 1, 2, 2]);
-        let row = Typical::of(&data.build(3, 3, Duplicates::Error).unwrap());
-        for nu in [0.5, 1.0] {
-            let penalty = |weight: f64| {
-                row.lambda(0.5, weight, nu) * row.total(weight).powf(nu) / row.observed()
-            };
-            assert!((penalty(0.01) - 0.5).abs() < 1e-12);
-            assert!((penalty(0.5) - 0.5).abs() < 1e-12);
-        }
+    fn a_penalty_is_one_of_the_observed_weight_whatever_the_missing() {
+        let data = Triplets::new(&[0, 0, 1, 1, 2, 2], &[0, 1, 1, 2, 2, 3]);
+        let row = Typical::of(&data.build(3, 4, Duplicates::Error).unwrap());
+        // Six entries: users have 2 and 4 w more, items 1.5 and 3 w more.
+        let (observed, total) = (3_f64.sqrt(), (2.4_f64 * 1.8).sqrt());
+        assert!((row.lambda(0.5, 0.1, 1.0) - 0.5 * observed / total).abs() < 1e-12);
+        assert!((row.lambda(0.5, 0.1, 0.5) - 0.5 * observed / total.sqrt()).abs() < 1e-12);
+        assert!((row.lambda(0.5, 0.0, 1.0) - 0.5).abs() < 1e-12);
     }
 }

@@ -163,10 +163,14 @@ impl Compare {
         let mut params = self.hyper.params(solver, context.threads);
         params.confidence = prepared.confidence(params.confidence);
         let (scheme, open) = (prepared.tables().scheme(weights)?, self.hyper.open());
+        let name = self.name(weights, solver, params.solver.name());
         check_memory(prepared, &scheme, &params, open)?;
+        if self.hyper.regularization.is_none() {
+            context.ui.note(format!("{name}:"));
+        }
         let params = match settled(params, open, prepared, &scheme, cancel, &context.ui) {
             Err(_) if cancel.is_cancelled() => return Ok(None),
-            settled => settled?,
+            settled => settled.with_context(|| name.clone())?,
         };
         let mut follow = Follow::new(&context.ui, params.iterations).without_lines();
         let run = Run {
@@ -177,7 +181,6 @@ impl Compare {
             cancel: cancel.clone(),
             ..Run::default()
         };
-        let name = self.name(weights, solver, params.solver.name());
         let start = Instant::now();
         let fitted = fit(&prepared.data, &scheme, &params.check()?, run)
             .map_err(|error| named_rows(error, prepared))

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use absentia::Params;
 use absentia::data::Pick;
 use absentia::fit::{Cancel, Checkpoint, Fitted, Run, Validation, fit};
+use absentia::tune::Open;
 use absentia::weights::{Scheme, SchemeSpec};
 
 use crate::args::{
@@ -202,7 +203,6 @@ impl Train {
             plan::show(&prepared, &scheme, &params, open, &context.ui)?;
             return Ok(Outcome::Done);
         }
-        check_memory(&prepared, &scheme, &params, open)?;
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
         let resume = match &self.running.checkpoint {
@@ -211,7 +211,10 @@ impl Train {
             }
             _ => None,
         };
-        if resume.is_none() {
+        if resume.is_some() {
+            check_memory(&prepared, &scheme, &params, Open::default())?;
+        } else {
+            check_memory(&prepared, &scheme, &params, open)?;
             params = settled(params, open, &prepared, &scheme, &cancel, &context.ui)?;
         }
         let effective = settle::in_force(&context.effective, &params, open);

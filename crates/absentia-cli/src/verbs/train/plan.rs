@@ -31,9 +31,11 @@ impl Plan {
         let left = || store::available_memory().map(|bytes| bytes.saturating_add(sizes.data));
         let mut memory = MemoryPlan::new(&sizes, params);
         if open.needs_models(sizes.entries, params.solver) {
-            memory
-                .parts
-                .push(("a copy to choose the penalty on", sizes.data));
+            // The rows that remain, and the best model while the next is trained.
+            let factors = params.factors.next_multiple_of(16) as u64;
+            let model = 4 * (sizes.users + sizes.items) as u64 * factors;
+            let choosing = sizes.data.saturating_add(model);
+            memory.parts.push(("to choose the penalty", choosing));
         }
         Self {
             memory,

@@ -15,7 +15,7 @@ pub(crate) struct Quadratics<'a> {
 }
 
 impl Quadratics<'_> {
-    pub(super) fn check(&self) -> usize {
+    fn check(&self) -> usize {
         let rows = self.penalty.len();
         assert!(self.h.len() >= rows * LANES * LANES);
         assert!(self.g.len() >= rows * LANES && self.base.len() >= rows * LANES);
