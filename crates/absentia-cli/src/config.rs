@@ -333,11 +333,11 @@ mod tests {
         };
         let has = |words: &[String], start: &str| words.iter().any(|word| word.starts_with(start));
         let alone = expanded("", &["--preset", "ratings"])?;
-        assert!(has(&alone, "--weights=popularity") && has(&alone, "--post-scale=0.3"));
+        assert!(has(&alone, "--weights=popularity") && has(&alone, "--targets=normalized"));
         let both = expanded("weights = 'uniform:0.1'", &["--preset", "ratings"])?;
         assert!(has(&both, "--weights=uniform:0.1") && !has(&both, "--weights=popularity"));
         let flag = expanded("preset = 'ratings'", &["--weights", "uniform:0.5"])?;
-        assert!(!has(&flag, "--weights=") && has(&flag, "--post-scale=0.3"));
+        assert!(!has(&flag, "--weights=") && has(&flag, "--targets=normalized"));
         Ok(())
     }
 
