@@ -349,3 +349,17 @@ impl ScoreBlock for UnpackedItems<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_never_below_the_row_nor_no_number() {
+        let row = [3.0, 0.0, 4.0];
+        let length = FactorScorer::length(&row, 2.0);
+        assert!((10.0..10.0001).contains(&length), "{length}");
+        // A zero times infinity is no number, and would end a user's search too soon.
+        assert!(FactorScorer::length(&row, f32::INFINITY) == f64::INFINITY);
+    }
+}
