@@ -12,8 +12,9 @@ use std::ops::Range;
 
 use super::block::{self, BlockSolver, CURVATURE_FLOOR};
 use super::tile::{SORTED_ENTRIES, is_long, longest};
-use super::{NotConvex, RowSolver, Side, Tile};
-use crate::linalg::kernels::{Abreast, Moving, Panel, Slots, packed_floats};
+use super::{EntryLoss, NotConvex, RowSolver, Side, Tile, observed_row};
+use crate::data::ValuesRow;
+use crate::linalg::kernels::{Abreast, Moving, Panel, Slots, Weighing, packed_floats};
 use crate::linalg::{Buffer, LANES};
 
 /// Entries of a lane at the most, while a row has fewer than sixteen lanes.
@@ -48,17 +49,55 @@ struct Group {
     slots: Range<usize>,
 }
 
+/// A number of every entry of a tile, where they stand in the slots.
+#[derive(Default)]
+struct Dealt {
+    /// All slots, zeros where no entry is; or the one number that all entries have.
+    values: Buffer,
+    is_constant: bool,
+}
+
+impl Dealt {
+    /// Makes room for the numbers of a tile whose first row has these.
+    fn start(&mut self, first: ValuesRow<'_>, floats: usize) {
+        match first {
+            ValuesRow::Constant(value) => self.values.room(1)[0] = value,
+            ValuesRow::Each(_) => self.values.room(floats).fill(0.0),
+        }
+        self.is_constant = matches!(first, ValuesRow::Constant(_));
+    }
+
+    fn deal(&mut self, row: ValuesRow<'_>, per_row: usize, first: usize, floats: usize) {
+        if let ValuesRow::Each(values) = row {
+            deal_out(values, per_row, &mut self.values.room(floats)[first..]);
+        }
+    }
+
+    fn of(&self, entries: Range<usize>) -> &[f32] {
+        let values = self.values.as_slice();
+        if self.is_constant {
+            &values[..1]
+        } else {
+            &values[entries]
+        }
+    }
+}
+
 /// Buffers of one worker.
 #[derive(Default)]
 pub(crate) struct Scratch {
     /// Rows of the tile, the longest first: entries, then row.
     order: Vec<(u32, u32)>,
     groups: Vec<Group>,
-    /// Rows of the fixed side, `d` and `c·r` of all slots of the tile.
+    /// Rows of the fixed side, `c` and `r` of all slots of the tile.
     picks: Vec<u32>,
+    c: Dealt,
+    r: Dealt,
+    /// Slots before which each lane of a group has entries.
+    held: [f32; LANES],
+    /// `d`, weights as if missing, predictions and errors of a group.
     d: Buffer,
-    pull: Buffer,
-    /// Predictions and errors of a group.
+    missing: Buffer,
     predicted: Buffer,
     error: Buffer,
     lines: Buffer,
@@ -85,15 +124,19 @@ impl RowSolver for ElementSolver {
         tile: &mut Tile<'_>,
         side: &Side<'_>,
         scratch: &mut Scratch,
-    ) -> Result<(), NotConvex> {
+    ) -> Result<EntryLoss, NotConvex> {
         if tile.len() == 1 && is_long(tile.range(0).len(), tile.stride) {
             return BlockSolver { block: 1 }.solve(tile, side, &mut scratch.long);
         }
         scratch.deal(tile, side);
+        let mut loss = EntryLoss::default();
         for at in 0..scratch.groups.len() {
             scratch.solve_group(at, tile, side)?;
+            if side.wants_loss {
+                loss.add_entries(scratch.losses(at, side));
+            }
         }
-        Ok(())
+        Ok(loss)
     }
 }
 
@@ -127,18 +170,21 @@ impl Scratch {
     fn lay_out(&mut self, floats: usize, tile: &Tile<'_>, side: &Side<'_>) {
         self.picks.clear();
         self.picks.resize(floats, 0);
-        let (d, pull) = (self.d.room(floats), self.pull.room(floats));
-        d.fill(0.0);
-        pull.fill(0.0);
+        let first = observed_row(side, tile.row(0));
+        self.c.start(first.c, floats);
+        self.r.start(first.r, floats);
+        let vary = !(self.c.is_constant && self.r.is_constant);
         let filled = self.groups.iter().filter(|group| !group.slots.is_empty());
         for group in filled {
             for (n, &(_, at)) in self.order[group.places.clone()].iter().enumerate() {
                 let (first, at) = (group.slots.start * LANES + n * group.per_row, at as usize);
-                let (own_d, own_pull) = tile.weighed(tile.range(at));
-                let picks = tile.gathered(at, side).indices;
+                let picks = tile.picks_of(at);
                 deal_out(picks, group.per_row, &mut self.picks[first..]);
-                deal_out(own_d, group.per_row, &mut d[first..]);
-                deal_out(own_pull, group.per_row, &mut pull[first..]);
+                if vary {
+                    let row = observed_row(side, tile.row(at));
+                    self.c.deal(row.c, group.per_row, first, floats);
+                    self.r.deal(row.r, group.per_row, first, floats);
+                }
             }
         }
     }
@@ -160,21 +206,30 @@ impl Scratch {
                 return Err(NotConvex { row, curvature });
             }
         }
-        self.store_rows(at, tile, side);
+        let order = &self.order[self.groups[at].places.clone()];
+        let factors = self.factors.as_slice().chunks_exact(tile.stride);
+        for (from, &(_, at)) in factors.zip(order) {
+            tile.factors_of(at as usize).copy_from_slice(from);
+        }
         Ok(())
     }
 
-    /// Factors, weights and penalties of a group.
-    fn load_rows(&mut self, at: usize, tile: &mut Tile<'_>, side: &Side<'_>) {
+    /// Factors, weights and penalties of a group, and how many entries its lanes have.
+    fn load_rows(&mut self, at: usize, tile: &Tile<'_>, side: &Side<'_>) {
         let (group, stride) = (&self.groups[at], tile.stride);
         let (rows, per_row) = (group.places.len(), group.per_row);
         let order = &self.order[group.places.clone()];
-        let factors = self.factors.room(rows * stride);
-        for (to, &(_, at)) in factors.chunks_exact_mut(stride).zip(order) {
-            to.copy_from_slice(tile.factors_of(at as usize));
+        let mut picked = [0; LANES];
+        for (place, &(_, at)) in picked.iter_mut().zip(order) {
+            *place = at as usize;
         }
-        let p = self.p.room(stride * LANES);
-        side.kernels.spread(factors, stride, per_row, p);
+        let (factors, p) = (
+            self.factors.room(rows * stride),
+            self.p.room(stride * LANES),
+        );
+        side.kernels
+            .spread(tile.factors, stride, &picked[..rows], factors, per_row, p);
+        self.held = [0.0; LANES];
         self.penalty.clear();
         // Where there is no row, nothing may look like one without a minimum.
         self.penalty.resize(LANES, 1.0);
@@ -183,8 +238,11 @@ impl Scratch {
         self.scales.resize(z * rows, 0.0);
         let weights = self.weights.room(z * LANES);
         weights.fill(0.0);
-        for (n, &(_, at)) in order.iter().enumerate() {
+        for (n, &(entries, at)) in order.iter().enumerate() {
             let (lanes, row) = (n * per_row..(n + 1) * per_row, tile.row(at as usize));
+            for (lane, held) in self.held[lanes.clone()].iter_mut().enumerate() {
+                *held = (entries as f32 - lane as f32) / per_row as f32;
+            }
             self.penalty[lanes.clone()].fill(side.penalty.get(row));
             for (t, &a) in side.own_weights.row(row).iter().enumerate() {
                 self.scales[t * rows + n] = -a;
@@ -193,20 +251,54 @@ impl Scratch {
         }
     }
 
-    /// Turns the rows of the fixed side that a group's entries name into lines, and predicts.
+    /// Entries of a group among those of the tile, in lanes.
+    fn entries(&self, at: usize) -> Range<usize> {
+        let slots = &self.groups[at].slots;
+        slots.start * LANES..slots.end * LANES
+    }
+
+    /// Turns the rows of the fixed side that a group's entries name into lines, weighs and predicts.
     fn pack(&mut self, at: usize, side: &Side<'_>) {
-        let (slots, stride) = (&self.groups[at].slots, side.fixed.stride());
-        let entries = slots.start * LANES..slots.end * LANES;
-        let lines = packed_floats(slots.len(), stride);
+        let (entries, stride) = (self.entries(at), side.fixed.stride());
+        let lines = packed_floats(self.groups[at].slots.len(), stride);
         let picked = side.gathered(&self.picks[entries.start..]);
+        let floats = entries.len();
+        let weighing = Weighing {
+            a: &self.weights.as_slice()[..side.cache.rank() * LANES],
+            b: side.fixed_weights.as_slice(),
+            c: self.c.of(entries.clone()),
+            r: self.r.of(entries),
+            held: &self.held,
+        };
         let mut slots = Slots {
-            predicted: self.predicted.room(entries.len()),
-            error: self.error.room(entries.len()),
-            d: &self.d.as_slice()[entries.clone()],
-            pull: &self.pull.as_slice()[entries],
+            d: self.d.room(floats),
+            missing: side.wants_loss.then(|| self.missing.room(floats)),
+            predicted: self.predicted.room(floats),
+            error: self.error.room(floats),
         };
         let (p, lines) = (self.p.as_slice(), self.lines.room(lines));
-        side.kernels.pack_abreast(picked, p, lines, &mut slots);
+        side.kernels
+            .pack_abreast(picked, p, weighing, lines, &mut slots);
+    }
+
+    /// What the entries of a group add to the objective after all steps.
+    fn losses(&mut self, at: usize, side: &Side<'_>) -> [f64; 2] {
+        let (entries, stride) = (self.entries(at), side.fixed.stride());
+        if entries.is_empty() {
+            return [0.0; 2];
+        }
+        let predicted = self.predicted.room(entries.len());
+        let (lines, steps) = (self.lines.as_slice(), self.steps.as_slice());
+        side.kernels.settle(lines, stride, steps, predicted);
+        let missing = &self.missing.as_slice()[..entries.len()];
+        let weighing = Weighing {
+            a: &[],
+            b: &[],
+            c: self.c.of(entries.clone()),
+            r: self.r.of(entries),
+            held: &self.held,
+        };
+        side.kernels.losses_abreast(weighing, predicted, missing)
     }
 
     /// `−Σ_t a_ut (S_t p_u)` of a group's rows on one block.
@@ -230,21 +322,16 @@ impl Scratch {
     }
 
     fn step(&mut self, at: usize, block: usize, side: &Side<'_>) -> Option<(usize, f32)> {
-        let Group {
-            places,
-            per_row,
-            slots,
-        } = &self.groups[at];
-        let (rows, stride, z) = (places.len(), side.fixed.stride(), side.cache.rank());
-        let entries = slots.start * LANES..slots.end * LANES;
+        let (entries, group) = (self.entries(at), &self.groups[at]);
+        let (rows, stride, z) = (group.places.len(), side.fixed.stride(), side.cache.rank());
         let floats = entries.len();
         let x = Abreast {
             block,
-            per_row: *per_row,
+            per_row: group.per_row,
             lines: self.lines.as_slice(),
             p: self.p.as_slice(),
             next: side.gathered(&self.picks[entries.end..]),
-            d: &self.d.as_slice()[entries],
+            d: &self.d.as_slice()[..floats],
             penalty: &self.penalty,
             weights: &self.weights.as_slice()[..z * LANES],
             diagonals: side.cache.diagonal_block(block),
@@ -258,26 +345,6 @@ impl Scratch {
         };
         side.kernels
             .descend_abreast(x, CURVATURE_FLOOR, &mut moving)
-    }
-
-    /// Writes factors, and predictions where they are wanted, to where the tile has them.
-    fn store_rows(&mut self, at: usize, tile: &mut Tile<'_>, side: &Side<'_>) {
-        let (group, stride) = (&self.groups[at], tile.stride);
-        let order = &self.order[group.places.clone()];
-        let factors = self.factors.as_slice().chunks_exact(stride);
-        for (from, &(_, at)) in factors.zip(order) {
-            tile.factors_of(at as usize).copy_from_slice(from);
-        }
-        if !side.wants_loss || group.slots.is_empty() {
-            return;
-        }
-        let predicted = self.predicted.room(group.slots.len() * LANES);
-        let (lines, steps) = (self.lines.as_slice(), self.steps.as_slice());
-        side.kernels.settle(lines, stride, steps, predicted);
-        for (n, &(_, at)) in order.iter().enumerate() {
-            let own = tile.entries(at as usize, side).predicted;
-            collect(&predicted[n * group.per_row..], group.per_row, own);
-        }
     }
 }
 
@@ -302,15 +369,6 @@ fn deal_lanes<T: Copy, const N: usize>(values: &[T], slots: &mut [T]) {
     if let Some(slot) = slots.next() {
         for (value, slot) in rest.iter().zip(slot) {
             *slot = *value;
-        }
-    }
-}
-
-/// What was dealt out, in the order of the row.
-fn collect(slots: &[f32], per_row: usize, values: &mut [f32]) {
-    for (values, slot) in values.chunks_mut(per_row).zip(slots.chunks(LANES)) {
-        for (value, slot) in values.iter_mut().zip(slot) {
-            *value = *slot;
         }
     }
 }

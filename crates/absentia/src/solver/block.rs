@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::block_step::BlockStep;
 use super::tile::{PIECE, sum_pieces};
-use super::{NotConvex, RowSolver, Side, Tile};
+use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::kernels::{Panel, Place, Quadratics, RowLines, Solving, TileLines};
 use crate::linalg::{Buffer, LANES};
 
@@ -86,7 +86,8 @@ impl RowSolver for BlockSolver {
         tile: &mut Tile<'_>,
         side: &Side<'_>,
         scratch: &mut Scratch,
-    ) -> Result<(), NotConvex> {
+    ) -> Result<EntryLoss, NotConvex> {
+        tile.weigh(side);
         tile.pack(side);
         scratch.load_rows(tile, side);
         let step = self.block.max(LANES);
@@ -103,7 +104,7 @@ impl RowSolver for BlockSolver {
             }
             apply_steps(window, tile, side, scratch.delta.as_slice());
         }
-        Ok(())
+        Ok(tile.loss(side))
     }
 }
 

@@ -5,7 +5,7 @@
 //! matrix products over the tile; each step costs `O(Z K² + |R_u| K)` a row.
 
 use super::tile::{for_each_piece, sum_pieces};
-use super::{NotConvex, RowSolver, Side, Tile};
+use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::LANES;
 use crate::linalg::kernels::{Gathered, Panel};
 
@@ -33,11 +33,12 @@ impl RowSolver for CgSolver {
         tile: &mut Tile<'_>,
         side: &Side<'_>,
         scratch: &mut Scratch,
-    ) -> Result<(), NotConvex> {
+    ) -> Result<EntryLoss, NotConvex> {
         let (rows, k) = (tile.len(), tile.stride);
         scratch.scales = (0..side.cache.rank())
             .flat_map(|t| tile.rows().map(move |row| side.own_weights.row(row)[t]))
             .collect();
+        tile.weigh(side);
         tile.pack(side);
         scratch.start_residuals(tile, side);
         scratch.direction.clone_from(&scratch.residual);
@@ -55,7 +56,7 @@ impl RowSolver for CgSolver {
         if side.wants_loss {
             tile.predict_again(side);
         }
-        Ok(())
+        Ok(tile.loss(side))
     }
 }
 

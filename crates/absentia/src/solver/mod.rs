@@ -119,13 +119,14 @@ pub(crate) trait RowSolver: Sync {
     /// Scratch memory of one worker, empty until its first tile.
     type Scratch: Default + Send;
 
-    /// Improves the rows of the tile and leaves their final predictions in it.
+    /// Improves the rows of the tile and yields what their entries add to the objective then, if
+    /// that is wanted.
     fn solve(
         &self,
         tile: &mut Tile<'_>,
         side: &Side<'_>,
         scratch: &mut Self::Scratch,
-    ) -> Result<(), NotConvex>;
+    ) -> Result<EntryLoss, NotConvex>;
 }
 
 /// Writes to `after` every row of `before` improved with the other side held fixed, and yields what
@@ -153,9 +154,10 @@ pub(crate) fn half_sweep<S: RowSolver>(
             let (mut buffers, mut scratch) = locked(&pool).pop().unwrap_or_default();
             let mut tile = Tile::load(rows, before, after, side, &mut buffers);
             let solved = solver.solve(&mut tile, side, &mut scratch);
-            let loss = tile.loss(side);
+            let ridge = tile.ridge(side);
             locked(&pool).push((buffers, scratch));
-            solved.map(|()| loss).map_err(Halt::NotConvex)
+            let loss = solved.map_err(Halt::NotConvex)?;
+            Ok(EntryLoss { ridge, ..loss })
         })
         .collect();
     let mut total = EntryLoss::default();

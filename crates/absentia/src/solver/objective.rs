@@ -23,6 +23,12 @@ pub(crate) struct EntryLoss {
 }
 
 impl EntryLoss {
+    /// Adds the observed part of some entries, and what is counted as missing.
+    pub(crate) fn add_entries(&mut self, [observed, counted]: [f64; 2]) {
+        self.observed += observed;
+        self.counted_as_missing += counted;
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         self.observed += other.observed;
         self.counted_as_missing += other.counted_as_missing;

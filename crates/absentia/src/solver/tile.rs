@@ -177,17 +177,12 @@ impl<'t> Tile<'t> {
         factors.copy_from_slice(before);
         let offsets = side.observed.offsets();
         let picks = &side.observed.indices()[offsets[rows.start] as usize..];
-        let total = (offsets[rows.end] - offsets[rows.start]) as usize;
-        let padded = total.next_multiple_of(LANES);
+        let offsets = &offsets[rows.start..=rows.end];
         buffers.starts.clear();
-        buffers.rows.clear();
-        buffers.missing.resize(padded, 0.0);
-        for column in [&mut buffers.d, &mut buffers.pull] {
-            column.room(padded)[total..].fill(0.0);
-        }
-        buffers.predicted.room(padded);
-        buffers.error.room(padded);
-        let mut tile = Self {
+        let starts = offsets.iter().map(|end| (end - offsets[0]) as usize);
+        buffers.starts.extend(starts);
+        let padded = buffers.starts[rows.len()].next_multiple_of(LANES);
+        Self {
             rows,
             factors,
             stride: side.fixed.stride(),
@@ -195,21 +190,26 @@ impl<'t> Tile<'t> {
             pitch: padded + 1,
             picks,
             buffers,
-        };
-        tile.fill(side);
-        tile
+        }
     }
 
-    fn fill(&mut self, side: &Side<'_>) {
-        let mut start = 0;
+    /// Weighs every entry.
+    pub(super) fn weigh(&mut self, side: &Side<'_>) {
+        let (total, padded) = (self.n_entries(), self.padded);
+        self.buffers.rows.clear();
+        self.buffers.missing.resize(padded, 0.0);
+        for column in [&mut self.buffers.d, &mut self.buffers.pull] {
+            column.room(padded)[total..].fill(0.0);
+        }
+        self.buffers.predicted.room(padded);
+        self.buffers.error.room(padded);
         let (d, pull) = (
             self.buffers.d.room(self.padded),
             self.buffers.pull.room(self.padded),
         );
         for (at, row) in self.rows.clone().enumerate() {
             let observed = observed_row(side, row);
-            self.buffers.starts.push(start);
-            let end = start + observed.len();
+            let (start, end) = (self.buffers.starts[at], self.buffers.starts[at + 1]);
             self.buffers.rows.resize(end, at as u32);
             let missing = &mut self.buffers.missing[start..end];
             for_each_piece(missing, |first, out| {
@@ -221,9 +221,7 @@ impl<'t> Tile<'t> {
                 &mut d[start..end],
                 &mut pull[start..end],
             );
-            start = end;
         }
-        self.buffers.starts.push(start);
         self.buffers.rows.resize(self.padded, 0);
     }
 
@@ -255,6 +253,11 @@ impl<'t> Tile<'t> {
     /// Where the entries of each row start, and where those of the last end.
     pub(crate) fn starts(&self) -> &[usize] {
         &self.buffers.starts
+    }
+
+    /// Columns of the entries of row `at` of the tile.
+    pub(crate) fn picks_of(&self, at: usize) -> &'t [u32] {
+        &self.picks[self.range(at)]
     }
 
     /// Entries of row `at` of the tile.
@@ -407,14 +410,6 @@ impl<'t> Tile<'t> {
         )
     }
 
-    /// `d` and `c·r` of the entries in `range`.
-    pub(crate) fn weighed(&self, range: Range<usize>) -> (&[f32], &[f32]) {
-        (
-            &self.buffers.d.as_slice()[range.clone()],
-            &self.buffers.pull.as_slice()[range],
-        )
-    }
-
     /// Corrects predictions and errors by the steps on one block of coordinates; those of a row are
     /// a `pitch` after those of the row before.
     pub(crate) fn correct(&mut self, delta: &[f32], pitch: usize, block: usize, side: &Side<'_>) {
@@ -455,28 +450,36 @@ impl<'t> Tile<'t> {
         });
     }
 
-    /// What the tile's entries add to the objective, given their predictions, if that is wanted;
-    /// and the penalty of its rows.
+    /// What the tile's entries add to the objective, given their predictions, if that is wanted.
     pub(super) fn loss(&self, side: &Side<'_>) -> EntryLoss {
         let mut loss = EntryLoss::default();
+        if !side.wants_loss {
+            return loss;
+        }
         for (at, row) in self.rows.clone().enumerate() {
-            let p_u = &self.factors[at * self.stride..(at + 1) * self.stride];
-            let square = f64::from(side.kernels.square(p_u));
-            loss.ridge += f64::from(side.penalty.get(row)) * square;
-            if !side.wants_loss {
-                continue;
-            }
             let (observed, range) = (observed_row(side, row), self.range(at));
-            let [entries, counted] = side.kernels.losses(
+            loss.add_entries(side.kernels.losses(
                 observed.c.as_slice(),
                 observed.r.as_slice(),
                 &self.buffers.predicted.as_slice()[range.clone()],
                 &self.buffers.missing[range],
-            );
-            loss.observed += entries;
-            loss.counted_as_missing += counted;
+            ));
         }
         loss
+    }
+
+    /// The penalty of the tile's rows.
+    pub(super) fn ridge(&self, side: &Side<'_>) -> f64 {
+        let factors = self.factors.chunks_exact(self.stride);
+        let squares = factors.map(|p_u| f64::from(side.kernels.square(p_u)));
+        let penalties = self
+            .rows
+            .clone()
+            .map(|row| f64::from(side.penalty.get(row)));
+        penalties
+            .zip(squares)
+            .map(|(lambda, square)| lambda * square)
+            .sum()
     }
 }
 

@@ -3,7 +3,7 @@
 //! The slow path that the fast one must equal, and the only solver that takes any dense W as it is.
 //! Written for clarity: dense rows in `f64`, no caches.
 
-use super::{NotConvex, RowSolver, Side, Tile, observed_row};
+use super::{EntryLoss, NotConvex, RowSolver, Side, Tile, observed_row};
 use crate::linalg::Dense;
 
 /// Vanilla element-wise ALS.
@@ -28,7 +28,8 @@ impl RowSolver for VanillaSolver<'_> {
         tile: &mut Tile<'_>,
         side: &Side<'_>,
         scratch: &mut Scratch,
-    ) -> Result<(), NotConvex> {
+    ) -> Result<EntryLoss, NotConvex> {
+        tile.weigh(side);
         for at in 0..tile.len() {
             let row = tile.row(at);
             self.load_row(row, side, scratch);
@@ -41,7 +42,7 @@ impl RowSolver for VanillaSolver<'_> {
                 *slot = scratch.predicted[column as usize] as f32;
             }
         }
-        Ok(())
+        Ok(tile.loss(side))
     }
 }
 

@@ -26,20 +26,66 @@ pub(crate) fn packed_floats(slots: usize, k: usize) -> usize {
     pitch(slots) * k * LANES
 }
 
-/// The entries of rows side by side: `c − a·b`, `c·r`, `p·q` and `c·r − (c − a·b) p·q` of each.
-/// Where a lane has no entry, all are zero.
+/// What the entries of rows side by side weigh.
+#[derive(Clone, Copy)]
+pub(crate) struct Weighing<'a> {
+    /// `a_ut`, a line of lanes per t.
+    pub(crate) a: &'a [f32],
+    /// `b_it`, one per t for each row of the fixed side.
+    pub(crate) b: &'a [f32],
+    /// `c` of all slots, or one for all entries.
+    pub(crate) c: &'a [f32],
+    /// `r`, likewise.
+    pub(crate) r: &'a [f32],
+    /// Slots before which each lane has an entry; none where not above zero.
+    pub(crate) held: &'a [f32; LANES],
+}
+
+impl Weighing<'_> {
+    /// The lanes that have an entry in a slot.
+    #[inline(always)]
+    fn held<L: Lanes>(&self, slot: usize) -> u16 {
+        L::load(self.held).lanes_above(L::splat(slot as f32))
+    }
+
+    /// `a·b` of the entries of a slot.
+    #[inline(always)]
+    fn missing<L: Lanes>(&self, picks: &[u32]) -> L {
+        let z = self.a.len() / LANES;
+        let mut sum = L::splat(0.0);
+        for (t, a) in self.a.chunks_exact(LANES).enumerate() {
+            let mut b = [0.0; LANES];
+            for (slot, &pick) in b.iter_mut().zip(picks) {
+                *slot = self.b[pick as usize * z + t];
+            }
+            sum = L::load(a).mul_add(L::load(&b), sum);
+        }
+        sum
+    }
+}
+
+/// The lanes of a slot, or the one number that stands for all.
+#[inline(always)]
+fn one_or_slot<L: Lanes>(values: &[f32], slot: usize) -> L {
+    match *values {
+        [value] => L::splat(value),
+        _ => L::load(&values[slot * LANES..]),
+    }
+}
+
+/// The entries of rows side by side; where a lane has none, all but the prediction are zero.
 pub(crate) struct Slots<'a> {
     /// `d = c − a·b`.
-    pub(crate) d: &'a [f32],
-    /// `c·r`.
-    pub(crate) pull: &'a [f32],
+    pub(crate) d: &'a mut [f32],
+    /// `a·b`, where it is wanted.
+    pub(crate) missing: Option<&'a mut [f32]>,
     /// `p·q`.
     pub(crate) predicted: &'a mut [f32],
     /// `c·r − d p·q`.
     pub(crate) error: &'a mut [f32],
 }
 
-/// Turns the rows of the first picks, sixteen for each slot, into lines, and predicts.
+/// Turns the rows of the first picks, sixteen for each slot, into lines, weighs and predicts.
 ///
 /// `p` has a line of sixteen lanes per coordinate. Picks beyond the slots only say what to ask the
 /// memory for.
@@ -47,6 +93,7 @@ pub(crate) struct Slots<'a> {
 pub(super) fn pack<L: Lanes, const W: usize>(
     picked: Gathered<'_>,
     p: &[f32],
+    weighing: Weighing<'_>,
     lines: &mut [f32],
     slots: &mut Slots<'_>,
 ) {
@@ -58,7 +105,8 @@ pub(super) fn pack<L: Lanes, const W: usize>(
     let (matrix, _) = picked.matrix.as_chunks::<LANES>();
     for slot in 0..len {
         let mut starts = [0; LANES];
-        for (start, &index) in starts.iter_mut().zip(&picked.indices[slot * LANES..]) {
+        let picks = &picked.indices[slot * LANES..(slot + 1) * LANES];
+        for (start, &index) in starts.iter_mut().zip(picks) {
             *start = index as usize * blocks;
             assert!(*start + blocks <= matrix.len());
         }
@@ -83,10 +131,43 @@ pub(super) fn pack<L: Lanes, const W: usize>(
         let [a, b, c, d] = sums;
         let (at, predicted) = (slot * LANES, a.add(b).add(c.add(d)));
         predicted.store(&mut slots.predicted[at..]);
-        let pull = L::load(&slots.pull[at..]);
-        let error = L::load(&slots.d[at..]).mul_sub(predicted, pull);
-        error.store(&mut slots.error[at..]);
+        let held = weighing.held::<L>(slot);
+        let missing = weighing.missing::<L>(picks).kept(held);
+        if let Some(to) = &mut slots.missing {
+            missing.store(&mut to[at..]);
+        }
+        let c = one_or_slot::<L>(weighing.c, slot).kept(held);
+        let d = missing.mul_sub(L::splat(1.0), c);
+        d.store(&mut slots.d[at..]);
+        let pull = c.mul(one_or_slot(weighing.r, slot));
+        d.mul_sub(predicted, pull).store(&mut slots.error[at..]);
     }
+}
+
+/// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over entries side by side.
+#[inline(always)]
+pub(super) fn losses<L: Lanes>(
+    weighing: Weighing<'_>,
+    predicted: &[f32],
+    missing: &[f32],
+) -> [f64; 2] {
+    let (mut observed, mut counted) = ([0.0_f64; LANES], [0.0_f64; LANES]);
+    let slots = predicted
+        .chunks_exact(LANES)
+        .zip(missing.chunks_exact(LANES));
+    for (slot, (predicted, missing)) in slots.enumerate() {
+        let (mut c, mut r) = ([0.0; LANES], [0.0; LANES]);
+        let held = weighing.held::<L>(slot);
+        one_or_slot::<L>(weighing.c, slot).kept(held).store(&mut c);
+        one_or_slot::<L>(weighing.r, slot).store(&mut r);
+        for lane in 0..LANES {
+            let p = f64::from(predicted[lane]);
+            let error = f64::from(r[lane]) - p;
+            observed[lane] += f64::from(c[lane]) * error * error;
+            counted[lane] += f64::from(missing[lane]) * p * p;
+        }
+    }
+    [observed.iter().sum(), counted.iter().sum()]
 }
 
 /// Stores the coordinates of one slot on a block, `W` lines together, and predicts.
@@ -131,13 +212,31 @@ fn across<L: Lanes>(rows: &[f32], stride: usize, at: usize, per_row: usize) -> [
     L::transpose(lines)
 }
 
-/// All coordinates of some rows, a line of lanes each.
+/// All coordinates of some rows of a matrix, a line of lanes each; and copies of the rows.
 #[inline(always)]
-pub(super) fn spread<L: Lanes>(rows: &[f32], stride: usize, per_row: usize, out: &mut [f32]) {
-    assert!(out.len() == stride * LANES && rows.len() / stride * per_row <= LANES);
-    for (block, out) in out.chunks_exact_mut(LANES * LANES).enumerate() {
-        let lines = across::<L>(rows, stride, block * LANES, per_row);
-        for (line, out) in lines.into_iter().zip(out.chunks_exact_mut(LANES)) {
+pub(super) fn spread<L: Lanes>(
+    matrix: &[f32],
+    stride: usize,
+    picked: &[usize],
+    copies: &mut [f32],
+    per_row: usize,
+    out: &mut [f32],
+) {
+    assert!(out.len() == stride * LANES && picked.len() * per_row <= LANES);
+    assert!(copies.len() == picked.len() * stride);
+    let (squares, _) = out.as_chunks_mut::<{ LANES * LANES }>();
+    for (block, out) in squares.iter_mut().enumerate() {
+        let mut lines = [L::splat(0.0); LANES];
+        let each = picked.iter().zip(lines.chunks_exact_mut(per_row));
+        for ((&row, lines), copy) in each.zip(copies.chunks_exact_mut(stride)) {
+            let values = L::load(&matrix[row * stride + block * LANES..]);
+            values.store(&mut copy[block * LANES..]);
+            lines.fill(values);
+        }
+        for (line, out) in L::transpose(lines)
+            .into_iter()
+            .zip(out.chunks_exact_mut(LANES))
+        {
             line.store(out);
         }
     }

@@ -115,6 +115,12 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
+    fn kept(self, bits: u16) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_maskz_mov_ps(bits, self.0) })
+    }
+
+    #[inline(always)]
     fn swap(self, distance: usize) -> Self {
         // SAFETY: see above.
         Self(unsafe {

@@ -4,7 +4,7 @@
 
 use super::{
     Abreast, Columns, Gathered, Kernels, LANES, Moving, Panel, Quadratics, RowLines, Slots,
-    Solving, packed_floats,
+    Solving, Weighing, packed_floats,
 };
 use crate::linalg::{Buffer, Dense};
 
@@ -252,16 +252,25 @@ fn pack_abreast(kernels: Kernels, problem: &mut Problem) {
 fn turn(kernels: Kernels, problem: &mut Problem) {
     let size = packed_floats(SLOTS, problem.k);
     let mut p = std::mem::take(&mut problem.steps);
+    let mut d = std::mem::take(&mut problem.d);
     let (columns, lines, picked, _) = columns(problem);
+    let weighing = Weighing {
+        a: &[0.5; LANES],
+        // One per row of the fixed side.
+        b: &picked.matrix[..picked.matrix.len() / picked.stride],
+        c: &[1.0],
+        r: &[1.0],
+        held: &[SLOTS as f32; LANES],
+    };
     let mut slots = Slots {
-        d: &columns.d[..ABREAST],
-        pull: &columns.pull[..ABREAST],
+        d: &mut d.room(ENTRIES)[..ABREAST],
+        missing: None,
         predicted: &mut columns.predicted[..ABREAST],
         error: &mut columns.error[..ABREAST],
     };
     let p_lanes = p.room(picked.stride * LANES);
-    kernels.pack_abreast(picked, p_lanes, lines.room(size), &mut slots);
-    problem.steps = p;
+    kernels.pack_abreast(picked, p_lanes, weighing, lines.room(size), &mut slots);
+    (problem.steps, problem.d) = (p, d);
 }
 
 fn descend_abreast(kernels: Kernels, problem: &mut Problem, block: usize) {

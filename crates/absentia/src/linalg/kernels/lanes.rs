@@ -87,6 +87,18 @@ pub(super) trait Lanes: Copy {
         columns
     }
 
+    /// The lanes of the bits that are set, zeros elsewhere.
+    #[inline(always)]
+    fn kept(self, bits: u16) -> Self {
+        changed(self, |lanes| {
+            for (lane, slot) in lanes.iter_mut().enumerate() {
+                if bits >> lane & 1 == 0 {
+                    *slot = 0.0;
+                }
+            }
+        })
+    }
+
     /// Each lane exchanged with the one `distance` away: 1, 2, 4 or 8.
     #[inline(always)]
     fn swap(self, distance: usize) -> Self {

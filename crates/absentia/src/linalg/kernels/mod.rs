@@ -32,7 +32,7 @@ mod neon;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use abreast::{Abreast, Moving, Slots, packed_floats};
+pub(crate) use abreast::{Abreast, Moving, Slots, Weighing, packed_floats};
 pub(crate) use body::{Gathered, Panel};
 pub(crate) use coarse::{CoarsePanel, CoarseRow, CoarseRows, Limit, Sizes, words};
 pub(crate) use entries::{Columns, Place, RowLines, TileLines};
@@ -153,14 +153,22 @@ macro_rules! entry_points {
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn pack_abreast(
-            picked: body::Gathered<'_>, p: &[f32], lines: &mut [f32], slots: &mut abreast::Slots<'_>,
+            picked: body::Gathered<'_>, p: &[f32], weighing: abreast::Weighing<'_>, lines: &mut [f32],
+            slots: &mut abreast::Slots<'_>,
         ) {
-            abreast::pack::<$lanes, $abreast>(picked, p, lines, slots);
+            abreast::pack::<$lanes, $abreast>(picked, p, weighing, lines, slots);
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn spread(rows: &[f32], stride: usize, per_row: usize, out: &mut [f32]) {
-            abreast::spread::<$lanes>(rows, stride, per_row, out);
+        pub(super) fn losses_abreast(weighing: abreast::Weighing<'_>, predicted: &[f32], missing: &[f32]) -> [f64; 2] {
+            abreast::losses::<$lanes>(weighing, predicted, missing)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn spread(
+            matrix: &[f32], stride: usize, picked: &[usize], copies: &mut [f32], per_row: usize, out: &mut [f32],
+        ) {
+            abreast::spread::<$lanes>(matrix, stride, picked, copies, per_row, out);
         }
 
         $(#[target_feature(enable = $features)])?
@@ -437,20 +445,43 @@ impl Kernels {
         self.set == InstructionSet::Avx512
     }
 
-    /// Turns gathered rows into lines of rows side by side, and predicts.
+    /// Turns gathered rows into lines of rows side by side, weighs their entries and predicts.
     pub(crate) fn pack_abreast(
         self,
         picked: Gathered<'_>,
         p: &[f32],
+        weighing: Weighing<'_>,
         lines: &mut [f32],
         slots: &mut Slots<'_>,
     ) {
-        dispatch!(self.set, pack_abreast(picked, p, lines, slots));
+        dispatch!(self.set, pack_abreast(picked, p, weighing, lines, slots));
     }
 
-    /// The coordinates of some rows, each a line of lanes, `per_row` lanes for each row.
-    pub(crate) fn spread(self, rows: &[f32], stride: usize, per_row: usize, out: &mut [f32]) {
-        dispatch!(self.set, spread(rows, stride, per_row, out));
+    /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over the entries of rows side by side.
+    pub(crate) fn losses_abreast(
+        self,
+        weighing: Weighing<'_>,
+        predicted: &[f32],
+        missing: &[f32],
+    ) -> [f64; 2] {
+        dispatch!(self.set, losses_abreast(weighing, predicted, missing))
+    }
+
+    /// Copies of some rows of a matrix, and their coordinates, each a line of lanes, `per_row` lanes
+    /// for each row.
+    pub(crate) fn spread(
+        self,
+        matrix: &[f32],
+        stride: usize,
+        picked: &[usize],
+        copies: &mut [f32],
+        per_row: usize,
+        out: &mut [f32],
+    ) {
+        dispatch!(
+            self.set,
+            spread(matrix, stride, picked, copies, per_row, out)
+        );
     }
 
     /// Adds the steps of the last coordinates to the predictions of rows side by side.

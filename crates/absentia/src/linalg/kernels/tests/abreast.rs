@@ -14,8 +14,10 @@ struct Rows {
     /// `S_t`, symmetric and positive definite.
     missing: Vec<Vec<f32>>,
     weights: Vec<Vec<f32>>,
+    /// Weights of the fixed side, z for each row.
+    fixed_weights: Vec<f32>,
     factors: Vec<f32>,
-    /// For each row: which rows of the fixed side, `d` and `c·r`.
+    /// For each row: which rows of the fixed side, `c` and `r`.
     entries: Vec<(Vec<u32>, Vec<f32>, Vec<f32>)>,
     slots: usize,
 }
@@ -30,11 +32,11 @@ impl Rows {
                 slots * per_row - row % slots
             };
             let picks = (0..len).map(|n| ((n * 7 + row * 3) % FIXED) as u32);
-            let d = numbers(row as u32 + 40, len)
+            let c = numbers(row as u32 + 40, len)
                 .iter()
-                .map(|d| 1.0 + 0.3 * d)
+                .map(|c| 1.0 + 0.3 * c)
                 .collect();
-            (picks.collect(), d, numbers(row as u32 + 60, len))
+            (picks.collect(), c, numbers(row as u32 + 60, len))
         };
         let matrix = |t: usize| {
             let root = numbers(t as u32 + 20, K * K);
@@ -56,6 +58,7 @@ impl Rows {
                         .collect()
                 })
                 .collect(),
+            fixed_weights: numbers(3, FIXED * z),
             factors: numbers(2, rows * K),
             entries: (0..rows).map(entries).collect(),
             slots,
@@ -82,9 +85,31 @@ impl Rows {
             .sum()
     }
 
+    /// The weight of a row's entry if it were missing.
+    fn weight(&self, row: usize, n: usize) -> f64 {
+        let b = &self.fixed_weights[self.entries[row].0[n] as usize * self.z..];
+        let terms = self.weights[row].iter().zip(b);
+        terms.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    }
+
+    /// What the entries of a row add to the objective: `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²`.
+    fn losses(&self, row: usize, predicted: &[f64]) -> [f64; 2] {
+        let (_, c, r) = &self.entries[row];
+        let mut losses = [0.0; 2];
+        for (n, p) in predicted.iter().enumerate() {
+            losses[0] += f64::from(c[n]) * (f64::from(r[n]) - p).powi(2);
+            losses[1] += self.weight(row, n) * p * p;
+        }
+        losses
+    }
+
     /// One pass of coordinate steps on a row: its factors and predictions after it.
     fn expected(&self, row: usize) -> (Vec<f64>, Vec<f64>) {
-        let (picks, d, pull) = &self.entries[row];
+        let (picks, c, r) = &self.entries[row];
+        let d: Vec<f64> = (0..picks.len())
+            .map(|n| f64::from(c[n]) - self.weight(row, n))
+            .collect();
+        let pull = |n: usize| f64::from(c[n]) * f64::from(r[n]);
         let q = |n: usize, f: usize| f64::from(self.fixed[picks[n] as usize * K + f]);
         let mut p: Vec<f64> = (0..K)
             .map(|f| f64::from(self.factors[row * K + f]))
@@ -97,9 +122,8 @@ impl Rows {
                 .map(|g| self.missing_at(row, f, g) * p[g])
                 .sum::<f64>();
             for n in 0..picks.len() {
-                let error = f64::from(pull[n]) - f64::from(d[n]) * predict(&p, n);
-                gradient += error * q(n, f);
-                curvature += f64::from(d[n]) * q(n, f) * q(n, f);
+                gradient += (pull(n) - d[n] * predict(&p, n)) * q(n, f);
+                curvature += d[n] * q(n, f) * q(n, f);
             }
             p[f] += gradient / curvature;
         }
@@ -119,37 +143,54 @@ impl Rows {
             .collect()
     }
 
-    /// What the kernels make of it: factors and predictions, and a row without a minimum.
-    fn stepped(&self, kernels: Kernels) -> (Vec<f32>, Vec<f32>, Option<(usize, f32)>) {
+    /// What the kernels make of it.
+    fn stepped(&self, kernels: Kernels) -> Stepped {
         let (rows, floats) = (self.entries.len(), self.slots * LANES);
         let picks = self.dealt(|row| self.entries[row].0.clone());
-        let d = self.dealt(|row| self.entries[row].1.clone());
-        let pull = self.dealt(|row| self.entries[row].2.clone());
-        let picked = Gathered {
-            matrix: &self.fixed,
-            stride: K,
-            indices: &picks,
-        };
-        let mut factors = self.factors.clone();
-        let (mut p, mut steps) = (vec![9.0; K * LANES], vec![9.0; K * LANES]);
-        let (mut predicted, mut error) = (vec![9.0; floats], vec![9.0; floats]);
-        let mut lines = vec![9.0; packed_floats(self.slots, K)];
-        kernels.spread(&factors, K, self.per_row, &mut p);
-        let mut slots = Slots {
-            d: &d,
-            pull: &pull,
-            predicted: &mut predicted,
-            error: &mut error,
-        };
-        kernels.pack_abreast(picked, &p, &mut lines, &mut slots);
+        let c = self.dealt(|row| self.entries[row].1.clone());
+        let r = self.dealt(|row| self.entries[row].2.clone());
+        let (mut d, mut missing) = (vec![9.0; floats], vec![9.0; floats]);
+        let mut held = [0.0; LANES];
         let (mut weights, mut penalty) = (vec![0.0; self.z * LANES], vec![1.0; LANES]);
         for row in 0..rows {
             let lanes = row * self.per_row..(row + 1) * self.per_row;
+            let len = self.entries[row].0.len();
+            for (lane, held) in held[lanes.clone()].iter_mut().enumerate() {
+                *held = (len as f32 - lane as f32) / self.per_row as f32;
+            }
             penalty[lanes.clone()].fill(PENALTY);
             for (t, &a) in self.weights[row].iter().enumerate() {
                 weights[t * LANES..][lanes.clone()].fill(a);
             }
         }
+        let weighing = Weighing {
+            a: &weights,
+            b: &self.fixed_weights,
+            c: &c,
+            r: &r,
+            held: &held,
+        };
+        let picked = Gathered {
+            matrix: &self.fixed,
+            stride: K,
+            indices: &picks,
+        };
+        let mut factors = vec![9.0; rows * K];
+        let (mut p, mut steps) = (vec![9.0; K * LANES], vec![9.0; K * LANES]);
+        let (mut predicted, mut error) = (vec![9.0; floats], vec![9.0; floats]);
+        let mut lines = vec![9.0; packed_floats(self.slots, K)];
+        let backwards: Vec<usize> = (0..rows).rev().collect();
+        let turned: Vec<f32> = (self.factors.chunks(K).rev()).flatten().copied().collect();
+        let per_row = self.per_row;
+        kernels.spread(&turned, K, &backwards, &mut factors, per_row, &mut p);
+        assert_eq!(factors, self.factors);
+        let mut slots = Slots {
+            d: &mut d,
+            missing: Some(&mut missing),
+            predicted: &mut predicted,
+            error: &mut error,
+        };
+        kernels.pack_abreast(picked, &p, weighing, &mut lines, &mut slots);
         let mut negative = None;
         for block in 0..K / LANES {
             let g = self.gradients(&factors, block);
@@ -180,8 +221,23 @@ impl Rows {
             negative = negative.or(kernels.descend_abreast(x, 1e-6, &mut moving));
         }
         kernels.settle(&lines, K, &steps, &mut predicted);
-        (factors, predicted, negative)
+        let losses = kernels.losses_abreast(weighing, &predicted, &missing);
+        Stepped {
+            factors,
+            predicted,
+            losses,
+            negative,
+        }
     }
+}
+
+/// What kernels make of rows.
+struct Stepped {
+    factors: Vec<f32>,
+    predicted: Vec<f32>,
+    losses: [f64; 2],
+    /// A row without a minimum, and its curvature.
+    negative: Option<(usize, f32)>,
 }
 
 #[test]
@@ -196,15 +252,22 @@ fn rows_side_by_side_are_stepped_as_each_alone() {
     ] {
         let problem = Rows::new(rows, per_row, z);
         on_every_set(|kernels| {
-            let (factors, predicted, negative) = problem.stepped(kernels);
-            assert_eq!(negative, None);
+            let found = problem.stepped(kernels);
+            assert_eq!(found.negative, None);
+            let mut losses = [0.0; 2];
             for row in 0..rows {
                 let (p, wanted) = problem.expected(row);
-                assert_close(&factors[row * K..(row + 1) * K], &p, "factor");
+                assert_close(&found.factors[row * K..(row + 1) * K], &p, "factor");
                 let own: Vec<f32> = (0..wanted.len())
-                    .map(|n| predicted[n / per_row * LANES + row * per_row + n % per_row])
+                    .map(|n| found.predicted[n / per_row * LANES + row * per_row + n % per_row])
                     .collect();
                 assert_close(&own, &wanted, "prediction");
+                let own = problem.losses(row, &wanted);
+                losses = [losses[0] + own[0], losses[1] + own[1]];
+            }
+            for (found, wanted) in found.losses.iter().zip(losses) {
+                let off = (found - wanted).abs();
+                assert!(off < 1e-4 * losses[0], "{found} instead of {wanted}");
             }
         });
     }
@@ -216,7 +279,7 @@ fn a_row_without_a_minimum_is_named() {
         let mut problem = Rows::new(rows, per_row, 1);
         problem.weights[1] = vec![-0.5];
         on_every_set(|kernels| {
-            let (.., negative) = problem.stepped(kernels);
+            let negative = problem.stepped(kernels).negative;
             assert!(
                 matches!(negative, Some((1, curvature)) if curvature < 0.0),
                 "{negative:?}"
