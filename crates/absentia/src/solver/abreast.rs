@@ -18,7 +18,7 @@ use crate::linalg::kernels::{Abreast, Moving, Panel, Slots, Weighing, packed_flo
 use crate::linalg::{Buffer, LANES};
 
 /// Entries of a lane at the most, while a row has fewer than sixteen lanes.
-pub(super) const PER_LANE: usize = 24;
+pub(super) const PER_LANE: usize = 32;
 
 /// Lanes of a row with so many entries.
 fn lanes_of(entries: usize) -> usize {
@@ -88,6 +88,8 @@ impl Dealt {
 pub(crate) struct Scratch {
     /// Rows of the tile, the longest first: entries, then row.
     order: Vec<(u32, u32)>,
+    /// How many rows have so many entries; then where the next of them goes.
+    counts: Vec<u32>,
     groups: Vec<Group>,
     /// Rows of the fixed side, `c` and `r` of all slots of the tile.
     picks: Vec<u32>,
@@ -143,11 +145,7 @@ impl RowSolver for ElementSolver {
 impl Scratch {
     /// Sorts the rows into groups and lays out their entries.
     fn deal(&mut self, tile: &Tile<'_>, side: &Side<'_>) {
-        self.order.clear();
-        self.order
-            .extend((0..tile.len()).map(|at| (tile.range(at).len() as u32, at as u32)));
-        self.order
-            .sort_unstable_by_key(|&(entries, at)| !(u64::from(entries) << 32 | u64::from(at)));
+        self.sort(tile);
         self.groups.clear();
         let (mut place, mut slots) = (0, 0);
         while let Some(&(longest, _)) = self.order.get(place) {
@@ -165,6 +163,25 @@ impl Scratch {
             (place, slots) = (places.end, end);
         }
         self.lay_out(slots * LANES, tile, side);
+    }
+
+    /// Orders the rows by their number of entries: by counting, for there are few numbers.
+    fn sort(&mut self, tile: &Tile<'_>) {
+        let lengths = || tile.starts().windows(2).map(|ends| ends[1] - ends[0]);
+        let longest = lengths().max().unwrap_or(0);
+        self.counts.clear();
+        self.counts.resize(longest + 1, 0);
+        lengths().for_each(|entries| self.counts[entries] += 1);
+        let mut longer = 0;
+        for count in self.counts.iter_mut().rev() {
+            longer += std::mem::replace(count, longer);
+        }
+        self.order.resize(tile.len(), (0, 0));
+        for (at, entries) in lengths().enumerate() {
+            let place = &mut self.counts[entries];
+            self.order[*place as usize] = (entries as u32, at as u32);
+            *place += 1;
+        }
     }
 
     fn lay_out(&mut self, floats: usize, tile: &Tile<'_>, side: &Side<'_>) {
@@ -228,7 +245,7 @@ impl Scratch {
             self.p.room(stride * LANES),
         );
         side.kernels
-            .spread(tile.factors, stride, &picked[..rows], factors, per_row, p);
+            .spread(tile.before, stride, &picked[..rows], factors, per_row, p);
         self.held = [0.0; LANES];
         self.penalty.clear();
         // Where there is no row, nothing may look like one without a minimum.

@@ -87,7 +87,7 @@ impl RowSolver for BlockSolver {
         side: &Side<'_>,
         scratch: &mut Scratch,
     ) -> Result<EntryLoss, NotConvex> {
-        tile.weigh(side);
+        tile.fill(side);
         tile.pack(side);
         scratch.load_rows(tile, side);
         let step = self.block.max(LANES);

@@ -38,7 +38,7 @@ impl RowSolver for CgSolver {
         scratch.scales = (0..side.cache.rank())
             .flat_map(|t| tile.rows().map(move |row| side.own_weights.row(row)[t]))
             .collect();
-        tile.weigh(side);
+        tile.fill(side);
         tile.pack(side);
         scratch.start_residuals(tile, side);
         scratch.direction.clone_from(&scratch.residual);

@@ -21,9 +21,12 @@ const TILE_BYTES: usize = 512 << 10;
 /// Bytes of packed lines at the most; longer rows are gathered anew for every window.
 const PACKED_BYTES: usize = 4 << 20;
 
-/// Rows and entries of a tile whose rows are sorted: enough to find rows of like length.
-const SORTED_ROWS: usize = 256;
-pub(super) const SORTED_ENTRIES: usize = 16_384;
+/// Rows of a tile whose rows are sorted: enough to find rows of like length, but a hundred cores
+/// are to have a tile each where that leaves the least.
+const SORTED_ROWS: Range<usize> = 256..1024;
+const SORTED_TILES: usize = 64;
+/// Entries of such a tile.
+pub(super) const SORTED_ENTRIES: usize = 32_768;
 
 /// Entries after which a row's sums are cut into pieces that other threads may take.
 pub(crate) const PIECE: usize = 4_096;
@@ -62,7 +65,8 @@ impl Tiles {
     /// Tiles whose rows are sorted by length and packed a few at a time; a long row is alone.
     pub(crate) fn sorted(observed: &Entries<'_>, stride: usize) -> Self {
         let (longest, all) = (longest(stride) as u64, SORTED_ENTRIES as u64);
-        Self::cut(observed, SORTED_ROWS, all, longest, 1)
+        let rows = (observed.rows() / SORTED_TILES).clamp(SORTED_ROWS.start, SORTED_ROWS.end);
+        Self::cut(observed, rows / LANES * LANES, all, longest, 1)
     }
 
     /// Tiles of so many rows and entries at the most, if it can be of whole multiples of `at_once`
@@ -144,7 +148,9 @@ impl TileScratch {
 /// `d = c − missing`, `pull = c·r`, `predicted = p_u·q_i` and `error = pull − d·predicted`.
 pub(crate) struct Tile<'t> {
     rows: Range<usize>,
-    /// Factors of the rows, padded.
+    /// Factors of the rows as the sweep found them, padded.
+    pub(crate) before: &'t [f32],
+    /// Factors of the rows, padded; they stand for nothing until they are filled or written.
     pub(crate) factors: &'t mut [f32],
     /// Floats of a row of factors.
     pub(crate) stride: usize,
@@ -169,12 +175,11 @@ pub(crate) struct RowEntries<'r> {
 impl<'t> Tile<'t> {
     pub(super) fn load(
         rows: Range<usize>,
-        before: &[f32],
+        before: &'t [f32],
         factors: &'t mut [f32],
         side: &Side<'t>,
         buffers: &'t mut TileScratch,
     ) -> Self {
-        factors.copy_from_slice(before);
         let offsets = side.observed.offsets();
         let picks = &side.observed.indices()[offsets[rows.start] as usize..];
         let offsets = &offsets[rows.start..=rows.end];
@@ -184,6 +189,7 @@ impl<'t> Tile<'t> {
         let padded = buffers.starts[rows.len()].next_multiple_of(LANES);
         Self {
             rows,
+            before,
             factors,
             stride: side.fixed.stride(),
             padded,
@@ -193,8 +199,9 @@ impl<'t> Tile<'t> {
         }
     }
 
-    /// Weighs every entry.
-    pub(super) fn weigh(&mut self, side: &Side<'_>) {
+    /// Starts from the factors as they were, and weighs every entry.
+    pub(super) fn fill(&mut self, side: &Side<'_>) {
+        self.factors.copy_from_slice(self.before);
         let (total, padded) = (self.n_entries(), self.padded);
         self.buffers.rows.clear();
         self.buffers.missing.resize(padded, 0.0);

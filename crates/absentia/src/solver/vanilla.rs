@@ -29,7 +29,7 @@ impl RowSolver for VanillaSolver<'_> {
         side: &Side<'_>,
         scratch: &mut Scratch,
     ) -> Result<EntryLoss, NotConvex> {
-        tile.weigh(side);
+        tile.fill(side);
         for at in 0..tile.len() {
             let row = tile.row(at);
             self.load_row(row, side, scratch);
