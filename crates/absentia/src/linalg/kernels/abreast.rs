@@ -115,8 +115,10 @@ pub(super) fn pack<L: Lanes, const W: usize>(
         let later = later.map(|later| later.map(|index| index as usize * k));
         let mut sums = [L::splat(0.0); 4];
         for block in 0..blocks {
-            for start in later.iter().flatten() {
-                L::prefetch(picked.matrix, start + block * LANES);
+            if let Some(later) = &later {
+                for start in later {
+                    L::prefetch(picked.matrix, start + block * LANES);
+                }
             }
             let mut rows = [L::splat(0.0); LANES];
             for (row, start) in rows.iter_mut().zip(starts) {
@@ -199,15 +201,15 @@ fn put<L: Lanes, const W: usize>(
     }
 }
 
-/// Sixteen coordinates of some rows, from `at`, with a lane per row: `per_row` lanes each.
+/// Sixteen coordinates of some rows, with a lane per row: `per_row` lanes each. Lanes after those
+/// of the last row are as its own.
 #[inline(always)]
-fn across<L: Lanes>(rows: &[f32], stride: usize, at: usize, per_row: usize) -> [L; LANES] {
+fn across<L: Lanes>(per_row: usize, last: usize, load: impl Fn(usize) -> L) -> [L; LANES] {
     let mut lines = [L::splat(0.0); LANES];
-    let each = rows
-        .chunks_exact(stride)
-        .zip(lines.chunks_exact_mut(per_row));
-    for (row, lines) in each {
-        lines.fill(L::load(&row[at..]));
+    // A power of two: a shift instead of a division.
+    let shift = per_row.trailing_zeros();
+    for (lane, line) in lines.iter_mut().enumerate() {
+        *line = load((lane >> shift).min(last));
     }
     L::transpose(lines)
 }
@@ -224,19 +226,19 @@ pub(super) fn spread<L: Lanes>(
 ) {
     assert!(out.len() == stride * LANES && picked.len() * per_row <= LANES);
     assert!(copies.len() == picked.len() * stride);
-    let (squares, _) = out.as_chunks_mut::<{ LANES * LANES }>();
-    for (block, out) in squares.iter_mut().enumerate() {
-        let mut lines = [L::splat(0.0); LANES];
-        let each = picked.iter().zip(lines.chunks_exact_mut(per_row));
-        for ((&row, lines), copy) in each.zip(copies.chunks_exact_mut(stride)) {
-            let values = L::load(&matrix[row * stride + block * LANES..]);
-            values.store(&mut copy[block * LANES..]);
-            lines.fill(values);
+    for (&row, copy) in picked.iter().zip(copies.chunks_exact_mut(stride)) {
+        let from = &matrix[row * stride..(row + 1) * stride];
+        for (from, copy) in from.chunks_exact(LANES).zip(copy.chunks_exact_mut(LANES)) {
+            L::load(from).store(copy);
         }
-        for (line, out) in L::transpose(lines)
-            .into_iter()
-            .zip(out.chunks_exact_mut(LANES))
-        {
+    }
+    let Some(last) = picked.len().checked_sub(1) else {
+        return;
+    };
+    for (block, out) in out.chunks_exact_mut(LANES * LANES).enumerate() {
+        let load = |row: usize| L::load(&copies[row * stride + block * LANES..]);
+        let lines = across(per_row, last, load);
+        for (line, out) in lines.into_iter().zip(out.chunks_exact_mut(LANES)) {
             line.store(out);
         }
     }
@@ -337,7 +339,8 @@ fn descend_rank<L: Lanes, const W: usize, const ONE: bool>(
     assert!(x.diagonals.len() == LANES * z * LANES && x.d.len() == moving.error.len());
     assert!(stride.is_multiple_of(LANES) && first + LANES <= stride);
     assert!(moving.steps.len() >= stride * LANES && x.p.len() >= stride * LANES);
-    let mut g = across::<L>(x.g, LANES, 0, x.per_row);
+    let gradient = |row: usize| L::load(&x.g[row * LANES..]);
+    let mut g = across(x.per_row, rows.saturating_sub(1), gradient);
     let penalty = L::load(x.penalty);
     for (f, g) in g.iter_mut().enumerate() {
         *g = penalty.mul_sub(L::load(&x.p[(first + f) * LANES..]), *g);
