@@ -7,10 +7,31 @@ use crate::model::Model;
 
 /// Post-scalings that are considered.
 const RHO: (f64, f64) = (-0.3, 1.2);
-/// First step of the search for the best one, where the guess is any and where it is good, and the
-/// last.
-const STEPS: (f64, f64) = (0.15, 0.075);
-const LAST_STEP: f64 = 0.06;
+
+/// First step of the search for the best post-scaling; it goes on in halves of it down to its least.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Steps {
+    first: f64,
+    least: f64,
+}
+
+impl Steps {
+    /// Where the guess may be far off.
+    pub(super) const WIDE: Self = Self {
+        first: 0.15,
+        least: 0.06,
+    };
+    /// Where it is that of a like model.
+    pub(super) const NEAR: Self = Self {
+        first: 0.075,
+        least: 0.06,
+    };
+    /// Where it was found for the same model, by fewer users.
+    pub(super) const FINE: Self = Self {
+        first: 0.04,
+        least: 0.03,
+    };
+}
 
 /// A mean over users and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +97,7 @@ impl<'d> Judge<'d> {
 /// The best post-scaling by a measure, near a guess: up the slope in steps, then in half steps.
 pub(super) fn best_post_scale(
     guess: f32,
-    is_good: bool,
+    steps: Steps,
     measure: impl Fn(f32) -> Result<f64, TuneError>,
 ) -> Result<f32, TuneError> {
     let mut tried: Vec<(f64, f64)> = Vec::new();
@@ -89,8 +110,8 @@ pub(super) fn best_post_scale(
         Ok(found)
     };
     let mut best = f64::from(guess).clamp(RHO.0, RHO.1);
-    let mut step = if is_good { STEPS.1 } else { STEPS.0 };
-    while step >= LAST_STEP {
+    let mut step = steps.first;
+    while step >= steps.least {
         let here = score(best)?;
         let sides = [best + step, best - step];
         let mut moved = false;

@@ -6,9 +6,9 @@ use super::trial::Trial;
 /// Most factors on the first rung, and fewest on any.
 const FIRST: usize = 128;
 const LEAST: usize = 16;
-/// Held-out users that the first rung measures, and the others.
-const FIRST_USERS: usize = 3000;
-const LATER_USERS: usize = 10_000;
+/// Samples of held-out users, each a part of the next: that of the first rung, of those between, and
+/// of the last, where settings that differ by little are to be told apart.
+const SAMPLES: [usize; 3] = [3000, 10_000, 30_000];
 /// Sweeps on a rung before the last, from random factors and from those of the rung below.
 pub(super) const SWEEPS: usize = 4;
 pub(super) const WARM_SWEEPS: usize = 3;
@@ -19,18 +19,20 @@ const FIRST_TRIALS: f64 = 40.0;
 const LAST_TRIALS: f64 = 5.0;
 /// Multiply-adds a second that a machine can be trusted to make.
 const RATE: f64 = 5e10;
+/// What a multiply-add of ranking costs, of one of training: most are made in bytes.
+const RANKING: f64 = 0.3;
 
 /// Shares of the budget, by number of rungs; trials of the first rung are many and short.
 const TRIAL_SHARES: [&[f64]; 3] = [&[1.0], &[0.65, 0.35], &[0.5, 0.25, 0.25]];
-const TIME_SHARES: [&[f64]; 3] = [&[1.0], &[0.4, 0.6], &[0.3, 0.25, 0.45]];
+const TIME_SHARES: [&[f64]; 3] = [&[1.0], &[0.4, 0.6], &[0.25, 0.2, 0.55]];
 
 /// One rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rung {
     /// Number of factors K.
     pub factors: usize,
-    /// Held-out users that are measured at the most.
-    pub users: usize,
+    /// Which sample of the held-out users is measured.
+    pub sample: usize,
     /// Whether settings are chosen here, so that runs start from random factors as training will.
     pub is_last: bool,
 }
@@ -55,11 +57,15 @@ impl Work {
     pub(super) fn of(&self, rung: &Rung) -> f64 {
         let k = rung.factors as f64;
         let sweep = 2.0 * (self.users + self.items) * k * k + 36.0 * self.entries * k;
-        let measured = self.users.min(rung.users as f64);
-        let quick = self.users.min(FIRST_USERS as f64);
-        // The last rung measures twice or so; the best post-scaling takes about five quick looks.
-        let (sweeps, looks) = if rung.is_last { (6.0, 2.0) } else { (4.0, 1.0) };
-        sweeps * sweep + (looks * measured + 5.0 * quick) * self.items * k
+        let users = |sample: usize| self.users.min(SAMPLES[sample] as f64);
+        // The best post-scaling takes about five looks, and on the last rung three more; the last
+        // rung measures twice or so.
+        let (sweeps, looks) = if rung.is_last {
+            (6.0, 2.0 * users(rung.sample) + 3.0 * users(1))
+        } else {
+            (4.0, users(rung.sample))
+        };
+        sweeps * sweep + RANKING * (looks + 5.0 * users(0)) * self.items * k
     }
 }
 
@@ -72,7 +78,7 @@ impl Ladder {
             return Self {
                 rungs: vec![Rung {
                     factors: most,
-                    users: FIRST_USERS,
+                    sample: 0,
                     is_last: false,
                 }],
             };
@@ -103,11 +109,7 @@ impl Ladder {
         let last = factors.len() - 1;
         let rung = |(at, &factors): (usize, &usize)| Rung {
             factors,
-            users: if at == 0 && last > 0 {
-                FIRST_USERS
-            } else {
-                LATER_USERS
-            },
+            sample: if at == last { SAMPLES.len() - 1 } else { at },
             is_last: at == last,
         };
         Self {
@@ -141,7 +143,7 @@ fn first_factors(most: usize, budget: Budget, work: &Work) -> usize {
         let cost = |factors| {
             work.of(&Rung {
                 factors,
-                users: FIRST_USERS,
+                sample: 0,
                 is_last: false,
             })
         };
@@ -156,7 +158,7 @@ fn first_factors(most: usize, budget: Budget, work: &Work) -> usize {
 fn affordable(most: usize, first: usize, work: &Work, first_seconds: f64, seconds: f64) -> usize {
     let rung = |factors, is_last| Rung {
         factors,
-        users: if is_last { LATER_USERS } else { FIRST_USERS },
+        sample: if is_last { SAMPLES.len() - 1 } else { 0 },
         is_last,
     };
     let rate = work.of(&rung(first, false)) / first_seconds.max(1e-3);
@@ -167,10 +169,10 @@ fn affordable(most: usize, first: usize, work: &Work, first_seconds: f64, second
     top.max(first)
 }
 
-/// Held-out users measured on each rung.
-pub(super) fn sample_sizes(folds: usize) -> [usize; 2] {
+/// Held-out users of each sample.
+pub(super) fn sample_sizes(folds: usize) -> [usize; SAMPLES.len()] {
     // Folds measure different rows of the same users, so that they share the work.
-    [FIRST_USERS.div_ceil(folds), LATER_USERS.div_ceil(folds)]
+    SAMPLES.map(|users| users.div_ceil(folds))
 }
 
 #[cfg(test)]
@@ -208,7 +210,7 @@ mod tests {
 
     #[test]
     fn rungs_climb_to_the_most_factors() {
-        assert_eq!(ladder(768, Budget::Trials(50), None), [128, 304, 768]);
+        assert_eq!(ladder(1024, Budget::Trials(50), None), [128, 352, 1024]);
         assert_eq!(ladder(64, Budget::Trials(50), None), [16, 32, 64]);
         assert_eq!(ladder(8, Budget::Trials(50), None), [8]);
     }
@@ -217,12 +219,12 @@ mod tests {
     fn a_time_budget_lowers_the_last_rung_to_what_it_can_pay() {
         let minutes = |n: u64| Budget::Time(Duration::from_secs(60 * n));
         let (short, long) = (
-            ladder(768, minutes(2), Some(1.0)),
-            ladder(768, minutes(60), Some(1.0)),
+            ladder(1024, minutes(2), Some(1.0)),
+            ladder(1024, minutes(60), Some(1.0)),
         );
-        assert_eq!(long, [128, 304, 768]);
+        assert_eq!(long, [128, 352, 1024]);
         assert!(short.last() < long.last(), "{short:?}");
-        assert_eq!(ladder(768, minutes(1), Some(100.0)).len(), 1);
+        assert_eq!(ladder(1024, minutes(1), Some(100.0)).len(), 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::error::TuneError;
-use super::judge::{Judge, Measured, best_post_scale};
+use super::judge::{Judge, Measured, Steps, best_post_scale};
 use super::ladder::{LAST_SWEEPS, Rung, SWEEPS, WARM_SWEEPS};
 use super::options::Options;
 use super::plan::Step;
@@ -113,18 +113,13 @@ impl Runner<'_> {
             (false, true) => &[WARM_SWEEPS],
             (false, false) => &[SWEEPS],
         };
-        let mut rho = step.post_scale;
+        let mut rho = 0.0;
         for (at, &sweeps) in sweeps.iter().enumerate() {
             going.sweep_to(sweeps)?;
-            if at == 0 && self.space.rescales() {
-                // On the smallest sample; nothing is trained again.
-                let measure = |rho| Ok(self.measure(&going.runs, rho, 0)?.score);
-                rho = best_post_scale(rho, step.rung > 0, measure)?;
-            } else if !self.space.rescales() {
-                rho = 0.0;
+            if at == 0 {
+                rho = self.post_scale(&going.runs, step, rung)?;
             }
-            let found =
-                self.measure(&going.runs, rho, usize::from(step.rung > 0 || rung.is_last))?;
+            let found = self.measure(&going.runs, rho, rung.sample)?;
             let before = trial.score.unwrap_or(f64::MIN);
             trial.curve.push(Measurement {
                 iterations: sweeps,
@@ -141,6 +136,25 @@ impl Runner<'_> {
         }
         trial.training_seconds = going.training_seconds;
         Ok(going.into_factors())
+    }
+
+    /// The post-scaling that serves some factors best; nothing is trained again.
+    fn post_scale(&self, runs: &[Checkpoint], step: &Step, rung: &Rung) -> Result<f32, TuneError> {
+        if !self.space.rescales() {
+            return Ok(0.0);
+        }
+        let by = |sample| move |rho| Ok(self.measure(runs, rho, sample)?.score);
+        let steps = if step.rung > 0 {
+            Steps::NEAR
+        } else {
+            Steps::WIDE
+        };
+        let rho = best_post_scale(step.post_scale, steps, by(0))?;
+        if rung.is_last && rung.sample > 1 {
+            best_post_scale(rho, Steps::FINE, by(1))
+        } else {
+            Ok(rho)
+        }
     }
 
     fn measure(&self, runs: &[Checkpoint], rho: f32, sample: usize) -> Result<Measured, TuneError> {

@@ -9,7 +9,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::dimension::three_digits;
 use super::error::TuneError;
-use super::judge::{Judge, best_post_scale};
+use super::judge::{Judge, Steps, best_post_scale};
 use super::typical::Typical;
 use crate::data::Interactions;
 use crate::evaluate::{EvaluateError, Metric, MetricName, TestSet};
@@ -285,8 +285,9 @@ impl Search<'_> {
             Ok(pool.install(|| judge.measure(&scaled, 0))?.score)
         };
         let rho = if question.open.post_scale {
-            let guess = near.map_or(FIRST_RHO, |near| near.rho);
-            best_post_scale(guess, near.is_some(), measure)?
+            let (guess, steps) =
+                near.map_or((FIRST_RHO, Steps::WIDE), |near| (near.rho, Steps::NEAR));
+            best_post_scale(guess, steps, measure)?
         } else {
             question.params.post_scale
         };

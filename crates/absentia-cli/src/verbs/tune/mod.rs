@@ -63,7 +63,7 @@ pub(crate) struct Tune {
     #[arg(long, short = 'k', value_name = "K", conflicts_with = "max_factors", value_parser = parse_length)]
     factors: Option<usize>,
     /// Most factors a model may have.
-    #[arg(long, value_name = "K", default_value_t = 768, value_parser = parse_length)]
+    #[arg(long, value_name = "K", default_value_t = 1024, value_parser = parse_length)]
     max_factors: usize,
     /// Seed of the search and of the runs in it.
     #[arg(long, value_name = "N", default_value_t = 0)]

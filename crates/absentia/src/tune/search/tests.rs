@@ -115,7 +115,7 @@ fn middle_rungs_start_from_the_rung_below() {
     };
     let rung = |factors| crate::tune::Rung {
         factors,
-        users: 50,
+        sample: 0,
         is_last: false,
     };
     let (_, small) = runner.run(0, &step(4, 0), &rung(4), None).unwrap().unwrap();
