@@ -1,0 +1,173 @@
+//! How the entries of a tile lie while its rows are solved side by side.
+
+use std::ops::Range;
+
+use super::PER_LANE;
+use crate::data::ValuesRow;
+use crate::linalg::{Buffer, LANES};
+use crate::solver::{Side, Tile, observed_row};
+
+/// Lanes of a row with so many entries.
+fn lanes_of(entries: usize) -> usize {
+    entries.div_ceil(PER_LANE).next_power_of_two().min(LANES)
+}
+
+/// Rows of a tile that are solved side by side.
+pub(super) struct Group {
+    /// Which places of the order of rows.
+    pub(super) places: Range<usize>,
+    /// Lanes of each row.
+    pub(super) per_row: usize,
+    /// Which slots of the tile.
+    pub(super) slots: Range<usize>,
+}
+
+impl Group {
+    /// Its entries among those of the tile, in lanes.
+    pub(super) fn entries(&self) -> Range<usize> {
+        self.slots.start * LANES..self.slots.end * LANES
+    }
+}
+
+/// A number of every entry of a tile, where they stand in the slots.
+#[derive(Default)]
+pub(super) struct Dealt {
+    /// All slots, zeros where no entry is; or the one number that all entries have.
+    values: Buffer,
+    is_constant: bool,
+}
+
+impl Dealt {
+    /// Makes room for the numbers of a tile whose first row has these.
+    fn start(&mut self, first: ValuesRow<'_>, floats: usize) {
+        match first {
+            ValuesRow::Constant(value) => self.values.room(1)[0] = value,
+            ValuesRow::Each(_) => self.values.room(floats).fill(0.0),
+        }
+        self.is_constant = matches!(first, ValuesRow::Constant(_));
+    }
+
+    fn deal(&mut self, row: ValuesRow<'_>, per_row: usize, first: usize, floats: usize) {
+        if let ValuesRow::Each(values) = row {
+            deal_out(values, per_row, &mut self.values.room(floats)[first..]);
+        }
+    }
+
+    pub(super) fn of(&self, entries: Range<usize>) -> &[f32] {
+        let values = self.values.as_slice();
+        if self.is_constant {
+            &values[..1]
+        } else {
+            &values[entries]
+        }
+    }
+}
+
+/// The rows of a tile in groups, and their entries in slots.
+#[derive(Default)]
+pub(super) struct Layout {
+    /// Rows of the tile, the longest first: entries, then row.
+    order: Vec<(u32, u32)>,
+    /// How many rows have so many entries; then where the next of them goes.
+    counts: Vec<u32>,
+    pub(super) groups: Vec<Group>,
+    /// Rows of the fixed side, `c` and `r` of all slots.
+    pub(super) picks: Vec<u32>,
+    pub(super) c: Dealt,
+    pub(super) r: Dealt,
+}
+
+impl Layout {
+    /// The rows of a group: entries, then row of the tile.
+    pub(super) fn rows(&self, group: &Group) -> &[(u32, u32)] {
+        &self.order[group.places.clone()]
+    }
+
+    /// Sorts the rows into groups and lays out their entries.
+    pub(super) fn deal(&mut self, tile: &Tile<'_>, side: &Side<'_>) {
+        self.sort(tile);
+        self.groups.clear();
+        let (mut place, mut slots) = (0, 0);
+        while let Some(&(longest, _)) = self.order.get(place) {
+            let longest = longest as usize;
+            let per_row = lanes_of(longest);
+            let like = self.order[place..].iter().take(LANES / per_row);
+            let rows = like.take_while(|(entries, _)| lanes_of(*entries as usize) == per_row);
+            let places = place..place + rows.count();
+            let end = slots + longest.div_ceil(per_row);
+            self.groups.push(Group {
+                places: places.clone(),
+                per_row,
+                slots: slots..end,
+            });
+            (place, slots) = (places.end, end);
+        }
+        self.lay_out(slots * LANES, tile, side);
+    }
+
+    /// Orders the rows by their number of entries: by counting, for there are few numbers.
+    fn sort(&mut self, tile: &Tile<'_>) {
+        let lengths = || tile.starts().windows(2).map(|ends| ends[1] - ends[0]);
+        let longest = lengths().max().unwrap_or(0);
+        self.counts.clear();
+        self.counts.resize(longest + 1, 0);
+        lengths().for_each(|entries| self.counts[entries] += 1);
+        let mut longer = 0;
+        for count in self.counts.iter_mut().rev() {
+            longer += std::mem::replace(count, longer);
+        }
+        self.order.resize(tile.len(), (0, 0));
+        for (at, entries) in lengths().enumerate() {
+            let place = &mut self.counts[entries];
+            self.order[*place as usize] = (entries as u32, at as u32);
+            *place += 1;
+        }
+    }
+
+    fn lay_out(&mut self, floats: usize, tile: &Tile<'_>, side: &Side<'_>) {
+        self.picks.clear();
+        self.picks.resize(floats, 0);
+        let first = observed_row(side, tile.row(0));
+        self.c.start(first.c, floats);
+        self.r.start(first.r, floats);
+        let vary = !(self.c.is_constant && self.r.is_constant);
+        let filled = self.groups.iter().filter(|group| !group.slots.is_empty());
+        for group in filled {
+            for (n, &(_, at)) in self.order[group.places.clone()].iter().enumerate() {
+                let (first, at) = (group.slots.start * LANES + n * group.per_row, at as usize);
+                let picks = tile.picks_of(at);
+                deal_out(picks, group.per_row, &mut self.picks[first..]);
+                if vary {
+                    let row = observed_row(side, tile.row(at));
+                    self.c.deal(row.c, group.per_row, first, floats);
+                    self.r.deal(row.r, group.per_row, first, floats);
+                }
+            }
+        }
+    }
+}
+
+/// Deals the values of a row out to its lanes.
+fn deal_out<T: Copy>(values: &[T], per_row: usize, slots: &mut [T]) {
+    match per_row {
+        1 => deal_lanes::<T, 1>(values, slots),
+        2 => deal_lanes::<T, 2>(values, slots),
+        4 => deal_lanes::<T, 4>(values, slots),
+        8 => deal_lanes::<T, 8>(values, slots),
+        _ => deal_lanes::<T, LANES>(values, slots),
+    }
+}
+
+/// Copies of a known length need no call.
+fn deal_lanes<T: Copy, const N: usize>(values: &[T], slots: &mut [T]) {
+    let (whole, rest) = values.as_chunks::<N>();
+    let mut slots = slots.chunks_mut(LANES);
+    for (values, slot) in whole.iter().zip(&mut slots) {
+        slot[..N].copy_from_slice(values);
+    }
+    if let Some(slot) = slots.next() {
+        for (value, slot) in rest.iter().zip(slot) {
+            *slot = *value;
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What the steps of one group of rows read and change.
+
+use super::layout::{Group, Layout};
+use crate::linalg::kernels::{Abreast, Moving, Panel, Slots, Weighing, packed_floats};
+use crate::linalg::{Buffer, LANES};
+use crate::solver::block::CURVATURE_FLOOR;
+use crate::solver::{NotConvex, Side, Tile};
+
+/// Buffers for one group.
+#[derive(Default)]
+pub(super) struct Lot {
+    /// Slots before which each lane has entries.
+    held: [f32; LANES],
+    /// `d`, weights as if missing, predictions and errors of its entries.
+    d: Buffer,
+    missing: Buffer,
+    predicted: Buffer,
+    error: Buffer,
+    lines: Buffer,
+    /// Factors: row by row as they change, and a line of lanes per coordinate as they were.
+    factors: Buffer,
+    p: Buffer,
+    steps: Buffer,
+    /// Weights of its rows: negative, one line of rows per component; and in lanes.
+    scales: Vec<f32>,
+    weights: Buffer,
+    penalty: Vec<f32>,
+    /// `−Σ_t a_ut (S_t p_u)` on a block, row by row.
+    g: Buffer,
+}
+
+impl Lot {
+    /// Improves the rows of a group.
+    pub(super) fn solve(
+        &mut self,
+        group: &Group,
+        layout: &Layout,
+        tile: &mut Tile<'_>,
+        side: &Side<'_>,
+    ) -> Result<(), NotConvex> {
+        self.load_rows(group, layout, tile, side);
+        self.pack(group, layout, side);
+        for block in 0..tile.stride / LANES {
+            self.start_gradients(group, block, side);
+            let negative = self.step(group, layout, block, side);
+            if let Some((n, curvature)) = negative.filter(|_| side.may_be_negative) {
+                let row = tile.row(layout.rows(group)[n].1 as usize);
+                return Err(NotConvex { row, curvature });
+            }
+        }
+        let factors = self.factors.as_slice().chunks_exact(tile.stride);
+        for (from, &(_, at)) in factors.zip(layout.rows(group)) {
+            tile.factors_of(at as usize).copy_from_slice(from);
+        }
+        Ok(())
+    }
+
+    /// Factors, weights and penalties of a group, and how many entries its lanes have.
+    fn load_rows(&mut self, group: &Group, layout: &Layout, tile: &Tile<'_>, side: &Side<'_>) {
+        let (order, stride) = (layout.rows(group), tile.stride);
+        let (rows, per_row) = (order.len(), group.per_row);
+        let mut picked = [0; LANES];
+        for (place, &(_, at)) in picked.iter_mut().zip(order) {
+            *place = at as usize;
+        }
+        let (factors, p) = (
+            self.factors.room(rows * stride),
+            self.p.room(stride * LANES),
+        );
+        side.kernels
+            .spread(tile.before, stride, &picked[..rows], factors, per_row, p);
+        self.held = [0.0; LANES];
+        self.penalty.clear();
+        // Where there is no row, nothing may look like one without a minimum.
+        self.penalty.resize(LANES, 1.0);
+        let z = side.cache.rank();
+        self.scales.clear();
+        self.scales.resize(z * rows, 0.0);
+        let weights = self.weights.room(z * LANES);
+        weights.fill(0.0);
+        for (n, &(entries, at)) in order.iter().enumerate() {
+            let (lanes, row) = (n * per_row..(n + 1) * per_row, tile.row(at as usize));
+            for (lane, held) in self.held[lanes.clone()].iter_mut().enumerate() {
+                *held = (entries as f32 - lane as f32) / per_row as f32;
+            }
+            self.penalty[lanes.clone()].fill(side.penalty.get(row));
+            for (t, &a) in side.own_weights.row(row).iter().enumerate() {
+                self.scales[t * rows + n] = -a;
+                weights[t * LANES..][lanes.clone()].fill(a);
+            }
+        }
+    }
+
+    /// Turns the rows of the fixed side that its entries name into lines, weighs and predicts.
+    fn pack(&mut self, group: &Group, layout: &Layout, side: &Side<'_>) {
+        let (entries, stride) = (group.entries(), side.fixed.stride());
+        let lines = packed_floats(group.slots.len(), stride);
+        let picked = side.gathered(&layout.picks[entries.start..]);
+        let floats = entries.len();
+        let weighing = Weighing {
+            a: &self.weights.as_slice()[..side.cache.rank() * LANES],
+            b: side.fixed_weights.as_slice(),
+            c: layout.c.of(entries.clone()),
+            r: layout.r.of(entries),
+            held: &self.held,
+        };
+        let mut slots = Slots {
+            d: self.d.room(floats),
+            missing: side.wants_loss.then(|| self.missing.room(floats)),
+            predicted: self.predicted.room(floats),
+            error: self.error.room(floats),
+        };
+        let (p, lines) = (self.p.as_slice(), self.lines.room(lines));
+        side.kernels
+            .pack_abreast(picked, p, weighing, lines, &mut slots);
+    }
+
+    /// What its entries add to the objective after all steps.
+    pub(super) fn losses(&mut self, group: &Group, layout: &Layout, side: &Side<'_>) -> [f64; 2] {
+        let (entries, stride) = (group.entries(), side.fixed.stride());
+        if entries.is_empty() {
+            return [0.0; 2];
+        }
+        let predicted = self.predicted.room(entries.len());
+        let (lines, steps) = (self.lines.as_slice(), self.steps.as_slice());
+        side.kernels.settle(lines, stride, steps, predicted);
+        let missing = &self.missing.as_slice()[..entries.len()];
+        let weighing = Weighing {
+            a: &[],
+            b: &[],
+            c: layout.c.of(entries.clone()),
+            r: layout.r.of(entries),
+            held: &self.held,
+        };
+        side.kernels.losses_abreast(weighing, predicted, missing)
+    }
+
+    /// `−Σ_t a_ut (S_t p_u)` of its rows on one block.
+    fn start_gradients(&mut self, group: &Group, block: usize, side: &Side<'_>) {
+        let (rows, stride) = (group.places.len(), side.fixed.stride());
+        let g = self.g.room(rows * LANES);
+        g.fill(0.0);
+        let x = Panel {
+            values: self.factors.as_slice(),
+            stride,
+            rows,
+            k: stride,
+        };
+        for (t, scale) in self.scales.chunks_exact(rows).enumerate() {
+            // Group weights are mostly zero.
+            if scale.iter().any(|&a| a != 0.0) {
+                let panel = side.cache.panel(block, t);
+                side.kernels.panel_product(x, panel, Some(scale), g, LANES);
+            }
+        }
+    }
+
+    fn step(
+        &mut self,
+        group: &Group,
+        layout: &Layout,
+        block: usize,
+        side: &Side<'_>,
+    ) -> Option<(usize, f32)> {
+        let (entries, rows) = (group.entries(), group.places.len());
+        let (stride, z) = (side.fixed.stride(), side.cache.rank());
+        let x = Abreast {
+            block,
+            per_row: group.per_row,
+            lines: self.lines.as_slice(),
+            p: self.p.as_slice(),
+            next: side.gathered(&layout.picks[entries.end..]),
+            d: &self.d.as_slice()[..entries.len()],
+            penalty: &self.penalty,
+            weights: &self.weights.as_slice()[..z * LANES],
+            diagonals: side.cache.diagonal_block(block),
+            g: &self.g.as_slice()[..rows * LANES],
+        };
+        let mut moving = Moving {
+            steps: self.steps.room(stride * LANES),
+            error: self.error.room(entries.len()),
+            predicted: side.wants_loss.then(|| self.predicted.room(entries.len())),
+            factors: self.factors.room(rows * stride),
+        };
+        side.kernels
+            .descend_abreast(x, CURVATURE_FLOOR, &mut moving)
+    }
+}
