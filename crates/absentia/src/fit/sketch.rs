@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::init::gaussian;
 use crate::data::{Entries, Interactions};
 use crate::linalg::Dense;
+use crate::linalg::kernels::Kernels;
 use crate::params::Params;
 
 /// Rows that are summed in `f32` before `f64` takes over; fixed, so that bits do not depend on
@@ -21,13 +22,26 @@ const CHUNK: usize = 256;
 /// only keep factors apart where the data has fewer directions than there are factors.
 const OVER_NOISE: f32 = 10.0;
 
-/// Yields P as Gaussians and Q as a sketch by so many products.
+/// Yields P at zero, where the first half-sweep finds it, and Q as a sketch by so many products;
+/// without any, both as Gaussians.
 pub(super) fn sketch(data: &Interactions<'_>, params: &Params, passes: usize) -> (Dense, Dense) {
     let draw = |rows, std, side| gaussian(rows, params.factors, std, params.seed, side);
-    let (users, items) = (data.n_users(), data.n_items());
-    let (mut p, mut q) = (draw(users, 1.0, 0), draw(items, 1.0, 1));
+    let (users, items, std) = (data.n_users(), data.n_items(), params.init_std);
+    if passes == 0 {
+        return (draw(users, std, 0), draw(items, std, 1));
+    }
+    let mut q = draw(items, 1.0, 1);
+    let mut noise = q.clone();
+    let values = noise.as_mut_slice().par_iter_mut();
+    values.for_each(|x| *x *= std);
     let (user_roots, item_roots) = (roots(&data.user_counts()), roots(&data.item_counts()));
-    // The last product ends on the items; before it they take turns.
+    // The last product ends on the items; before it they take turns. The first one reads random
+    // numbers.
+    let mut p = if passes.is_multiple_of(2) {
+        Dense::padded(users, params.factors)
+    } else {
+        draw(users, 1.0, 0)
+    };
     for pass in (0..passes).rev() {
         if pass % 2 == 0 {
             without_popularity(&mut p, &user_roots);
@@ -37,14 +51,10 @@ pub(super) fn sketch(data: &Interactions<'_>, params: &Params, passes: usize) ->
             multiply(data.by_user(), &user_roots, &q, &mut p);
         }
     }
-    let std = params.init_std;
-    let noise = draw(items, std, 1);
-    if passes == 0 {
-        return (draw(users, std, 0), noise);
-    }
     without_popularity(&mut q, &item_roots);
     add_scaled(&mut q, &item_roots, OVER_NOISE * std, &noise);
-    (draw(users, std, 0), q)
+    p.as_mut_slice().fill(0.0);
+    (p, q)
 }
 
 fn roots(counts: &[u32]) -> Vec<f32> {
@@ -63,7 +73,7 @@ fn without_popularity(block: &mut Dense, roots: &[f32]) {
         .map(|(part, roots)| {
             let mut sums = vec![0.0; stride];
             for (row, root) in part.chunks_exact(stride).zip(roots) {
-                add(&mut sums, row, *root);
+                Kernels::best().axpy(*root, row, &mut sums);
             }
             sums
         })
@@ -91,6 +101,7 @@ fn without_popularity(block: &mut Dense, roots: &[f32]) {
 fn multiply(entries: &Entries<'_>, roots: &[f32], from: &Dense, out: &mut Dense) {
     let stride = out.stride();
     let rows = out.as_mut_slice().par_chunks_exact_mut(stride).enumerate();
+    let kernels = Kernels::best();
     rows.for_each(|(at, sum)| {
         let row = entries.row(at);
         sum.fill(0.0);
@@ -98,7 +109,7 @@ fn multiply(entries: &Entries<'_>, roots: &[f32], from: &Dense, out: &mut Dense)
             let r = row.r.get(n);
             // Entries that were shown and not taken have a target of 0 and no say.
             if r != 0.0 {
-                add(sum, from.padded_row(index as usize), r.signum());
+                kernels.axpy(r.signum(), from.padded_row(index as usize), sum);
             }
         }
         if roots[at] > 0.0 {
@@ -132,12 +143,6 @@ fn add_scaled(block: &mut Dense, roots: &[f32], std: f32, noise: &Dense) {
             *x = *x * root * scale + noise;
         }
     });
-}
-
-fn add(sum: &mut [f32], row: &[f32], weight: f32) {
-    for (sum, x) in sum.iter_mut().zip(row) {
-        *sum += weight * x;
-    }
 }
 
 #[cfg(test)]
@@ -212,9 +217,9 @@ mod tests {
             .build(3, 2, Duplicates::Error)
             .unwrap();
         let (p, q) = sketch(&data, &Params::new().factors(3), 4);
-        for dense in [p, q] {
-            assert!(dense.as_slice().iter().all(|x| x.is_finite()));
-            assert!(dense.row(0).iter().any(|&x| x != 0.0));
-        }
+        assert!(q.as_slice().iter().all(|x| x.is_finite()));
+        assert!(q.row(0).iter().any(|&x| x != 0.0));
+        // Users are solved first, from nothing.
+        assert!(p.as_slice().iter().all(|&x| x == 0.0));
     }
 }
