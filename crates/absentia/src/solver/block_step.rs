@@ -47,17 +47,23 @@ impl BlockStep<'_> {
         negative
     }
 
-    /// Whether `2 δᵀ g − δᵀ h δ`, what the step takes off the objective, is not negative.
+    /// Whether `2 δᵀ g − δᵀ h δ`, what the step takes off the objective, is more than the rounding of
+    /// the numbers it is made of.
     fn improves(&self, range: Range<usize>, g: &[f32], step: &[f32]) -> bool {
-        let mut gain = 0.0_f64;
+        let (mut gain, mut size) = (0.0_f64, 0.0_f64);
         for (n, f) in range.clone().enumerate() {
             let line = &self.h[f * self.width + range.start..][..=n];
             // Twice the lower triangle is both triangles, with the diagonal twice as well.
-            let below: f32 = line.iter().zip(step).map(|(h, x)| h * x).sum();
+            let (mut below, mut around) = (0.0_f32, 0.0_f32);
+            for (h, x) in line.iter().zip(step) {
+                below += h * x;
+                around += (h * x).abs();
+            }
             let along = 2.0 * f64::from(below) - f64::from(line[n]) * f64::from(step[n]);
             gain += f64::from(step[n]) * (2.0 * f64::from(g[n]) - along);
+            size += f64::from(step[n].abs()) * (f64::from(g[n].abs()) + f64::from(around));
         }
-        gain >= 0.0
+        gain >= f64::from(f32::EPSILON) * size
     }
 
     fn coordinate_steps(

@@ -160,17 +160,18 @@ fn folding_in_without_a_penalty_and_with_more_factors_than_items_has_a_minimum()
         .unwrap()
         .interactions()
         .unwrap();
-    for k in [24, 32, 64] {
+    for (seed, k) in (0..20).flat_map(|seed| [(seed, 24), (seed, 32), (seed, 64)]) {
         let base = Params::new()
             .factors(k)
             .iterations(3)
             .regularization(0.0)
+            .seed(seed)
             .init_std(0.1);
         let model = train(&data, &Scheme::Uniform { weight: 0.1 }, base).model;
         let folded = model
             .fold_in(Axis::User)
             .solve(&[NewEntry::new(3)], &RowWeights::Frozen)
             .unwrap();
-        assert!(folded.iter().all(|x| x.is_finite()), "K = {k}");
+        assert!(folded.iter().all(|x| x.is_finite()), "K = {k}, seed {seed}");
     }
 }

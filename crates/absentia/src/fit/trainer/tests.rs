@@ -121,7 +121,7 @@ fn no_half_sweep_raises_the_objective_where_blocks_are_nearly_singular() {
         Solver::Als,
         Solver::AlsCg { steps: 3 },
     ];
-    for solver in solvers {
+    for (seed, solver) in (0..30).flat_map(|seed| solvers.map(|solver| (seed, solver))) {
         for (lambda, weight, c) in [
             (1e-6, 0.0, 1.0),
             (1e-4, 0.0, 1.0),
@@ -133,6 +133,7 @@ fn no_half_sweep_raises_the_objective_where_blocks_are_nearly_singular() {
                 .factors(32)
                 .regularization(lambda)
                 .solver(solver)
+                .seed(seed)
                 .init_std(0.1);
             let params = params
                 .confidence(Confidence::Constant { weight: c })
@@ -147,7 +148,7 @@ fn no_half_sweep_raises_the_objective_where_blocks_are_nearly_singular() {
             for _ in 0..12 {
                 trainer.half_sweep(Axis::User, None, &cancel).unwrap();
                 let users = by_hand(&trainer);
-                let what = format!("{solver:?}, λ {lambda}, w {weight}, c {c}");
+                let what = format!("{solver:?}, λ {lambda}, w {weight}, c {c}, seed {seed}");
                 assert!(
                     users <= before * (1.0 + 1e-6) + floor,
                     "{what}: users raised {before} to {users}"
