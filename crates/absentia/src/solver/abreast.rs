@@ -24,13 +24,14 @@ pub(super) const PER_LANE: usize = 32;
 /// Bytes of one worker's buffers for a side with so many entries, at the most.
 pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
     let packed = (longest(stride).min(entries) + LANES).max((PER_LANE + 1) * LANES);
-    // Lanes of a group are not all equally long: at the worst half of a slot is empty, and a group
-    // of each number of lanes may have a single row.
+    // Lanes of a group are not all equally long, which leaves some places of slots empty: a tenth or
+    // less where a tile has many rows. A group of each number of lanes may have a single row.
     let columns = SORTED_ENTRIES.min(entries);
-    let slots = 2 * columns + 5 * PER_LANE * LANES;
+    let slots = columns + columns / 10 + 5 * PER_LANE * LANES;
     let rows = 3 * LANES * stride;
-    // Four numbers of an entry while its group is solved, three while its tile is.
-    (4 * (packed * stride + rows) + 16 * packed + 12 * slots) as u64
+    // Four numbers of an entry while its group is solved, and one while its tile is; those that vary
+    // from entry to entry are few beside what is stored of them.
+    (4 * (packed * stride + rows) + 16 * packed + 4 * slots) as u64
 }
 
 /// One exact step per coordinate, rows side by side.

@@ -21,9 +21,9 @@ const TILE_BYTES: usize = 512 << 10;
 /// Bytes of packed lines at the most; longer rows are gathered anew for every window.
 const PACKED_BYTES: usize = 4 << 20;
 
-/// Rows of a tile whose rows are sorted: enough to find rows of like length, but a hundred cores
-/// are to have a tile each where that leaves the least.
-const SORTED_ROWS: Range<usize> = 256..1024;
+/// Fewest and most rows of a tile whose rows are sorted: the more, the more of like length, but so
+/// many tiles are to be left for the cores of a machine.
+const SORTED_ROWS: (usize, usize) = (256, 1024);
 const SORTED_TILES: usize = 64;
 /// Entries of such a tile.
 pub(super) const SORTED_ENTRIES: usize = 32_768;
@@ -65,7 +65,7 @@ impl Tiles {
     /// Tiles whose rows are sorted by length and packed a few at a time; a long row is alone.
     pub(crate) fn sorted(observed: &Entries<'_>, stride: usize) -> Self {
         let (longest, all) = (longest(stride) as u64, SORTED_ENTRIES as u64);
-        let rows = (observed.rows() / SORTED_TILES).clamp(SORTED_ROWS.start, SORTED_ROWS.end);
+        let rows = (observed.rows() / SORTED_TILES).clamp(SORTED_ROWS.0, SORTED_ROWS.1);
         Self::cut(observed, rows / LANES * LANES, all, longest, 1)
     }
 
