@@ -121,9 +121,9 @@ impl Rows {
             gradient -= (0..K)
                 .map(|g| self.missing_at(row, f, g) * p[g])
                 .sum::<f64>();
-            for n in 0..picks.len() {
-                gradient += (pull(n) - d[n] * predict(&p, n)) * q(n, f);
-                curvature += d[n] * q(n, f) * q(n, f);
+            for (n, d) in d.iter().enumerate() {
+                gradient += (pull(n) - d * predict(&p, n)) * q(n, f);
+                curvature += d * q(n, f) * q(n, f);
             }
             p[f] += gradient / curvature;
         }
