@@ -21,7 +21,7 @@ use lot::Lot;
 /// Entries of a lane at the most, while a row has fewer than sixteen lanes.
 pub(super) const PER_LANE: usize = 32;
 
-/// Bytes of one worker's buffers for a side with so many entries, at the most.
+/// Bytes of one worker's buffers for a side with so many entries, about.
 pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
     let packed = (longest(stride).min(entries) + LANES).max((PER_LANE + 1) * LANES);
     // Lanes of a group are not all equally long, which leaves some places of slots empty: a tenth or
@@ -29,8 +29,8 @@ pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
     let columns = SORTED_ENTRIES.min(entries);
     let slots = columns + columns / 10 + 5 * PER_LANE * LANES;
     let rows = 3 * LANES * stride;
-    // Four numbers of an entry while its group is solved, and one while its tile is; those that vary
-    // from entry to entry are few beside what is stored of them.
+    // Four numbers of an entry while its group is solved, and one while its tile is. Targets and
+    // weights that vary take two more there, which is little beside what is stored of them.
     (4 * (packed * stride + rows) + 16 * packed + 4 * slots) as u64
 }
 
