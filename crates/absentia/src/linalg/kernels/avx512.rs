@@ -6,8 +6,8 @@ use std::arch::x86_64::{
     _mm512_cvtss_f32, _mm512_extractf32x8_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps,
     _mm512_mask_loadu_ps, _mm512_mask_mov_ps, _mm512_maskz_div_ps, _mm512_maskz_mov_ps,
     _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_permute_ps, _mm512_permutexvar_ps,
-    _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd,
-    _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_sqrt_ps, _mm512_storeu_ps,
+    _mm512_sub_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 use super::avx2::{add_half, prefetch_line, store_half, store_sums};
@@ -166,6 +166,18 @@ impl Lanes for Zmm {
             let above = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, floor.0);
             Self(_mm512_maskz_div_ps(above, _mm512_set1_ps(1.0), self.0))
         }
+    }
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_sub_ps(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm512_sqrt_ps(self.0) })
     }
 
     #[inline(always)]

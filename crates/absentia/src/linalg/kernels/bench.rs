@@ -263,10 +263,9 @@ fn turn(kernels: Kernels, problem: &mut Problem) {
         held: &[SLOTS as f32; LANES],
     };
     let mut slots = Slots {
-        d: &mut d.room(ENTRIES)[..ABREAST],
-        missing: None,
-        predicted: &mut columns.predicted[..ABREAST],
+        left: &mut d.room(ENTRIES)[..ABREAST],
         error: &mut columns.error[..ABREAST],
+        loss: None,
     };
     let p_lanes = p.room(picked.stride * LANES);
     kernels.pack_abreast(picked, p_lanes, weighing, lines.room(size), &mut slots);
@@ -285,7 +284,7 @@ fn descend_abreast(kernels: Kernels, problem: &mut Problem, block: usize) {
             stride: problem.k,
             indices: &problem.indices[ABREAST..2 * ABREAST],
         },
-        d: &problem.d.as_slice()[..ABREAST],
+        left: None,
         p: problem.panel.as_slice(),
         penalty: &[100.0; LANES],
         weights: &[0.5; LANES],
@@ -295,7 +294,6 @@ fn descend_abreast(kernels: Kernels, problem: &mut Problem, block: usize) {
     let mut moving = Moving {
         steps: problem.steps.room(problem.k * LANES),
         error: &mut problem.error.room(ENTRIES)[..ABREAST],
-        predicted: None,
         factors: &mut problem.factors.as_mut_slice()[..LANES * problem.k],
     };
     std::hint::black_box(kernels.descend_abreast(x, 1e-7, &mut moving));

@@ -187,6 +187,22 @@ pub(super) trait Lanes: Copy {
         lanes.iter().any(|&lane| lane < 0.0)
     }
 
+    /// `self − other`.
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        other.mul_sub(Self::splat(1.0), self)
+    }
+
+    /// Square roots.
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        changed(self, |lanes| {
+            for lane in lanes {
+                *lane = lane.sqrt();
+            }
+        })
+    }
+
     /// The same numbers without their signs.
     #[inline(always)]
     fn abs(self) -> Self {

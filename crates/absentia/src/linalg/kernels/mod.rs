@@ -17,6 +17,7 @@ mod entries;
 mod instruction_set;
 mod lanes;
 pub(crate) mod pages;
+mod prefetch;
 mod scalar;
 mod solve;
 mod steps;
@@ -32,12 +33,13 @@ mod neon;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use abreast::{Abreast, Moving, Slots, Weighing, packed_floats};
+pub(crate) use abreast::{Abreast, LossSlots, Moving, Slots, Stepped, Weighing, packed_floats};
 pub(crate) use body::{Gathered, Panel};
 pub(crate) use coarse::{CoarsePanel, CoarseRow, CoarseRows, Limit, Sizes, words};
 pub(crate) use entries::{Columns, Place, RowLines, TileLines};
 pub use instruction_set::InstructionSet;
 use lanes::LANES;
+pub(crate) use prefetch::prefetch;
 pub(crate) use solve::{Solved, Solving};
 pub(crate) use steps::Quadratics;
 pub(crate) use turned::ScaledRows;
@@ -155,13 +157,13 @@ macro_rules! entry_points {
         pub(super) fn pack_abreast(
             picked: body::Gathered<'_>, p: &[f32], weighing: abreast::Weighing<'_>, lines: &mut [f32],
             slots: &mut abreast::Slots<'_>,
-        ) {
-            abreast::pack::<$lanes, $abreast>(picked, p, weighing, lines, slots);
+        ) -> bool {
+            abreast::pack::<$lanes, $abreast>(picked, p, weighing, lines, slots)
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn losses_abreast(weighing: abreast::Weighing<'_>, predicted: &[f32], missing: &[f32]) -> [f64; 2] {
-            abreast::losses::<$lanes>(weighing, predicted, missing)
+        pub(super) fn losses_abreast(weighing: abreast::Weighing<'_>, x: abreast::Stepped<'_>) -> [f64; 2] {
+            abreast::losses::<$lanes, $abreast>(weighing, x)
         }
 
         $(#[target_feature(enable = $features)])?
@@ -169,11 +171,6 @@ macro_rules! entry_points {
             matrix: &[f32], stride: usize, picked: &[usize], copies: &mut [f32], per_row: usize, out: &mut [f32],
         ) {
             abreast::spread::<$lanes>(matrix, stride, picked, copies, per_row, out);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn settle(lines: &[f32], k: usize, steps: &[f32], predicted: &mut [f32]) {
-            abreast::settle::<$lanes, $abreast>(lines, k, steps, predicted);
         }
 
         $(#[target_feature(enable = $features)])?
@@ -445,7 +442,8 @@ impl Kernels {
         self.set == InstructionSet::Avx512
     }
 
-    /// Turns gathered rows into lines of rows side by side, weighs their entries and predicts.
+    /// Turns gathered rows into lines of rows side by side, weighs their entries and predicts; yields
+    /// whether all entries are on scales of their own.
     pub(crate) fn pack_abreast(
         self,
         picked: Gathered<'_>,
@@ -453,18 +451,13 @@ impl Kernels {
         weighing: Weighing<'_>,
         lines: &mut [f32],
         slots: &mut Slots<'_>,
-    ) {
-        dispatch!(self.set, pack_abreast(picked, p, weighing, lines, slots));
+    ) -> bool {
+        dispatch!(self.set, pack_abreast(picked, p, weighing, lines, slots))
     }
 
     /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over the entries of rows side by side.
-    pub(crate) fn losses_abreast(
-        self,
-        weighing: Weighing<'_>,
-        predicted: &[f32],
-        missing: &[f32],
-    ) -> [f64; 2] {
-        dispatch!(self.set, losses_abreast(weighing, predicted, missing))
+    pub(crate) fn losses_abreast(self, weighing: Weighing<'_>, x: Stepped<'_>) -> [f64; 2] {
+        dispatch!(self.set, losses_abreast(weighing, x))
     }
 
     /// Copies of some rows of a matrix, and their coordinates, each a line of lanes, `per_row` lanes
@@ -482,11 +475,6 @@ impl Kernels {
             self.set,
             spread(matrix, stride, picked, copies, per_row, out)
         );
-    }
-
-    /// Adds the steps of the last coordinates to the predictions of rows side by side.
-    pub(crate) fn settle(self, lines: &[f32], k: usize, steps: &[f32], predicted: &mut [f32]) {
-        dispatch!(self.set, settle(lines, k, steps, predicted));
     }
 
     /// Coordinate steps on one block of rows side by side; yields the first row whose curvature is

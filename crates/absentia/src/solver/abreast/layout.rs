@@ -47,9 +47,11 @@ impl Dealt {
         self.is_constant = matches!(first, ValuesRow::Constant(_));
     }
 
-    fn deal(&mut self, row: ValuesRow<'_>, per_row: usize, first: usize, floats: usize) {
+    /// Deals out the numbers of a row of a group, from a lane on.
+    fn deal(&mut self, row: ValuesRow<'_>, group: &Group, lane: usize, floats: usize) {
         if let ValuesRow::Each(values) = row {
-            deal_out(values, per_row, &mut self.values.room(floats)[first..]);
+            let slots = &mut self.values.room(floats)[group.entries()];
+            deal_out(values, group.per_row, lane, slots);
         }
     }
 
@@ -81,6 +83,12 @@ impl Layout {
     /// The rows of a group: entries, then row of the tile.
     pub(super) fn rows(&self, group: &Group) -> &[(u32, u32)] {
         &self.order[group.places.clone()]
+    }
+
+    /// Rows that will be solved next, sixteen at the most.
+    pub(super) fn rows_after(&self, group: &Group) -> &[(u32, u32)] {
+        let after = &self.order[group.places.end..];
+        &after[..after.len().min(LANES)]
     }
 
     /// Sorts the rows into groups and lays out their entries.
@@ -134,40 +142,40 @@ impl Layout {
         let filled = self.groups.iter().filter(|group| !group.slots.is_empty());
         for group in filled {
             for (n, &(_, at)) in self.order[group.places.clone()].iter().enumerate() {
-                let (first, at) = (group.slots.start * LANES + n * group.per_row, at as usize);
-                let picks = tile.picks_of(at);
-                deal_out(picks, group.per_row, &mut self.picks[first..]);
+                let (lane, at) = (n * group.per_row, at as usize);
+                let slots = &mut self.picks[group.entries()];
+                deal_out(tile.picks_of(at), group.per_row, lane, slots);
                 if vary {
                     let row = observed_row(side, tile.row(at));
-                    self.c.deal(row.c, group.per_row, first, floats);
-                    self.r.deal(row.r, group.per_row, first, floats);
+                    self.c.deal(row.c, group, lane, floats);
+                    self.r.deal(row.r, group, lane, floats);
                 }
             }
         }
     }
 }
 
-/// Deals the values of a row out to its lanes.
-fn deal_out<T: Copy>(values: &[T], per_row: usize, slots: &mut [T]) {
+/// Deals the values of a row out to its lanes, from `first` on.
+fn deal_out<T: Copy>(values: &[T], per_row: usize, first: usize, slots: &mut [T]) {
+    let (slots, _) = slots.as_chunks_mut();
     match per_row {
-        1 => deal_lanes::<T, 1>(values, slots),
-        2 => deal_lanes::<T, 2>(values, slots),
-        4 => deal_lanes::<T, 4>(values, slots),
-        8 => deal_lanes::<T, 8>(values, slots),
-        _ => deal_lanes::<T, LANES>(values, slots),
+        1 => deal_lanes::<T, 1>(values, first, slots),
+        2 => deal_lanes::<T, 2>(values, first, slots),
+        4 => deal_lanes::<T, 4>(values, first, slots),
+        8 => deal_lanes::<T, 8>(values, first, slots),
+        _ => deal_lanes::<T, LANES>(values, first, slots),
     }
 }
 
 /// Copies of a known length need no call.
-fn deal_lanes<T: Copy, const N: usize>(values: &[T], slots: &mut [T]) {
+fn deal_lanes<T: Copy, const N: usize>(values: &[T], first: usize, slots: &mut [[T; LANES]]) {
+    assert!(first + N <= LANES);
     let (whole, rest) = values.as_chunks::<N>();
-    let mut slots = slots.chunks_mut(LANES);
+    let mut slots = slots.iter_mut();
     for (values, slot) in whole.iter().zip(&mut slots) {
-        slot[..N].copy_from_slice(values);
+        slot[first..first + N].copy_from_slice(values);
     }
     if let Some(slot) = slots.next() {
-        for (value, slot) in rest.iter().zip(slot) {
-            *slot = *value;
-        }
+        slot[first..first + rest.len()].copy_from_slice(rest);
     }
 }

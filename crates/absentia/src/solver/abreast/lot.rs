@@ -1,7 +1,9 @@
 //! What the steps of one group of rows read and change.
 
 use super::layout::{Group, Layout};
-use crate::linalg::kernels::{Abreast, Moving, Panel, Slots, Weighing, packed_floats};
+use crate::linalg::kernels::{
+    Abreast, LossSlots, Moving, Panel, Slots, Stepped, Weighing, packed_floats, prefetch,
+};
 use crate::linalg::{Buffer, LANES};
 use crate::solver::block::CURVATURE_FLOOR;
 use crate::solver::{NotConvex, Side, Tile};
@@ -11,12 +13,15 @@ use crate::solver::{NotConvex, Side, Tile};
 pub(super) struct Lot {
     /// Slots before which each lane has entries.
     held: [f32; LANES],
-    /// `d`, weights as if missing, predictions and errors of its entries.
-    d: Buffer,
+    /// Of its entries: what is left to multiply by beside their scales, weights as if missing,
+    /// scales the other way round, errors, lines.
+    left: Buffer,
     missing: Buffer,
-    predicted: Buffer,
+    inverse: Buffer,
     error: Buffer,
     lines: Buffer,
+    /// Whether all entries are on scales of their own.
+    plain: bool,
     /// Factors: row by row as they change, and a line of lanes per coordinate as they were.
     factors: Buffer,
     p: Buffer,
@@ -63,6 +68,14 @@ impl Lot {
         for (place, &(_, at)) in picked.iter_mut().zip(order) {
             *place = at as usize;
         }
+        // Rows are scattered over the tile: those written soon and those read next take a while.
+        for &row in &picked[..rows] {
+            prefetch(&tile.factors[row * stride..(row + 1) * stride]);
+        }
+        for &(_, next) in layout.rows_after(group) {
+            let next = next as usize * stride;
+            prefetch(&tile.before[next..next + stride]);
+        }
         let (factors, p) = (
             self.factors.room(rows * stride),
             self.p.room(stride * LANES),
@@ -105,34 +118,39 @@ impl Lot {
             held: &self.held,
         };
         let mut slots = Slots {
-            d: self.d.room(floats),
-            missing: side.wants_loss.then(|| self.missing.room(floats)),
-            predicted: self.predicted.room(floats),
+            left: self.left.room(floats),
             error: self.error.room(floats),
+            loss: side.wants_loss.then(|| LossSlots {
+                missing: self.missing.room(floats),
+                inverse: self.inverse.room(floats),
+            }),
         };
         let (p, lines) = (self.p.as_slice(), self.lines.room(lines));
-        side.kernels
+        self.plain = side
+            .kernels
             .pack_abreast(picked, p, weighing, lines, &mut slots);
     }
 
     /// What its entries add to the objective after all steps.
     pub(super) fn losses(&mut self, group: &Group, layout: &Layout, side: &Side<'_>) -> [f64; 2] {
         let (entries, stride) = (group.entries(), side.fixed.stride());
-        if entries.is_empty() {
-            return [0.0; 2];
-        }
-        let predicted = self.predicted.room(entries.len());
-        let (lines, steps) = (self.lines.as_slice(), self.steps.as_slice());
-        side.kernels.settle(lines, stride, steps, predicted);
-        let missing = &self.missing.as_slice()[..entries.len()];
         let weighing = Weighing {
             a: &[],
             b: &[],
             c: layout.c.of(entries.clone()),
-            r: layout.r.of(entries),
+            r: layout.r.of(entries.clone()),
             held: &self.held,
         };
-        side.kernels.losses_abreast(weighing, predicted, missing)
+        let stepped = Stepped {
+            plain: self.plain,
+            lines: self.lines.as_slice(),
+            p: self.p.as_slice(),
+            steps: &self.steps.as_slice()[..stride * LANES],
+            error: &self.error.as_slice()[..entries.len()],
+            missing: self.missing.as_slice(),
+            inverse: self.inverse.as_slice(),
+        };
+        side.kernels.losses_abreast(weighing, stepped)
     }
 
     /// `−Σ_t a_ut (S_t p_u)` of its rows on one block.
@@ -170,7 +188,7 @@ impl Lot {
             lines: self.lines.as_slice(),
             p: self.p.as_slice(),
             next: side.gathered(&layout.picks[entries.end..]),
-            d: &self.d.as_slice()[..entries.len()],
+            left: (!self.plain).then(|| self.left.as_slice()),
             penalty: &self.penalty,
             weights: &self.weights.as_slice()[..z * LANES],
             diagonals: side.cache.diagonal_block(block),
@@ -179,7 +197,6 @@ impl Lot {
         let mut moving = Moving {
             steps: self.steps.room(stride * LANES),
             error: self.error.room(entries.len()),
-            predicted: side.wants_loss.then(|| self.predicted.room(entries.len())),
             factors: self.factors.room(rows * stride),
         };
         side.kernels

@@ -1,0 +1,137 @@
+//! Gathered rows turned into lines, with the errors of their entries.
+// Loops of constant length that must unroll.
+#![allow(clippy::needless_range_loop)]
+
+use super::super::body::Gathered;
+use super::super::lanes::{LANES, Lanes};
+use super::weighing::{Weighing, one_or_slot};
+use super::{packed_floats, pitch};
+
+/// The entries of rows side by side, on scales of their own.
+///
+/// With `d = c − a·b` and `g = √d`, lines have `g q` instead of `q`, so that `Σ d q q'` is a sum of
+/// products of two lines. Where `d` is negative or small beside `c` (the division by `g` would blow up
+/// rounding), `g` is one and `d` is `left` to be multiplied by. Where a lane has no entry, lines and
+/// errors are zero.
+pub(crate) struct Slots<'a> {
+    /// `d / g²`: mostly one.
+    pub(crate) left: &'a mut [f32],
+    /// `c·r / g − left·(g p·q)`.
+    pub(crate) error: &'a mut [f32],
+    /// What the objective needs, where it is wanted.
+    pub(crate) loss: Option<LossSlots<'a>>,
+}
+
+/// What the objective needs of entries.
+pub(crate) struct LossSlots<'a> {
+    /// `a·b`.
+    pub(crate) missing: &'a mut [f32],
+    /// `1 / g`.
+    pub(crate) inverse: &'a mut [f32],
+}
+
+/// `d` over `c` from which on an entry is packed on a scale of its own.
+const SCALED_FROM: f32 = 1.0 / 16.0;
+
+/// Turns the rows of the first picks, sixteen for each slot, into lines, weighs and predicts; yields
+/// whether all entries are on scales of their own.
+///
+/// `p` has a line of sixteen lanes per coordinate.
+#[inline(always)]
+pub(in super::super) fn pack<L: Lanes, const W: usize>(
+    picked: Gathered<'_>,
+    p: &[f32],
+    weighing: Weighing<'_>,
+    lines: &mut [f32],
+    slots: &mut Slots<'_>,
+) -> bool {
+    let mut plain = true;
+    let (k, len) = (picked.stride, slots.left.len() / LANES);
+    let (blocks, wide) = (k / LANES, pitch(len) * W * LANES);
+    assert!(k.is_multiple_of(LANES) && p.len() >= k * LANES);
+    assert!(picked.indices.len() >= len * LANES && lines.len() >= packed_floats(len, k));
+    let (matrix, _) = picked.matrix.as_chunks::<LANES>();
+    let rows = u32::try_from(matrix.len() / blocks.max(1)).unwrap_or(u32::MAX);
+    assert!(weighing.b.len() >= rows as usize * (weighing.a.len() / LANES));
+    let (picks, _) = picked.indices.as_chunks::<LANES>();
+    for (slot, picks) in picks[..len].iter().enumerate() {
+        assert!(all_below(picks, rows));
+        let starts = picks.map(|index| index as usize * blocks);
+        let held = weighing.held::<L>(slot);
+        // SAFETY: there are weights for all rows, and all picks are among them.
+        let missing = unsafe { weighing.missing::<L>(picks) }.kept(held);
+        let c = one_or_slot::<L>(weighing.c, slot).kept(held);
+        let d = missing.mul_sub(L::splat(1.0), c);
+        let scaled = d.lanes_above(c.mul(L::splat(SCALED_FROM)));
+        let one = L::splat(1.0);
+        plain &= held & !scaled == 0;
+        let scale = d.kept(scaled).sqrt().add(one.kept(held & !scaled));
+        let mut sums = [L::splat(0.0); 4];
+        for block in 0..blocks {
+            let mut rows = [L::splat(0.0); LANES];
+            for (row, start) in rows.iter_mut().zip(starts) {
+                // SAFETY: all picks were found to be rows of the matrix.
+                *row = L::load(unsafe { matrix.get_unchecked(start + block) });
+            }
+            let p = &p[block * LANES * LANES..(block + 1) * LANES * LANES];
+            let first = block * LANES / W * wide + slot * W * LANES;
+            let lines = &mut lines[first..first + (LANES / W - 1) * wide + W * LANES];
+            put::<L, W>(&L::transpose(rows), scale, p, wide, lines, &mut sums);
+        }
+        let at = slot * LANES;
+        let inverse = scale.reciprocal_above(L::splat(0.0));
+        if let Some(to) = &mut slots.loss {
+            missing.store(&mut to.missing[at..]);
+            inverse.store(&mut to.inverse[at..]);
+        }
+        let left = d.kept(held & !scaled).add(one.kept(!held | scaled));
+        left.store(&mut slots.left[at..]);
+        let predicted = sums[0].add(sums[1]).add(sums[2].add(sums[3]));
+        let pull = c.mul(one_or_slot(weighing.r, slot)).mul(inverse);
+        left.mul_sub(predicted, pull).store(&mut slots.error[at..]);
+    }
+    plain
+}
+
+/// Whether all picks are below `rows`.
+#[inline(always)]
+fn all_below(picks: &[u32; LANES], rows: u32) -> bool {
+    picks.iter().fold(0, |most, &pick| pick.max(most)) < rows
+}
+
+/// Stores the coordinates of one slot on a block, `W` lines together, and predicts.
+#[inline(always)]
+fn put<L: Lanes, const W: usize>(
+    columns: &[L; LANES],
+    scale: L,
+    p: &[f32],
+    wide: usize,
+    lines: &mut [f32],
+    sums: &mut [L; 4],
+) {
+    // Four times four, because columns must stay in registers and longer loops are not unrolled.
+    let ([one, two, three, four], _) = columns.as_chunks::<4>() else {
+        return;
+    };
+    put_four::<L, W>(0, one, scale, p, wide, lines, sums);
+    put_four::<L, W>(4, two, scale, p, wide, lines, sums);
+    put_four::<L, W>(8, three, scale, p, wide, lines, sums);
+    put_four::<L, W>(12, four, scale, p, wide, lines, sums);
+}
+
+#[inline(always)]
+fn put_four<L: Lanes, const W: usize>(
+    first: usize,
+    columns: &[L; 4],
+    scale: L,
+    p: &[f32],
+    wide: usize,
+    lines: &mut [f32],
+    sums: &mut [L; 4],
+) {
+    for n in 0..4 {
+        let (f, column) = (first + n, columns[n].mul(scale));
+        sums[n] = L::load(&p[f * LANES..]).mul_add(column, sums[n]);
+        column.store(&mut lines[f / W * wide + f % W * LANES..]);
+    }
+}
