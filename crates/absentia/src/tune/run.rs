@@ -2,6 +2,9 @@
 
 use std::time::Instant;
 
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+
 use super::error::TuneError;
 use super::judge::{Judge, Measured, Steps, best_post_scale};
 use super::ladder::{LAST_SWEEPS, Rung, SWEEPS, WARM_SWEEPS};
@@ -11,7 +14,7 @@ use super::space::{Settings, Space};
 use super::trial::{Measurement, Trial};
 use crate::data::Interactions;
 use crate::evaluate::TestSet;
-use crate::fit::{Cancel, Checkpoint, FitError, Init, Run, StopReason, fit};
+use crate::fit::{Cancel, Checkpoint, FitError, Init, Run, StopReason, default_threads, fit};
 use crate::model::{Factors, Model};
 use crate::params::Params;
 use crate::weights::Scheme;
@@ -162,9 +165,13 @@ impl Runner<'_> {
             score: 0.0,
             stderr: 0.0,
         };
-        for (run, judge) in runs.iter().zip(self.judges) {
+        let folds = runs.par_iter().zip(self.judges).map(|(run, judge)| {
             let model: Model = run.model.clone().with_post_scale(rho);
-            let found = judge.measure(&model, sample)?;
+            judge.measure(&model, sample)
+        });
+        let folds: Vec<Result<Measured, TuneError>> = folds.collect();
+        for found in folds {
+            let found = found?;
             total.score += found.score / runs.len() as f64;
             total.stderr += (found.stderr / runs.len() as f64).powi(2);
         }
@@ -191,31 +198,51 @@ impl<'r> Going<'r> {
     }
 
     /// Goes on with every fold until so many sweeps are made.
+    ///
+    /// Folds are trained side by side: data that is held out of in several ways is small, and does
+    /// not keep all threads busy by itself.
     fn sweep_to(&mut self, iterations: usize) -> Result<(), TuneError> {
         // What the machine allows decides no bits, and has no place in a log.
         let options = self.runner.options;
+        let threads = options.threads.unwrap_or_else(default_threads);
+        let at_once = threads.min(self.runner.folds.len()).max(1);
         let params = Params {
             iterations,
-            threads: options.threads,
+            threads: Some(threads / at_once),
             memory_limit: options.memory_limit,
             ..self.params.clone()
         };
         let checked = params.check().map_err(FitError::from)?;
         let mut before = std::mem::take(&mut self.runs).into_iter();
         let mut starts = std::mem::take(&mut self.starts).into_iter();
-        for fold in self.runner.folds {
-            let started = Instant::now();
+        let folds = self.runner.folds.iter();
+        let folds: Vec<_> = folds
+            .map(|fold| (fold, starts.next().unwrap_or_default(), before.next()))
+            .collect();
+        let (scheme, cancel) = (&self.scheme, self.runner.cancel);
+        let train = |(fold, init, resume): (&Fold<'_>, Init, Option<Checkpoint>)| {
             let run = Run {
-                init: starts.next().unwrap_or_default(),
-                resume: before.next(),
-                cancel: self.runner.cancel.clone(),
+                init,
+                resume,
+                cancel: cancel.clone(),
                 ..Run::default()
             };
-            let fitted = fit(&fold.train, &self.scheme, &checked, run)?;
+            fit(&fold.train, scheme, &checked, run)
+        };
+        let started = Instant::now();
+        let fitted: Vec<_> = if at_once == 1 {
+            folds.into_iter().map(train).collect()
+        } else {
+            let pool = ThreadPoolBuilder::new().num_threads(at_once).build();
+            let pool = pool.map_err(|_| FitError::Threads { threads: at_once })?;
+            pool.install(|| folds.into_par_iter().map(train).collect())
+        };
+        self.training_seconds += started.elapsed().as_secs_f64();
+        for fitted in fitted {
+            let fitted = fitted?;
             if fitted.reason == StopReason::Cancelled {
                 return Err(TuneError::Cancelled);
             }
-            self.training_seconds += started.elapsed().as_secs_f64();
             self.runs.push(fitted.checkpoint);
         }
         Ok(())

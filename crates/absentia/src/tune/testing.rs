@@ -29,9 +29,19 @@ pub(super) fn blocks() -> Interactions<'static> {
 
 /// Every seventh pair held out of the rest.
 pub(super) fn fold() -> (Interactions<'static>, TestSet) {
+    fold_from(3)
+}
+
+/// The same from another of the first seven pairs on.
+pub(super) fn fold_from(first: usize) -> (Interactions<'static>, TestSet) {
     let (mut train, mut held) = (Vec::new(), Vec::new());
     for (at, pair) in pairs().into_iter().enumerate() {
-        if at % 7 == 3 { &mut held } else { &mut train }.push(pair);
+        if at % 7 == first {
+            &mut held
+        } else {
+            &mut train
+        }
+        .push(pair);
     }
     let (users, items): (Vec<u32>, Vec<u32>) = held.into_iter().unzip();
     let held_out = TestSet::from_pairs(&users, &items).expect("columns of one length");

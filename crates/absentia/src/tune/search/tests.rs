@@ -2,15 +2,23 @@ use super::*;
 use crate::tune::{Origin, Scope, testing};
 
 fn tuner(budget: usize, max_factors: usize) -> Tuner<'static> {
-    let (train, held_out) = testing::fold();
+    tuner_on(&[3], 1, budget, max_factors)
+}
+
+/// A search by rows that are held out in several ways.
+fn tuner_on(ways: &[usize], threads: usize, budget: usize, max_factors: usize) -> Tuner<'static> {
     let options = Options {
         metric: "ndcg@5".parse().unwrap(),
         budget: Budget::Trials(budget),
         max_factors,
-        threads: Some(1),
+        threads: Some(threads),
         ..Options::default()
     };
-    Tuner::new(vec![Fold { train, held_out }], options).unwrap()
+    let fold = |&first: &usize| {
+        let (train, held_out) = testing::fold_from(first);
+        Fold { train, held_out }
+    };
+    Tuner::new(ways.iter().map(fold).collect(), options).unwrap()
 }
 
 fn search(tuner: &Tuner<'_>, logged: Vec<Trial>) -> Found {
@@ -46,6 +54,20 @@ fn a_search_repeats_with_its_seed_and_takes_its_budget() {
         "{} {recipe}",
         top.score.unwrap()
     );
+}
+
+#[test]
+fn folds_side_by_side_give_the_trials_of_folds_one_by_one() {
+    let ways = [0, 2, 5];
+    let trials = |threads| {
+        let tuner = tuner_on(&ways, threads, 20, 32);
+        timeless(&search(&tuner, Vec::new()).trials)
+    };
+    let alone = trials(1);
+    assert_eq!(trials(2), alone);
+    assert_eq!(trials(7), alone);
+    let one_way = search(&tuner_on(&ways[..1], 1, 20, 32), Vec::new());
+    assert_ne!(timeless(&one_way.trials), alone);
 }
 
 #[test]
