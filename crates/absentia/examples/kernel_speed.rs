@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use absentia::linalg::InstructionSet;
-use absentia::linalg::bench::{ABREAST, Case, ENTRY_PART, STEP_FMAS, cases, copy, peak};
+use absentia::linalg::bench::{ABREAST, Case, ENTRY_PART, PACK_FMAS, STEP_FMAS, cases, copy, peak};
 
 /// Seconds of one call, the best of several short runs.
 fn seconds(case: &mut Case) -> f64 {
@@ -41,10 +41,10 @@ fn seconds(case: &mut Case) -> f64 {
 /// the rate of registers, or its row of the fixed side at the rate of a copy, whichever is more.
 fn print_roofline(k: usize, took: f64, fma_peak: f64, copy_peak: f64) {
     let blocks = k.div_ceil(16);
-    let (fmas, bytes) = (blocks * (16 + STEP_FMAS), 64 * blocks);
+    let (fmas, bytes) = (blocks * (PACK_FMAS + STEP_FMAS), 64 * blocks);
     let (arithmetic, memory) = (fmas as f64 / fma_peak, bytes as f64 / copy_peak);
     println!(
-        "    {took:.1} ns an entry: {blocks} x (16 + {STEP_FMAS}) FMA take {arithmetic:.1} ns, \
+        "    {took:.1} ns an entry: {blocks} x ({PACK_FMAS} + {STEP_FMAS}) FMA take {arithmetic:.1} ns, \
          {bytes} bytes {memory:.1} ns; {:.2} x its roofline",
         took / arithmetic.max(memory)
     );

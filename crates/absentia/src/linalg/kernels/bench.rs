@@ -71,9 +71,11 @@ pub const ABREAST: usize = SLOTS * LANES;
 /// Name of the case that does all that a half-sweep of `eals` does with the entries of rows side by
 /// side: packing them, and steps along all coordinates while the rows of the next are asked for.
 pub const ENTRY_PART: &str = "entry part";
-/// Multiply-adds that an entry needs on sixteen coordinates, four at a time: for each four, ten
-/// products after four scalings, four pulls, and the error's correction by four steps and `d`.
-pub const STEP_FMAS: usize = 4 * (10 + 4 + 4 + 4 + 1);
+/// Multiply-adds that packing an entry needs on sixteen coordinates: its scale and its prediction.
+pub const PACK_FMAS: usize = 2 * LANES;
+/// Multiply-adds that steps on sixteen coordinates need of an entry, four at a time: for each four,
+/// ten products, four pulls, and the error's correction by four steps.
+pub const STEP_FMAS: usize = 4 * (10 + 4 + 4);
 
 /// Everything that kernels read and write.
 struct Problem {
@@ -170,15 +172,20 @@ pub fn cases(k: usize, rows: usize) -> Vec<Case> {
     vec![
         case(
             ENTRY_PART,
-            ABREAST * k / LANES * (LANES + STEP_FMAS),
+            ABREAST * k / LANES * (PACK_FMAS + STEP_FMAS),
             ABREAST * k,
             entry_part,
         ),
-        case("pack abreast", ABREAST * k, 2 * ABREAST * k, pack_abreast),
+        case(
+            "pack abreast",
+            ABREAST * k / LANES * PACK_FMAS,
+            2 * ABREAST * k,
+            pack_abreast,
+        ),
         case(
             "steps abreast",
             ABREAST * STEP_FMAS,
-            ABREAST * (LANES + 3),
+            ABREAST * (LANES + 2),
             |kernels, problem| descend_abreast(kernels, problem, 0),
         ),
         case("gather and predict", ENTRIES * k, 2 * ENTRIES * k, pack),
