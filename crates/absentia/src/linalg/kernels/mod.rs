@@ -14,6 +14,7 @@ pub mod bench;
 mod body;
 mod coarse;
 mod entries;
+mod entry_points;
 mod instruction_set;
 mod lanes;
 pub(crate) mod pages;
@@ -37,6 +38,7 @@ pub(crate) use abreast::{Abreast, LossSlots, Moving, Slots, Stepped, Weighing, p
 pub(crate) use body::{Gathered, Panel};
 pub(crate) use coarse::{CoarsePanel, CoarseRow, CoarseRows, Limit, Sizes, words};
 pub(crate) use entries::{Columns, Place, RowLines, TileLines};
+use entry_points::{dispatch, entry_points};
 pub use instruction_set::InstructionSet;
 use lanes::LANES;
 pub(crate) use prefetch::prefetch;
@@ -48,196 +50,6 @@ pub(crate) use turned::ScaledRows;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     set: InstructionSet,
-}
-
-/// Defines, for one lane type, a function per kernel that enables its instruction set.
-macro_rules! entry_points {
-    ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal, abreast = $abreast:literal $(, enable = $features:literal)?) => {
-        use crate::linalg::kernels::{abreast, body, coarse, entries, solve, steps, turned};
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn peak(steps: usize, seed: f32) -> f32 {
-            body::peak::<$lanes, $panel>(steps, seed)
-        }
-
-        /// Independent sums of [`peak`].
-        pub(super) const PEAK_CHAINS: usize = $panel;
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn predict(p: &[f32], gathered: body::Gathered<'_>, out: &mut [f32]) {
-            body::predict::<$lanes>(p, gathered, out);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn pack(
-            picked: body::Gathered<'_>, entries: usize, factors: &[f32], lines: &mut [f32],
-            columns: &mut entries::Columns<'_>,
-        ) {
-            entries::pack::<$lanes>(picked, entries, factors, lines, columns);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn pick(picked: body::Gathered<'_>, at: usize, lines: &mut [f32]) {
-            entries::pick::<$lanes>(picked, at, lines);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn correct(delta: &[f32], pitch: usize, lines: &[f32], columns: &mut entries::Columns<'_>) {
-            entries::correct::<$lanes>(delta, pitch, lines, columns);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn gram(row: entries::RowLines<'_>, scale: f32, base: &[f32], h: &mut [f32], g: &mut [f32]) {
-            entries::gram::<$lanes, { $gram == 16 }>(row, scale, base, h, g);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn grams(tile: entries::TileLines<'_>, h: &mut [f32], g: &mut [f32]) {
-            entries::grams::<$lanes, { $gram == 16 }>(tile, h, g);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn cross(d: Option<&[f32]>, left: &[f32], right: &[f32], h: &mut [f32], pitch: usize) {
-            entries::cross::<$lanes, $gram>(d, left, right, h, pitch);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f32], missing: &[f32]) -> [f64; 2] {
-            entries::losses(c, r, predicted, missing)
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn scale_lines(weights: &[f32], lines: &[f32], out: &mut [f32]) {
-            entries::scale_lines::<$lanes>(weights, lines, out);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn pull_back(scales: &[f32], x: &[f32], from: entries::Place, out: &mut [f32], to: entries::Place) {
-            entries::pull_back::<$lanes>(scales, x, from, out, to);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn advance(rows: usize, steps: &[f32], from: entries::Place, x: &mut [f32], to: entries::Place) {
-            entries::advance::<$lanes>(rows, steps, from, x, to);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn square(x: &[f32]) -> f32 {
-            entries::square::<$lanes>(x)
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn combine_lines(coefficients: &[f32], lines: &[f32], out: &mut [f32]) {
-            entries::combine_lines::<$lanes>(coefficients, lines, out);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn combine(coefficients: &[f32], at: usize, gathered: body::Gathered<'_>, out: &mut [f32]) {
-            body::combine::<$lanes>(coefficients, at, gathered, out);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn panel_product(x: body::Panel<'_>, panel: &[f32], scale: Option<&[f32]>, out: &mut [f32], pitch: usize) {
-            body::panel_product::<$lanes, $panel>(x, panel, scale, out, pitch);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn descend(rows: &steps::Quadratics<'_>, floor: f32, delta: &mut [f32]) -> Option<(usize, f32)> {
-            steps::descend::<$lanes, $panel>(rows, floor, delta)
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn solve(
-            rows: &steps::Quadratics<'_>, first: usize, floor: f32, work: &mut solve::Solving, delta: &mut [f32],
-        ) -> solve::Solved {
-            solve::solve::<$lanes>(rows, first, floor, work, delta)
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn pack_abreast(
-            picked: body::Gathered<'_>, p: &[f32], weighing: abreast::Weighing<'_>, lines: &mut [f32],
-            slots: &mut abreast::Slots<'_>,
-        ) -> bool {
-            abreast::pack::<$lanes, $abreast>(picked, p, weighing, lines, slots)
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn losses_abreast(weighing: abreast::Weighing<'_>, x: abreast::Stepped<'_>) -> [f64; 2] {
-            abreast::losses::<$lanes, $abreast>(weighing, x)
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn spread(
-            matrix: &[f32], stride: usize, picked: &[usize], copies: &mut [f32], per_row: usize, out: &mut [f32],
-        ) {
-            abreast::spread::<$lanes>(matrix, stride, picked, copies, per_row, out);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn descend_abreast(
-            x: abreast::Abreast<'_>, floor: f32, moving: &mut abreast::Moving<'_>,
-        ) -> Option<(usize, f32)> {
-            abreast::descend::<$lanes, $abreast>(x, floor, moving)
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn dots(x: &[f32], k: usize, rows: &[u32], lines: &[f32], out: &mut [f32]) {
-            entries::dots::<$lanes>(x, k, rows, lines, out);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn solve_semidefinite(
-            h: &mut [f32], pitch: usize, floor: &[f32], x: &mut [f32], column: &mut [f32],
-        ) -> Option<f32> {
-            body::solve_semidefinite(h, pitch, floor, x, column)
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn score(p: &[f32], q: &[f32], scale: f32) -> f32 {
-            body::score::<$lanes>(p, q, scale)
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn turn(rows: turned::ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
-            turned::turn::<$lanes>(rows, picked, panel);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn products(p: &[f32], rows: turned::ScaledRows<'_>, picked: &[u32], out: &mut [f32]) {
-            turned::products::<$lanes>(p, rows, picked, out);
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn round(row: &[f32], scale: f32, bytes: &mut [i8]) -> coarse::Rounded {
-            coarse::round(row, scale, bytes)
-        }
-
-        $(#[target_feature(enable = $features)])?
-        pub(super) fn axpy(scale: f32, x: &[f32], y: &mut [f32]) {
-            body::axpy(scale, x, y);
-        }
-    };
-}
-use entry_points;
-
-/// Calls a kernel of the chosen set.
-macro_rules! dispatch {
-    ($set:expr, $name:ident($($argument:expr),*)) => {
-        match $set {
-            InstructionSet::Scalar => scalar::$name($($argument),*),
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernels` holds this set only if the machine reported its features.
-            InstructionSet::Avx2 => unsafe { avx2::$name($($argument),*) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            InstructionSet::Avx512 => unsafe { avx512::$name($($argument),*) },
-            #[cfg(target_arch = "aarch64")]
-            // SAFETY: NEON is part of the base instruction set of `aarch64`.
-            InstructionSet::Neon => unsafe { neon::$name($($argument),*) },
-            #[allow(unreachable_patterns)]
-            _ => scalar::$name($($argument),*),
-        }
-    };
 }
 
 impl Kernels {
