@@ -12,7 +12,7 @@ mod layout;
 mod lot;
 
 use super::block::{self, BlockSolver};
-use super::tile::{SORTED_ENTRIES, is_long, longest};
+use super::tiles::{SORTED_ENTRIES, is_long, longest};
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::LANES;
 use layout::Layout;

@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use super::block_step::BlockStep;
-use super::tile::{PIECE, sum_pieces};
+use super::pieces::{PIECE, sum_pieces};
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::kernels::{Panel, Place, Quadratics, RowLines, Solving, TileLines};
 use crate::linalg::{Buffer, LANES};

@@ -25,7 +25,9 @@ pub(crate) mod cache;
 pub(crate) mod cg;
 pub(crate) mod objective;
 pub(crate) mod penalty;
+mod pieces;
 mod tile;
+mod tiles;
 pub(crate) mod vanilla;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +42,8 @@ use cache::GramCache;
 pub(crate) use objective::EntryLoss;
 pub use objective::Objective;
 pub(crate) use objective::ridge;
-pub(crate) use tile::{Tile, Tiles, scratch_bytes};
+pub(crate) use tile::Tile;
+pub(crate) use tiles::{Tiles, scratch_bytes};
 
 /// What the free side reads while it is being solved.
 ///

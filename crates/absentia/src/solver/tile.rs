@@ -5,115 +5,12 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::objective::EntryLoss;
+use super::pieces::{PIECE, for_each_piece, sum_pieces};
+use super::tiles::{PACKED_BYTES, TILE_BYTES, entries_in};
 use super::{Side, observed_row};
-use crate::data::{Entries, Row, ValuesRow};
+use crate::data::{Row, ValuesRow};
 use crate::linalg::kernels::{Columns, Gathered};
-use crate::linalg::{Buffer, Dense, LANES};
-
-/// Rows of a tile at the most: enough to make products with the caches matrix products, few enough
-/// for their small Gram matrices to stay in cache.
-const TILE_ROWS: usize = 32;
-
-/// Bytes of packed lines of a tile, unless a single row has more: the second-level cache is to hold
-/// them, the rows to be packed next, and the caches' panels.
-const TILE_BYTES: usize = 512 << 10;
-
-/// Bytes of packed lines at the most; longer rows are gathered anew for every window.
-const PACKED_BYTES: usize = 4 << 20;
-
-/// Fewest and most rows of a tile whose rows are sorted: the more, the more of like length, but so
-/// many tiles are to be left for the cores of a machine.
-const SORTED_ROWS: (usize, usize) = (256, 1024);
-const SORTED_TILES: usize = 64;
-/// Entries of such a tile.
-pub(super) const SORTED_ENTRIES: usize = 32_768;
-
-/// Entries after which a row's sums are cut into pieces that other threads may take.
-pub(crate) const PIECE: usize = 4_096;
-
-/// Entries whose lines fit so many bytes.
-fn entries_in(bytes: usize, stride: usize) -> usize {
-    bytes / (4 * stride.max(LANES))
-}
-
-/// Entries of the longest row that is packed whole and summed in one piece.
-pub(super) fn longest(stride: usize) -> usize {
-    entries_in(PACKED_BYTES, stride).min(PIECE)
-}
-
-/// Whether a row with so many entries is too long for that.
-pub(super) fn is_long(entries: usize, stride: usize) -> bool {
-    entries > longest(stride)
-}
-
-/// Bytes that one worker's tile of a side with `entries` entries takes at the most.
-pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
-    let packed = entries_in(PACKED_BYTES, stride).min(entries);
-    ((packed + 1) * 4 * stride + packed * 4 * 6) as u64
-}
-
-/// How the rows of one side are cut into tiles; depends on the data and on K only.
-pub(crate) struct Tiles(Vec<Range<usize>>);
-
-impl Tiles {
-    /// Tiles whose entries are packed together; sixteen rows are solved at once.
-    pub(crate) fn new(observed: &Entries<'_>, stride: usize) -> Self {
-        let limit = entries_in(TILE_BYTES, stride) as u64;
-        Self::cut(observed, TILE_ROWS, limit, limit, LANES)
-    }
-
-    /// Tiles whose rows are sorted by length and packed a few at a time; a long row is alone.
-    pub(crate) fn sorted(observed: &Entries<'_>, stride: usize) -> Self {
-        let (longest, all) = (longest(stride) as u64, SORTED_ENTRIES as u64);
-        let rows = (observed.rows() / SORTED_TILES).clamp(SORTED_ROWS.0, SORTED_ROWS.1);
-        Self::cut(observed, rows / LANES * LANES, all, longest, 1)
-    }
-
-    /// Tiles of so many rows and entries at the most, if it can be of whole multiples of `at_once`
-    /// rows; a row longer than `longest` is alone.
-    fn cut(observed: &Entries<'_>, rows: usize, limit: u64, longest: u64, at_once: usize) -> Self {
-        let offsets = observed.offsets();
-        let is_long = |row: usize| offsets[row + 1] - offsets[row] > longest;
-        let mut tiles = Vec::new();
-        let mut start = 0;
-        while start < observed.rows() {
-            let mut end = start + 1;
-            while end < observed.rows()
-                && end - start < rows
-                && offsets[end + 1] - offsets[start] <= limit
-                && !is_long(start)
-                && !is_long(end)
-            {
-                end += 1;
-            }
-            if end - start > at_once {
-                end -= (end - start) % at_once;
-            }
-            tiles.push(start..end);
-            start = end;
-        }
-        Self(tiles)
-    }
-
-    /// Yields each tile with its rows of both matrices.
-    pub(crate) fn split<'f>(
-        &self,
-        before: &'f Dense,
-        after: &'f mut Dense,
-    ) -> Vec<(Range<usize>, &'f [f32], &'f mut [f32])> {
-        let stride = before.stride();
-        let before = before.as_slice();
-        let mut rest = after.as_mut_slice();
-        let mut parts = Vec::with_capacity(self.0.len());
-        for tile in &self.0 {
-            let (part, tail) = rest.split_at_mut(tile.len() * stride);
-            let rows = &before[tile.start * stride..tile.end * stride];
-            parts.push((tile.clone(), rows, part));
-            rest = tail;
-        }
-        parts
-    }
-}
+use crate::linalg::{Buffer, LANES};
 
 /// Buffers of a worker, reused from tile to tile; in whole lanes, the padding at zero.
 #[derive(Default)]
@@ -503,41 +400,5 @@ fn weigh(observed: &Row<'_>, missing: &[f32], d: &mut [f32], pull: &mut [f32]) {
         let c = observed.c.get(n);
         d[n] = c - missing;
         pull[n] = c * observed.r.get(n);
-    }
-}
-
-/// Calls `f(position, piece)` on the pieces of a row's buffer, in parallel if there are several.
-pub(crate) fn for_each_piece<T: Send>(buffer: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
-    if buffer.len() <= PIECE {
-        f(0, buffer);
-    } else {
-        buffer
-            .par_chunks_mut(PIECE)
-            .enumerate()
-            .for_each(|(piece, part)| f(piece * PIECE, part));
-    }
-}
-
-/// Adds to `out` a sum over `len` entries, where `f(range, out)` adds the part of a range.
-///
-/// Pieces are summed in `f32` and added up in order in `f64`, so that a row of a million entries
-/// keeps its precision, and its bits whatever the number of threads.
-pub(crate) fn sum_pieces(len: usize, out: &mut [f32], f: impl Fn(Range<usize>, &mut [f32]) + Sync) {
-    if len <= PIECE {
-        f(0..len, out);
-        return;
-    }
-    let parts: Vec<Vec<f32>> = (0..len.div_ceil(PIECE))
-        .into_par_iter()
-        .map(|piece| {
-            let mut part = vec![0.0; out.len()];
-            f(piece * PIECE..len.min((piece + 1) * PIECE), &mut part);
-            part
-        })
-        .collect();
-    for (n, slot) in out.iter_mut().enumerate() {
-        *slot = parts
-            .iter()
-            .fold(f64::from(*slot), |sum, part| sum + f64::from(part[n])) as f32;
     }
 }

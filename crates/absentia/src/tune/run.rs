@@ -14,7 +14,9 @@ use super::space::{Settings, Space};
 use super::trial::{Measurement, Trial};
 use crate::data::Interactions;
 use crate::evaluate::TestSet;
-use crate::fit::{Cancel, Checkpoint, FitError, Init, Run, StopReason, default_threads, fit};
+use crate::fit::{
+    Cancel, Checkpoint, FitError, Init, MemoryPlan, Run, Sizes, StopReason, default_threads, fit,
+};
 use crate::model::{Factors, Model};
 use crate::params::Params;
 use crate::weights::Scheme;
@@ -205,13 +207,14 @@ impl<'r> Going<'r> {
         // What the machine allows decides no bits, and has no place in a log.
         let options = self.runner.options;
         let threads = options.threads.unwrap_or_else(default_threads);
-        let at_once = threads.min(self.runner.folds.len()).max(1);
         let params = Params {
             iterations,
-            threads: Some(threads / at_once),
+            threads: Some(1),
             memory_limit: options.memory_limit,
             ..self.params.clone()
         };
+        let at_once = threads.min(self.fitting(&params)).max(1);
+        let params = params.threads(threads / at_once);
         let checked = params.check().map_err(FitError::from)?;
         let mut before = std::mem::take(&mut self.runs).into_iter();
         let mut starts = std::mem::take(&mut self.starts).into_iter();
@@ -246,6 +249,16 @@ impl<'r> Going<'r> {
             self.runs.push(fitted.checkpoint);
         }
         Ok(())
+    }
+
+    /// How many folds memory has room for at once.
+    fn fitting(&self, params: &Params) -> usize {
+        let folds = self.runner.folds;
+        let (Some(limit), Some(fold)) = (params.memory_limit, folds.first()) else {
+            return folds.len();
+        };
+        let plan = MemoryPlan::new(&Sizes::of(&fold.train, &self.scheme, false), params);
+        folds.len().min((limit / plan.total().max(1)) as usize)
     }
 
     fn into_factors(self) -> Kept {

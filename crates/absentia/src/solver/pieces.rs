@@ -1,0 +1,44 @@
+//! Rows so long that several threads work on one.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+/// Entries after which a row's sums are cut into pieces that other threads may take.
+pub(crate) const PIECE: usize = 4_096;
+
+/// Calls `f(position, piece)` on the pieces of a row's buffer, in parallel if there are several.
+pub(crate) fn for_each_piece<T: Send>(buffer: &mut [T], f: impl Fn(usize, &mut [T]) + Sync) {
+    if buffer.len() <= PIECE {
+        f(0, buffer);
+    } else {
+        buffer
+            .par_chunks_mut(PIECE)
+            .enumerate()
+            .for_each(|(piece, part)| f(piece * PIECE, part));
+    }
+}
+
+/// Adds to `out` a sum over `len` entries, where `f(range, out)` adds the part of a range.
+///
+/// Pieces are summed in `f32` and added up in order in `f64`, so that a row of a million entries
+/// keeps its precision, and its bits whatever the number of threads.
+pub(crate) fn sum_pieces(len: usize, out: &mut [f32], f: impl Fn(Range<usize>, &mut [f32]) + Sync) {
+    if len <= PIECE {
+        f(0..len, out);
+        return;
+    }
+    let parts: Vec<Vec<f32>> = (0..len.div_ceil(PIECE))
+        .into_par_iter()
+        .map(|piece| {
+            let mut part = vec![0.0; out.len()];
+            f(piece * PIECE..len.min((piece + 1) * PIECE), &mut part);
+            part
+        })
+        .collect();
+    for (n, slot) in out.iter_mut().enumerate() {
+        *slot = parts
+            .iter()
+            .fold(f64::from(*slot), |sum, part| sum + f64::from(part[n])) as f32;
+    }
+}

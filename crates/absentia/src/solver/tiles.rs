@@ -1,0 +1,109 @@
+//! How the rows of one side are cut into tiles.
+
+use std::ops::Range;
+
+use super::pieces::PIECE;
+use crate::data::Entries;
+use crate::linalg::{Dense, LANES};
+
+/// Rows of a tile at the most: enough to make products with the caches matrix products, few enough
+/// for their small Gram matrices to stay in cache.
+const TILE_ROWS: usize = 32;
+
+/// Bytes of packed lines of a tile, unless a single row has more: the second-level cache is to hold
+/// them, the rows to be packed next, and the caches' panels.
+pub(super) const TILE_BYTES: usize = 512 << 10;
+
+/// Bytes of packed lines at the most; longer rows are gathered anew for every window.
+pub(super) const PACKED_BYTES: usize = 4 << 20;
+
+/// Fewest and most rows of a tile whose rows are sorted: the more, the more of like length, but so
+/// many tiles are to be left for the cores of a machine.
+const SORTED_ROWS: (usize, usize) = (256, 1024);
+const SORTED_TILES: usize = 64;
+/// Entries of such a tile.
+pub(super) const SORTED_ENTRIES: usize = 32_768;
+
+/// Entries whose lines fit so many bytes.
+pub(super) fn entries_in(bytes: usize, stride: usize) -> usize {
+    bytes / (4 * stride.max(LANES))
+}
+
+/// Entries of the longest row that is packed whole and summed in one piece.
+pub(super) fn longest(stride: usize) -> usize {
+    entries_in(PACKED_BYTES, stride).min(PIECE)
+}
+
+/// Whether a row with so many entries is too long for that.
+pub(super) fn is_long(entries: usize, stride: usize) -> bool {
+    entries > longest(stride)
+}
+
+/// Bytes that one worker's tile of a side with `entries` entries takes at the most.
+pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
+    let packed = entries_in(PACKED_BYTES, stride).min(entries);
+    ((packed + 1) * 4 * stride + packed * 4 * 6) as u64
+}
+
+/// How the rows of one side are cut into tiles; depends on the data and on K only.
+pub(crate) struct Tiles(Vec<Range<usize>>);
+
+impl Tiles {
+    /// Tiles whose entries are packed together; sixteen rows are solved at once.
+    pub(crate) fn new(observed: &Entries<'_>, stride: usize) -> Self {
+        let limit = entries_in(TILE_BYTES, stride) as u64;
+        Self::cut(observed, TILE_ROWS, limit, limit, LANES)
+    }
+
+    /// Tiles whose rows are sorted by length and packed a few at a time; a long row is alone.
+    pub(crate) fn sorted(observed: &Entries<'_>, stride: usize) -> Self {
+        let (longest, all) = (longest(stride) as u64, SORTED_ENTRIES as u64);
+        let rows = (observed.rows() / SORTED_TILES).clamp(SORTED_ROWS.0, SORTED_ROWS.1);
+        Self::cut(observed, rows / LANES * LANES, all, longest, 1)
+    }
+
+    /// Tiles of so many rows and entries at the most, if it can be of whole multiples of `at_once`
+    /// rows; a row longer than `longest` is alone.
+    fn cut(observed: &Entries<'_>, rows: usize, limit: u64, longest: u64, at_once: usize) -> Self {
+        let offsets = observed.offsets();
+        let is_long = |row: usize| offsets[row + 1] - offsets[row] > longest;
+        let mut tiles = Vec::new();
+        let mut start = 0;
+        while start < observed.rows() {
+            let mut end = start + 1;
+            while end < observed.rows()
+                && end - start < rows
+                && offsets[end + 1] - offsets[start] <= limit
+                && !is_long(start)
+                && !is_long(end)
+            {
+                end += 1;
+            }
+            if end - start > at_once {
+                end -= (end - start) % at_once;
+            }
+            tiles.push(start..end);
+            start = end;
+        }
+        Self(tiles)
+    }
+
+    /// Yields each tile with its rows of both matrices.
+    pub(crate) fn split<'f>(
+        &self,
+        before: &'f Dense,
+        after: &'f mut Dense,
+    ) -> Vec<(Range<usize>, &'f [f32], &'f mut [f32])> {
+        let stride = before.stride();
+        let before = before.as_slice();
+        let mut rest = after.as_mut_slice();
+        let mut parts = Vec::with_capacity(self.0.len());
+        for tile in &self.0 {
+            let (part, tail) = rest.split_at_mut(tile.len() * stride);
+            let rows = &before[tile.start * stride..tile.end * stride];
+            parts.push((tile.clone(), rows, part));
+            rest = tail;
+        }
+        parts
+    }
+}
