@@ -5,7 +5,7 @@ mod support;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use support::{Sandbox, bits};
+use support::{Sandbox, bits, shared};
 
 #[test]
 fn a_stored_configuration_repeats_the_run_bit_for_bit() {
@@ -62,6 +62,23 @@ fn a_resumed_run_ends_in_the_bits_of_an_uninterrupted_one() {
         "{train} --model part.absentia --seed 9 {kept} --resume"
     ));
     other.fails(3, &["the checkpoint cannot go on", "--seed 9"]);
+}
+
+/// There, twice the first penalty does a little better, and a quarter of it does much better.
+#[test]
+fn a_penalty_that_is_far_too_large_is_not_taken_on_movielens() {
+    let Some(data) = shared("ml-latest-small-2016") else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let ratings = data.join("ratings.tsv.gz");
+    let train = format!(
+        "train {} --model m.absentia --iterations 8",
+        ratings.display()
+    );
+    sandbox.run(&train).ok();
+    let lambda = sandbox.model("m.absentia").model.params().regularization;
+    assert!((0.01..0.1).contains(&lambda), "{lambda}");
 }
 
 #[test]

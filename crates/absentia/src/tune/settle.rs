@@ -223,31 +223,47 @@ fn is_of_the_weights(error: &TuneError) -> bool {
 }
 
 impl Search<'_> {
-    /// Goes up the slope of the score in doublings of the penalty, or down; yields the best attempt
-    /// and how many were made.
+    /// Tries twice the penalty and half of it, and goes on in the better direction while the score
+    /// rises; yields the best attempt and how many were made.
+    ///
+    /// Both are tried, for a penalty that is far too large has little slope: more of it may seem to
+    /// help where less would by much.
     fn climb(&self, lambda: impl Fn(f64) -> f32) -> Result<(Attempt, usize), TuneError> {
         let mut best = self.attempt(lambda(START), None)?;
         let mut tried = 1;
+        let mut beside = Vec::new();
         for step in [2.0, 0.5] {
-            let mut penalty = START * step;
-            let before = best.lambda;
-            while (RANGE.0..=RANGE.1).contains(&penalty) {
-                let next = match self.attempt(lambda(penalty), Some(&best)) {
-                    Err(error) if is_of_the_weights(&error) => break,
-                    next => next?,
-                };
+            if let Some(attempt) = self.attempt_beside(lambda(START * step), &best)? {
                 tried += 1;
-                if next.score <= best.score {
-                    break;
-                }
-                best = next;
-                penalty *= step;
-            }
-            if best.lambda.to_bits() != before.to_bits() {
-                break;
+                beside.push((step, attempt));
             }
         }
+        let better = |a: &(f64, Attempt), b: &(f64, Attempt)| a.1.score.total_cmp(&b.1.score);
+        let Some((step, mut next)) = beside.into_iter().max_by(better) else {
+            return Ok((best, tried));
+        };
+        let mut penalty = START * step;
+        while next.score > best.score {
+            best = next;
+            penalty *= step;
+            if !(RANGE.0..=RANGE.1).contains(&penalty) {
+                break;
+            }
+            let Some(further) = self.attempt_beside(lambda(penalty), &best)? else {
+                break;
+            };
+            tried += 1;
+            next = further;
+        }
         Ok((best, tried))
+    }
+
+    /// An attempt, unless the weights do not allow for one with this penalty.
+    fn attempt_beside(&self, lambda: f32, near: &Attempt) -> Result<Option<Attempt>, TuneError> {
+        match self.attempt(lambda, Some(near)) {
+            Err(error) if is_of_the_weights(&error) => Ok(None),
+            attempt => attempt.map(Some),
+        }
     }
 
     /// Trains and measures; under a larger penalty the run goes on from the factors of `near`, while
