@@ -73,7 +73,7 @@ struct Sums<L, const W: usize> {
 /// Coordinate steps on one block, in order, exact for each coordinate; yields the first row whose
 /// curvature is below zero by more than rounding, and that curvature.
 ///
-/// Errors and predictions follow the steps of the last few coordinates only with the next block.
+/// Errors follow the steps of the last few coordinates only with the next block.
 #[inline(always)]
 pub(in super::super) fn descend<L: Lanes, const W: usize>(
     x: Abreast<'_>,
