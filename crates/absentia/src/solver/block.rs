@@ -13,14 +13,14 @@ use std::ops::Range;
 use super::block_step::BlockStep;
 use super::pieces::{PIECE, sum_pieces};
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
-use crate::linalg::kernels::{Panel, Place, Quadratics, RowLines, Solving, TileLines};
+use crate::linalg::kernels::{Form, Panel, Place, Quadratics, RowLines, Solving, TileLines};
 use crate::linalg::{Buffer, LANES};
 
 /// Curvature below this share of what the missing entries contribute is rounding, and counts as 0.
 pub(super) const CURVATURE_FLOOR: f32 = 4e-7;
 
-/// Floats of a small Gram matrix.
-const SMALL: usize = LANES * LANES;
+/// Floats of a small Gram matrix that is square.
+const SMALL: usize = Form::Square.floats();
 
 /// Bytes of one worker's buffers for solving sixteen rows at once.
 pub(crate) const SOLVING_BYTES: u64 = size_of::<Solving>() as u64;
@@ -118,12 +118,12 @@ impl BlockSolver {
         side: &Side<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), NotConvex> {
-        let rows = tile.len();
-        scratch.start_small_grams(window, tile, side);
+        let (rows, form) = (tile.len(), self.form());
+        scratch.start_small_grams(form, window, tile, side);
         if tile.is_packed() && (0..rows).all(|at| tile.range(at).len() <= PIECE) {
-            scratch.add_all_small(window, tile, side);
+            scratch.add_all_small(form, window, tile, side);
         } else {
-            (0..rows).for_each(|at| scratch.add_small(window, at, tile, side));
+            (0..rows).for_each(|at| scratch.add_small(form, window, at, tile, side));
         }
         let delta = scratch.delta.room(in_lanes(rows) * LANES);
         let quadratics = Quadratics {
@@ -156,6 +156,15 @@ impl BlockSolver {
             .try_for_each(|at| self.step_small(at, tile, side, scratch))
     }
 
+    /// How small Gram matrices are wanted: folded where a window is solved as a whole.
+    fn form(&self) -> Form {
+        if self.block < LANES {
+            Form::Square
+        } else {
+            Form::Folded
+        }
+    }
+
     /// Blocks of one row's window of sixteen coordinates.
     fn step_small(
         &self,
@@ -164,8 +173,8 @@ impl BlockSolver {
         side: &Side<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), NotConvex> {
-        mirror(&mut scratch.h.room((at + 1) * SMALL)[at * SMALL..]);
-        self.step_blocks(at, at * SMALL, LANES, tile, side, scratch)
+        let square = scratch.unfold(self.form(), at, tile.len());
+        self.step_blocks(at, square, LANES, tile, side, scratch)
     }
 
     /// A wider window: one row after the other.
@@ -289,25 +298,47 @@ impl Scratch {
 
     /// `Σ_t a_ut S_t[window, window]` for all rows of the tile, as one product per line; not needed
     /// where there is only one t.
-    fn start_small_grams(&mut self, window: Window, tile: &Tile<'_>, side: &Side<'_>) {
-        self.h.room(in_lanes(tile.len()) * SMALL);
-        if side.cache.rank() == 1 {
+    fn start_small_grams(&mut self, form: Form, window: Window, tile: &Tile<'_>, side: &Side<'_>) {
+        let (floats, z) = (form.floats(), side.cache.rank());
+        // Behind them, one more that is square.
+        self.h.room(in_lanes(tile.len()) * floats + SMALL);
+        if z == 1 {
             return;
         }
-        let missing = self.missing.room(tile.len() * SMALL);
+        let missing = self.missing.room(tile.len() * floats);
         missing.fill(0.0);
         let weights = weights_of(tile, side);
-        for f in 0..LANES {
-            let lines = side.cache.diagonal(window.at + f);
-            let out = &mut missing[f * LANES..];
-            side.kernels.panel_product(weights, lines, None, out, SMALL);
+        let diagonals = side.cache.diagonals(form, window.at / LANES);
+        for (line, lines) in diagonals.chunks_exact(z * LANES).enumerate() {
+            let out = &mut missing[line * LANES..];
+            side.kernels
+                .panel_product(weights, lines, None, out, floats);
         }
     }
 
+    /// Makes a whole square of the small Gram matrix of row `at`, in place or behind those of all
+    /// rows; yields where it starts.
+    fn unfold(&mut self, form: Form, at: usize, rows: usize) -> usize {
+        let (from, to) = match form {
+            Form::Square => (at * SMALL, at * SMALL),
+            Form::Folded => (at * form.floats(), in_lanes(rows) * form.floats()),
+        };
+        let h = self.h.room(to + SMALL);
+        for n in 0..form.floats() {
+            let ((f, g), value) = (form.entry(n), h[from + n]);
+            // Of a square, only the upper triangle was summed.
+            if form == Form::Folded || f < g {
+                h[to + f * LANES + g] = value;
+                h[to + g * LANES + f] = value;
+            }
+        }
+        to
+    }
+
     /// The small Gram matrices of packed rows with their entries, which go to their gradients too.
-    fn add_all_small(&mut self, window: Window, tile: &Tile<'_>, side: &Side<'_>) {
+    fn add_all_small(&mut self, form: Form, window: Window, tile: &Tile<'_>, side: &Side<'_>) {
         let (block, rows) = (window.at / LANES, tile.len());
-        let (scales, bases) = match side.cache.only_diagonal(block) {
+        let (scales, bases) = match side.cache.only_diagonal(form, block) {
             Some(diagonal) => (Some(&self.scales[..]), diagonal),
             None => (None, self.missing.as_slice()),
         };
@@ -325,25 +356,35 @@ impl Scratch {
             scales,
             bases,
         };
-        let (h, g) = (self.h.room(rows * SMALL), self.g.room(rows * LANES));
-        side.kernels.grams(tile, h, g);
+        let h = self.h.room(rows * form.floats());
+        let g = self.g.room(rows * LANES);
+        side.kernels.grams(form, tile, h, g);
     }
 
     /// The small Gram matrix of row `at` with its entries, piece by piece, for tiles with a long row.
-    fn add_small(&mut self, window: Window, at: usize, tile: &Tile<'_>, side: &Side<'_>) {
-        let (block, range) = (window.at / LANES, tile.range(at));
-        let (scale, base) = match side.cache.only_diagonal(block) {
+    fn add_small(
+        &mut self,
+        form: Form,
+        window: Window,
+        at: usize,
+        tile: &Tile<'_>,
+        side: &Side<'_>,
+    ) {
+        let (block, range, floats) = (window.at / LANES, tile.range(at), form.floats());
+        let own = at * floats..(at + 1) * floats;
+        let (scale, base) = match side.cache.only_diagonal(form, block) {
             Some(diagonal) => (-self.scales[at], diagonal),
-            None => (1.0, &self.missing.as_slice()[at * SMALL..(at + 1) * SMALL]),
+            None => (1.0, &self.missing.as_slice()[own.clone()]),
         };
-        let h = &mut self.h.room((at + 1) * SMALL)[at * SMALL..];
+        let h = &mut self.h.room(own.end)[own];
         let g = &mut self.g.room((at + 1) * LANES)[at * LANES..];
         let mut sums = [0.0; SMALL + LANES];
-        sum_pieces(range.len(), &mut sums, |part, out| {
+        let sums = &mut sums[..floats + LANES];
+        sum_pieces(range.len(), sums, |part, out| {
             let mut own = Buffer::default();
             let lines = tile.lines_of(at, block, part.clone(), &mut own, side);
             let (d, error) = tile.pulls(range.start + part.start..range.start + part.end);
-            let (h, g) = out.split_at_mut(SMALL);
+            let (h, g) = out.split_at_mut(floats);
             let row = RowLines {
                 d,
                 error,
@@ -351,12 +392,12 @@ impl Scratch {
                 next: side.gathered(&[]),
                 at: window.at,
             };
-            side.kernels.gram(row, 0.0, base, h, g);
+            side.kernels.gram(form, row, 0.0, base, h, g);
         });
         for (n, slot) in h.iter_mut().enumerate() {
             *slot = scale * base[n] + sums[n];
         }
-        side.kernels.axpy(1.0, &sums[SMALL..], g);
+        side.kernels.axpy(1.0, &sums[floats..], g);
     }
 
     /// `h = Σ_t a_ut S_t[window, window]` of one row and a window of any width.
@@ -442,15 +483,6 @@ fn weights_of<'s>(tile: &Tile<'_>, side: &Side<'s>) -> Panel<'s> {
         stride: z,
         rows,
         k: z,
-    }
-}
-
-/// Fills the lower triangle of a small matrix from the upper one.
-fn mirror(h: &mut [f32]) {
-    for f in 1..LANES {
-        for g in 0..f {
-            h[f * LANES + g] = h[g * LANES + f];
-        }
     }
 }
 

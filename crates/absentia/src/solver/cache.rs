@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::linalg::kernels::{Gathered, Kernels};
+use crate::linalg::kernels::{Form, Gathered, Kernels};
 use crate::linalg::{Buffer, Dense, LANES};
 
 /// Rows summed in `f32` before the sum goes on in `f64`.
@@ -13,13 +13,14 @@ const CHUNK: usize = 1024;
 /// Z symmetric matrices K × K, laid out as the solvers read them.
 ///
 /// `panels` holds, for each block of sixteen columns and each t, the `K × 16` strip `S_t[:, block]`;
-/// `diagonals` holds, for each block and each of its rows, the `Z × 16` strip of diagonal blocks.
+/// `diagonals` holds, for each block and each line of its form, the `Z × 16` strip of diagonal blocks.
 /// With these, both products of a tile of rows with the caches are plain matrix products.
 pub(crate) struct GramCache {
     k: usize,
     z: usize,
     panels: Buffer,
-    diagonals: Buffer,
+    /// Diagonal blocks, square and folded.
+    diagonals: [Buffer; 2],
     /// Diagonals of the matrices: for each block, a line of sixteen per t.
     curvatures: Vec<f32>,
 }
@@ -47,7 +48,7 @@ impl GramCache {
             k,
             z,
             panels,
-            diagonals: Buffer::default(),
+            diagonals: Default::default(),
             curvatures: Vec::new(),
         };
         cache.gather_diagonals();
@@ -55,13 +56,7 @@ impl GramCache {
     }
 
     fn gather_diagonals(&mut self) {
-        let mut diagonals = Buffer::default();
-        let lines = diagonals.room(self.k * self.z * LANES);
-        for (at, line) in lines.chunks_exact_mut(LANES).enumerate() {
-            let (f, t) = (at / self.z, at % self.z);
-            line.copy_from_slice(&self.panel(f / LANES, t)[f * LANES..(f + 1) * LANES]);
-        }
-        self.diagonals = diagonals;
+        self.diagonals = Form::ALL.map(|form| self.diagonals_in(form));
         let mut curvatures = Vec::with_capacity(self.k * self.z);
         for block in 0..self.k / LANES {
             for t in 0..self.z {
@@ -70,6 +65,21 @@ impl GramCache {
             }
         }
         self.curvatures = curvatures;
+    }
+
+    fn diagonals_in(&self, form: Form) -> Buffer {
+        let mut diagonals = Buffer::default();
+        let lines = diagonals.room(self.k * self.z * form.lines());
+        for (at, line) in lines.chunks_exact_mut(LANES).enumerate() {
+            let (at, t) = (at / self.z, at % self.z);
+            let (block, first) = (at / form.lines(), at % form.lines() * LANES);
+            let square = &self.panel(block, t)[block * LANES * LANES..];
+            for (lane, slot) in line.iter_mut().enumerate() {
+                let (f, g) = form.entry(first + lane);
+                *slot = square[f * LANES + g];
+            }
+        }
+        diagonals
     }
 
     /// Number of weight components Z.
@@ -84,16 +94,14 @@ impl GramCache {
         &self.panels.as_slice()[at..at + size]
     }
 
-    /// Row f of the diagonal blocks of all `S_t`: Z lines of sixteen.
-    pub(crate) fn diagonal(&self, f: usize) -> &[f32] {
-        let size = self.z * LANES;
-        &self.diagonals.as_slice()[f * size..(f + 1) * size]
-    }
-
-    /// The rows of the diagonal blocks of all `S_t` on one block: for each, Z lines of sixteen.
-    pub(crate) fn diagonal_block(&self, block: usize) -> &[f32] {
-        let size = LANES * self.z * LANES;
-        &self.diagonals.as_slice()[block * size..(block + 1) * size]
+    /// The diagonal blocks of all `S_t` on one block: for each line of the form, Z lines of sixteen.
+    pub(crate) fn diagonals(&self, form: Form, block: usize) -> &[f32] {
+        let size = form.floats() * self.z;
+        let all = match form {
+            Form::Square => &self.diagonals[0],
+            Form::Folded => &self.diagonals[1],
+        };
+        &all.as_slice()[block * size..(block + 1) * size]
     }
 
     /// Diagonals of all `S_t` on one block: Z lines of sixteen.
@@ -102,10 +110,9 @@ impl GramCache {
         &self.curvatures[block * size..(block + 1) * size]
     }
 
-    /// The diagonal block of the only matrix, `16 × 16`; nothing if there are several.
-    pub(crate) fn only_diagonal(&self, block: usize) -> Option<&[f32]> {
-        const SIZE: usize = LANES * LANES;
-        (self.z == 1).then(|| &self.diagonals.as_slice()[block * SIZE..(block + 1) * SIZE])
+    /// The diagonal block of the only matrix; nothing if there are several.
+    pub(crate) fn only_diagonal(&self, form: Form, block: usize) -> Option<&[f32]> {
+        (self.z == 1).then(|| self.diagonals(form, block))
     }
 
     /// `Σ_t ⟨S_t, other_t⟩`: with S^p and S^q, the weighted squares of all M × N predictions.
@@ -129,8 +136,9 @@ impl GramCache {
         let groups = groups(rows, k.next_multiple_of(LANES), z) as u64;
         let (k, z) = (k.next_multiple_of(LANES) as u64, z as u64);
         let square = (k * k).saturating_mul(z);
+        let diagonal = Form::ALL.iter().map(|form| form.lines() as u64).sum();
         let held = square
-            .saturating_add(k.saturating_mul(z) * LANES as u64)
+            .saturating_add(k.saturating_mul(z).saturating_mul(diagonal))
             .saturating_mul(4);
         held.saturating_add(square.saturating_mul(8 * (groups + 1)))
     }

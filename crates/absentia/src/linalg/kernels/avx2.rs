@@ -2,12 +2,13 @@
 
 use std::arch::x86_64::{
     __m256, _CMP_GT_OQ, _MM_HINT_T0, _MM_HINT_T1, _mm_add_ps, _mm_prefetch, _mm_storeu_ps,
-    _mm256_add_ps, _mm256_and_ps, _mm256_andnot_ps, _mm256_castpd_ps, _mm256_castps_pd,
-    _mm256_castps256_ps128, _mm256_cmp_ps, _mm256_cvtss_f32, _mm256_div_ps, _mm256_extractf128_ps,
-    _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_hadd_ps, _mm256_loadu_ps, _mm256_min_ps,
-    _mm256_mul_ps, _mm256_permute_ps, _mm256_permute2f128_ps, _mm256_permutevar8x32_ps,
-    _mm256_set1_epi32, _mm256_set1_ps, _mm256_storeu_ps, _mm256_unpackhi_pd, _mm256_unpackhi_ps,
-    _mm256_unpacklo_pd, _mm256_unpacklo_ps,
+    _mm256_add_epi32, _mm256_add_ps, _mm256_and_ps, _mm256_andnot_ps, _mm256_castpd_ps,
+    _mm256_castps_pd, _mm256_castps256_ps128, _mm256_cmp_ps, _mm256_cvtss_f32, _mm256_div_ps,
+    _mm256_extractf128_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_hadd_ps, _mm256_loadu_ps,
+    _mm256_min_ps, _mm256_mul_ps, _mm256_permute_ps, _mm256_permute2f128_ps,
+    _mm256_permutevar8x32_ps, _mm256_set1_epi32, _mm256_set1_ps, _mm256_setr_epi32,
+    _mm256_storeu_ps, _mm256_unpackhi_pd, _mm256_unpackhi_ps, _mm256_unpacklo_pd,
+    _mm256_unpacklo_ps,
 };
 
 use super::entry_points;
@@ -106,6 +107,21 @@ impl Lanes for YmmPair {
         // SAFETY: see above.
         let all = unsafe { _mm256_permutevar8x32_ps(half, _mm256_set1_epi32((lane % 8) as i32)) };
         Self(all, all)
+    }
+
+    #[inline(always)]
+    fn turned<const BY: usize>(self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            let by = _mm256_set1_epi32(BY as i32);
+            // Only the last three bits of a lane count.
+            let picked = _mm256_add_epi32(lanes, by);
+            Self(
+                _mm256_permutevar8x32_ps(self.0, picked),
+                _mm256_permutevar8x32_ps(self.1, picked),
+            )
+        }
     }
 
     #[inline(always)]

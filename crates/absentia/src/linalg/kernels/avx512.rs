@@ -4,7 +4,7 @@ use std::arch::x86_64::{
     __m256, __m512, _CMP_GT_OQ, _CMP_LT_OQ, _MM_HINT_T0, _MM_HINT_T1, _mm256_add_ps, _mm512_abs_ps,
     _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_cmp_ps_mask,
     _mm512_cvtss_f32, _mm512_extractf32x8_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_loadu_ps,
-    _mm512_mask_loadu_ps, _mm512_mask_mov_ps, _mm512_maskz_div_ps, _mm512_maskz_mov_ps,
+    _mm512_loadu_si512, _mm512_mask_mov_ps, _mm512_maskz_div_ps, _mm512_maskz_mov_ps,
     _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_permute_ps, _mm512_permutexvar_ps,
     _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_sqrt_ps, _mm512_storeu_ps,
     _mm512_sub_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
@@ -134,6 +134,26 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
+    fn turned<const BY: usize>(self) -> Self {
+        const HALF: usize = LANES / 2;
+        let picked = const {
+            let mut picked = [0_i32; LANES];
+            let mut lane = 0;
+            while lane < LANES {
+                let half = lane / HALF * HALF;
+                picked[lane] = (half + (lane + BY) % HALF) as i32;
+                lane += 1;
+            }
+            picked
+        };
+        // SAFETY: see above; there are sixteen lanes to pick.
+        Self(unsafe {
+            let picked = _mm512_loadu_si512(picked.as_ptr().cast());
+            _mm512_permutexvar_ps(picked, self.0)
+        })
+    }
+
+    #[inline(always)]
     fn max(self, other: Self) -> Self {
         // SAFETY: see above.
         Self(unsafe { _mm512_max_ps(other.0, self.0) })
@@ -149,14 +169,6 @@ impl Lanes for Zmm {
     fn with_lane(self, lane: usize, other: Self) -> Self {
         // SAFETY: see above.
         Self(unsafe { _mm512_mask_mov_ps(self.0, 1 << lane, other.0) })
-    }
-
-    #[inline(always)]
-    fn with_first(self, count: usize, from: &[f32]) -> Self {
-        let from = &from[..count];
-        assert!(count < LANES);
-        // SAFETY: see above; only lanes of the slice are read.
-        Self(unsafe { _mm512_mask_loadu_ps(self.0, (1 << count) - 1, from.as_ptr()) })
     }
 
     #[inline(always)]
@@ -316,10 +328,11 @@ unsafe fn fold(lanes: __m512) -> __m256 {
     }
 }
 
+// AVX-512VL gives narrower vectors the other sixteen registers too.
 entry_points!(
     Zmm,
     gram_rows = 16,
     panel_rows = 8,
     abreast = 4,
-    enable = "avx512f,avx512dq,avx2,fma"
+    enable = "avx512f,avx512dq,avx512vl,avx2,fma"
 );

@@ -3,7 +3,7 @@
 //! Not part of the library's promises: `examples/kernel_speed.rs` is the reader.
 
 use super::{
-    Abreast, Columns, Gathered, Kernels, LANES, Moving, Panel, Quadratics, RowLines, Slots,
+    Abreast, Columns, Form, Gathered, Kernels, LANES, Moving, Panel, Quadratics, RowLines, Slots,
     Solving, Weighing, packed_floats,
 };
 use crate::linalg::{Buffer, Dense};
@@ -190,10 +190,16 @@ pub fn cases(k: usize, rows: usize) -> Vec<Case> {
         ),
         case("gather and predict", ENTRIES * k, 2 * ENTRIES * k, pack),
         case(
-            "gram",
+            "square gram",
             ENTRIES * (12 * LANES + LANES),
             ENTRIES * LANES,
-            gram,
+            |kernels, problem| gram(kernels, problem, Form::Square),
+        ),
+        case(
+            "folded gram",
+            ENTRIES * (Form::Folded.floats() + LANES),
+            ENTRIES * LANES,
+            |kernels, problem| gram(kernels, problem, Form::Folded),
         ),
         case("coordinate steps", ROWS * SMALL, ROWS * SMALL, descend),
         // A sixth of a cube to factorise, half a square for each triangle and for the check.
@@ -306,7 +312,7 @@ fn descend_abreast(kernels: Kernels, problem: &mut Problem, block: usize) {
     std::hint::black_box(kernels.descend_abreast(x, 1e-7, &mut moving));
 }
 
-fn gram(kernels: Kernels, problem: &mut Problem) {
+fn gram(kernels: Kernels, problem: &mut Problem, form: Form) {
     let (h, g) = (problem.h.room(ROWS * SMALL), problem.out.room(ROWS * LANES));
     let rows = h.chunks_exact_mut(SMALL).zip(g.chunks_exact_mut(LANES));
     for (at, (h, g)) in rows.enumerate() {
@@ -322,7 +328,7 @@ fn gram(kernels: Kernels, problem: &mut Problem) {
             },
             at: 0,
         };
-        kernels.gram(row, 0.5, problem.base.as_slice(), h, g);
+        kernels.gram(form, row, 0.5, problem.base.as_slice(), h, g);
     }
 }
 

@@ -3,7 +3,7 @@
 /// Defines, for one lane type, a function per kernel that enables its instruction set.
 macro_rules! entry_points {
     ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal, abreast = $abreast:literal $(, enable = $features:literal)?) => {
-        use crate::linalg::kernels::{abreast, body, coarse, entries, solve, steps, turned};
+        use crate::linalg::kernels::{abreast, body, coarse, entries, grams, solve, steps, turned};
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn peak(steps: usize, seed: f32) -> f32 {
@@ -37,18 +37,20 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn gram(row: entries::RowLines<'_>, scale: f32, base: &[f32], h: &mut [f32], g: &mut [f32]) {
-            entries::gram::<$lanes, { $gram == 16 }>(row, scale, base, h, g);
+        pub(super) fn gram(
+            form: grams::Form, row: grams::RowLines<'_>, scale: f32, base: &[f32], h: &mut [f32], g: &mut [f32],
+        ) {
+            grams::gram::<$lanes, { $gram == 16 }>(form, row, scale, base, h, g);
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn grams(tile: entries::TileLines<'_>, h: &mut [f32], g: &mut [f32]) {
-            entries::grams::<$lanes, { $gram == 16 }>(tile, h, g);
+        pub(super) fn grams(form: grams::Form, tile: grams::TileLines<'_>, h: &mut [f32], g: &mut [f32]) {
+            grams::grams::<$lanes, { $gram == 16 }>(form, tile, h, g);
         }
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn cross(d: Option<&[f32]>, left: &[f32], right: &[f32], h: &mut [f32], pitch: usize) {
-            entries::cross::<$lanes, $gram>(d, left, right, h, pitch);
+            grams::cross::<$lanes, $gram>(d, left, right, h, pitch);
         }
 
         $(#[target_feature(enable = $features)])?

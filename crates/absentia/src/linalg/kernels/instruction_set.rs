@@ -25,7 +25,9 @@ impl InstructionSet {
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
                 sets.push(Self::Avx2);
             }
-            let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
+            let wide = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
             if wide && sets.contains(&Self::Avx2) {
                 sets.push(Self::Avx512);
             }

@@ -110,6 +110,17 @@ pub(super) trait Lanes: Copy {
         })
     }
 
+    /// The lanes of each half moved down by so many, going round within the half.
+    #[inline(always)]
+    fn turned<const BY: usize>(self) -> Self {
+        const HALF: usize = LANES / 2;
+        changed(self, |lanes| {
+            for half in lanes.as_chunks_mut::<HALF>().0 {
+                half.rotate_left(BY % HALF);
+            }
+        })
+    }
+
     /// The lanes above `lane`, zeros elsewhere.
     #[inline(always)]
     fn above(self, lane: usize) -> Self {
@@ -122,17 +133,6 @@ pub(super) trait Lanes: Copy {
         let mut from = [0.0; LANES];
         other.store(&mut from);
         changed(self, |lanes| lanes[lane] = from[lane])
-    }
-
-    /// The same lanes but for the first `count`, which are those of `from`.
-    ///
-    /// # Panics
-    /// If there are fewer.
-    #[inline(always)]
-    fn with_first(self, count: usize, from: &[f32]) -> Self {
-        changed(self, |lanes| {
-            lanes[..count].copy_from_slice(&from[..count]);
-        })
     }
 
     /// Reciprocals of the lanes that are above those of `floor`, zeros elsewhere.

@@ -15,6 +15,7 @@ mod body;
 mod coarse;
 mod entries;
 mod entry_points;
+mod grams;
 mod instruction_set;
 mod lanes;
 pub(crate) mod pages;
@@ -37,8 +38,9 @@ mod tests;
 pub(crate) use abreast::{Abreast, LossSlots, Moving, Slots, Stepped, Weighing, packed_floats};
 pub(crate) use body::{Gathered, Panel};
 pub(crate) use coarse::{CoarsePanel, CoarseRow, CoarseRows, Limit, Sizes, words};
-pub(crate) use entries::{Columns, Place, RowLines, TileLines};
+pub(crate) use entries::{Columns, Place};
 use entry_points::{dispatch, entry_points};
+pub(crate) use grams::{Form, RowLines, TileLines};
 pub use instruction_set::InstructionSet;
 use lanes::LANES;
 pub(crate) use prefetch::prefetch;
@@ -128,21 +130,22 @@ impl Kernels {
         dispatch!(self.set, correct(delta, pitch, lines, columns));
     }
 
-    /// `h = scale · base + Σ d q qᵀ` (its upper triangle) and `g += Σ error q` over a row's entries.
+    /// `h = scale · base + Σ d q qᵀ` (the half of it that its form has) and `g += Σ error q` over a row's entries.
     pub(crate) fn gram(
         self,
+        form: Form,
         row: RowLines<'_>,
         scale: f32,
         base: &[f32],
         h: &mut [f32],
         g: &mut [f32],
     ) {
-        dispatch!(self.set, gram(row, scale, base, h, g));
+        dispatch!(self.set, gram(form, row, scale, base, h, g));
     }
 
     /// The same for every row of a tile.
-    pub(crate) fn grams(self, tile: TileLines<'_>, h: &mut [f32], g: &mut [f32]) {
-        dispatch!(self.set, grams(tile, h, g));
+    pub(crate) fn grams(self, form: Form, tile: TileLines<'_>, h: &mut [f32], g: &mut [f32]) {
+        dispatch!(self.set, grams(form, tile, h, g));
     }
 
     /// `h += Σ d left rightᵀ` over lines, a whole `16 × 16` block whose rows are a `pitch` apart.
@@ -236,7 +239,7 @@ impl Kernels {
         dispatch!(self.set, descend(rows, floor, delta))
     }
 
-    /// Exact minima of up to sixteen rows from `first`; all but the penalties have room for sixteen.
+    /// Exact minima of up to sixteen rows from `first`, their matrices folded; all but the penalties have room for sixteen.
     pub(crate) fn solve(
         self,
         rows: &Quadratics<'_>,

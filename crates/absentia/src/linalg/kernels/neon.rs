@@ -1,8 +1,8 @@
 //! The lanes as four 128-bit registers.
 
 use std::arch::aarch64::{
-    float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vfmaq_f32, vfmsq_f32, vgetq_lane_f32,
-    vld1q_f32, vmulq_f32, vst1q_f32,
+    float32x4_t, vaddq_f32, vaddvq_f32, vdupq_n_f32, vextq_f32, vfmaq_f32, vfmsq_f32,
+    vgetq_lane_f32, vld1q_f32, vmulq_f32, vst1q_f32,
 };
 
 use super::entry_points;
@@ -42,6 +42,36 @@ impl Lanes for Quads {
             vst1q_f32(to.as_mut_ptr(), upper[0]);
             vst1q_f32(to[4..].as_mut_ptr(), upper[1]);
         }
+    }
+
+    #[inline(always)]
+    fn turned<const BY: usize>(self) -> Self {
+        let [a, b, c, d] = self.0;
+        // SAFETY: see above.
+        Self(unsafe {
+            match BY % 8 {
+                1 => [
+                    vextq_f32::<1>(a, b),
+                    vextq_f32::<1>(b, a),
+                    vextq_f32::<1>(c, d),
+                    vextq_f32::<1>(d, c),
+                ],
+                2 => [
+                    vextq_f32::<2>(a, b),
+                    vextq_f32::<2>(b, a),
+                    vextq_f32::<2>(c, d),
+                    vextq_f32::<2>(d, c),
+                ],
+                3 => [
+                    vextq_f32::<3>(a, b),
+                    vextq_f32::<3>(b, a),
+                    vextq_f32::<3>(c, d),
+                    vextq_f32::<3>(d, c),
+                ],
+                4 => [b, a, d, c],
+                _ => self.0,
+            }
+        })
     }
 
     #[inline(always)]

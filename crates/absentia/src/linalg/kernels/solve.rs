@@ -6,6 +6,7 @@
 // Indices into several triangles at once, and loops of constant length that must unroll.
 #![allow(clippy::needless_range_loop)]
 
+use super::grams::Form;
 use super::lanes::{LANES, Lanes};
 use super::steps::Quadratics;
 
@@ -49,7 +50,7 @@ pub(crate) struct Solved {
     pub(crate) negative: Option<(usize, f32)>,
 }
 
-/// Exact minima of up to sixteen quadratics from row `first`; all but the penalties must have room
+/// Exact minima of up to sixteen quadratics from row `first`, their matrices folded; all but the penalties must have room
 /// for sixteen, whatever stands there.
 ///
 /// A pivot that is not above what rounding leaves of its diagonal counts as zero, and its
@@ -66,7 +67,7 @@ pub(super) fn solve<L: Lanes>(
     let Solving { h, v, above } = work;
     let mut penalty = [0.0; LANES];
     penalty[..len.min(LANES)].copy_from_slice(&rows.penalty[first..first + len.min(LANES)]);
-    load_upper::<L>(&rows.h[start * LANES..], L::load(&penalty), h);
+    unfold::<L>(&rows.h[first * FOLDED..], L::load(&penalty), h);
     let g = across::<L>(&rows.g[start..]);
     let mut floors = across::<L>(&rows.base[start..]);
     for (f, slot) in floors.iter_mut().enumerate() {
@@ -128,20 +129,38 @@ fn put_all<L: Lanes>(lines: &[L; LANES], to: &mut [f32]) {
     }
 }
 
-/// Upper triangles of sixteen matrices with their penalties, a lane per matrix.
+/// Numbers of a matrix as it is given.
+const FOLDED: usize = Form::Folded.floats();
+
+/// Where in a triangle each of them belongs.
+const PLACES: [usize; FOLDED] = {
+    let mut places = [0; FOLDED];
+    let mut at = 0;
+    while at < FOLDED {
+        let (f, g) = Form::Folded.entry(at);
+        places[at] = if f < g { place(f, g) } else { place(g, f) };
+        at += 1;
+    }
+    places
+};
+
+/// Sixteen folded matrices with their penalties as triangles, a lane per matrix.
 #[inline(always)]
-fn load_upper<L: Lanes>(from: &[f32], penalty: L, h: &mut Triangle) {
-    let from = &from[..LANES * LANES * LANES];
-    for (f, to) in h.chunks_exact_mut(LANES * LANES).enumerate() {
+fn unfold<L: Lanes>(from: &[f32], penalty: L, h: &mut Triangle) {
+    let from = &from[..LANES * FOLDED];
+    for (line, places) in PLACES.chunks_exact(LANES).enumerate() {
         let mut lines = [L::splat(0.0); LANES];
-        for (line, from) in lines.iter_mut().zip(from.chunks_exact(LANES * LANES)) {
-            *line = L::load(&from[f * LANES..]);
-            if f % (LANES / 2) != 0 {
-                let other = (LANES - f) * (LANES + 1);
-                *line = line.with_first(f, &from[other..]);
+        for (slot, from) in lines.iter_mut().zip(from.chunks_exact(FOLDED)) {
+            *slot = L::load(&from[line * LANES..]);
+        }
+        let columns = L::transpose(lines);
+        // Four times four, because longer loops are not unrolled.
+        let places = places.as_chunks::<FEW>().0.iter();
+        for (four, places) in columns.as_chunks::<FEW>().0.iter().zip(places) {
+            for n in 0..FEW {
+                four[n].store(&mut h[places[n]..]);
             }
         }
-        put_all(&L::transpose(lines), to);
     }
     for f in 0..LANES {
         let slot = &mut h[place(f, f)..];

@@ -4,7 +4,8 @@ use super::lanes::{LANES, Lanes};
 
 /// One block of sixteen coordinates of some rows of a tile.
 pub(crate) struct Quadratics<'a> {
-    /// `16 × 16` each, of which the upper triangle is read; the penalty is not in it.
+    /// Their matrices, square for coordinate steps and folded for exact solves ([`Form`](super::Form));
+    /// the penalty is not in them.
     pub(crate) h: &'a [f32],
     /// What missing entries contribute to the diagonal: its rounding is the least curvature that counts.
     pub(crate) base: &'a [f32],
@@ -15,6 +16,10 @@ pub(crate) struct Quadratics<'a> {
 }
 
 impl Quadratics<'_> {
+    /// Number of rows.
+    ///
+    /// # Panics
+    /// If a row has no square matrix, gradient or base.
     fn check(&self) -> usize {
         let rows = self.penalty.len();
         assert!(self.h.len() >= rows * LANES * LANES);

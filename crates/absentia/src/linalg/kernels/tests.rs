@@ -237,29 +237,30 @@ fn gram_matrices_sum_outer_products_and_gradients_errors() {
         let (d, error, start) = (numbers(7, entries), numbers(8, entries), numbers(9, LANES));
         let others = Problem::new(3, LANES);
         on_every_set(|kernels| {
-            let (mut h, mut g) = (vec![9.0; LANES * LANES], start.clone());
-            let row = RowLines {
-                d: &d,
-                error: &error,
-                lines: &lines,
-                next: others.gathered(),
-                at: 0,
-            };
-            kernels.gram(row, 0.5, &base, &mut h, &mut g);
-            for f in 0..LANES {
-                let weight = |n: usize| f64::from(d[n]);
-                let want: Vec<f64> = (f..LANES)
-                    .map(|g| {
-                        0.5 * f64::from(base[f * LANES + g]) + outer(weight, &lines, &lines, f, g)
-                    })
-                    .collect();
-                assert_close(&h[f * LANES + f..(f + 1) * LANES], &want, "gram row");
-            }
             let ones = vec![1.0; lines.len()];
             let want: Vec<f64> = (0..LANES)
                 .map(|f| f64::from(start[f]) + outer(|n| f64::from(error[n]), &lines, &ones, f, 0))
                 .collect();
-            assert_close(&g, &want, "gradient");
+            for form in Form::ALL {
+                let (mut h, mut g) = (vec![9.0; form.floats()], start.clone());
+                let row = RowLines {
+                    d: &d,
+                    error: &error,
+                    lines: &lines,
+                    next: others.gathered(),
+                    at: 0,
+                };
+                kernels.gram(form, row, 0.5, &base, &mut h, &mut g);
+                assert_close(&g, &want, "gradient");
+                for (at, found) in h.iter().enumerate() {
+                    let (f, g) = form.entry(at);
+                    let weight = |n: usize| f64::from(d[n]);
+                    let want = 0.5 * f64::from(base[at]) + outer(weight, &lines, &lines, f, g);
+                    if form == Form::Folded || f <= g {
+                        assert_close(&[*found], &[want], "gram");
+                    }
+                }
+            }
             let mut alone = start.clone();
             kernels.combine_lines(&error, &lines, &mut alone);
             assert_close(&alone, &want, "combination of lines");
@@ -268,10 +269,24 @@ fn gram_matrices_sum_outer_products_and_gradients_errors() {
 }
 
 #[test]
+fn folded_matrices_have_every_pair_and_few_of_them_twice() {
+    let mut times = [[0; LANES]; LANES];
+    for at in 0..Form::Folded.floats() {
+        let (f, g) = Form::Folded.entry(at);
+        times[f.min(g)][f.max(g)] += 1;
+    }
+    for (f, times) in times.iter().enumerate() {
+        for (g, &times) in times.iter().enumerate().skip(f) {
+            let twice = f / 8 == g / 8 && g - f == 4;
+            assert_eq!(times, 1 + i32::from(twice), "{f} and {g}");
+        }
+    }
+}
+
+#[test]
 fn gram_matrices_of_a_tile_are_those_of_its_rows() {
-    const SMALL: usize = LANES * LANES;
     let (starts, entries) = ([0, 5, 5, 19], 19);
-    let (lines, bases) = (numbers(5, entries * LANES), numbers(6, 3 * SMALL));
+    let (lines, bases) = (numbers(5, entries * LANES), numbers(6, 3 * LANES * LANES));
     let (d, error, start) = (
         numbers(7, entries),
         numbers(8, entries),
@@ -285,23 +300,25 @@ fn gram_matrices_of_a_tile_are_those_of_its_rows() {
         next: others.gathered(),
         at: 0,
     };
+    let both = Form::ALL.map(|form| [(form, None), (form, Some(&scales[..]))]);
     on_every_set(|kernels| {
-        for scales in [None, Some(&scales[..])] {
-            let (mut h, mut g) = (vec![9.0; 3 * SMALL], start.clone());
+        for (form, scales) in both.into_iter().flatten() {
+            let size = form.floats();
+            let (mut h, mut g) = (vec![9.0; 3 * size], start.clone());
             let tile = TileLines {
                 starts: &starts,
                 entries: row(0, entries),
                 scales,
                 bases: &bases,
             };
-            kernels.grams(tile, &mut h, &mut g);
+            kernels.grams(form, tile, &mut h, &mut g);
             for at in 0..3 {
-                let (mut alone, mut pull) = (vec![9.0; SMALL], start[at * LANES..].to_vec());
-                let own = &bases[if scales.is_some() { 0 } else { at * SMALL }..];
+                let (mut alone, mut pull) = (vec![9.0; size], start[at * LANES..].to_vec());
+                let own = &bases[if scales.is_some() { 0 } else { at * size }..];
                 let scale = scales.map_or(1.0, |scales| -scales[at]);
                 let row = row(starts[at], starts[at + 1]);
-                kernels.gram(row, scale, own, &mut alone, &mut pull);
-                assert_eq!(h[at * SMALL..(at + 1) * SMALL], alone);
+                kernels.gram(form, row, scale, own, &mut alone, &mut pull);
+                assert_eq!(h[at * size..(at + 1) * size], alone);
                 assert_eq!(g[at * LANES..(at + 1) * LANES], pull[..LANES]);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::layout::{Group, Layout};
 use crate::linalg::kernels::{
-    Abreast, LossSlots, Moving, Panel, Slots, Stepped, Weighing, packed_floats, prefetch,
+    Abreast, Form, LossSlots, Moving, Panel, Slots, Stepped, Weighing, packed_floats, prefetch,
 };
 use crate::linalg::{Buffer, LANES};
 use crate::solver::block::CURVATURE_FLOOR;
@@ -191,7 +191,7 @@ impl Lot {
             left: (!self.plain).then(|| self.left.as_slice()),
             penalty: &self.penalty,
             weights: &self.weights.as_slice()[..z * LANES],
-            diagonals: side.cache.diagonal_block(block),
+            diagonals: side.cache.diagonals(Form::Square, block),
             g: &self.g.as_slice()[..rows * LANES],
         };
         let mut moving = Moving {

@@ -33,9 +33,21 @@ impl Steps {
         steps
     }
 
-    fn quadratics(&self) -> Quadratics<'_> {
+    /// The matrices folded; of the upper triangles alone.
+    fn folded(&self) -> Vec<f32> {
+        let squares = self.h.chunks_exact(LANES * LANES);
+        let folded = squares.flat_map(|square| {
+            (0..Form::Folded.floats()).map(|at| {
+                let (f, g) = Form::Folded.entry(at);
+                square[f.min(g) * LANES + f.max(g)]
+            })
+        });
+        folded.collect()
+    }
+
+    fn quadratics<'s>(&'s self, h: &'s [f32]) -> Quadratics<'s> {
         Quadratics {
-            h: &self.h,
+            h,
             base: &self.base,
             penalty: &self.penalty,
             g: &self.g,
@@ -60,7 +72,10 @@ fn descending_is_one_gauss_seidel_pass() {
         let mut steps = Steps::new(rows);
         on_every_set(|kernels| {
             let mut delta = vec![9.0; rows * LANES];
-            assert_eq!(kernels.descend(&steps.quadratics(), 1e-6, &mut delta), None);
+            assert_eq!(
+                kernels.descend(&steps.quadratics(&steps.h), 1e-6, &mut delta),
+                None
+            );
             for row in 0..rows {
                 let mut gradient = steps.gradient(row);
                 let mut want = Vec::new();
@@ -83,7 +98,7 @@ fn descending_is_one_gauss_seidel_pass() {
         steps.h[((rows - 1) * LANES + 7) * LANES + 7] = -1.0;
         on_every_set(|kernels| {
             let mut delta = vec![9.0; rows * LANES];
-            let negative = kernels.descend(&steps.quadratics(), 1e-6, &mut delta);
+            let negative = kernels.descend(&steps.quadratics(&steps.h), 1e-6, &mut delta);
             assert_eq!(negative, Some((rows - 1, -0.75)));
         });
     }
@@ -93,10 +108,11 @@ fn descending_is_one_gauss_seidel_pass() {
 fn sixteen_quadratics_at_once_are_solved_as_each_alone() {
     let rows = 21;
     let mut steps = Steps::new(rows);
+    let h = steps.folded();
     on_every_set(|kernels| {
         let (mut delta, mut work) = (vec![9.0; 32 * LANES], Solving::default());
         for first in [0, 16] {
-            let solved = kernels.solve(&steps.quadratics(), first, 1e-6, &mut work, &mut delta);
+            let solved = kernels.solve(&steps.quadratics(&h), first, 1e-6, &mut work, &mut delta);
             assert_eq!(solved, Solved::default());
         }
         for row in 0..rows {
@@ -112,9 +128,10 @@ fn sixteen_quadratics_at_once_are_solved_as_each_alone() {
         assert_eq!(delta[5].to_bits(), 0.0_f32.to_bits());
     });
     steps.h[(18 * LANES + 7) * LANES + 7] = -9.0;
+    let h = steps.folded();
     on_every_set(|kernels| {
         let (mut delta, mut work) = (vec![9.0; 32 * LANES], Solving::default());
-        let solved = kernels.solve(&steps.quadratics(), 16, 1e-6, &mut work, &mut delta);
+        let solved = kernels.solve(&steps.quadratics(&h), 16, 1e-6, &mut work, &mut delta);
         assert!(matches!(solved.negative, Some((18, pivot)) if pivot < -5.0));
     });
 }
@@ -125,10 +142,11 @@ fn a_step_that_cannot_be_judged_is_left_to_others() {
     // A row of the first sixteen, and one that is none.
     steps.h[3 * LANES * LANES] = f32::NAN;
     steps.h[25 * LANES * LANES] = f32::NAN;
+    let h = steps.folded();
     on_every_set(|kernels| {
         let (mut delta, mut work) = (vec![9.0; 32 * LANES], Solving::default());
         for (first, unsure) in [(0, 1 << 3), (16, 0)] {
-            let solved = kernels.solve(&steps.quadratics(), first, 1e-6, &mut work, &mut delta);
+            let solved = kernels.solve(&steps.quadratics(&h), first, 1e-6, &mut work, &mut delta);
             assert_eq!((solved.unsure, solved.negative), (unsure, None));
         }
     });

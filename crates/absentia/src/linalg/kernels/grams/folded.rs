@@ -1,0 +1,138 @@
+//! Matrices folded along their diagonals, for exact solves.
+//!
+//! A line of q times the same line with both halves turned by s holds `q_i q_(i+s)` of either half:
+//! with s up to four, going round, that is every pair within a half. What is left are the pairs of
+//! the lower half with the upper one.
+
+use super::{HALF, LANES, Lanes, RowLines};
+
+/// Diagonals of each half.
+const DIAGONALS: usize = HALF / 2 + 1;
+/// Where the lower half times the upper one starts.
+const CROSSED: usize = DIAGONALS * LANES;
+/// Lines of a matrix.
+pub(super) const LINES: usize = DIAGONALS + HALF / 2;
+
+/// Row and column of the number at a place.
+pub(super) const fn entry(at: usize) -> (usize, usize) {
+    if at < CROSSED {
+        let (turn, lane) = (at / LANES, at % LANES);
+        let half = lane / HALF * HALF;
+        (lane, half + (lane - half + turn) % HALF)
+    } else {
+        let crossed = at - CROSSED;
+        (crossed / HALF, HALF + crossed % HALF)
+    }
+}
+
+/// See [`super::gram`].
+#[inline(always)]
+pub(super) fn gram<L: Lanes, const WIDE: bool>(
+    row: RowLines<'_>,
+    scale: L,
+    base: &[f32],
+    h: &mut [f32],
+    g: &mut [f32],
+) {
+    let mut diagonals = Diagonals::start(scale, base);
+    let mut crossed = Crossed::start(scale, base);
+    let mut gradient = L::load(g);
+    // What an entry is multiplied by is read where it is needed, so that no register holds it.
+    let (len, lines) = (row.d.len(), row.lines.as_chunks::<LANES>().0);
+    let (d, error, lines) = (row.d, &row.error[..len], &lines[..len]);
+    if WIDE {
+        for n in 0..len {
+            row.prefetch::<L>(n);
+            let q = L::load(&lines[n]);
+            let scaled = L::splat(d[n]).mul(q);
+            diagonals.add_near(q, scaled);
+            diagonals.add_far(q, scaled);
+            crossed.add(&lines[n], scaled);
+            gradient = L::splat(error[n]).mul_add(q, gradient);
+        }
+    } else {
+        for n in 0..len {
+            let q = L::load(&lines[n]);
+            diagonals.add_near(q, L::splat(d[n]).mul(q));
+            gradient = L::splat(error[n]).mul_add(q, gradient);
+        }
+        for n in 0..len {
+            row.prefetch::<L>(n);
+            let q = L::load(&lines[n]);
+            let scaled = L::splat(d[n]).mul(q);
+            diagonals.add_far(q, scaled);
+            crossed.add(&lines[n], scaled);
+        }
+    }
+    diagonals.finish(h);
+    crossed.finish(h);
+    gradient.store(g);
+}
+
+/// Sums along the diagonals of both halves.
+struct Diagonals<L>([L; DIAGONALS]);
+
+impl<L: Lanes> Diagonals<L> {
+    #[inline(always)]
+    fn start(scale: L, base: &[f32]) -> Self {
+        let mut sums = [scale; DIAGONALS];
+        for (sum, line) in sums.iter_mut().zip(base.chunks_exact(LANES)) {
+            *sum = scale.mul(L::load(line));
+        }
+        Self(sums)
+    }
+
+    #[inline(always)]
+    fn add_near(&mut self, q: L, scaled: L) {
+        let sums = &mut self.0;
+        sums[0] = q.mul_add(scaled, sums[0]);
+        sums[1] = q.turned::<1>().mul_add(scaled, sums[1]);
+        sums[2] = q.turned::<2>().mul_add(scaled, sums[2]);
+    }
+
+    #[inline(always)]
+    fn add_far(&mut self, q: L, scaled: L) {
+        let sums = &mut self.0;
+        sums[3] = q.turned::<3>().mul_add(scaled, sums[3]);
+        sums[4] = q.turned::<4>().mul_add(scaled, sums[4]);
+    }
+
+    #[inline(always)]
+    fn finish(self, h: &mut [f32]) {
+        for (sum, line) in self.0.into_iter().zip(h.chunks_exact_mut(LANES)) {
+            sum.store(line);
+        }
+    }
+}
+
+/// Sums of the lower half times the upper one.
+struct Crossed<L: Lanes>([L::Upper; HALF]);
+
+impl<L: Lanes> Crossed<L> {
+    #[inline(always)]
+    fn start(scale: L, base: &[f32]) -> Self {
+        let mut sums = [scale.upper(); HALF];
+        for (f, sum) in sums.iter_mut().enumerate() {
+            // The sixteen numbers that end with the eight wanted.
+            *sum = scale
+                .mul(L::load(&base[CROSSED + f * HALF - HALF..]))
+                .upper();
+        }
+        Self(sums)
+    }
+
+    #[inline(always)]
+    fn add(&mut self, line: &[f32], scaled: L) {
+        let upper = scaled.upper();
+        for (sum, &q) in self.0.iter_mut().zip(&line[..HALF]) {
+            *sum = L::add_upper(q, upper, *sum);
+        }
+    }
+
+    #[inline(always)]
+    fn finish(self, h: &mut [f32]) {
+        for (sum, to) in self.0.into_iter().zip(h[CROSSED..].chunks_exact_mut(HALF)) {
+            L::store_upper(sum, to);
+        }
+    }
+}
