@@ -85,6 +85,7 @@ pub(crate) fn measure(request: &Request) -> Result<Answer> {
         entries: request.entries as usize,
         // Indices of both orientations, and where their rows start.
         data: 8 * request.entries + 8 * (users + items + 2) as u64,
+        vary: (false, false),
         rank: 1,
         rank_to_estimate: 0,
         keeps_best: false,

@@ -2,13 +2,14 @@
 
 use super::trainer::estimate_params;
 use crate::baselines;
-use crate::data::{Confidence, Interactions, Targets};
+use crate::data::{Confidence, Interactions, Targets, Values};
 use crate::linalg::LANES;
+use crate::linalg::kernels::Kernels;
 use crate::params::{Params, Solver};
 use crate::solver::abreast::scratch_bytes as scratch_bytes_abreast;
 use crate::solver::block::SOLVING_BYTES;
 use crate::solver::cache::GramCache;
-use crate::solver::scratch_bytes;
+use crate::solver::{kept_bytes, scratch_bytes};
 use crate::weights::Scheme;
 
 /// Bytes for each exposure while the estimate of learned weights builds its matrix of them: the three
@@ -34,6 +35,8 @@ pub struct Sizes {
     pub entries: usize,
     /// Bytes of the matrix and its transpose, as built.
     pub data: u64,
+    /// Whether targets, and weights, differ from entry to entry in the matrix as it is.
+    pub vary: (bool, bool),
     /// Rank Z of the weights on missing entries.
     pub rank: usize,
     /// Rank of weights that are estimated from the data before the run, 0 if there are none.
@@ -51,6 +54,10 @@ impl Sizes {
             items: data.n_items(),
             entries: data.len(),
             data: data.bytes(),
+            vary: (
+                matches!(data.by_user().targets(), Values::Each(_)),
+                matches!(data.by_user().weights(), Values::Each(_)),
+            ),
             rank: scheme.rank_bound(data),
             rank_to_estimate: scheme.rank_to_estimate(),
             keeps_best,
@@ -76,6 +83,7 @@ impl MemoryPlan {
                 (4 * rows).saturating_mul(sizes.rank as u64),
             ),
             ("caches", caches(sizes, params.factors)),
+            ("layouts", layouts(sizes, params)),
             (
                 "work",
                 threads * scratch(sizes, params) + rows * 8 + rows / 8,
@@ -123,14 +131,36 @@ pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Numbers that options make vary from entry to entry, in both orientations.
-fn transformed(sizes: &Sizes, params: &Params) -> u64 {
+/// Whether options make targets, and weights, differ from entry to entry.
+fn varied(params: &Params) -> (bool, bool) {
     let targets = matches!(params.targets, Targets::Normalized { .. } | Targets::Log);
     let weights = !matches!(
         params.confidence,
         Confidence::Constant { .. } | Confidence::Column
     );
+    (targets, weights)
+}
+
+/// Numbers that options make vary from entry to entry, in both orientations.
+fn transformed(sizes: &Sizes, params: &Params) -> u64 {
+    let (targets, weights) = varied(params);
     8 * sizes.entries as u64 * (u64::from(targets) + u64::from(weights))
+}
+
+/// How entries lie while `eals` solves rows side by side, where that is kept.
+fn layouts(sizes: &Sizes, params: &Params) -> u64 {
+    if params.solver != Solver::Eals || !Kernels::best().steps_abreast() {
+        return 0;
+    }
+    let (targets, weights) = varied(params);
+    let targets = targets || (params.targets == Targets::Raw && sizes.vary.0);
+    let weights = weights || (params.confidence == Confidence::Column && sizes.vary.1);
+    let rows = sizes.users + sizes.items;
+    kept_bytes(
+        rows,
+        sizes.entries,
+        usize::from(targets) + usize::from(weights),
+    )
 }
 
 /// What the estimate of learned weights takes beside the matrix: a small run, the exposures of the
@@ -193,6 +223,7 @@ mod tests {
             items: 500,
             entries: 100_000,
             data: 800_000,
+            vary: (false, false),
             rank: 4,
             rank_to_estimate,
             keeps_best: false,

@@ -15,7 +15,7 @@ use super::block::{self, BlockSolver};
 use super::tiles::{SORTED_ENTRIES, is_long, longest};
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::LANES;
-use layout::Layout;
+pub(super) use layout::Layout;
 use lot::Lot;
 
 /// Entries of a lane at the most, while a row has fewer than sixteen lanes.
@@ -40,6 +40,7 @@ pub(crate) struct ElementSolver;
 /// Buffers of one worker.
 #[derive(Default)]
 pub(crate) struct Scratch {
+    /// For tiles whose layout is not kept.
     layout: Layout,
     lot: Lot,
     /// For rows that are left to the other solver.
@@ -59,7 +60,12 @@ impl RowSolver for ElementSolver {
             return BlockSolver { block: 1 }.solve(tile, side, &mut scratch.long);
         }
         let Scratch { layout, lot, .. } = scratch;
-        layout.deal(tile, side);
+        let layout = if let Some(kept) = tile.layout {
+            kept.get_or_init(|| Layout::new(tile, side))
+        } else {
+            layout.deal(tile, side);
+            layout
+        };
         let mut loss = EntryLoss::default();
         for group in &layout.groups {
             lot.solve(group, layout, tile, side)?;

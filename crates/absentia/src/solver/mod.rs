@@ -43,7 +43,7 @@ pub(crate) use objective::EntryLoss;
 pub use objective::Objective;
 pub(crate) use objective::ridge;
 pub(crate) use tile::Tile;
-pub(crate) use tiles::{Tiles, scratch_bytes};
+pub(crate) use tiles::{Tiles, kept_bytes, scratch_bytes};
 
 /// What the free side reads while it is being solved.
 ///
@@ -150,12 +150,12 @@ pub(crate) fn half_sweep<S: RowSolver>(
     let losses: Vec<Result<EntryLoss, Halt>> = tiles
         .split(before, after)
         .into_par_iter()
-        .map(|(rows, before, after)| {
+        .map(|part| {
             if side.cancelled.load(Ordering::Relaxed) {
                 return Err(Halt::Cancelled);
             }
             let (mut buffers, mut scratch) = locked(&pool).pop().unwrap_or_default();
-            let mut tile = Tile::load(rows, before, after, side, &mut buffers);
+            let mut tile = Tile::load(part, side, &mut buffers);
             let solved = solver.solve(&mut tile, side, &mut scratch);
             let ridge = tile.ridge(side);
             locked(&pool).push((buffers, scratch));

@@ -1,12 +1,14 @@
 //! A few neighbouring rows, solved together so that products with the caches are matrix products.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
+use super::abreast::Layout;
 use super::objective::EntryLoss;
 use super::pieces::{PIECE, for_each_piece, sum_pieces};
-use super::tiles::{PACKED_BYTES, TILE_BYTES, entries_in};
+use super::tiles::{PACKED_BYTES, Part, TILE_BYTES, entries_in};
 use super::{Side, observed_row};
 use crate::data::{Row, ValuesRow};
 use crate::linalg::kernels::{Columns, Gathered};
@@ -49,6 +51,8 @@ pub(crate) struct Tile<'t> {
     pub(crate) before: &'t [f32],
     /// Factors of the rows, padded; they stand for nothing until they are filled or written.
     pub(crate) factors: &'t mut [f32],
+    /// Where its layout is kept, if it is.
+    pub(super) layout: Option<&'t OnceLock<Layout>>,
     /// Floats of a row of factors.
     pub(crate) stride: usize,
     /// Entries in whole lanes.
@@ -70,13 +74,8 @@ pub(crate) struct RowEntries<'r> {
 }
 
 impl<'t> Tile<'t> {
-    pub(super) fn load(
-        rows: Range<usize>,
-        before: &'t [f32],
-        factors: &'t mut [f32],
-        side: &Side<'t>,
-        buffers: &'t mut TileScratch,
-    ) -> Self {
+    pub(super) fn load(part: Part<'t>, side: &Side<'t>, buffers: &'t mut TileScratch) -> Self {
+        let rows = part.rows;
         let offsets = side.observed.offsets();
         let picks = &side.observed.indices()[offsets[rows.start] as usize..];
         let offsets = &offsets[rows.start..=rows.end];
@@ -86,8 +85,9 @@ impl<'t> Tile<'t> {
         let padded = buffers.starts[rows.len()].next_multiple_of(LANES);
         Self {
             rows,
-            before,
-            factors,
+            before: part.before,
+            factors: part.after,
+            layout: part.layout,
             stride: side.fixed.stride(),
             padded,
             pitch: padded + 1,

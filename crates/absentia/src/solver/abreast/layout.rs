@@ -67,7 +67,7 @@ impl Dealt {
 
 /// The rows of a tile in groups, and their entries in slots.
 #[derive(Default)]
-pub(super) struct Layout {
+pub(in crate::solver) struct Layout {
     /// Rows of the tile, the longest first: entries, then row.
     order: Vec<(u32, u32)>,
     /// How many rows have so many entries; then where the next of them goes.
@@ -80,6 +80,15 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// The layout of a tile, to be kept.
+    pub(super) fn new(tile: &Tile<'_>, side: &Side<'_>) -> Self {
+        let mut layout = Self::default();
+        layout.deal(tile, side);
+        layout.counts = Vec::new();
+        layout.groups.shrink_to_fit();
+        layout
+    }
+
     /// The rows of a group: entries, then row of the tile.
     pub(super) fn rows(&self, group: &Group) -> &[(u32, u32)] {
         &self.order[group.places.clone()]
