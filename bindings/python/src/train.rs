@@ -23,8 +23,8 @@ type Shown = (Column<u32>, Column<u32>, Column<f32>);
 
 /// Trains a model; yields it with the reason why the run ended.
 ///
-/// `params` is the engine's set of parameters as JSON; `open` says whether the penalty and the
-/// post-scaling are to be chosen instead. `callback(iteration, seconds, observed,
+/// `params` is the engine's set of parameters as JSON; `open` says whether the penalty, the
+/// post-scaling, and targets and weights are to be chosen instead. `callback(iteration, seconds, observed,
 /// missing, regularization)` ends the run by returning something true.
 #[pyfunction]
 #[pyo3(signature = (data, scheme, params, *, open=None, shown=None, init=None, ids=None, callback=None, config=None))]
@@ -34,7 +34,7 @@ pub(crate) fn fit(
     data: Data,
     scheme: Py<Scheme>,
     params: &str,
-    open: Option<(bool, bool)>,
+    open: Option<(bool, bool, bool)>,
     shown: Option<Shown>,
     init: Option<(Table, Table)>,
     ids: Option<(Py<IdMap>, Py<IdMap>)>,
@@ -48,9 +48,10 @@ pub(crate) fn fit(
         shown,
         scheme: scheme.clone_ref(py),
         params: params.check().or_raise()?,
-        open: open.map_or_else(Open::default, |(regularization, post_scale)| Open {
+        open: open.map_or_else(Open::default, |(regularization, post_scale, recipe)| Open {
             regularization,
             post_scale,
+            recipe,
         }),
         init,
     };
@@ -155,8 +156,9 @@ impl Job {
                 cancel: cancel.clone(),
                 ..Run::default()
             };
-            let params = settled(data, &scheme.wish, params, open, cancel)?;
-            Ok(absentia::fit(data, &scheme.wish, &params, run)?)
+            let (params, chosen) = settled(data, &scheme.wish, params, open, cancel)?;
+            let scheme = chosen.as_ref().unwrap_or(&scheme.wish);
+            Ok(absentia::fit(data, scheme, &params, run)?)
         });
         fitted.map_err(|error: TuneError| scheme.blame(error))
     }
@@ -169,10 +171,13 @@ fn settled(
     params: &CheckedParams,
     open: Open,
     cancel: &Cancel,
-) -> Result<CheckedParams, TuneError> {
+) -> Result<(CheckedParams, Option<absentia::weights::Scheme>), TuneError> {
     match settle(data, scheme, params, open, cancel, &|| {}) {
-        Ok(settled) => Ok(settled.params.check().map_err(FitError::from)?),
-        Err(TuneError::Cancelled) => Ok(params.clone()),
+        Ok(settled) => {
+            let params = settled.params.check().map_err(FitError::from)?;
+            Ok((params, settled.scheme))
+        }
+        Err(TuneError::Cancelled) => Ok((params.clone(), None)),
         Err(error) => Err(error),
     }
 }

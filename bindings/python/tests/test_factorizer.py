@@ -25,13 +25,42 @@ def test_a_penalty_that_is_not_given_is_chosen():
     scores[matrix().toarray() != 0] = -np.inf
     best = np.argsort(-scores, axis=1, kind="stable")[:, 0]
     np.testing.assert_array_equal(model.recommend(np.arange(200), n=1)[0][:, 0], best)
-    again = Factorizer(factors=6, regularization=model.regularization_, post_scale=model.post_scale_).fit(matrix())
-    np.testing.assert_array_equal(again.item_factors_, model.item_factors_)
-    np.testing.assert_array_equal(again.item_scale_, model.item_scale_)
-    grown = Factorizer(factors=6).fit(matrix()).partial_fit(matrix())
-    assert (grown.regularization_, grown.post_scale_) == (model.regularization_, model.post_scale_)
+    scheme = weights.Popularity(mean=0.01, alpha=0.25)
+    one = Factorizer(factors=6, weights=scheme).fit(matrix())
+    assert one.targets is None and one.targets_ == "binary"
+    again = Factorizer(factors=6, weights=scheme, regularization=one.regularization_, post_scale=one.post_scale_)
+    again = again.fit(matrix())
+    np.testing.assert_array_equal(again.item_factors_, one.item_factors_)
+    np.testing.assert_array_equal(again.item_scale_, one.item_scale_)
     told = Factorizer(factors=6, regularization=0.5).fit(matrix())
-    assert (told.regularization_, told.post_scale_) == (0.5, 0.0)
+    assert (told.regularization_, told.post_scale_, told.targets_) == (0.5, 0.0, "binary")
+
+
+def test_a_recipe_that_is_not_given_is_chosen_and_kept(tmp_path):
+    # A matrix so dense that what is missing says a lot.
+    rng = np.random.default_rng(3)
+    taste = rng.integers(0, 4, 300)[:, None] == rng.integers(0, 4, 120)[None, :]
+    dense = sp.csr_matrix(np.where(rng.random((300, 120)) < np.where(taste, 0.6, 0.05), 1.0, 0.0))
+    model = Factorizer(factors=6).fit(dense)
+    told = Factorizer(factors=6, weights="popularity:mean=0.01,alpha=0.25", targets="binary").fit(dense)
+    assert model.weights is None and model.targets is None
+    missing = dense.toarray() == 0
+
+    def mean(fitted):
+        return (fitted.weights_.a @ fitted.weights_.b.T)[missing].mean()
+
+    means = [mean(model), mean(told)]
+    assert means[1] == pytest.approx(0.01, rel=1e-3)
+    assert (model.targets_, means[0]) != (told.targets_, pytest.approx(means[1]))
+    grown = Factorizer(factors=6).fit(dense).partial_fit(dense)
+    assert (grown.regularization_, grown.post_scale_, grown.targets_) == (
+        model.regularization_,
+        model.post_scale_,
+        model.targets_,
+    )
+    assert mean(grown) == pytest.approx(means[0], rel=1e-3)
+    model.save(tmp_path / "m.absentia")
+    assert Factorizer.load(tmp_path / "m.absentia").targets == model.targets_
 
 
 def test_parameters_follow_scikit_learn():

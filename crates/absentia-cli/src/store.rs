@@ -5,6 +5,7 @@ use std::path::Path;
 
 use absentia::fit::Checkpoint;
 use absentia::tune::Open;
+use absentia::weights::SchemeSpec;
 use absentia::{Model, Params};
 use absentia_io::model::{self, Ids};
 use absentia_io::{AtomicFile, IdMap, limits};
@@ -76,11 +77,11 @@ pub(crate) fn resume(
     own: &Ids,
     params: &mut Params,
     open: Open,
-) -> Result<Option<Checkpoint>> {
+) -> Result<Option<(Checkpoint, Option<SchemeSpec>)>> {
     if !path.exists() {
         return Ok(None);
     }
-    let (checkpoint, ids, _) = model::load_checkpoint(path)?;
+    let (checkpoint, ids, config) = model::load_checkpoint(path)?;
     if same_ids(&ids.users, &own.users) && same_ids(&ids.items, &own.items) {
         let then = checkpoint.model.params();
         if open.regularization {
@@ -89,8 +90,13 @@ pub(crate) fn resume(
         if open.post_scale {
             params.post_scale = then.post_scale;
         }
+        let mut weights = None;
+        if open.recipe {
+            params.targets = then.targets;
+            weights = config.as_deref().and_then(weights_of);
+        }
         check_params(path, &checkpoint.model, params)?;
-        return Ok(Some(checkpoint));
+        return Ok(Some((checkpoint, weights)));
     }
     let refusal = Refusal::data(format!(
         "{}: the checkpoint is of other data: its users and items are not those of this run",
@@ -99,6 +105,18 @@ pub(crate) fn resume(
     Err(refusal
         .hint("resume with the files the run was started on, or leave out --resume")
         .into())
+}
+
+/// The weights on missing entries that a stored configuration names.
+fn weights_of(config: &str) -> Option<SchemeSpec> {
+    let table: toml::Table = config.parse().ok()?;
+    table
+        .get("weights")?
+        .as_array()?
+        .first()?
+        .as_str()?
+        .parse()
+        .ok()
 }
 
 /// Refuses parameters under which a run would not go on as it began, and names the first.

@@ -178,7 +178,7 @@ def fit(
     scheme: Scheme,
     params: str,
     *,
-    open: Optional[Tuple[bool, bool]] = None,
+    open: Optional[Tuple[bool, bool, bool]] = None,
     shown: Optional[Tuple[Rows, Rows, Floats]] = None,
     init: Optional[Tuple[Floats, Floats]] = None,
     ids: Optional[Tuple[IdMap, IdMap]] = None,

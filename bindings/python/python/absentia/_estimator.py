@@ -26,7 +26,7 @@ class Estimator:
     weights: Any
     regularization: Optional[float]
     reg_exponent: float
-    targets: str
+    targets: Optional[str]
     confidence: Union[float, str]
     solver: str
     iterations: int
@@ -106,6 +106,11 @@ class Estimator:
     def post_scale_(self) -> float:
         """The exponent that item factors are rescaled by, chosen where none was given."""
         return float(json.loads(self._fitted().params)["post_scale"])
+
+    @property
+    def targets_(self) -> str:
+        """The targets of the model, chosen where none were given."""
+        return _params.text_of(json.loads(self._fitted().params)["targets"])
 
     @property
     def history_(self) -> List[Sweep]:

@@ -18,14 +18,17 @@ class Factorizer(Training, Answers, Files):
         Number of latent factors.
     weights : absentia.weights.Weights, str or float
         Weights on missing entries: an object, its text form as on the command line, or one number
-        for all. By default ``"popularity:mean=0.01,alpha=0.25"``.
+        for all. By default ``"popularity:mean=0.01,alpha=0.25"``; where neither ``targets`` nor
+        ``regularization`` is given either, with another mean if that does better on the rows held out.
     regularization : float, optional
         Ridge penalty. When not given, a few are tried on a fifth of the rows held out, and the best is
         taken; ``regularization_`` has it.
     reg_exponent : float
         Exponent of a row's total weight in its penalty; 0 penalises all rows alike.
-    targets : str
-        ``"binary"``, ``"raw"``, ``"log"`` or ``"normalized:0.35[,0.35]"``.
+    targets : str, optional
+        ``"binary"``, ``"raw"``, ``"log"`` or ``"normalized:0.35[,0.35]"``. When not given, ``"binary"``; where
+        neither ``weights`` nor ``regularization`` is given either, ``"normalized:0.1"`` if that does better
+        on the rows held out. ``targets_`` has it.
     confidence : float or str
         Weight of observed entries: a number, ``"linear:40"``, ``"log:10,0.5"``, ``"decay:30d"`` or
         ``"column"`` (the table's weight column, or ``sample_weight``).
@@ -58,6 +61,8 @@ class Factorizer(Training, Answers, Files):
         ``user_factors_ @ (item_scale_[:, None] * item_factors_).T``.
     regularization_, post_scale_ : float
         The penalty and the post-scaling, given or chosen.
+    targets_ : str
+        The targets, given or chosen.
     history_ : list of Sweep
         The objective, in its parts, after every sweep.
     weights_ : absentia.weights.Resolved
@@ -81,7 +86,7 @@ class Factorizer(Training, Answers, Files):
         weights: Any = None,
         regularization: Optional[float] = None,
         reg_exponent: float = 1.0,
-        targets: str = "binary",
+        targets: Optional[str] = None,
         confidence: Union[float, str] = 1.0,
         solver: str = "eals",
         iterations: int = 20,

@@ -7,7 +7,7 @@ import os
 import tempfile
 from typing import Any, Dict, Optional, Type, TypeVar, Union
 
-from . import _core
+from . import _core, _params
 from ._estimator import Estimator
 from ._ids import Ids, Side
 from ._resolved import restored
@@ -60,10 +60,10 @@ class Files(Estimator):
             setattr(self, name, stored[name])
         self.random_state = stored["seed"]
         self.tolerance = stored["tolerance"]
-        self.solver = _text_of(stored["solver"])
-        self.targets = _text_of(stored["targets"])
+        self.solver = _params.text_of(stored["solver"])
+        self.targets = _params.text_of(stored["targets"])
         confidence = stored["confidence"]
-        self.confidence = confidence["weight"] if confidence["kind"] == "constant" else _text_of(confidence)
+        self.confidence = confidence["weight"] if confidence["kind"] == "constant" else _params.text_of(confidence)
         self.weights = restored(core.weights)
         self._model = core
         self._ids = Ids(Side(core.user_ids, user_kind), Side(core.item_ids, item_kind))
@@ -92,8 +92,3 @@ class Files(Estimator):
             self.stop_reason_ = state["stop_reason"]
         for name, value in state["params"].items():
             setattr(self, name, value)
-
-
-def _text_of(choice: Dict[str, Any]) -> str:
-    options = ",".join(str(value) for name, value in choice.items() if name not in ("kind", "now"))
-    return f"{choice['kind']}:{options}" if options else str(choice["kind"])

@@ -120,3 +120,9 @@ def confidence(given: Any, latest: Optional[int]) -> Dict[str, Any]:
 def text(params: Dict[str, Any]) -> str:
     """The parameters as the engine reads them."""
     return json.dumps(params)
+
+
+def text_of(choice: Dict[str, Any]) -> str:
+    """A choice of the engine's, as it is written."""
+    options = ",".join(str(value) for name, value in choice.items() if name not in ("kind", "now"))
+    return f"{choice['kind']}:{options}" if options else str(choice["kind"])

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 from . import _core, _params
 from ._data import DUPLICATES, FILE_DUPLICATES, Taken, is_files, merge, take
 from ._estimator import Estimator
+from ._resolved import restored
 from .weights import as_weights
 
 Callback = Callable[[int, float, float], Any]
 Start = Tuple[NDArray[np.float32], NDArray[np.float32]]
 Self = TypeVar("Self", bound="Training")
 
+# Where a search for a recipe starts, and what there is without one.
 DEFAULT_WEIGHTS = "popularity:mean=0.01,alpha=0.25"
+DEFAULT_TARGETS = "binary"
 # What the engine has where nothing chooses: the penalty of a baseline.
 DEFAULT_PENALTY = 0.01
 
@@ -99,7 +102,7 @@ class Training(Estimator):
         callback: Optional[Callback],
         show_progress: bool,
     ) -> Self:
-        scheme = as_weights(DEFAULT_WEIGHTS if self.weights is None else self.weights)._scheme(taken.ids)
+        scheme = as_weights(self._wanted_weights(init is not None))._scheme(taken.ids)
         shown = None
         if exposed is not None:
             users, items = take(exposed, ids=taken.ids).pairs()
@@ -129,7 +132,7 @@ class Training(Estimator):
                 "regularization": self._told("regularization", DEFAULT_PENALTY, goes_on),
                 "reg_exponent": _params.real("reg_exponent", self.reg_exponent),
                 "solver": _params.solver(self.solver),
-                "targets": _params.targets(self.targets),
+                "targets": _params.targets(self._wanted_targets(goes_on)),
                 "confidence": _params.confidence(self.confidence, latest),
                 "post_scale": self._told("post_scale", 0.0, goes_on),
                 "init_std": _params.real("init_std", self.init_std),
@@ -140,10 +143,24 @@ class Training(Estimator):
             }
         )
 
-    def _open(self, goes_on: bool) -> Tuple[bool, bool]:
-        """Whether the penalty and the post-scaling are to be chosen."""
+    def _open(self, goes_on: bool) -> Tuple[bool, bool, bool]:
+        """Whether the penalty, the post-scaling and the recipe are to be chosen."""
         penalty = self.regularization is None and not goes_on
-        return penalty, penalty and self.post_scale is None
+        return penalty, penalty and self.post_scale is None, penalty and self._has_no_recipe()
+
+    def _has_no_recipe(self) -> bool:
+        """Whether nothing was told of what is learnt from."""
+        return self.regularization is None and self.weights is None and self.targets is None
+
+    def _wanted_weights(self, goes_on: bool) -> Any:
+        if goes_on and self._has_no_recipe():
+            return restored(self._fitted().weights)
+        return DEFAULT_WEIGHTS if self.weights is None else self.weights
+
+    def _wanted_targets(self, goes_on: bool) -> str:
+        if goes_on and self._has_no_recipe():
+            return self.targets_
+        return DEFAULT_TARGETS if self.targets is None else self.targets
 
     def _told(self, name: str, plain: float, goes_on: bool) -> float:
         """An argument; where none was given that of the model a run goes on from, or a plain one."""

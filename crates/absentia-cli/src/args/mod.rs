@@ -9,6 +9,4 @@ mod training;
 pub(crate) use input::{DataArgs, ReadArgs};
 pub(crate) use prepare::PrepareArgs;
 pub(crate) use texts::{parse_length, parse_pick, parse_span, parse_split};
-pub(crate) use training::{
-    BASELINE_WEIGHTS, DEFAULT_WEIGHTS, HyperArgs, SolverName, WeightArgs, parse_bytes,
-};
+pub(crate) use training::{HyperArgs, SolverName, WeightArgs, parse_bytes};

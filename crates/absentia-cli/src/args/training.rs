@@ -13,20 +13,6 @@ use super::texts::{parse_confidence, parse_targets};
 use crate::presets::Preset;
 use crate::ui::Ui;
 
-/// Weights on missing entries when none are given: of the solvers that take any, and of baselines
-/// by name; [`SolverName::default_weights`] says the same.
-pub(crate) const DEFAULT_WEIGHTS: &str = "popularity:mean=0.01,alpha=0.25";
-pub(crate) const BASELINE_WEIGHTS: [(&str, &str, Option<&str>); 8] = [
-    ("solver", "svd", Some("uniform:1")),
-    ("solver", "ials1", Some("uniform:0.01")),
-    ("solver", "rcd", Some("uniform:0.01")),
-    ("solver", "ii-svd", Some("uniform:0")),
-    ("solver", "bpr", Some("uniform:1")),
-    ("solver", "sgd-observed", Some("uniform:0")),
-    ("solver", "popularity", Some("uniform:0")),
-    ("solver", "itemknn", Some("uniform:0")),
-];
-
 /// Factors in a block, and steps a row, when not given.
 const DEFAULT_BLOCK: usize = 16;
 const DEFAULT_CG_STEPS: usize = 3;
@@ -77,9 +63,10 @@ pub(crate) struct HyperArgs {
     )]
     pub(crate) learning_rate: f32,
     /// What a row's value says: raw (the value), binary (1), log (ln(1 + value)), or
-    /// normalized:0.35[,0.35] (n_u^-0.35 n_i^-0.35, mean 1).
-    #[arg(long, value_name = "TARGETS", default_value = "binary", value_parser = parse_targets)]
-    pub(crate) targets: Targets,
+    /// normalized:0.35[,0.35] (n_u^-0.35 n_i^-0.35, mean 1) [default: binary; `train` that is told
+    /// neither weights nor a penalty may find normalized:0.1 to do better].
+    #[arg(long, value_name = "TARGETS", value_parser = parse_targets)]
+    pub(crate) targets: Option<Targets>,
     /// Weight of an observed entry: a number, linear:ALPHA (1 + αx), log:ALPHA,EPSILON
     /// (1 + α ln(1 + x/ε)), decay:30d (half a weight every 30 days), or column (--weight-col).
     #[arg(long, value_name = "RULE", default_value = "1", value_parser = parse_confidence)]
@@ -141,6 +128,7 @@ impl HyperArgs {
             regularization: self.regularization.is_none(),
             // Whoever says how the model is penalised wants the model as it is.
             post_scale: self.regularization.is_none() && self.post_scale.is_none(),
+            recipe: false,
         }
     }
 
@@ -173,7 +161,7 @@ impl HyperArgs {
             regularization: self.regularization.unwrap_or(plain.regularization),
             reg_exponent: self.reg_exponent,
             solver,
-            targets: self.targets,
+            targets: self.targets.unwrap_or_default(),
             confidence: self.confidence,
             post_scale: self.post_scale.unwrap_or(plain.post_scale),
             init_std: self.init_std,
@@ -292,21 +280,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::ValueEnum as _;
-
     use super::*;
-
-    #[test]
-    fn default_weights_are_the_same_in_words() {
-        for &solver in SolverName::value_variants() {
-            let name = solver.to_possible_value().expect("all have names");
-            let own = BASELINE_WEIGHTS
-                .iter()
-                .find(|(_, solver, _)| *solver == name.get_name());
-            let text = own.map_or(DEFAULT_WEIGHTS, |(_, _, text)| text.expect("a text"));
-            assert_eq!(solver.default_weights().to_string(), text);
-        }
-    }
 
     #[test]
     fn sizes_are_read_with_their_units() {

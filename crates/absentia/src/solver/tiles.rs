@@ -47,10 +47,10 @@ pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
     ((packed + 1) * 4 * stride + packed * 4 * 6) as u64
 }
 
-/// Entries of a side up to which the layouts of its sorted tiles are kept from sweep to sweep: they
-/// take as much memory as the columns and values of its entries do, and save a tenth of the time at
-/// 32 factors, less with more.
-const KEPT_ENTRIES: usize = 1 << 24;
+/// Entries of a side up to which the layouts of its sorted tiles are kept from sweep to sweep. That
+/// saves a tenth of the time at 32 factors, less with more, and nothing where the factors do not fit
+/// the caches: at five million entries it is as quick to lay them out anew as to read how they lay.
+const KEPT_ENTRIES: usize = 1 << 21;
 
 /// Bytes that the layouts of both sides' sorted tiles take, with so many values beside each column.
 pub(crate) fn kept_bytes(rows: usize, entries: usize, values: usize) -> u64 {

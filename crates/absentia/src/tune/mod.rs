@@ -55,6 +55,6 @@ pub use options::{Budget, Options};
 pub use run::Fold;
 pub use search::{Found, Tuner};
 pub use sensitivity::{Sensitivity, sensitivity};
-pub use settle::{MOST_TRIED, Open, Settled, settle};
+pub use settle::{Open, Settled, settle};
 pub use space::{Scope, Settings, Space};
 pub use trial::{Measurement, Origin, Trial};

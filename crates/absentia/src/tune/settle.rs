@@ -1,22 +1,25 @@
-//! The penalty and the post-scaling of a run that was told neither.
+//! What a run was not told: the penalty, the post-scaling, and the recipe.
 //!
 //! No λ serves all data: on public sets the best penalties of a typical row lie a factor of ten apart
 //! (`docs/accuracy.md`). So a few are tried on rows put aside, up the slope in doublings, each with the
-//! post-scaling that serves it best. Where that would take too long, or too few rows could tell, the
-//! penalty is a middling one.
+//! post-scaling that serves it best; then, for a run that was told nothing at all, other targets and
+//! other strengths of the weights on missing entries. Where that would take too long, or too few rows
+//! could tell, the penalty is a middling one.
+
+mod climb;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::dimension::three_digits;
 use super::error::TuneError;
-use super::judge::{Judge, Steps, best_post_scale};
+use super::judge::Judge;
 use super::typical::Typical;
 use crate::data::Interactions;
 use crate::evaluate::{EvaluateError, Metric, MetricName, TestSet};
-use crate::fit::{Cancel, FitError, Init, Run, StopReason, default_threads, fit};
-use crate::model::Model;
+use crate::fit::{Cancel, FitError, default_threads};
 use crate::params::{Params, Solver};
 use crate::weights::Scheme;
+use climb::{Attempt, Search};
 
 /// Share of a user's rows put aside, and users measured, at the most and at the least.
 const SHARE: f64 = 0.2;
@@ -24,19 +27,8 @@ const MOST_USERS: usize = 2000;
 const LEAST_USERS: usize = 100;
 /// Entries above which nothing is tried.
 const MOST_ENTRIES: usize = 10_000_000;
-/// Sweeps from random factors, and from those of another penalty.
-const SWEEPS: usize = 8;
-const WARM_SWEEPS: usize = 4;
-/// Penalties of a typical row over its observed weight: where the search starts, what is taken
-/// without one, and what is never left.
-const START: f64 = 0.2;
+/// The penalty of a typical row over its observed weight that is taken without a search.
 const MIDDLING: f64 = 0.15;
-const RANGE: (f64, f64) = (0.01, 4.0);
-/// Where the search for the post-scaling starts.
-const FIRST_RHO: f32 = 0.1;
-
-/// Most models that are trained: the first, one in the wrong direction, and four in the right one.
-pub const MOST_TRIED: usize = 6;
 
 /// Which settings a run was not told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,9 +37,19 @@ pub struct Open {
     pub regularization: bool,
     /// The exponent ρ of post-scaling.
     pub post_scale: bool,
+    /// The targets and the weights on missing entries: those given are where the search starts.
+    pub recipe: bool,
 }
 
 impl Open {
+    /// Most models that are trained: for the penalty the first, one in the wrong direction, and four in
+    /// the right one or five, later; for the recipe one with other targets, and four with other
+    /// strengths of the weights. Mostly it is half of them.
+    #[must_use]
+    pub fn most_models(self) -> usize {
+        6 + if self.recipe { 5 + 6 } else { 0 }
+    }
+
     /// Whether models will be trained to settle something; a copy of the data is made for them.
     #[must_use]
     pub fn needs_models(self, entries: usize, solver: Solver) -> bool {
@@ -60,14 +62,29 @@ impl Open {
 pub struct Settled {
     /// The parameters.
     pub params: Params,
+    /// The weights on missing entries, where they are others than those given.
+    pub scheme: Option<Scheme>,
     /// How many models were trained to choose them; none where a rule of thumb did.
     pub tried: usize,
     /// Recall@20 of the choice on the rows put aside.
     pub score: Option<f64>,
 }
 
+impl Settled {
+    /// Parameters that were settled from the start.
+    #[must_use]
+    pub fn as_told(params: Params) -> Self {
+        Self {
+            params,
+            scheme: None,
+            tried: 0,
+            score: None,
+        }
+    }
+}
+
 /// Settles what `open` names; everything else is as `params` has it. `follow` hears of every model
-/// that was tried, of at most [`MOST_TRIED`].
+/// that was tried, of at most [`Open::most_models`].
 ///
 /// The same data, weights and parameters settle it in the same way on any number of threads.
 ///
@@ -81,48 +98,33 @@ pub fn settle(
     cancel: &Cancel,
     follow: &dyn Fn(),
 ) -> Result<Settled, TuneError> {
-    let mut settled = Settled {
-        params: params.clone(),
-        tried: 0,
-        score: None,
-    };
+    let mut settled = Settled::as_told(params.clone());
     let is_told = params.solver.is_baseline() || open == Open::default();
     // Data without interactions is for the run itself to refuse.
     if is_told || data.n_interactions() == 0 {
         return Ok(settled);
     }
-    let pool = pool(params)?;
-    // Weights that are approximated take longer to find than a run.
-    let is_quick = open.needs_models(data.len(), params.solver) && !is_approximated(scheme);
-    let weight = if is_approximated(scheme) {
-        0.1
-    } else {
-        pool.install(|| mean_weight(data, scheme))?
-    };
-    let row = Typical::of(data);
-    let lambda = |penalty| {
-        let lambda = row.lambda(penalty, weight, f64::from(params.reg_exponent));
-        three_digits(lambda.min(f64::from(f32::MAX))) as f32
-    };
     let question = Question {
+        data,
+        row: Typical::of(data),
         scheme,
         params,
         open,
-        pool,
+        pool: pool(params)?,
         cancel,
         follow,
     };
-    let found = if is_quick {
-        question.answer(data, lambda)?
-    } else {
-        None
-    };
+    // Weights that are approximated take longer to find than a run.
+    let is_quick = open.needs_models(data.len(), params.solver) && !is_approximated(scheme);
+    let found = if is_quick { question.answer()? } else { None };
     if let Some((best, tried)) = found {
         (settled.tried, settled.score) = (tried, Some(best.score));
         settled.params.regularization = best.lambda;
         settled.params.post_scale = best.rho;
+        settled.params.targets = best.point.targets;
+        settled.scheme = best.point.scheme;
     } else if open.regularization {
-        settled.params.regularization = lambda(MIDDLING);
+        settled.params.regularization = question.lambda(scheme, MIDDLING)?;
     }
     Ok(settled)
 }
@@ -156,6 +158,9 @@ fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, TuneErro
 
 /// What is to be settled, and for what run.
 struct Question<'q> {
+    data: &'q Interactions<'q>,
+    /// Its typical row.
+    row: Typical,
     scheme: &'q Scheme,
     params: &'q Params,
     open: Open,
@@ -164,31 +169,24 @@ struct Question<'q> {
     follow: &'q dyn Fn(),
 }
 
-/// The question with rows put aside to answer it by.
-struct Search<'s> {
-    question: &'s Question<'s>,
-    train: &'s Interactions<'s>,
-    judge: Judge<'s>,
-}
-
-/// One penalty that was tried, with the post-scaling that served it best.
-struct Attempt {
-    lambda: f32,
-    rho: f32,
-    score: f64,
-    model: Model,
-}
-
 impl Question<'_> {
+    /// λ that penalises a typical row by so much of its observed weight.
+    fn lambda(&self, scheme: &Scheme, penalty: f64) -> Result<f32, TuneError> {
+        let weight = if is_approximated(scheme) {
+            0.1
+        } else {
+            self.pool.install(|| mean_weight(self.data, scheme))?
+        };
+        let exponent = f64::from(self.params.reg_exponent);
+        let lambda = self.row.lambda(penalty, weight, exponent);
+        Ok(three_digits(lambda.min(f64::from(f32::MAX))) as f32)
+    }
+
     /// The best attempt and how many were made; nothing where too few rows can tell, or where models
     /// of fewer rows than the run will have cannot be trained.
-    fn answer(
-        &self,
-        data: &Interactions<'_>,
-        lambda: impl Fn(f64) -> f32,
-    ) -> Result<Option<(Attempt, usize)>, TuneError> {
+    fn answer(&self) -> Result<Option<(Attempt, usize)>, TuneError> {
         let seed = self.params.seed;
-        let held = self.pool.install(|| data.hold_out(SHARE, seed));
+        let held = self.pool.install(|| self.data.hold_out(SHARE, seed));
         let test = TestSet::from_pairs(&held.users, &held.items).map_err(EvaluateError::from)?;
         if test.users().len() < LEAST_USERS {
             return Ok(None);
@@ -198,13 +196,7 @@ impl Question<'_> {
             train: &held.rest,
             judge: Judge::new(&held.rest, &test, RECALL_AT_20, &[MOST_USERS], seed)?,
         };
-        let found = if self.open.regularization {
-            search.climb(lambda)
-        } else {
-            let told = self.params.regularization;
-            search.attempt(told, None).map(|attempt| (attempt, 1))
-        };
-        match found {
+        match search.best() {
             Err(error) if is_of_the_weights(&error) => Ok(None),
             found => found.map(Some),
         }
@@ -222,102 +214,6 @@ fn is_of_the_weights(error: &TuneError) -> bool {
     )
 }
 
-impl Search<'_> {
-    /// Tries twice the penalty and half of it, and goes on in the better direction while the score
-    /// rises; yields the best attempt and how many were made.
-    ///
-    /// Both are tried, for a penalty that is far too large has little slope: more of it may seem to
-    /// help where less would by much.
-    fn climb(&self, lambda: impl Fn(f64) -> f32) -> Result<(Attempt, usize), TuneError> {
-        let mut best = self.attempt(lambda(START), None)?;
-        let mut tried = 1;
-        let mut beside = Vec::new();
-        for step in [2.0, 0.5] {
-            if let Some(attempt) = self.attempt_beside(lambda(START * step), &best)? {
-                tried += 1;
-                beside.push((step, attempt));
-            }
-        }
-        let better = |a: &(f64, Attempt), b: &(f64, Attempt)| a.1.score.total_cmp(&b.1.score);
-        let Some((step, mut next)) = beside.into_iter().max_by(better) else {
-            return Ok((best, tried));
-        };
-        let mut penalty = START * step;
-        while next.score > best.score {
-            best = next;
-            penalty *= step;
-            if !(RANGE.0..=RANGE.1).contains(&penalty) {
-                break;
-            }
-            let Some(further) = self.attempt_beside(lambda(penalty), &best)? else {
-                break;
-            };
-            tried += 1;
-            next = further;
-        }
-        Ok((best, tried))
-    }
-
-    /// An attempt, unless the weights do not allow for one with this penalty.
-    fn attempt_beside(&self, lambda: f32, near: &Attempt) -> Result<Option<Attempt>, TuneError> {
-        match self.attempt(lambda, Some(near)) {
-            Err(error) if is_of_the_weights(&error) => Ok(None),
-            attempt => attempt.map(Some),
-        }
-    }
-
-    /// Trains and measures; under a larger penalty the run goes on from the factors of `near`, while
-    /// under a smaller one columns that had shrunk to nothing would stay so.
-    fn attempt(&self, lambda: f32, near: Option<&Attempt>) -> Result<Attempt, TuneError> {
-        let question = self.question;
-        let start = near.filter(|near| near.lambda < lambda);
-        let sweeps = if start.is_some() { WARM_SWEEPS } else { SWEEPS };
-        let params = Params {
-            regularization: lambda,
-            iterations: sweeps.min(question.params.iterations),
-            // All row solvers have the same objective; this one is the quickest.
-            solver: Solver::Eals,
-            tolerance: None,
-            post_scale: 0.0,
-            ..question.params.clone()
-        };
-        let run = Run {
-            init: start.map_or(Init::Gaussian, |near| Init::Given {
-                users: near.model.user_factors().clone(),
-                items: near.model.item_factors().clone(),
-            }),
-            cancel: question.cancel.clone(),
-            ..Run::default()
-        };
-        let params = params.check().map_err(FitError::from)?;
-        let fitted = fit(self.train, question.scheme, &params, run)?;
-        if fitted.reason == StopReason::Cancelled {
-            return Err(TuneError::Cancelled);
-        }
-        let model = fitted.model;
-        let (judge, pool) = (&self.judge, &question.pool);
-        let measure = |rho| {
-            let scaled = model.clone().with_post_scale(rho);
-            Ok(pool.install(|| judge.measure(&scaled, 0))?.score)
-        };
-        let rho = if question.open.post_scale {
-            let (guess, steps) =
-                near.map_or((FIRST_RHO, Steps::WIDE), |near| (near.rho, Steps::NEAR));
-            best_post_scale(guess, steps, measure)?
-        } else {
-            question.params.post_scale
-        };
-        let score = measure(rho)?;
-        (question.follow)();
-        Ok(Attempt {
-            lambda,
-            rho,
-            score,
-            model,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,6 +227,7 @@ mod tests {
     const BOTH: Open = Open {
         regularization: true,
         post_scale: true,
+        recipe: false,
     };
 
     /// Users of forty tastes who take what is to their taste, mostly, or whatever is popular.
@@ -358,7 +255,7 @@ mod tests {
         let follow = || count.set(count.get() + 1);
         let settled = settle(data, &WEIGHTS, params, open, &Cancel::new(), &follow).unwrap();
         assert_eq!(settled.tried, count.get());
-        assert!(settled.tried <= MOST_TRIED);
+        assert!(settled.tried <= open.most_models());
         settled
     }
 
@@ -408,6 +305,40 @@ mod tests {
         assert_eq!((told.params, told.tried), (params.clone(), 0));
         let baseline = params.solver(Solver::Bpr);
         assert_eq!(settled(&data, &baseline, BOTH).params, baseline);
+    }
+
+    /// A recipe is only left for one that does better.
+    #[test]
+    fn a_recipe_is_found_that_does_no_worse_and_does_not_depend_on_threads() {
+        let open = Open {
+            recipe: true,
+            ..BOTH
+        };
+        for has_taste in [false, true] {
+            let data = data(300, has_taste);
+            let params = Params::new().factors(8);
+            let given = settled(&data, &params, BOTH);
+            let one = settled(&data, &params.clone().threads(1), open);
+            let two = settled(&data, &params.clone().threads(2), open);
+            assert!(one.score >= given.score && one.tried >= given.tried + 3);
+            assert_eq!((&one.scheme, one.score), (&two.scheme, two.score));
+            assert_eq!(one.params.targets, two.params.targets);
+            // What was found is the whole of it: told so, the same penalties do as well again.
+            let scheme = one.scheme.unwrap_or(WEIGHTS);
+            let only = Open {
+                post_scale: true,
+                ..Open::default()
+            };
+            let again = settle(&data, &scheme, &one.params, only, &Cancel::new(), &|| {});
+            let again = again.unwrap().score.unwrap();
+            assert!(again > 0.8 * one.score.unwrap(), "{again} {:?}", one.score);
+        }
+        // Weights that no single number makes stronger stay as they are, or give way as a whole.
+        let uniform = Scheme::Uniform { weight: 0.05 };
+        let (data, params) = (data(300, true), Params::new().factors(8));
+        let found = settle(&data, &uniform, &params, open, &Cancel::new(), &|| {}).unwrap();
+        let is_other = found.params.targets != params.targets;
+        assert_eq!(found.scheme.is_some(), is_other);
     }
 
     /// Weights so far below zero that no model of four fifths of the rows can be trained.

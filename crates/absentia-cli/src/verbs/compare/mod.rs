@@ -170,7 +170,7 @@ impl Compare {
         }
         let params = match settled(params, open, prepared, &scheme, cancel, &context.ui) {
             Err(_) if cancel.is_cancelled() => return Ok(None),
-            settled => settled.with_context(|| name.clone())?,
+            settled => settled.with_context(|| name.clone())?.params,
         };
         let mut follow = Follow::new(&context.ui, params.iterations).without_lines();
         let run = Run {

@@ -50,7 +50,7 @@ impl Prepared {
                  their column with --rating-col"
             ));
         };
-        if matches!(hyper.targets, Targets::Raw | Targets::Log) {
+        if matches!(hyper.targets, Some(Targets::Raw | Targets::Log)) {
             say("--targets raw or log");
         }
         if matches!(

@@ -34,8 +34,10 @@ impl Plan {
             // The rows that remain, and the best model while the next is trained.
             let factors = params.factors.next_multiple_of(16) as u64;
             let model = 4 * (sizes.users + sizes.items) as u64 * factors;
-            let choosing = sizes.data.saturating_add(model);
-            memory.parts.push(("to choose the penalty", choosing));
+            // Other targets differ from entry to entry.
+            let targets = 16 * sizes.entries as u64 * u64::from(open.recipe);
+            let choosing = sizes.data.saturating_add(model).saturating_add(targets);
+            memory.parts.push(("to choose settings", choosing));
         }
         Self {
             memory,

@@ -1,9 +1,9 @@
-//! The penalty and the post-scaling of a run that was told neither.
+//! The penalty, the post-scaling and the recipe of a run that was not told them.
 
 use absentia::Params;
 use absentia::fit::Cancel;
-use absentia::tune::{MOST_TRIED, Open, TuneError, settle};
-use absentia::weights::Scheme;
+use absentia::tune::{Open, Settled, TuneError, settle};
+use absentia::weights::{Scheme, SchemeSpec};
 use absentia_cli::terminal::format;
 
 use super::Prepared;
@@ -11,6 +11,7 @@ use super::plan::named_rows;
 use crate::config;
 use crate::failure::Refusal;
 use crate::ui::Ui;
+use crate::wording;
 
 /// Settles what is open and says how.
 pub(crate) fn settled(
@@ -20,14 +21,13 @@ pub(crate) fn settled(
     scheme: &Scheme,
     cancel: &Cancel,
     ui: &Ui,
-) -> anyhow::Result<Params> {
+) -> anyhow::Result<Settled> {
     params.clone().check()?;
     if !open.needs_models(prepared.data.len(), params.solver) && !open.regularization {
-        return Ok(params);
+        return Ok(Settled::as_told(params));
     }
-    let bar = ui
-        .progress()
-        .count("choosing the penalty", MOST_TRIED as u64, "models");
+    let most = open.most_models() as u64;
+    let bar = ui.progress().count("choosing settings", most, "models");
     let found = settle(&prepared.data, scheme, &params, open, cancel, &|| {
         bar.advance(1);
     });
@@ -35,49 +35,90 @@ pub(crate) fn settled(
     bar.finish();
     let found = found.map_err(|error| match error {
         TuneError::Cancelled => {
-            let refusal = Refusal::interrupted("interrupted while the penalty was chosen");
+            let refusal = Refusal::interrupted("interrupted while settings were chosen");
             refusal.hint("no model was saved").into()
         }
         TuneError::Fit(error) => named_rows(error, prepared),
         error => error.into(),
     })?;
+    let chosen = found.scheme.as_ref().and_then(spec);
+    let named = || {
+        let flags = values(&found.params, chosen.as_ref(), open);
+        let flags = flags.map(|(name, value)| format!("--{name} {value}"));
+        flags.collect::<Vec<_>>().join(" and ")
+    };
     if let Some(score) = found.score {
         ui.note(format!(
             "{} did best on rows held out: recall@20 {score:.4}, {} in {}",
-            named(&found.params, open),
+            named(),
             format::counted(found.tried as u64, "model"),
             format::duration(elapsed)
         ));
     } else if found.params != params {
-        ui.note(format!(
-            "{}, by a rule of thumb",
-            named(&found.params, open)
-        ));
+        ui.note(format!("{}, by a rule of thumb", named()));
     }
-    Ok(found.params)
+    Ok(found)
 }
 
-/// The settings that were open, as flags.
-fn named(params: &Params, open: Open) -> String {
-    let flags = values(params, open).map(|(name, value)| format!("--{name} {value}"));
-    flags.collect::<Vec<_>>().join(" and ")
+/// Weights that were chosen, as they are written.
+pub(super) fn spec(scheme: &Scheme) -> Option<SchemeSpec> {
+    match scheme {
+        &Scheme::Popularity { strength, alpha } => Some(SchemeSpec::Popularity { strength, alpha }),
+        _ => None,
+    }
 }
 
 /// A configuration with the settings that were open put in, so that the run can be repeated without
 /// choosing again.
-pub(super) fn in_force(effective: &toml::Table, params: &Params, open: Open) -> toml::Table {
+pub(super) fn in_force(
+    effective: &toml::Table,
+    params: &Params,
+    weights: &SchemeSpec,
+    open: Open,
+) -> toml::Table {
     let mut table = effective.clone();
-    for (name, value) in values(params, open) {
-        table.insert(name.to_owned(), config::typed(&value));
+    // What was not told is not in it yet, chosen or not.
+    let always = Open {
+        recipe: true,
+        ..open
+    };
+    for (name, value) in values(params, Some(weights), always) {
+        let value = match name {
+            WEIGHTS => toml::Value::Array(vec![value.into()]),
+            _ => config::typed(&value),
+        };
+        table.insert(name.to_owned(), value);
     }
     table
 }
 
-fn values(params: &Params, open: Open) -> impl Iterator<Item = (&'static str, String)> {
-    let both = [
-        (open.regularization, "regularization", params.regularization),
-        (open.post_scale, "post-scale", params.post_scale),
+/// The key of weights on missing entries, of which there may be several.
+const WEIGHTS: &str = "weights";
+
+fn values(
+    params: &Params,
+    weights: Option<&SchemeSpec>,
+    open: Open,
+) -> impl Iterator<Item = (&'static str, String)> {
+    let weights = weights.map(ToString::to_string);
+    let all = [
+        (open.recipe, WEIGHTS, weights),
+        (
+            open.recipe,
+            "targets",
+            Some(wording::targets(params.targets)),
+        ),
+        (
+            open.regularization,
+            "regularization",
+            Some(params.regularization.to_string()),
+        ),
+        (
+            open.post_scale,
+            "post-scale",
+            Some(params.post_scale.to_string()),
+        ),
     ];
-    let of = |(_, name, value): (bool, &'static str, f32)| (name, value.to_string());
-    both.into_iter().filter(|(open, ..)| *open).map(of)
+    let known = all.into_iter().filter(|(open, ..)| *open);
+    known.filter_map(|(_, name, value)| Some((name, value?)))
 }
