@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use absentia::data::DataError;
 use absentia::fit::{Cancel, Control, FitError, Fitted, Init, Observer, Run, StopReason, Sweep};
-use absentia::tune::{Open, TuneError, settle};
+use absentia::tune::{Open, Settled, TuneError, settle};
 use absentia::{CheckedParams, Interactions, Params};
 use absentia_io::model::Ids;
 use pyo3::exceptions::PyValueError;
@@ -21,7 +21,8 @@ use crate::weights::Scheme;
 /// Users, items and weights of pairs that were shown and not taken.
 type Shown = (Column<u32>, Column<u32>, Column<f32>);
 
-/// Trains a model; yields it with the reason why the run ended.
+/// Trains a model; yields it with the reason why the run ended, and the weights that were chosen in
+/// place of those given, as they are written.
 ///
 /// `params` is the engine's set of parameters as JSON; `open` says whether the penalty, the
 /// post-scaling, and targets and weights are to be chosen instead. `callback(iteration, seconds, observed,
@@ -40,7 +41,7 @@ pub(crate) fn fit(
     ids: Option<(Py<IdMap>, Py<IdMap>)>,
     callback: Option<Py<PyAny>>,
     config: Option<String>,
-) -> PyResult<(Model, &'static str)> {
+) -> PyResult<(Model, &'static str, Option<String>)> {
     let params: Params = serde_json::from_str(params)
         .map_err(|error| PyValueError::new_err(format!("parameters: {error}")))?;
     let job = Job {
@@ -55,7 +56,7 @@ pub(crate) fn fit(
         }),
         init,
     };
-    let fitted = scheme.get().stop_if_err(job.follow(py, callback))?;
+    let (fitted, chosen) = scheme.get().stop_if_err(job.follow(py, callback))?;
     let ids = match ids {
         Some((users, items)) => Ids {
             users: users.get().0.clone(),
@@ -68,7 +69,7 @@ pub(crate) fn fit(
         ids,
         config,
     };
-    Ok((model, name(fitted.reason)))
+    Ok((model, name(fitted.reason), chosen))
 }
 
 fn name(reason: StopReason) -> &'static str {
@@ -81,6 +82,9 @@ fn name(reason: StopReason) -> &'static str {
     }
 }
 
+/// A run that has ended, and the weights that were chosen for it.
+type Chosen = (Fitted, Option<String>);
+
 /// What a run is made of.
 struct Job {
     data: Data,
@@ -92,7 +96,7 @@ struct Job {
 }
 
 impl Job {
-    fn follow(self, py: Python<'_>, callback: Option<Py<PyAny>>) -> PyResult<Fitted> {
+    fn follow(self, py: Python<'_>, callback: Option<Py<PyAny>>) -> PyResult<Chosen> {
         let (answers, answered) = channel();
         let listens = callback.is_some();
         let work = move |py: Python<'_>, cancel: &Cancel, tell: Tell<Sweep>| {
@@ -109,7 +113,7 @@ impl Job {
         })
     }
 
-    fn run(self, py: Python<'_>, relay: Option<Relay>, cancel: &Cancel) -> PyResult<Fitted> {
+    fn run(self, py: Python<'_>, relay: Option<Relay>, cancel: &Cancel) -> PyResult<Chosen> {
         let init = match &self.init {
             Some((users, items)) => Some((borrow(py, users)?, borrow(py, items)?)),
             None => None,
@@ -156,9 +160,11 @@ impl Job {
                 cancel: cancel.clone(),
                 ..Run::default()
             };
-            let (params, chosen) = settled(data, &scheme.wish, params, open, cancel)?;
-            let scheme = chosen.as_ref().unwrap_or(&scheme.wish);
-            Ok(absentia::fit(data, scheme, &params, run)?)
+            let settled = settled(data, &scheme.wish, params, open, cancel)?;
+            let weights = settled.weights().map(|weights| weights.to_string());
+            let params = settled.params.check().map_err(FitError::from)?;
+            let scheme = settled.scheme.as_ref().unwrap_or(&scheme.wish);
+            Ok((absentia::fit(data, scheme, &params, run)?, weights))
         });
         fitted.map_err(|error: TuneError| scheme.blame(error))
     }
@@ -171,14 +177,10 @@ fn settled(
     params: &CheckedParams,
     open: Open,
     cancel: &Cancel,
-) -> Result<(CheckedParams, Option<absentia::weights::Scheme>), TuneError> {
+) -> Result<Settled, TuneError> {
     match settle(data, scheme, params, open, cancel, &|| {}) {
-        Ok(settled) => {
-            let params = settled.params.check().map_err(FitError::from)?;
-            Ok((params, settled.scheme))
-        }
-        Err(TuneError::Cancelled) => Ok((params.clone(), None)),
-        Err(error) => Err(error),
+        Err(TuneError::Cancelled) => Ok(Settled::as_told((**params).clone())),
+        settled => settled,
     }
 }
 

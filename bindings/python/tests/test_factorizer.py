@@ -1,6 +1,7 @@
 """The estimator: conventions, training, answers."""
 
 import inspect
+import pickle
 
 import numpy as np
 import pytest
@@ -52,13 +53,18 @@ def test_a_recipe_that_is_not_given_is_chosen_and_kept(tmp_path):
     means = [mean(model), mean(told)]
     assert means[1] == pytest.approx(0.01, rel=1e-3)
     assert (model.targets_, means[0]) != (told.targets_, pytest.approx(means[1]))
-    grown = Factorizer(factors=6).fit(dense).partial_fit(dense)
+    grown = pickle.loads(pickle.dumps(Factorizer(factors=6).fit(dense))).partial_fit(dense, seen=dense)
     assert (grown.regularization_, grown.post_scale_, grown.targets_) == (
         model.regularization_,
         model.post_scale_,
         model.targets_,
     )
     assert mean(grown) == pytest.approx(means[0], rel=1e-3)
+    # Twice the items: the mean is what was chosen, whatever it comes to by item.
+    wide = sp.hstack([dense, dense]).tocsr()
+    grown = Factorizer(factors=6).fit(dense).partial_fit(wide)
+    both = sp.hstack([dense + dense, dense]).toarray() == 0
+    assert (grown.weights_.a @ grown.weights_.b.T)[both].mean() == pytest.approx(means[0], rel=1e-3)
     model.save(tmp_path / "m.absentia")
     assert Factorizer.load(tmp_path / "m.absentia").targets == model.targets_
 

@@ -102,7 +102,7 @@ def test_seconds_of_a_sweep_are_those_of_the_command_line(tmp_path):
 
 def test_a_pickle_holds_our_format_and_no_data(fitted):
     state = fitted.__getstate__()
-    assert set(state) == {"params", "model", "kinds", "stop_reason"}
+    assert set(state) == {"params", "model", "kinds", "stop_reason", "chosen_weights"}
     assert b"user_factors" in state["model"][:4096]
     unfitted = pickle.loads(pickle.dumps(Factorizer(factors=9, weights=weights.Popularity(c0=2))))
     assert unfitted.get_params()["weights"] == weights.Popularity(c0=2) and unfitted.factors == 9

@@ -86,6 +86,7 @@ pub(crate) fn measure(request: &Request) -> Result<Answer> {
         // Indices of both orientations, and where their rows start.
         data: 8 * request.entries + 8 * (users + items + 2) as u64,
         vary: (false, false),
+        exposed: false,
         rank: 1,
         rank_to_estimate: 0,
         keeps_best: false,

@@ -107,7 +107,7 @@ pub(super) fn markdown(contests: &[Contest], seconds: u32) -> String {
          All items that a user has not in training are ranked. In brackets 95 % intervals over users, which know \
          nothing of the seed of training; differences are paired by user, with a bootstrap interval and the p of the \
          paired t-test. Seconds of the final training, alone with two threads: the \
-         whole command, and in brackets the fit without reading, choosing a penalty and saving. \"of the best tuned\" is the recall@20 over that of the best search of ours.\n\n{}",
+         whole command, and in brackets the fit without reading, choosing settings and saving. \"of the best tuned\" is the recall@20 over that of the best search of ours.\n\n{}",
         tables.join("\n")
     )
 }

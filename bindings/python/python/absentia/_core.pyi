@@ -184,7 +184,7 @@ def fit(
     ids: Optional[Tuple[IdMap, IdMap]] = None,
     callback: Optional[Callable[[int, float, float, float, float], Any]] = None,
     config: Optional[str] = None,
-) -> Tuple[Model, str]: ...
+) -> Tuple[Model, str, Optional[str]]: ...
 def read(
     patterns: List[str], ids: Optional[Tuple[IdMap, IdMap]] = None, grow: bool = False
 ) -> Tuple[

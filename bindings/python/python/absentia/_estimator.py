@@ -27,6 +27,7 @@ class Estimator:
     regularization: Optional[float]
     reg_exponent: float
     targets: Optional[str]
+    _chosen_weights: Optional[str]
     confidence: Union[float, str]
     solver: str
     iterations: int

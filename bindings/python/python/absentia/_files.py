@@ -68,6 +68,7 @@ class Files(Estimator):
         self._model = core
         self._ids = Ids(Side(core.user_ids, user_kind), Side(core.item_ids, item_kind))
         self._train_data = None
+        self._chosen_weights = None
         self.stop_reason_ = "loaded"
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -80,6 +81,7 @@ class Files(Estimator):
                     state["model"] = file.read()
             state["kinds"] = (self._ids.users.kind, self._ids.items.kind)
             state["stop_reason"] = self.stop_reason_
+            state["chosen_weights"] = self._chosen_weights
         return state
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
@@ -90,5 +92,6 @@ class Files(Estimator):
                     file.write(state["model"])
                 self._restore(_core.Model.load(path), *state["kinds"])
             self.stop_reason_ = state["stop_reason"]
+            self._chosen_weights = state.get("chosen_weights")
         for name, value in state["params"].items():
             setattr(self, name, value)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from . import _core, _params
 from ._data import DUPLICATES, FILE_DUPLICATES, Taken, is_files, merge, take
 from ._estimator import Estimator
-from ._resolved import restored
 from .weights import as_weights
 
 Callback = Callable[[int, float, float], Any]
@@ -108,7 +107,7 @@ class Training(Estimator):
             users, items = take(exposed, ids=taken.ids).pairs()
             shown = (users, items, np.full(len(users), exposed_weight, dtype=np.float32))
         with Following(callback, show_progress, iterations) as following:
-            model, reason = _core.fit(
+            model, reason, chosen = _core.fit(
                 taken.lent,
                 scheme,
                 self._engine_params(taken, iterations, goes_on=init is not None),
@@ -119,6 +118,8 @@ class Training(Estimator):
                 callback=following.heard,
             )
         self._model, self.stop_reason_ = model, reason
+        if init is None:
+            self._chosen_weights = chosen
         self._ids, self._train_data = taken.ids, taken
         return self
 
@@ -153,8 +154,8 @@ class Training(Estimator):
         return self.regularization is None and self.weights is None and self.targets is None
 
     def _wanted_weights(self, goes_on: bool) -> Any:
-        if goes_on and self._has_no_recipe():
-            return restored(self._fitted().weights)
+        if goes_on and self._has_no_recipe() and self._chosen_weights is not None:
+            return self._chosen_weights
         return DEFAULT_WEIGHTS if self.weights is None else self.weights
 
     def _wanted_targets(self, goes_on: bool) -> str:

@@ -283,6 +283,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn help_names_the_default_weights() {
+        use clap::CommandFactory as _;
+        let weights = SolverName::Eals.default_weights().to_string();
+        let mut command = crate::cli::Cli::command();
+        for verb in ["train", "compare"] {
+            let verb = command.find_subcommand_mut(verb).expect("a command");
+            let help = verb.render_long_help().to_string();
+            assert!(help.contains(&weights), "{help}");
+        }
+    }
+
+    #[test]
     fn sizes_are_read_with_their_units() {
         assert_eq!(parse_bytes("1024"), Ok(1024));
         assert_eq!(parse_bytes("2 GiB"), Ok(2 << 30));

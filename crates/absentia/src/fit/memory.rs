@@ -37,6 +37,8 @@ pub struct Sizes {
     pub data: u64,
     /// Whether targets, and weights, differ from entry to entry in the matrix as it is.
     pub vary: (bool, bool),
+    /// Whether it has pairs that were shown and not taken, whose target and weight are their own.
+    pub exposed: bool,
     /// Rank Z of the weights on missing entries.
     pub rank: usize,
     /// Rank of weights that are estimated from the data before the run, 0 if there are none.
@@ -58,6 +60,7 @@ impl Sizes {
                 matches!(data.by_user().targets(), Values::Each(_)),
                 matches!(data.by_user().weights(), Values::Each(_)),
             ),
+            exposed: data.n_interactions() < data.len(),
             rank: scheme.rank_bound(data),
             rank_to_estimate: scheme.rank_to_estimate(),
             keeps_best,
@@ -132,18 +135,27 @@ pub fn default_threads() -> usize {
 }
 
 /// Whether options make targets, and weights, differ from entry to entry.
-fn varied(params: &Params) -> (bool, bool) {
+fn varied(sizes: &Sizes, params: &Params) -> (bool, bool) {
     let targets = matches!(params.targets, Targets::Normalized { .. } | Targets::Log);
     let weights = !matches!(
         params.confidence,
         Confidence::Constant { .. } | Confidence::Column
     );
-    (targets, weights)
+    (targets || sizes.exposed, weights || sizes.exposed)
+}
+
+/// Whether targets, and weights, differ from entry to entry in a run.
+fn vary(sizes: &Sizes, params: &Params) -> (bool, bool) {
+    let (targets, weights) = varied(sizes, params);
+    (
+        targets || (params.targets == Targets::Raw && sizes.vary.0),
+        weights || (params.confidence == Confidence::Column && sizes.vary.1),
+    )
 }
 
 /// Numbers that options make vary from entry to entry, in both orientations.
 fn transformed(sizes: &Sizes, params: &Params) -> u64 {
-    let (targets, weights) = varied(params);
+    let (targets, weights) = varied(sizes, params);
     8 * sizes.entries as u64 * (u64::from(targets) + u64::from(weights))
 }
 
@@ -152,9 +164,7 @@ fn layouts(sizes: &Sizes, params: &Params) -> u64 {
     if params.solver != Solver::Eals || !Kernels::best().steps_abreast() {
         return 0;
     }
-    let (targets, weights) = varied(params);
-    let targets = targets || (params.targets == Targets::Raw && sizes.vary.0);
-    let weights = weights || (params.confidence == Confidence::Column && sizes.vary.1);
+    let (targets, weights) = vary(sizes, params);
     let rows = sizes.users + sizes.items;
     kept_bytes(
         rows,
@@ -171,6 +181,7 @@ fn estimate(sizes: &Sizes, params: &Params) -> u64 {
     }
     let run = Sizes {
         data: 0,
+        vary: vary(sizes, params),
         rank: sizes.rank_to_estimate,
         rank_to_estimate: 0,
         keeps_best: false,
@@ -224,6 +235,7 @@ mod tests {
             entries: 100_000,
             data: 800_000,
             vary: (false, false),
+            exposed: false,
             rank: 4,
             rank_to_estimate,
             keeps_best: false,

@@ -29,7 +29,7 @@ use crate::solver::cache::GramCache;
 use crate::solver::cg::CgSolver;
 use crate::solver::objective::{Objective, entry_loss, ridge};
 use crate::solver::vanilla::VanillaSolver;
-use crate::solver::{EntryLoss, Halt, Side, Tiles, half_sweep};
+use crate::solver::{EntryLoss, Halt, KEPT_ENTRIES, Side, Tiles, half_sweep};
 use crate::weights::{MissingWeights, Scheme};
 
 /// A run between sweeps.
@@ -392,7 +392,7 @@ impl<'a> Trainer<'a> {
 /// Tiles as the solver wants them.
 fn tiles(solver: Solver, kernels: Kernels, observed: &Entries<'_>, stride: usize) -> Tiles {
     match solver {
-        Solver::Eals if kernels.steps_abreast() => Tiles::sorted(observed, stride),
+        Solver::Eals if kernels.steps_abreast() => Tiles::sorted(observed, stride, KEPT_ENTRIES),
         _ => Tiles::new(observed, stride),
     }
 }

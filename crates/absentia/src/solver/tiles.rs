@@ -50,7 +50,7 @@ pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
 /// Entries of a side up to which the layouts of its sorted tiles are kept from sweep to sweep. That
 /// saves a tenth of the time at 32 factors, less with more, and nothing where the factors do not fit
 /// the caches: at five million entries it is as quick to lay them out anew as to read how they lay.
-const KEPT_ENTRIES: usize = 1 << 21;
+pub(crate) const KEPT_ENTRIES: usize = 1 << 21;
 
 /// Bytes that the layouts of both sides' sorted tiles take, with so many values beside each column.
 pub(crate) fn kept_bytes(rows: usize, entries: usize, values: usize) -> u64 {
@@ -88,16 +88,13 @@ impl Tiles {
         }
     }
 
-    /// Tiles whose rows are sorted by length and packed a few at a time; a long row is alone.
-    pub(crate) fn sorted(observed: &Entries<'_>, stride: usize) -> Self {
+    /// Tiles whose rows are sorted by length and packed a few at a time; a long row is alone. Layouts
+    /// are kept of no more than `most` entries.
+    pub(crate) fn sorted(observed: &Entries<'_>, stride: usize, most: usize) -> Self {
         let (longest, all) = (longest(stride) as u64, SORTED_ENTRIES as u64);
         let rows = (observed.rows() / SORTED_TILES).clamp(SORTED_ROWS.0, SORTED_ROWS.1);
         let rows = cut(observed, rows / LANES * LANES, all, longest, 1);
-        let kept = if observed.len() > KEPT_ENTRIES {
-            0
-        } else {
-            rows.len()
-        };
+        let kept = if observed.len() > most { 0 } else { rows.len() };
         Self {
             rows,
             layouts: (0..kept).map(|_| OnceLock::new()).collect(),

@@ -11,7 +11,7 @@
 //! | `propose`, `ladder`, `plan` | which trial comes next, from the trials so far alone |
 //! | `judge`, `run` | one trial: training, warm starts, measuring |
 //! | `search` | the loop, its budget and its log |
-//! | `settle`, `typical` | the penalty and post-scaling of a run that was told neither |
+//! | `settle`, `typical` | penalty, post-scaling and recipe of a run that was not told them |
 //! | `sensitivity`, `correlation` | what the trials say about each setting |
 //!
 //! ```

@@ -18,7 +18,7 @@ use crate::data::Interactions;
 use crate::evaluate::{EvaluateError, Metric, MetricName, TestSet};
 use crate::fit::{Cancel, FitError, default_threads};
 use crate::params::{Params, Solver};
-use crate::weights::Scheme;
+use crate::weights::{Scheme, SchemeSpec};
 use climb::{Attempt, Search};
 
 /// Share of a user's rows put aside, and users measured, at the most and at the least.
@@ -42,12 +42,12 @@ pub struct Open {
 }
 
 impl Open {
-    /// Most models that are trained: for the penalty the first, one in the wrong direction, and four in
-    /// the right one or five, later; for the recipe one with other targets, and four with other
-    /// strengths of the weights. Mostly it is half of them.
+    /// Most models that are trained, mostly it is half of them: for the penalty the first, one in the
+    /// wrong direction, and four in the right one; for the recipe one with other targets, five with
+    /// other strengths of the weights, and eight with other penalties after that.
     #[must_use]
     pub fn most_models(self) -> usize {
-        6 + if self.recipe { 5 + 6 } else { 0 }
+        6 + if self.recipe { 1 + 5 + 8 } else { 0 }
     }
 
     /// Whether models will be trained to settle something; a copy of the data is made for them.
@@ -81,6 +81,17 @@ impl Settled {
             score: None,
         }
     }
+
+    /// The weights on missing entries, where they are others than those given, as they are written.
+    #[must_use]
+    pub fn weights(&self) -> Option<SchemeSpec> {
+        match self.scheme {
+            Some(Scheme::Popularity { strength, alpha }) => {
+                Some(SchemeSpec::Popularity { strength, alpha })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Settles what `open` names; everything else is as `params` has it. `follow` hears of every model
@@ -104,13 +115,15 @@ pub fn settle(
     if is_told || data.n_interactions() == 0 {
         return Ok(settled);
     }
+    let pool = pool(params)?;
     let question = Question {
         data,
         row: Typical::of(data),
         scheme,
+        weight: pool.install(|| mean_weight(data, scheme))?,
         params,
         open,
-        pool: pool(params)?,
+        pool,
         cancel,
         follow,
     };
@@ -124,7 +137,7 @@ pub fn settle(
         settled.params.targets = best.point.targets;
         settled.scheme = best.point.scheme;
     } else if open.regularization {
-        settled.params.regularization = question.lambda(scheme, MIDDLING)?;
+        settled.params.regularization = question.lambda(None, MIDDLING)?;
     }
     Ok(settled)
 }
@@ -151,7 +164,11 @@ fn pool(params: &Params) -> Result<ThreadPool, TuneError> {
     pool.map_err(|_| FitError::Threads { threads }.into())
 }
 
+/// The mean weight on missing entries; a middling one where it would take long to find.
 fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, TuneError> {
+    if is_approximated(scheme) {
+        return Ok(0.1);
+    }
     let weights = scheme.resolve(data).map_err(FitError::from)?;
     Ok(weights.mean_missing(data).max(0.0))
 }
@@ -162,6 +179,8 @@ struct Question<'q> {
     /// Its typical row.
     row: Typical,
     scheme: &'q Scheme,
+    /// The mean weight on missing entries by it.
+    weight: f64,
     params: &'q Params,
     open: Open,
     pool: ThreadPool,
@@ -170,12 +189,12 @@ struct Question<'q> {
 }
 
 impl Question<'_> {
-    /// λ that penalises a typical row by so much of its observed weight.
-    fn lambda(&self, scheme: &Scheme, penalty: f64) -> Result<f32, TuneError> {
-        let weight = if is_approximated(scheme) {
-            0.1
-        } else {
-            self.pool.install(|| mean_weight(self.data, scheme))?
+    /// λ that penalises a typical row by so much of its observed weight, with other weights on missing
+    /// entries or with those given.
+    fn lambda(&self, other: Option<&Scheme>, penalty: f64) -> Result<f32, TuneError> {
+        let weight = match other {
+            Some(scheme) => self.pool.install(|| mean_weight(self.data, scheme))?,
+            None => self.weight,
         };
         let exponent = f64::from(self.params.reg_exponent);
         let lambda = self.row.lambda(penalty, weight, exponent);

@@ -105,7 +105,7 @@ class AlternatingLeastSquares(Recommender):
                 self.user_factors[:], self.item_factors[:] = 0, 0
                 heard(iteration + 1, 0.0, 0.0, 0.0, 0.0)
         elif iterations:
-            model, _ = _core.fit(
+            model, _, _ = _core.fit(
                 lend_confidences(rows),
                 _core.Scheme.uniform(1.0),
                 self._engine_params(iterations),

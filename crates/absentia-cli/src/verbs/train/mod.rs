@@ -72,8 +72,8 @@ pub(crate) struct Train {
     )]
     solver: SolverName,
     /// Weights on missing entries; see below for all of them [default:
-    /// popularity:mean=0.01,alpha=0.25, or another mean that does better on a fifth of the rows held
-    /// out; a baseline has one of its own].
+    /// popularity:mean=0.01,alpha=0.25; a run that is told neither targets nor a penalty may find
+    /// another mean to do better on a fifth of the rows held out; a baseline has one of its own].
     #[arg(long, value_name = "SCHEME", num_args = 1)]
     #[arg(help_heading = "Weights on missing entries")]
     weights: Vec<SchemeSpec>,
@@ -213,11 +213,9 @@ impl Train {
         } else {
             check_memory(&prepared, &scheme, &params, open)?;
             let found = settled(params, open, &prepared, &scheme, &cancel, &context.ui)?;
+            weights = found.weights().unwrap_or(weights);
+            scheme = found.scheme.unwrap_or(scheme);
             params = found.params;
-            if let Some(chosen) = found.scheme {
-                weights = settle::spec(&chosen).unwrap_or(weights);
-                scheme = chosen;
-            }
             None
         };
         let effective = settle::in_force(&context.effective, &params, &weights, open);

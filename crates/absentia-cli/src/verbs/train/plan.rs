@@ -31,12 +31,12 @@ impl Plan {
         let left = || store::available_memory().map(|bytes| bytes.saturating_add(sizes.data));
         let mut memory = MemoryPlan::new(&sizes, params);
         if open.needs_models(sizes.entries, params.solver) {
-            // The rows that remain, and the best model while the next is trained.
+            // The rows that remain, and the best two models while the next is trained.
             let factors = params.factors.next_multiple_of(16) as u64;
-            let model = 4 * (sizes.users + sizes.items) as u64 * factors;
+            let models = 2 * 4 * (sizes.users + sizes.items) as u64 * factors;
             // Other targets differ from entry to entry.
             let targets = 16 * sizes.entries as u64 * u64::from(open.recipe);
-            let choosing = sizes.data.saturating_add(model).saturating_add(targets);
+            let choosing = sizes.data.saturating_add(models).saturating_add(targets);
             memory.parts.push(("to choose settings", choosing));
         }
         Self {

@@ -41,8 +41,8 @@ pub(crate) fn settled(
         TuneError::Fit(error) => named_rows(error, prepared),
         error => error.into(),
     })?;
-    let chosen = found.scheme.as_ref().and_then(spec);
-    let named = || {
+    let chosen = found.weights();
+    let named = |open| {
         let flags = values(&found.params, chosen.as_ref(), open);
         let flags = flags.map(|(name, value)| format!("--{name} {value}"));
         flags.collect::<Vec<_>>().join(" and ")
@@ -50,22 +50,18 @@ pub(crate) fn settled(
     if let Some(score) = found.score {
         ui.note(format!(
             "{} did best on rows held out: recall@20 {score:.4}, {} in {}",
-            named(),
+            named(open),
             format::counted(found.tried as u64, "model"),
             format::duration(elapsed)
         ));
     } else if found.params != params {
-        ui.note(format!("{}, by a rule of thumb", named()));
+        let penalty = Open {
+            regularization: true,
+            ..Open::default()
+        };
+        ui.note(format!("{}, by a rule of thumb", named(penalty)));
     }
     Ok(found)
-}
-
-/// Weights that were chosen, as they are written.
-pub(super) fn spec(scheme: &Scheme) -> Option<SchemeSpec> {
-    match scheme {
-        &Scheme::Popularity { strength, alpha } => Some(SchemeSpec::Popularity { strength, alpha }),
-        _ => None,
-    }
 }
 
 /// A configuration with the settings that were open put in, so that the run can be repeated without

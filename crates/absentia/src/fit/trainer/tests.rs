@@ -166,6 +166,37 @@ fn no_half_sweep_raises_the_objective_where_blocks_are_nearly_singular() {
     }
 }
 
+/// Layouts that are kept and layouts made anew, by workers that have made others before.
+#[test]
+fn layouts_that_are_kept_change_nothing() {
+    let data = crate::generate::Generator::new(crate::generate::Params::new(1_500, 1_200, 40_000))
+        .unwrap()
+        .interactions()
+        .unwrap();
+    let targets = Targets::Normalized {
+        user: 0.3,
+        item: 0.3,
+    };
+    let params = Params::new().factors(16).targets(targets).check().unwrap();
+    let scheme = Scheme::Uniform { weight: 0.05 };
+    let factors = |keeps: bool| {
+        let mut trainer =
+            Trainer::new(&data, &scheme, &params, Init::Gaussian, None, false).unwrap();
+        if trainer.kernels.steps_abreast() && !keeps {
+            let sorted = |entries| Tiles::sorted(entries, trainer.p.stride(), 0);
+            trainer.tiles = (
+                sorted(trainer.data.by_user()),
+                sorted(trainer.data.by_item()),
+            );
+        }
+        for _ in 0..3 {
+            trainer.sweep(&Cancel::new()).unwrap().unwrap();
+        }
+        (trainer.p.as_slice().to_vec(), trainer.q.as_slice().to_vec())
+    };
+    assert!(factors(true) == factors(false));
+}
+
 /// Timed on one thread, the best of many short runs taken in turn: noise only ever adds.
 #[test]
 fn the_objective_adds_less_than_a_tenth_to_a_sweep() {

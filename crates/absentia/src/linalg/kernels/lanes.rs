@@ -110,7 +110,7 @@ pub(super) trait Lanes: Copy {
         })
     }
 
-    /// The lanes of each half moved down by so many, going round within the half.
+    /// The lanes of each half moved down by so many, four at the most, going round within the half.
     #[inline(always)]
     fn turned<const BY: usize>(self) -> Self {
         const HALF: usize = LANES / 2;

@@ -46,10 +46,11 @@ impl Lanes for Quads {
 
     #[inline(always)]
     fn turned<const BY: usize>(self) -> Self {
+        const { assert!(BY <= 4, "halves are turned by half of them at the most") }
         let [a, b, c, d] = self.0;
         // SAFETY: see above.
         Self(unsafe {
-            match BY % 8 {
+            match BY {
                 1 => [
                     vextq_f32::<1>(a, b),
                     vextq_f32::<1>(b, a),

@@ -134,15 +134,18 @@ impl Search<'_> {
         Ok(best)
     }
 
-    /// An attempt, unless the weights do not allow for one with this penalty.
+    /// An attempt, unless the weights do not allow for one with this penalty, or another recipe cannot
+    /// be followed here at all: it is none of the run's business then.
     fn attempt_beside(
         &self,
         point: Point,
         near: &Attempt,
         tried: &mut usize,
     ) -> Result<Option<Attempt>, TuneError> {
+        let is_other = point.scheme.is_some();
         match self.attempt(point, Some(near)) {
             Err(error) if is_of_the_weights(&error) => Ok(None),
+            Err(TuneError::Fit(_)) if is_other => Ok(None),
             attempt => {
                 *tried += 1;
                 attempt.map(Some)
@@ -156,7 +159,7 @@ impl Search<'_> {
         let question = self.question;
         let scheme = point.scheme.as_ref().unwrap_or(question.scheme);
         let lambda = match point.penalty {
-            Some(penalty) => question.lambda(scheme, penalty)?,
+            Some(penalty) => question.lambda(point.scheme.as_ref(), penalty)?,
             None => question.params.regularization,
         };
         let start = near.filter(|near| near.point.penalty <= point.penalty);

@@ -56,7 +56,11 @@ pub(in super::super) fn pack<L: Lanes, const W: usize>(
     let (picks, _) = picked.indices.as_chunks::<LANES>();
     for (slot, picks) in picks[..len].iter().enumerate() {
         assert!(all_below(picks, rows));
-        let starts = picks.map(|index| index as usize * blocks);
+        // No closure: one is a call where more instructions are enabled than elsewhere.
+        let mut starts = [0; LANES];
+        for (start, &index) in starts.iter_mut().zip(picks) {
+            *start = index as usize * blocks;
+        }
         let held = weighing.held::<L>(slot);
         // SAFETY: there are weights for all rows, and all picks are among them.
         let missing = unsafe { weighing.missing::<L>(picks) }.kept(held);

@@ -1,4 +1,6 @@
 //! Weights of entries side by side.
+// Loops of constant length that must unroll.
+#![allow(clippy::needless_range_loop)]
 
 use super::super::lanes::{LANES, Lanes};
 
@@ -32,9 +34,28 @@ impl Weighing<'_> {
     pub(super) unsafe fn missing<L: Lanes>(&self, picks: &[u32; LANES]) -> L {
         let z = self.a.len() / LANES;
         let mut sum = L::splat(0.0);
-        for (t, a) in self.a.chunks_exact(LANES).enumerate() {
-            // SAFETY: the caller vouches for it.
-            let b = picks.map(|pick| unsafe { *self.b.get_unchecked(pick as usize * z + t) });
+        let (sixteens, rest) = self.a.as_chunks::<{ LANES * LANES }>();
+        for (t, a) in sixteens.iter().enumerate() {
+            let mut rows = [L::splat(0.0); LANES];
+            for (row, &pick) in rows.iter_mut().zip(picks) {
+                let start = pick as usize * z + t * LANES;
+                // SAFETY: the caller vouches for it; sixteen of the row's weights start there.
+                *row = L::load(unsafe { self.b.get_unchecked(start..start + LANES) });
+            }
+            let columns = L::transpose(rows);
+            // Four times four, because columns must stay in registers and longer loops are not unrolled.
+            for (a, columns) in a.chunks_exact(4 * LANES).zip(columns.as_chunks::<4>().0) {
+                for n in 0..4 {
+                    sum = L::load(&a[n * LANES..]).mul_add(columns[n], sum);
+                }
+            }
+        }
+        for (t, a) in (z / LANES * LANES..z).zip(rest.chunks_exact(LANES)) {
+            let mut b = [0.0; LANES];
+            for (slot, &pick) in b.iter_mut().zip(picks) {
+                // SAFETY: the caller vouches for it.
+                *slot = unsafe { *self.b.get_unchecked(pick as usize * z + t) };
+            }
             sum = L::load(a).mul_add(L::load(&b), sum);
         }
         sum
