@@ -76,8 +76,9 @@ pub(crate) fn resume(
     path: &Path,
     own: &Ids,
     params: &mut Params,
+    weights: &mut SchemeSpec,
     open: Open,
-) -> Result<Option<(Checkpoint, Option<SchemeSpec>)>> {
+) -> Result<Option<Checkpoint>> {
     if !path.exists() {
         return Ok(None);
     }
@@ -90,13 +91,19 @@ pub(crate) fn resume(
         if open.post_scale {
             params.post_scale = then.post_scale;
         }
-        let mut weights = None;
+        let stored = config.as_deref().and_then(weights_of);
         if open.recipe {
             params.targets = then.targets;
-            weights = config.as_deref().and_then(weights_of);
+            *weights = stored.clone().unwrap_or_else(|| weights.clone());
         }
         check_params(path, &checkpoint.model, params)?;
-        return Ok(Some((checkpoint, weights)));
+        // Those of files may stand elsewhere now; what they come to is compared when the run goes on.
+        if let Some(then) = stored.filter(|then| then.scheme().is_some() && then != weights) {
+            return Err(
+                cannot_go_on(path, "weights", &then.to_string(), &weights.to_string()).into(),
+            );
+        }
+        return Ok(Some(checkpoint));
     }
     let refusal = Refusal::data(format!(
         "{}: the checkpoint is of other data: its users and items are not those of this run",
@@ -127,16 +134,21 @@ fn check_params(path: &Path, then: &Model, params: &Params) -> Result<(), Refusa
         .zip(deciding(params, now));
     for ((name, then), (_, own)) in both {
         if then != own {
-            let refusal = Refusal::data(format!(
-                "{}: the checkpoint cannot go on with these settings: it was started with \
-                 --{name} {then}, this run has --{name} {own}",
-                path.display()
-            ));
-            let hint = format!("pass --{name} {then}, or start afresh without --resume");
-            return Err(refusal.hint(hint));
+            return Err(cannot_go_on(path, name, &then, &own));
         }
     }
     Ok(())
+}
+
+fn cannot_go_on(path: &Path, name: &str, then: &str, own: &str) -> Refusal {
+    let refusal = Refusal::data(format!(
+        "{}: the checkpoint cannot go on with these settings: it was started with --{name} {then}, \
+         this run has --{name} {own}",
+        path.display()
+    ));
+    refusal.hint(format!(
+        "pass --{name} {then}, or start afresh without --resume"
+    ))
 }
 
 /// Whether two maps give the same rows to the same ids.

@@ -89,6 +89,14 @@ fn a_penalty_that_is_far_too_large_is_not_taken_on_movielens() {
         .ok();
     let resumed = sandbox.run(&rest).ok();
     assert!(!resumed.stderr.contains("held out"), "{}", resumed.stderr);
+    let other = sandbox.run(&format!("{rest} --weights uniform:0.5"));
+    other.fails(
+        3,
+        &[
+            "started with --weights popularity:mean=0.04",
+            "pass --weights",
+        ],
+    );
     let bits = |model: &str| bits(&sandbox.model(model));
     assert!(bits("r.absentia") == bits("m.absentia"));
 }

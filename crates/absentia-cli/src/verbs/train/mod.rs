@@ -201,23 +201,20 @@ impl Train {
         end_on_interrupt(&cancel)?;
         let resume = match &self.running.checkpoint {
             Some(path) if self.running.resume => {
-                store::resume(path, &prepared.ids, &mut params, open)?
+                store::resume(path, &prepared.ids, &mut params, &mut weights, open)?
             }
             _ => None,
         };
-        let resume = if let Some((checkpoint, chosen)) = resume {
-            weights = chosen.unwrap_or(weights);
+        if resume.is_some() {
             scheme = prepared.tables().scheme(&weights)?;
             check_memory(&prepared, &scheme, &params, Open::default())?;
-            Some(checkpoint)
         } else {
             check_memory(&prepared, &scheme, &params, open)?;
             let found = settled(params, open, &prepared, &scheme, &cancel, &context.ui)?;
             weights = found.weights().unwrap_or(weights);
             scheme = found.scheme.unwrap_or(scheme);
             params = found.params;
-            None
-        };
+        }
         let effective = settle::in_force(&context.effective, &params, &weights, open);
         let started = std::time::Instant::now();
         let going = Going {
