@@ -54,7 +54,8 @@ impl Rows {
                 .map(|row| {
                     numbers(row as u32 + 80, z)
                         .iter()
-                        .map(|a| 0.2 + 0.1 * a)
+                        // Of many components none may outweigh the observed entries.
+                        .map(|a| (0.2 + 0.1 * a) * (3.0 / z as f32).min(1.0))
                         .collect()
                 })
                 .collect(),
@@ -257,6 +258,8 @@ fn rows_side_by_side_are_stepped_as_each_alone() {
         (4, 4, 2),
         (2, 8, 1),
         (1, 16, 1),
+        (13, 1, 19),
+        (4, 4, 32),
     ] {
         let mut problem = Rows::new(rows, per_row, z);
         problem.check(true);
