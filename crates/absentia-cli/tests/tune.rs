@@ -159,10 +159,14 @@ fn a_study_compares_held_out_rows_with_the_test() {
         .into_iter()
         .filter(|line| line.get("chosen_by").is_some())
         .collect();
-    assert!(studied.len() >= 8, "{}", ran.stdout);
+    assert!(studied.len() >= 16, "{}", ran.stdout);
     for line in &studied {
         assert_eq!(line["settings"], 18);
         let correlation = line["rank_correlation"].as_f64().unwrap_or(0.0);
         assert!((-1.0..=1.0).contains(&correlation));
+        for metric in ["recall@5", "ndcg@5"] {
+            let share = line["of_the_best"][metric].as_f64().unwrap_or(0.0);
+            assert!((0.1..=1.0).contains(&share), "{line}");
+        }
     }
 }

@@ -158,7 +158,7 @@ impl Tune {
             let study = Study {
                 test,
                 loaded: &folds.loaded,
-                metric: tuner.options().metric,
+                cutoff: tuner.options().metric.cutoff.unwrap_or(20),
                 context,
             };
             study.run(&found.trials, &folds.all)?;

@@ -2,10 +2,11 @@
 //!
 //! Settings are those a search tries first. Each is trained on the data without some of its rows, once
 //! for every way of holding rows out, and once on all of it; the order that each way gives the settings
-//! is compared with the order on the test.
+//! is compared with the order on the test. All is measured by recall and by NDCG: what should be raised
+//! is not always what chooses best.
 
 use absentia::data::{Interactions, Pick, Split};
-use absentia::evaluate::{EvaluateOptions, History, MetricName, TestSet, evaluate};
+use absentia::evaluate::{EvaluateOptions, History, Metric, MetricName, TestSet, evaluate};
 use absentia::fit::{Run, fit};
 use absentia::tune::{Fold, Trial, spearman};
 use absentia::{Model, Params};
@@ -15,7 +16,7 @@ use serde_json::{Map, json};
 
 use super::folds::{part, sampled};
 use super::show::brief;
-use super::tilt::tilted;
+use super::tilt::{even, tilted};
 use crate::cli::Context;
 use crate::failure::Refusal;
 use crate::loading::Loaded;
@@ -27,6 +28,16 @@ const RESCALED: [f32; 3] = [-0.15, 0.0, 0.15];
 
 /// How far held-out rows are tilted to popular items.
 const TILTS: [f64; 3] = [0.25, 0.5, 1.0];
+
+/// What all is measured by.
+const METRICS: [Metric; 2] = [Metric::Recall, Metric::Ndcg];
+
+/// Draws of a third of the settings that choices are made from: the one choice from all of them is
+/// much a matter of luck.
+const DRAWS: u32 = 200;
+
+/// A column of scores for each metric.
+type Columns = [Vec<f64>; METRICS.len()];
 
 /// One way of choosing: a name, and rows held out of training rows.
 struct Way {
@@ -40,7 +51,8 @@ struct Way {
 pub(super) struct Study<'a> {
     pub(super) test: TestSet,
     pub(super) loaded: &'a Loaded,
-    pub(super) metric: MetricName,
+    /// Places of a list that count.
+    pub(super) cutoff: usize,
     pub(super) context: &'a Context,
 }
 
@@ -48,7 +60,7 @@ impl Study<'_> {
     /// Measures the settings of some trials in every way, and says how far each agrees with the test.
     pub(super) fn run(&self, trials: &[Trial], all: &Interactions<'static>) -> Result<()> {
         let (trains, ways) = self.ways(all)?;
-        let mut columns: Vec<Vec<f64>> = vec![Vec::new(); ways.len()];
+        let mut columns = vec![Columns::default(); ways.len()];
         let bar = self
             .context
             .ui
@@ -62,11 +74,15 @@ impl Study<'_> {
             for change in RESCALED {
                 let rho = trial.params.post_scale + change;
                 let mut scores = Map::new();
-                for (way, column) in ways.iter().zip(&mut columns) {
+                for (way, columns) in ways.iter().zip(&mut columns) {
                     let model = models[way.trained].clone().with_post_scale(rho);
-                    let score = self.score(&model, &trains[way.trained], &way.held_out)?;
-                    scores.insert(way.name.clone(), json!(score));
-                    column.push(score);
+                    let found = self.score(&model, &trains[way.trained], &way.held_out)?;
+                    let mut said = Map::new();
+                    for ((metric, score), column) in METRICS.into_iter().zip(found).zip(columns) {
+                        said.insert(self.name(metric), json!(score));
+                        column.push(score);
+                    }
+                    scores.insert(way.name.clone(), json!(said));
                 }
                 let setting = format!("{} with post-scaling {rho:.2}", brief(trial));
                 self.context
@@ -143,10 +159,20 @@ impl Study<'_> {
         Ok((trains, ways))
     }
 
-    fn score(&self, model: &Model, train: &Interactions<'_>, test: &TestSet) -> Result<f64> {
+    fn name(&self, metric: Metric) -> String {
+        let cutoff = Some(self.cutoff);
+        MetricName { metric, cutoff }.to_string()
+    }
+
+    fn score(
+        &self,
+        model: &Model,
+        train: &Interactions<'_>,
+        test: &TestSet,
+    ) -> Result<[f64; METRICS.len()]> {
         let options = EvaluateOptions {
-            cutoffs: self.metric.cutoff.into_iter().collect(),
-            metrics: vec![self.metric.metric],
+            cutoffs: vec![self.cutoff],
+            metrics: METRICS.to_vec(),
             ..EvaluateOptions::default()
         };
         let found = evaluate(
@@ -156,61 +182,94 @@ impl Study<'_> {
             &options,
             &|_, _| {},
         )?;
-        let result = found.get(&self.metric.to_string());
-        Ok(result.map_or(f64::NAN, |result| result.summary.mean))
+        Ok(METRICS.map(|metric| {
+            let result = found.get(&self.name(metric));
+            result.map_or(f64::NAN, |result| result.summary.mean)
+        }))
     }
 
-    fn show(&self, ways: &[Way], columns: &[Vec<f64>]) -> Result<()> {
-        let test = &columns[0];
+    fn show(&self, ways: &[Way], columns: &[Columns]) -> Result<()> {
+        let Some((test, columns)) = columns.split_first() else {
+            return Ok(());
+        };
+        let of_best = METRICS.map(|metric| format!("{} of the best", self.name(metric)));
         let mut table = Table::new([
             Column::left("chosen by"),
+            Column::left("measured by"),
             Column::right("rank correlation"),
             Column::right("of the better half"),
-            Column::right("test of the choice").highest_is_best(),
-            Column::right("of the best possible"),
+            Column::right(of_best[0].clone()).highest_is_best(),
+            Column::right(of_best[1].clone()).highest_is_best(),
         ]);
-        let mut rows: Vec<(String, Vec<f64>)> = ways
+        let mut rows: Vec<(String, Columns)> = ways[1..]
             .iter()
-            .zip(columns)
-            .skip(1)
-            .map(|(way, column)| (way.name.clone(), column.clone()))
+            .map(|way| way.name.clone())
+            .zip(columns.iter().cloned())
             .collect();
         let ((plain, whole), (_, tilted)) = (rows[TILTS.len()].clone(), &rows[1]);
-        let mean = whole.iter().zip(tilted).map(|(x, y)| f64::midpoint(*x, *y));
-        rows.push((
-            format!("mean of {plain} and its tilt to popularity^{}", TILTS[1]),
-            mean.collect(),
-        ));
-        let most = test.iter().copied().fold(f64::MIN, f64::max);
-        for (name, column) in rows {
-            let chosen = column.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
-            let chosen = chosen.map_or(f64::NAN, |(at, _)| test[at]);
-            let all = spearman(&column, test).unwrap_or(f64::NAN);
-            let half = better_half(&column, test).unwrap_or(f64::NAN);
-            self.context.ui.json(&json!({
-                "chosen_by": name,
-                "settings": test.len(),
-                "rank_correlation": all,
-                "rank_correlation_better_half": half,
-                "test_of_choice": chosen,
-                "best_test": most,
-            }))?;
-            table.row([
-                Cell::text(name),
-                Cell::number(all, format!("{all:.3}")),
-                Cell::number(half, format!("{half:.3}")),
-                Cell::metric(chosen),
-                Cell::number(chosen / most, format::percent(chosen / most)),
-            ]);
+        let mean = std::array::from_fn(|at| {
+            let pairs = whole[at].iter().zip(&tilted[at]);
+            pairs.map(|(x, y)| f64::midpoint(*x, *y)).collect()
+        });
+        let name = format!("mean of {plain} and its tilt to popularity^{}", TILTS[1]);
+        rows.push((name, mean));
+        for (name, columns) in rows {
+            for (at, metric) in METRICS.into_iter().enumerate() {
+                let column = &columns[at];
+                let all = spearman(column, &test[at]).unwrap_or(f64::NAN);
+                let half = better_half(column, &test[at]).unwrap_or(f64::NAN);
+                let shares = [0, 1].map(|on_test| share_of_best(column, &test[on_test]));
+                self.context.ui.json(&json!({
+                    "chosen_by": name,
+                    "measured_by": self.name(metric),
+                    "settings": column.len(),
+                    "rank_correlation": all,
+                    "rank_correlation_better_half": half,
+                    "of_the_best": {
+                        (self.name(METRICS[0])): shares[0],
+                        (self.name(METRICS[1])): shares[1],
+                    },
+                }))?;
+                table.row([
+                    Cell::text(name.clone()),
+                    Cell::text(self.name(metric)),
+                    Cell::number(all, format!("{all:.3}")),
+                    Cell::number(half, format!("{half:.3}")),
+                    Cell::number(shares[0], format::percent(shares[0])),
+                    Cell::number(shares[1], format::percent(shares[1])),
+                ]);
+            }
         }
         self.context.ui.table(&table)?;
         Ok(self.context.ui.say(format!(
-            "{} settings, {} users measured at the most; best on the test {}",
-            test.len(),
+            "{} settings, {} users measured at the most; the last columns are means over {DRAWS} \
+             choices from a third of the settings, measured on the test",
+            test[0].len(),
             format::count(USERS as u64),
-            format::metric(most)
         ))?)
     }
+}
+
+/// The test score of the setting that a column chooses, as a share of the best: the mean over choices
+/// from a third of the settings, drawn with a fixed seed.
+fn share_of_best(column: &[f64], test: &[f64]) -> f64 {
+    let settings = column.len() / RESCALED.len();
+    let third = settings.div_ceil(3);
+    let share = |draw: u32| {
+        let mut order: Vec<usize> = (0..settings).collect();
+        let place = |setting: &usize| even(draw, *setting as u32);
+        order.sort_by(|a, b| place(a).total_cmp(&place(b)));
+        let drawn = order[..third]
+            .iter()
+            .flat_map(|setting| (0..RESCALED.len()).map(move |n| setting * RESCALED.len() + n));
+        let drawn: Vec<usize> = drawn.collect();
+        let chosen = drawn
+            .iter()
+            .max_by(|a, b| column[**a].total_cmp(&column[**b]));
+        let best = drawn.iter().map(|&at| test[at]).fold(f64::MIN, f64::max);
+        chosen.map_or(f64::NAN, |&chosen| test[chosen] / best)
+    };
+    (0..DRAWS).map(share).sum::<f64>() / f64::from(DRAWS)
 }
 
 /// The rank correlation among the settings that are better than the median on the test.
@@ -229,4 +288,18 @@ fn trained(train: &Interactions<'_>, trial: &Trial) -> Result<Model> {
     };
     let params: Params = trial.params.clone();
     Ok(fit(train, &scheme, &params.check()?, Run::default())?.model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_that_orders_as_the_test_does_chooses_the_best_of_every_draw() {
+        let test: Vec<f64> = (0..36).map(|at| 1.0 + f64::from(at * 7 % 36)).collect();
+        assert!((share_of_best(&test, &test) - 1.0).abs() < 1e-12);
+        let upside_down: Vec<f64> = test.iter().map(|score| -score).collect();
+        let worst = share_of_best(&upside_down, &test);
+        assert!(worst > 0.0 && worst < 0.5, "{worst}");
+    }
 }

@@ -32,7 +32,7 @@ pub(super) fn tilted(held_out: &TestSet, counts: &[u32], gamma: f64) -> Result<T
 }
 
 /// A number in [0, 1) that depends on the pair alone.
-fn even(user: u32, item: u32) -> f64 {
+pub(super) fn even(user: u32, item: u32) -> f64 {
     let mut x = (u64::from(user) << 32 | u64::from(item)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
