@@ -30,20 +30,14 @@ impl GramCache {
     pub(crate) fn new(factors: &Dense, weights: &Dense, kernels: Kernels) -> Self {
         let (k, z) = (factors.stride(), weights.cols());
         let sums = gram_sums(factors, weights, kernels);
-        let blocks = k / LANES;
+        let (blocks, triangle) = (k / LANES, triangle(k));
         let mut panels = Buffer::default();
         let strips = panels.room(blocks * z * k * LANES);
-        for (at, panel) in strips.chunks_exact_mut(k * LANES).enumerate() {
-            let (block, t) = (at / z, at % z);
-            let full = &sums[t * k * k..(t + 1) * k * k];
-            for (f, line) in panel.chunks_exact_mut(LANES).enumerate() {
-                for (lane, slot) in line.iter_mut().enumerate() {
-                    let g = block * LANES + lane;
-                    // Only the lower triangle was summed.
-                    *slot = full[f.max(g) * k + f.min(g)] as f32;
-                }
-            }
-        }
+        let strips = strips.par_chunks_exact_mut(k * LANES).enumerate();
+        strips.for_each(|(at, panel)| {
+            let sums = &sums[at % z * triangle..(at % z + 1) * triangle];
+            unfold(sums, at / z, panel);
+        });
         let mut cache = Self {
             k,
             z,
@@ -133,39 +127,68 @@ impl GramCache {
 
     /// Bytes that the caches of one side take, with what building them needs on the way.
     pub(crate) fn bytes(rows: usize, k: usize, z: usize) -> u64 {
-        let groups = groups(rows, k.next_multiple_of(LANES), z) as u64;
-        let (k, z) = (k.next_multiple_of(LANES) as u64, z as u64);
+        let k = k.next_multiple_of(LANES);
+        let (groups, triangle) = (groups(rows, k, z) as u64, triangle(k) as u64);
+        let (k, z) = (k as u64, z as u64);
         let square = (k * k).saturating_mul(z);
         let diagonal = Form::ALL.iter().map(|form| form.lines() as u64).sum();
         let held = square
             .saturating_add(k.saturating_mul(z).saturating_mul(diagonal))
             .saturating_mul(4);
-        held.saturating_add(square.saturating_mul(8 * (groups + 1)))
+        held.saturating_add(triangle.saturating_mul(z).saturating_mul(8 * (groups + 1)))
+    }
+}
+
+/// Floats of a block of sixteen rows and columns.
+const SMALL: usize = LANES * LANES;
+
+/// Numbers of the blocks on and below the diagonal of a K × K matrix.
+fn triangle(k: usize) -> usize {
+    block_at(k / LANES, 0)
+}
+
+/// Where such a block lies: they follow each other row by row, each in one piece.
+fn block_at(row: usize, col: usize) -> usize {
+    (row * (row + 1) / 2 + col) * SMALL
+}
+
+/// Writes a strip of sixteen columns of the matrix that has these blocks below its diagonal.
+fn unfold(triangle: &[f64], block: usize, panel: &mut [f32]) {
+    for (row, lines) in panel.chunks_exact_mut(SMALL).enumerate() {
+        let from = &triangle[block_at(row.max(block), row.min(block))..][..SMALL];
+        for (at, slot) in lines.iter_mut().enumerate() {
+            let (f, g) = (at / LANES, at % LANES);
+            // Of blocks on the diagonal the lower triangle alone is taken: sums in another order
+            // are not the same to the last bit.
+            let turned = row < block || (row == block && f < g);
+            *slot = from[if turned { g * LANES + f } else { at }] as f32;
+        }
     }
 }
 
 /// Number of groups of chunks that are summed independently; depends on shapes only.
 fn groups(rows: usize, k: usize, z: usize) -> usize {
-    // Each group holds its own sums in f64: at most 64 MiB for all.
+    // Each group holds its own sums in f64: about 32 MiB for all.
     let affordable = ((64 << 20) / (8 * k * k).saturating_mul(z).max(1)).clamp(4, 32);
     rows.div_ceil(2 * CHUNK).clamp(1, affordable)
 }
 
-/// Lower triangles of the Z sums, each K × K, in `f64`.
+/// Blocks on and below the diagonals of the Z sums, in `f64`.
 fn gram_sums(factors: &Dense, weights: &Dense, kernels: Kernels) -> Vec<f64> {
-    let (k, z, rows) = (factors.stride(), weights.cols(), factors.rows());
-    let n_groups = groups(rows, k, z);
+    let (z, rows) = (weights.cols(), factors.rows());
+    let n_groups = groups(rows, factors.stride(), z);
+    let triangle = triangle(factors.stride());
     let chunks = rows.div_ceil(CHUNK);
     let partial: Vec<Vec<f64>> = (0..n_groups)
         .into_par_iter()
         .map(|group| {
-            let mut sums = vec![0.0_f64; z * k * k];
-            let mut scratch = ChunkScratch::new(k);
+            let mut sums = vec![0.0_f64; z * triangle];
+            let mut scratch = ChunkScratch::new(factors.stride());
             for chunk in group * chunks / n_groups..(group + 1) * chunks / n_groups {
                 let range = chunk * CHUNK..rows.min((chunk + 1) * CHUNK);
                 for t in 0..z {
                     scratch.add_chunk(factors, weights, t, range.clone(), kernels);
-                    scratch.flush(&mut sums[t * k * k..(t + 1) * k * k]);
+                    scratch.flush(&mut sums[t * triangle..(t + 1) * triangle]);
                 }
             }
             sums
@@ -184,6 +207,8 @@ fn gram_sums(factors: &Dense, weights: &Dense, kernels: Kernels) -> Vec<f64> {
 /// The `f32` sums of one chunk.
 struct ChunkScratch {
     k: usize,
+    /// Rows and columns of the blocks, in the order in which they are summed.
+    order: Vec<(usize, usize)>,
     sums: Vec<f32>,
     weights: Vec<f32>,
     indices: Vec<u32>,
@@ -195,11 +220,16 @@ struct ChunkScratch {
 /// Rows whose lines are summed together: two blocks of them fit the first-level cache.
 const STRIP: usize = 128;
 
+/// Blocks of a square of blocks that is summed before the next one, so that the lines of both its
+/// sides are read out of the second-level cache.
+const SQUARE: usize = 16;
+
 impl ChunkScratch {
     fn new(k: usize) -> Self {
         Self {
             k,
-            sums: vec![0.0; k * k],
+            order: order(k / LANES),
+            sums: vec![0.0; triangle(k)],
             weights: Vec::with_capacity(CHUNK),
             indices: Vec::with_capacity(CHUNK),
             lines: Buffer::default(),
@@ -229,13 +259,12 @@ impl ChunkScratch {
             let len = STRIP.min(self.indices.len() - first);
             self.load_strip(factors, first..first + len, kernels);
             let (lines, scaled) = (self.lines.as_slice(), self.scaled.as_slice());
-            for f in (0..self.k).step_by(LANES) {
-                for g in (0..=f).step_by(LANES) {
-                    let sums = &mut self.sums[f * self.k + g..];
-                    let left = &lines[f * len..(f + LANES) * len];
-                    let right = &scaled[g * len..(g + LANES) * len];
-                    kernels.cross(None, left, right, sums, self.k);
-                }
+            let line = len * LANES;
+            for &(f, g) in &self.order {
+                let sums = &mut self.sums[block_at(f, g)..];
+                let left = &lines[f * line..(f + 1) * line];
+                let right = &scaled[g * line..(g + 1) * line];
+                kernels.cross(None, left, right, sums, LANES);
             }
         }
     }
@@ -256,13 +285,61 @@ impl ChunkScratch {
     }
 
     fn flush(&mut self, into: &mut [f64]) {
-        let rows = into.chunks_exact_mut(self.k);
-        for (f, (sums, chunk)) in rows.zip(self.sums.chunks_exact_mut(self.k)).enumerate() {
-            let summed = (f + 1).next_multiple_of(LANES);
-            for (sum, chunk) in sums.iter_mut().zip(&mut chunk[..summed]) {
-                *sum += f64::from(*chunk);
-                *chunk = 0.0;
-            }
+        for (sum, chunk) in into.iter_mut().zip(&mut self.sums) {
+            *sum += f64::from(*chunk);
+            *chunk = 0.0;
         }
+    }
+}
+
+/// Rows and columns of all blocks on and below the diagonal, square by square.
+fn order(blocks: usize) -> Vec<(usize, usize)> {
+    let mut all: Vec<_> = (0..blocks)
+        .flat_map(|row| (0..=row).map(move |col| (row, col)))
+        .collect();
+    all.sort_by_key(|&(row, col)| (row / SQUARE, col / SQUARE));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_of_many_blocks_are_sums_of_weighted_outer_products() {
+        // More blocks than a square of them has, and more rows than a strip.
+        let (rows, k, z) = (STRIP + 5, (SQUARE + 2) * LANES, 2);
+        let value = |row: usize, f: usize| ((row * 31 + f * 17) % 13) as f32 - 6.0;
+        let weight = |row: usize, t: usize| ((row + 3 * t) % 5) as f32;
+        let mut factors = Dense::padded(rows, k);
+        for row in 0..rows {
+            let row_mut = factors.row_mut(row);
+            (0..k).for_each(|f| row_mut[f] = value(row, f));
+        }
+        let cache = GramCache::new(&factors, &Dense::from_fn(rows, z, weight), Kernels::best());
+        for (t, f, g) in [
+            (0, 0, 0),
+            (1, 3, 270),
+            (0, 270, 3),
+            (1, 287, 286),
+            (0, 256, 255),
+        ] {
+            // Sums of whole numbers are exact in any order.
+            let sum: f32 = (0..rows)
+                .map(|row| weight(row, t) * value(row, f) * value(row, g))
+                .sum();
+            let panel = cache.panel(g / LANES, t);
+            let found = panel[f * LANES + g % LANES];
+            assert!((found - sum).abs() < 0.5, "S_{t}[{f}, {g}]: {found}, {sum}");
+        }
+    }
+
+    #[test]
+    fn every_block_is_summed_once() {
+        let mut all = order(2 * SQUARE + 3);
+        all.sort_unstable();
+        let places: Vec<usize> = all.iter().map(|&(f, g)| block_at(f, g)).collect();
+        let expected = (0..places.len()).map(|at| at * SMALL);
+        assert!(places.iter().copied().eq(expected));
     }
 }
