@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod bench;
+mod neon;
 mod python;
 
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ cargo xtask <task>
   accuracy table [--seconds 180] [--only gowalla,amazon-book,...] [--again]
            tuned uniform, popularity, everything, learned weights and implicit side by side, with
            intervals and seconds, in target/accuracy/table.md
+  neon     the tests of kernels and of exactness as an aarch64 machine runs them, in emulation;
+           installs Debian's qemu-user and cross compiler, and rustup's target
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
 ";
 
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         }
         Some("bench") => bench::bench(&arguments[1..]),
         Some("accuracy") => accuracy::accuracy(&arguments[1..]),
+        Some("neon") => neon::test(),
         Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
         _ => Err(HELP.to_owned()),
     };
@@ -95,18 +99,13 @@ fn lint() -> Result<(), String> {
 
 /// Installs what is missing and can be had; what cannot only costs the tests that need it.
 fn setup() {
-    if !has_chromium() {
-        let update = run(&mut shell("apt-get update -qq"));
-        let install = update.and_then(|()| {
-            run(&mut shell(
-                "apt-get install -y -qq --no-install-recommends chromium",
-            ))
-        });
-        if install.is_err() {
-            eprintln!(
-                "xtask: Chromium could not be installed; tests of reports in a browser will be skipped"
-            );
-        }
+    let has_chromium = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .any(has_program);
+    if !has_chromium && install("chromium").is_err() {
+        eprintln!(
+            "xtask: Chromium could not be installed; tests of reports in a browser will be skipped"
+        );
     }
     python::setup();
 }
@@ -124,15 +123,17 @@ fn fuzz(seconds: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn has_chromium() -> bool {
-    let Some(path) = std::env::var_os("PATH") else {
-        return false;
-    };
-    std::env::split_paths(&path).any(|folder| {
-        ["chromium", "chromium-browser", "google-chrome"]
-            .iter()
-            .any(|name| folder.join(name).exists())
-    })
+/// Installs packages of Debian.
+fn install(packages: &str) -> Result<(), String> {
+    run(&mut shell("apt-get update -qq"))?;
+    run(&mut shell(&format!(
+        "apt-get install -y -qq --no-install-recommends {packages}"
+    )))
+}
+
+fn has_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).exists())
 }
 
 fn repository() -> PathBuf {
