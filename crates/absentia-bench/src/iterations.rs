@@ -52,9 +52,9 @@ impl Case {
 fn contenders(shape: &str, factors: usize) -> Vec<Contender> {
     let mut all = vec![eals()];
     all.extend(fast_peers());
+    all.push(contender("buffalo", "eals", 0));
     if shape == "yelp" && (64..=128).contains(&factors) {
         all.extend([subspace(16), contender("irspack", "ialspp", 16)]);
-        all.push(contender("buffalo", "eals", 0));
     }
     all
 }
