@@ -173,7 +173,7 @@ def recommend(matrix, request, record):
 
 
 def product_peak(record):
-    """Seconds of a large product of f32 matrices; its size is fixed in ``src/ranking.rs``."""
+    """Seconds of a large product of f32 matrices; its size is fixed in ``src/peak.rs``."""
     left, right = (np.ones((4096, 4096), np.float32) for _ in range(2))
     for _ in range(4):
         start = time.perf_counter()

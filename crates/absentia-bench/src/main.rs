@@ -11,6 +11,7 @@ mod iterations;
 
 mod npy;
 mod options;
+mod peak;
 mod process;
 mod quality;
 mod ranking;

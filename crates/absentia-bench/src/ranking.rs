@@ -9,14 +9,12 @@ use crate::contender::{Contender, contender, eals};
 use crate::data::Matrix;
 use crate::npy;
 use crate::options::Options;
+use crate::peak;
 use crate::request::{Request, Task};
 use crate::runner::Runner;
 
 /// Latent dimension.
 const FACTORS: usize = 128;
-
-/// Fused multiply-adds of the matrix product that stands for the machine's peak, 4096³.
-const PEAK_PRODUCT: f64 = 4096.0 * 4096.0 * 4096.0;
 
 /// Seconds of recommending 20 unseen items to everyone.
 #[derive(Clone, Debug, Serialize)]
@@ -49,7 +47,7 @@ pub(crate) fn measure(
         out: Some(folder.to_owned()),
         ..contender.request(Task::Recommend, runner.threads)
     };
-    let (mut ours, mut implicit, mut fastest_product) = (f64::INFINITY, None, None);
+    let (mut ours, mut implicit, mut peak) = (f64::INFINITY, None, None);
     let peer = contender("implicit", "cg", 0);
     for round in 0..options.rounds {
         ours = ours.min(runner.run(&request(&eals()))?.best());
@@ -59,11 +57,9 @@ pub(crate) fn measure(
         );
         if runner.has(peer.package) {
             implicit = Some(least(implicit, runner.run(&request(&peer))?.best()));
-            let peak = Request::new(Task::Peak, peer.package, runner.threads);
-            fastest_product = Some(least(fastest_product, runner.run(&peak)?.best()));
         }
+        peak = peak::higher(peak, peak::measure(runner)?);
     }
-    let peak = fastest_product.map(|seconds| PEAK_PRODUCT / seconds);
     let work = (matrix.users * matrix.items * FACTORS) as f64;
     Ok(Ranking {
         matrix: matrix.clone(),

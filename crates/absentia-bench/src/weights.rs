@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::contender::eals;
 use crate::data::Matrix;
 use crate::options::Options;
+use crate::peak;
 use crate::request::{Request, Task};
 use crate::runner::Runner;
 
@@ -21,6 +22,10 @@ pub(crate) struct Weights {
     pub(crate) ranks: Vec<usize>,
     pub(crate) seconds: Vec<f64>,
     pub(crate) line: Line,
+    /// Fused multiply-adds that a component adds to a sweep.
+    pub(crate) component: f64,
+    /// Fused multiply-adds a second of a large matrix product.
+    pub(crate) peak: Option<f64>,
 }
 
 /// A line fitted by least squares, with the standard errors of its two numbers.
@@ -45,7 +50,7 @@ pub(crate) fn measure(
     } else {
         vec![1, 2, 4, 8, 16, 32, 64]
     };
-    let mut seconds = vec![f64::INFINITY; ranks.len()];
+    let (mut seconds, mut peak) = (vec![f64::INFINITY; ranks.len()], None);
     for round in 0..options.rounds {
         for (best, &rank) in seconds.iter_mut().zip(&ranks) {
             let answer = runner.run(&Request {
@@ -63,6 +68,7 @@ pub(crate) fn measure(
             );
             *best = best.min(answer.best());
         }
+        peak = peak::higher(peak, peak::measure(runner)?);
     }
     let points: Vec<(f64, f64)> = ranks
         .iter()
@@ -74,9 +80,17 @@ pub(crate) fn measure(
         matrix: matrix.clone(),
         factors: FACTORS,
         line: Line::through(&points),
+        component: component(matrix.users + matrix.items, FACTORS),
         ranks,
         seconds,
+        peak,
     })
+}
+
+/// Fused multiply-adds of a component in a sweep over rows of both sides: `S_t p` of every row, and its
+/// share of `S_t`, which is summed on and below the diagonal in blocks of sixteen.
+fn component(rows: usize, k: usize) -> f64 {
+    (rows * (k * k + k * (k + 16) / 2)) as f64
 }
 
 impl Line {
@@ -110,6 +124,12 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_component_is_a_product_with_a_matrix_and_a_share_of_its_lower_blocks() {
+        // Two blocks of sixteen: three of four blocks are summed.
+        assert!((component(10, 32) - f64::from(10 * (1024 + 768))).abs() < 1e-9);
+    }
 
     #[test]
     fn a_line_is_found_with_its_errors() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::big::BigRow;
 use crate::iterations::Case;
+use crate::peak;
 use crate::quality::{Curve, Quality};
 use crate::ranking::Ranking;
 use crate::results::Results;
@@ -141,14 +142,23 @@ fn weights(weights: &Weights) -> String {
             .map(|seconds| format!("{seconds:.3}")),
     );
     let line = &weights.line;
+    let rate = weights.component / line.slope;
+    let of_peak = weights.peak.map(|peak| {
+        let (share, named) = (100.0 * rate / peak, peak::named(peak));
+        format!(", {share:.0}% of the {named}")
+    });
     format!(
-        "{}\n\nseconds = ({:.3} ± {:.3}) + ({:.4} ± {:.4})·Z, at most {:.0}% off",
+        "{}\n\nseconds = ({:.3} ± {:.3}) + ({:.4} ± {:.4})·Z, at most {:.0}% off; \
+         {:.2} GFMA a component are {:.0} GFMA/s{}",
         table(&header, &[row]),
         line.start,
         line.start_error,
         line.slope,
         line.slope_error,
-        100.0 * line.worst
+        100.0 * line.worst,
+        weights.component / 1e9,
+        rate / 1e9,
+        of_peak.unwrap_or_default()
     )
 }
 
@@ -170,10 +180,7 @@ fn ranking(ranking: &Ranking) -> String {
         ));
     }
     if let (Some(peak), Some(floor)) = (ranking.peak, ranking.floor) {
-        let product = format!(
-            "all scores at the {:.0} GFMA/s of a product of 4096² matrices",
-            peak / 1e9
-        );
+        let product = format!("all scores at the {}", peak::named(peak));
         rows.push(row(product, floor));
         remarks.push(format!("absentia / that floor: **{:.1}x**.", ours / floor));
     }
