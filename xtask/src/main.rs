@@ -3,6 +3,7 @@
 mod accuracy;
 mod bench;
 mod neon;
+mod pages;
 mod python;
 
 use std::path::{Path, PathBuf};
@@ -34,6 +35,8 @@ cargo xtask <task>
   accuracy table [--seconds 180] [--only gowalla,amazon-book,...] [--again]
            tuned uniform, popularity, everything, learned weights and implicit side by side, with
            intervals and seconds, in target/accuracy/table.md
+  pages    the tables that bench (of the Yelp shape) and accuracy table wrote last, put into README.md
+           and docs/accuracy.md
   neon     the tests of kernels and of exactness as an aarch64 machine runs them, in emulation;
            installs Debian's qemu-user and cross compiler, and rustup's target
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         }
         Some("bench") => bench::bench(&arguments[1..]),
         Some("accuracy") => accuracy::accuracy(&arguments[1..]),
+        Some("pages") => pages::write(),
         Some("neon") => neon::test(),
         Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
         _ => Err(HELP.to_owned()),
