@@ -1,15 +1,16 @@
 //! Measured tables in pages, put there by the program that measured them and not by hand.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::repository;
+use super::accuracy::headings;
+use super::{repository, target};
 
 /// A part of a page between two marks, and where it comes from.
 struct Part {
     page: &'static str,
     name: &'static str,
-    from: &'static str,
-    /// What of the measured file goes there; nothing where it has other tables.
+    from: fn() -> PathBuf,
+    /// What of the measured file goes there; nothing where it is of another or a lesser run.
     take: fn(&str) -> Option<String>,
 }
 
@@ -17,24 +18,29 @@ const PARTS: [Part; 2] = [
     Part {
         page: "README.md",
         name: "seconds per iteration",
-        from: "target/bench/results.md",
+        from: || repository().join("target/bench/results.md"),
         take: seconds_per_iteration,
     },
     Part {
         page: "docs/accuracy.md",
         name: "schemes side by side",
-        from: "target/accuracy/table.md",
+        from: || target().join("accuracy/table.md"),
         take: contests,
     },
 ];
 
-/// Writes what was measured last into the pages; what was not stays.
+/// Writes what was measured last into the pages; what was not, or not whole, stays.
 pub(super) fn write() -> Result<(), String> {
+    let mut written = 0;
     for part in &PARTS {
-        let (page, from) = (repository().join(part.page), repository().join(part.from));
+        let (page, from) = (repository().join(part.page), (part.from)());
         let measured = std::fs::read_to_string(&from).ok();
         let Some(text) = measured.as_deref().and_then(part.take) else {
-            eprintln!("xtask: {} does not have {}", from.display(), part.name);
+            eprintln!(
+                "xtask: {} is not of a whole run; {} stays",
+                from.display(),
+                part.name
+            );
             continue;
         };
         let before = read(&page)?;
@@ -42,6 +48,10 @@ pub(super) fn write() -> Result<(), String> {
             .ok_or_else(|| format!("{}: no marks for {}", page.display(), part.name))?;
         std::fs::write(&page, after).map_err(|error| format!("{}: {error}", page.display()))?;
         eprintln!("xtask: {} has {} of now", page.display(), part.name);
+        written += 1;
+    }
+    if written == 0 {
+        return Err("nothing was measured that a page shows".to_owned());
     }
     Ok(())
 }
@@ -63,17 +73,31 @@ fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
     ))
 }
 
-/// Command, machine and first table of a benchmark on the shape of Yelp.
+/// What the table of the README has a row for.
+const CONTENDERS: [&str; 5] = [
+    "absentia eals",
+    "implicit cg",
+    "irspack cg",
+    "cmfrec cg",
+    "buffalo eals",
+];
+
+/// Command, machine and first table of a benchmark of all contenders on the shape of Yelp.
 fn seconds_per_iteration(results: &str) -> Option<String> {
     let (said, rest) = results.split_once("\n\n")?;
     let table = rest.split("\n\n").next()?;
     let is_it = table.starts_with("| Seconds per iteration, yelp shape");
-    is_it.then(|| format!("{table}\n\n{said}"))
+    let whole = CONTENDERS
+        .iter()
+        .all(|name| table.contains(&format!("\n| {name} |")));
+    (is_it && whole && !said.contains("--quick")).then(|| format!("{table}\n\n{said}"))
 }
 
 /// The tables of all data sets, without what is said before them.
 fn contests(table: &str) -> Option<String> {
-    Some(table[table.find("### ")?..].to_owned())
+    let tables = &table[table.find("### ")?..];
+    let whole = headings().all(|heading| tables.contains(&heading));
+    whole.then(|| tables.to_owned())
 }
 
 #[cfg(test)]
@@ -99,14 +123,27 @@ mod tests {
 
     #[test]
     fn only_the_table_that_is_meant_is_taken() {
-        let yelp = "`command` on a machine\n\n| Seconds per iteration, yelp shape | K=32 |\n| a | 1 |\n\n| Peak |";
-        let taken = seconds_per_iteration(yelp).unwrap();
-        assert!(
-            taken.ends_with("| a | 1 |\n\n`command` on a machine"),
-            "{taken}"
-        );
-        assert_eq!(seconds_per_iteration(&yelp.replace("yelp", "amazon")), None);
-        assert_eq!(contests("said\n\n### A\n| b |").unwrap(), "### A\n| b |");
+        let rows: String = CONTENDERS.map(|name| format!("| {name} | 1 |\n")).concat();
+        let table = format!("| Seconds per iteration, yelp shape | K=32 |\n{rows}");
+        let run = format!("`command` on a machine\n\n{table}\n| Peak |");
+        let taken = seconds_per_iteration(&run).unwrap();
+        assert!(taken.starts_with(table.trim()), "{taken}");
+        assert!(taken.ends_with("\n\n`command` on a machine"), "{taken}");
+        for (part, other) in [
+            ("yelp", "amazon"),
+            ("`command`", "`command --quick`"),
+            ("buffalo", "bison"),
+        ] {
+            assert_eq!(seconds_per_iteration(&run.replace(part, other)), None);
+        }
+    }
+
+    #[test]
+    fn tables_are_taken_where_no_data_set_is_missing() {
+        let all = headings().collect::<Vec<_>>().join(" a split\n\n");
+        assert_eq!(contests(&format!("said\n\n{all}")).unwrap(), all);
+        let first = headings().next().unwrap();
+        assert_eq!(contests(&all.replace(&first, "### Other:")), None);
         assert_eq!(contests("nothing"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! All that was measured, with the machine it was measured on.
 
+use absentia::linalg::InstructionSet;
 use serde::Serialize;
 
 use crate::big::BigRow;
@@ -49,7 +50,8 @@ pub(crate) fn machine() -> String {
             format!(", {} GiB", (kib + (1 << 19)) >> 20)
         });
     format!(
-        "{processor}, {processors} processors{memory}, {}",
+        "{processor} with {}, {processors} processors{memory}, {}",
+        InstructionSet::best(),
         std::env::consts::OS
     )
 }

@@ -22,7 +22,8 @@ pub(crate) struct Weights {
     pub(crate) ranks: Vec<usize>,
     pub(crate) seconds: Vec<f64>,
     pub(crate) line: Line,
-    /// Fused multiply-adds that a component adds to a sweep.
+    /// Fused multiply-adds that a component adds to a sweep, without what its diagonal blocks take in
+    /// the steps.
     pub(crate) component: f64,
     /// Fused multiply-adds a second of a large matrix product.
     pub(crate) peak: Option<f64>,

@@ -35,6 +35,11 @@ pub(super) struct Row {
     pub(super) is_tuned: bool,
 }
 
+/// How the table of a data set begins.
+pub(super) fn heading(name: &str) -> String {
+    format!("### {name}:")
+}
+
 /// The contenders on a data set.
 pub(super) struct Contest {
     pub(super) source: &'static Source,
@@ -57,10 +62,12 @@ impl Contest {
         let source = self.source;
         let users = self.rows.first().map_or(0, |row| row.figures.users);
         let mut text = format!(
-            "### {}: {}, K = {}, {users} users measured\n\n\
+            "{} {}, K = {}, {users} users measured\n\n\
              | contender | settings | recall@20 | NDCG@20 | recall@20 over tuned uniform | of the best tuned | seconds |\n\
              | --- | --- | --- | --- | --- | --- | --- |\n",
-            source.name, source.protocol, source.factors
+            heading(source.name),
+            source.protocol,
+            source.factors
         );
         for row in &self.rows {
             let figures = &row.figures;

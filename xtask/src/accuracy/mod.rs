@@ -15,6 +15,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
 use super::{cargo, run};
+use sets::SOURCES;
 
 pub(super) const HELP: &str = "\
 cargo xtask accuracy <what>; data is read from ../shared/data
@@ -30,6 +31,11 @@ cargo xtask accuracy <what>; data is read from ../shared/data
            run at once with a thread each. --only gowalla,amazon-book,movietweetings,retailrocket,kuairec
            Searches that were finished are kept; --again makes them anew
 ";
+
+/// How the tables of all data sets begin.
+pub(super) fn headings() -> impl Iterator<Item = String> {
+    SOURCES.iter().map(|source| markdown::heading(source.name))
+}
 
 pub(super) fn accuracy(arguments: &[String]) -> Result<(), String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();

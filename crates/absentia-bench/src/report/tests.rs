@@ -5,6 +5,7 @@ use crate::iterations::{Case, CaseRow};
 use crate::quality::{Curve, Quality};
 use crate::ranking::Ranking;
 use crate::results::Results;
+use crate::weights::{Line, Weights};
 
 fn row(contender: Contender, seconds: f64) -> CaseRow {
     CaseRow {
@@ -154,4 +155,31 @@ fn recommending_is_compared_with_implicit_and_with_the_floor() {
         text.contains("implicit / absentia: **2.5x**; both recommend the same items in 100.00%")
     );
     assert!(text.contains("98 GFMA/s") && text.contains("absentia / that floor: **1.2x**"));
+}
+
+#[test]
+fn weights_of_any_rank_are_compared_with_the_peak() {
+    let weights = Weights {
+        shape: "amazon".to_owned(),
+        matrix: case(64, Vec::new()).matrix,
+        factors: 64,
+        ranks: vec![1, 2],
+        seconds: vec![0.3, 0.5],
+        line: Line {
+            start: 0.1,
+            slope: 0.2,
+            start_error: 0.01,
+            slope_error: 0.02,
+            worst: 0.03,
+        },
+        component: 1e10,
+        peak: Some(1e11),
+    };
+    let text = markdown::document(&Results {
+        weights: Some(weights),
+        ..Results::default()
+    });
+    let line = "(0.100 ± 0.010) + (0.2000 ± 0.0200)·Z, at most 3% off; 10.00 GFMA a component are \
+                50 GFMA/s, 50% of the 100 GFMA/s of a product";
+    assert!(text.contains(line), "{text}");
 }

@@ -22,7 +22,7 @@ use crate::linalg::{Buffer, LANES};
 pub(super) const CURVATURE_FLOOR: f32 = 4e-7;
 
 /// Floats of a small Gram matrix that is square.
-const SMALL: usize = Form::Square.floats();
+pub(super) const SMALL: usize = Form::Square.floats();
 
 /// Bytes of one worker's buffers for solving sixteen rows at once.
 pub(crate) const SOLVING_BYTES: u64 = size_of::<Solving>() as u64;

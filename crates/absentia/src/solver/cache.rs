@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::block::SMALL;
 use crate::linalg::kernels::{Form, Gathered, Kernels};
 use crate::linalg::{Buffer, Dense, LANES};
 
@@ -139,9 +140,6 @@ impl GramCache {
     }
 }
 
-/// Floats of a block of sixteen rows and columns.
-const SMALL: usize = LANES * LANES;
-
 /// Numbers of the blocks on and below the diagonal of a K × K matrix.
 fn triangle(k: usize) -> usize {
     block_at(k / LANES, 0)
@@ -168,7 +166,7 @@ fn unfold(triangle: &[f64], block: usize, panel: &mut [f32]) {
 
 /// Number of groups of chunks that are summed independently; depends on shapes only.
 fn groups(rows: usize, k: usize, z: usize) -> usize {
-    // Each group holds its own sums in f64: about 32 MiB for all.
+    // Each group holds its own sums in f64, half of a square: about 32 MiB for all, or four groups.
     let affordable = ((64 << 20) / (8 * k * k).saturating_mul(z).max(1)).clamp(4, 32);
     rows.div_ceil(2 * CHUNK).clamp(1, affordable)
 }
@@ -331,6 +329,18 @@ mod tests {
             let panel = cache.panel(g / LANES, t);
             let found = panel[f * LANES + g % LANES];
             assert!((found - sum).abs() < 0.5, "S_{t}[{f}, {g}]: {found}, {sum}");
+        }
+    }
+
+    #[test]
+    fn caches_are_symmetric_to_the_last_bit() {
+        let (rows, k) = (200, 3 * LANES);
+        let factors = Dense::from_fn(rows, k, |row, f| ((row * 31 + f * 17) % 101) as f32 / 7.0);
+        let weights = Dense::from_fn(rows, 1, |row, _| 1.0 / (row + 3) as f32);
+        let cache = GramCache::new(&factors, &weights, Kernels::best());
+        let entry = |f: usize, g: usize| cache.panel(g / LANES, 0)[f * LANES + g % LANES];
+        for f in 0..k {
+            assert!((0..f).all(|g| entry(f, g).to_bits() == entry(g, f).to_bits()));
         }
     }
 

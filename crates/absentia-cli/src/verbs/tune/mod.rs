@@ -72,7 +72,8 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     memory_limit: Option<u64>,
     /// Say how far choosing by held-out rows agrees with these test rows, for the settings tried
-    /// first, instead of searching to the end.
+    /// first, instead of searching to the end; by recall and by NDCG at the cut-off of --metric, or
+    /// at 20 where it has none.
     #[arg(long, value_name = "FILE", num_args = 1, help_heading = "Validation")]
     study: Vec<String>,
     #[command(flatten)]

@@ -253,21 +253,23 @@ impl Study<'_> {
 /// The test score of the setting that a column chooses, as a share of the best: the mean over choices
 /// from a third of the settings, drawn with a fixed seed.
 fn share_of_best(column: &[f64], test: &[f64]) -> f64 {
-    let settings = column.len() / RESCALED.len();
-    let third = settings.div_ceil(3);
+    let trials = column.len() / RESCALED.len();
+    let third = trials.div_ceil(3);
     let share = |draw: u32| {
-        let mut order: Vec<usize> = (0..settings).collect();
-        let place = |setting: &usize| even(draw, *setting as u32);
+        let mut order: Vec<usize> = (0..trials).collect();
+        let place = |trial: &usize| even(draw, *trial as u32);
         order.sort_by(|a, b| place(a).total_cmp(&place(b)));
         let drawn = order[..third]
             .iter()
-            .flat_map(|setting| (0..RESCALED.len()).map(move |n| setting * RESCALED.len() + n));
+            .flat_map(|trial| (0..RESCALED.len()).map(move |n| trial * RESCALED.len() + n));
         let drawn: Vec<usize> = drawn.collect();
         let chosen = drawn
             .iter()
             .max_by(|a, b| column[**a].total_cmp(&column[**b]));
         let best = drawn.iter().map(|&at| test[at]).fold(f64::MIN, f64::max);
-        chosen.map_or(f64::NAN, |&chosen| test[chosen] / best)
+        let share = chosen.map_or(f64::NAN, |&chosen| test[chosen] / best);
+        // Where nobody hits anything, any choice is as good as the best.
+        if best > 0.0 { share } else { 1.0 }
     };
     (0..DRAWS).map(share).sum::<f64>() / f64::from(DRAWS)
 }
@@ -301,5 +303,6 @@ mod tests {
         let upside_down: Vec<f64> = test.iter().map(|score| -score).collect();
         let worst = share_of_best(&upside_down, &test);
         assert!(worst > 0.0 && worst < 0.5, "{worst}");
+        assert!((share_of_best(&test, &[0.0; 36]) - 1.0).abs() < 1e-12);
     }
 }
