@@ -224,6 +224,7 @@ fn is_usage(error: &EvaluateError) -> bool {
 fn exit_of_file_error(error: &absentia_io::Error) -> Exit {
     match (error, error.fault()) {
         (absentia_io::Error::BadOption { .. }, _) => Exit::Usage,
+        (absentia_io::Error::TooManyRows { .. }, _) => Exit::Memory,
         (_, absentia::Fault::Caller) => Exit::Data,
         (_, absentia::Fault::NotFound) => Exit::NotFound,
         _ => Exit::Failed,

@@ -8,7 +8,7 @@ use absentia::tune::Open;
 use absentia::weights::SchemeSpec;
 use absentia::{Model, Params};
 use absentia_io::model::{self, Ids};
-use absentia_io::{AtomicFile, IdMap, limits};
+use absentia_io::{AtomicFile, IdMap, expand, limits};
 use anyhow::{Context as _, Result};
 
 use crate::failure::Refusal;
@@ -156,8 +156,25 @@ pub(crate) fn same_ids(left: &IdMap, right: &IdMap) -> bool {
     left.len() == right.len() && left.iter().zip(right.iter()).all(|(l, r)| l == r)
 }
 
-/// Finds out before a long run that its result can be written.
-pub(crate) fn check_writable(path: &Path) -> Result<()> {
+/// Finds out before a long run that its result can be written, and not over what it reads.
+pub(crate) fn check_writable(path: &Path, inputs: &[String]) -> Result<()> {
+    let same = |input: &Path| matches!((path.canonicalize(), input.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    // What is wrong with names of inputs is said when they are read.
+    let inputs = expand(inputs).unwrap_or_default();
+    if inputs.iter().any(|input| same(input)) {
+        let message = format!(
+            "{} is read: it would be replaced by the result",
+            path.display()
+        );
+        return Err(Refusal::usage(message)
+            .hint("name another file to write to")
+            .into());
+    }
+    let exists = path.metadata();
+    if exists.is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        // A pipe must not be opened twice.
+        return Ok(());
+    }
     AtomicFile::create(path).map(drop)?;
     Ok(())
 }

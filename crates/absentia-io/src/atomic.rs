@@ -11,18 +11,50 @@ use crate::error::Error;
 /// A file being written beside the one it will replace.
 ///
 /// Until [`commit`](Self::commit) succeeds the old file stays as it was; a dropped `AtomicFile` leaves no trace.
+/// A link stays a link, and what it leads to is replaced. What is no file to be replaced, such as a pipe or
+/// a device, is written to as it is.
 #[derive(Debug)]
 pub struct AtomicFile {
     path: PathBuf,
-    writer: BufWriter<NamedTempFile>,
+    writer: Writer,
 }
+
+#[derive(Debug)]
+enum Writer {
+    Beside(BufWriter<NamedTempFile>),
+    Through(BufWriter<File>),
+}
+
+/// Bytes that are gathered before they are written.
+const BUFFER: usize = 1 << 20;
 
 impl AtomicFile {
     /// Starts a file in the folder of `path`.
     ///
     /// # Errors
-    /// The folder does not exist or cannot be written to.
+    /// The folder does not exist or cannot be written to; `path` is a folder itself.
     pub fn create(path: &Path) -> Result<Self, Error> {
+        let path = &followed(path);
+        match std::fs::metadata(path) {
+            Ok(found) if found.is_dir() => {
+                let error = io::Error::new(
+                    io::ErrorKind::IsADirectory,
+                    "is a folder; name a file in it",
+                );
+                return Err(Error::io(path)(error));
+            }
+            Ok(found) if !found.is_file() => {
+                let file = File::options().write(true).open(path);
+                return Ok(Self {
+                    path: path.clone(),
+                    writer: Writer::Through(BufWriter::with_capacity(
+                        BUFFER,
+                        file.map_err(Error::io(path))?,
+                    )),
+                });
+            }
+            _ => {}
+        }
         let folder = folder_of(path);
         if !folder.is_dir() {
             let missing = format!("folder {} does not exist", folder.display());
@@ -38,8 +70,8 @@ impl AtomicFile {
         let file = builder.tempfile_in(folder).map_err(without_path);
         let file = file.map_err(Error::io(path))?;
         Ok(Self {
-            path: path.to_owned(),
-            writer: BufWriter::with_capacity(1 << 20, file),
+            path: path.clone(),
+            writer: Writer::Beside(BufWriter::with_capacity(BUFFER, file)),
         })
     }
 
@@ -49,6 +81,10 @@ impl AtomicFile {
     /// The disk is full or refuses; the old file is then as it was.
     pub fn commit(self) -> Result<(), Error> {
         let Self { path, writer } = self;
+        let writer = match writer {
+            Writer::Beside(writer) => writer,
+            Writer::Through(mut writer) => return writer.flush().map_err(Error::io(&path)),
+        };
         let file = writer
             .into_inner()
             .map_err(|e| Error::io(&path)(e.into_error()))?;
@@ -61,18 +97,41 @@ impl AtomicFile {
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.write(bytes)
+        match &mut self.writer {
+            Writer::Beside(writer) => writer.write(bytes),
+            Writer::Through(writer) => writer.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        match &mut self.writer {
+            Writer::Beside(writer) => writer.flush(),
+            Writer::Through(writer) => writer.flush(),
+        }
     }
 }
 
 impl io::Seek for AtomicFile {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
-        self.writer.seek(to)
+        match &mut self.writer {
+            Writer::Beside(writer) => writer.seek(to),
+            Writer::Through(writer) => writer.seek(to),
+        }
     }
+}
+
+/// Where a link leads to in the end, there or not; other paths as they are.
+fn followed(path: &Path) -> PathBuf {
+    // More links than the system follows are a circle.
+    const LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match std::fs::read_link(&path) {
+            Ok(target) => path = folder_of(&path).join(target),
+            Err(_) => break,
+        }
+    }
+    path
 }
 
 /// The cause alone, for nobody knows the file that `tempfile` names.
@@ -126,6 +185,52 @@ mod tests {
         file.commit().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_and_lead_to_the_new_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, target) = (folder.path().join("link"), folder.path().join("sub/x"));
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        std::os::unix::fs::symlink("sub/x", &link).unwrap();
+        for text in ["first", "second"] {
+            let mut file = AtomicFile::create(&link).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            file.commit().unwrap();
+            assert_eq!(std::fs::read_to_string(&target).unwrap(), text);
+            assert!(link.symlink_metadata().unwrap().is_symlink());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_written_to_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::read_to_string(pipe).unwrap()
+        });
+        let mut file = AtomicFile::create(&pipe).unwrap();
+        file.write_all(b"through").unwrap();
+        file.commit().unwrap();
+        assert_eq!(reader.join().unwrap(), "through");
+        use std::os::unix::fs::FileTypeExt;
+        assert!(pipe.symlink_metadata().unwrap().file_type().is_fifo());
+    }
+
+    #[test]
+    fn a_folder_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = AtomicFile::create(folder.path()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("is a folder; name a file in it")
+        );
     }
 
     #[test]

@@ -101,6 +101,18 @@ pub enum Error {
         /// The file concerned.
         path: PathBuf,
     },
+    /// Ids that are row numbers would make a matrix too large to be begun.
+    #[error("{}: {rows} users and items are named by row numbers, which takes {needed} bytes where {available} are left; without --dense-ids ids take room only where they occur", path.display())]
+    TooManyRows {
+        /// The first of the files.
+        path: PathBuf,
+        /// Users and items up to the largest numbers.
+        rows: u64,
+        /// What they take at the least.
+        needed: u64,
+        /// What the machine or the container has left.
+        available: u64,
+    },
     /// A file read as text is binary.
     #[error("{}: binary data where text was expected{}; choose with --format", path.display(), looks_like(*hint))]
     Binary {

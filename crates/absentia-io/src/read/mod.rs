@@ -42,6 +42,7 @@ use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::format::Format;
 use crate::ids::IdMap;
+use crate::limits;
 
 /// Reads one or more files as one data set, in the order given.
 ///
@@ -100,10 +101,29 @@ fn read_all(
     outcome?;
     match paths.first() {
         Some(path) if builder.rows_seen() == 0 => Err(Error::Empty { path: path.clone() }),
-        Some(_) => Ok(builder.finish()),
+        Some(path) => with_room(builder.finish(), path, limits::memory_available()),
         None => Err(Error::NoMatch {
             pattern: String::new(),
         }),
+    }
+}
+
+/// Bytes that a row of either side takes at the least: where it starts in both orders of the entries,
+/// and how many it has.
+const ROW_BYTES: u64 = 24;
+
+/// Refuses a data set whose row numbers go far beyond its rows before anything of that length is made.
+fn with_room(data: Dataset, path: &Path, available: Option<u64>) -> Result<Dataset, Error> {
+    let rows = (data.users.len() + data.items.len()) as u64;
+    let needed = rows * ROW_BYTES;
+    match available {
+        Some(available) if needed > available => Err(Error::TooManyRows {
+            path: path.to_owned(),
+            rows,
+            needed,
+            available,
+        }),
+        _ => Ok(data),
     }
 }
 

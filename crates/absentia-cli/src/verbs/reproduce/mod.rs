@@ -119,7 +119,7 @@ impl Reproduce {
             threads: context.threads,
             chosen: RefCell::default(),
         };
-        store::check_writable(&self.out).or_else(|_| self.make_folder())?;
+        store::check_writable(&self.out, &[]).or_else(|_| self.make_folder())?;
         let keeper = Keeper::new(&self.out, &lab)?;
         let units = plan::units(&lab);
         let asked: Vec<&Unit> = units
@@ -137,7 +137,7 @@ impl Reproduce {
         if let Some(folder) = self.out.parent() {
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         }
-        store::check_writable(&self.out)
+        store::check_writable(&self.out, &[])
     }
 
     /// Makes what is not there yet, saying how long the rest will take.

@@ -288,9 +288,9 @@ impl Train {
     fn check_writable(&self, model: &Path) -> anyhow::Result<()> {
         let others = [&self.running.checkpoint, &self.running.report];
         for path in others.into_iter().flatten().map(PathBuf::as_path) {
-            store::check_writable(path)?;
+            store::check_writable(path, &self.data.data)?;
         }
-        store::check_writable(model)
+        store::check_writable(model, &self.data.data)
     }
 
     fn params(&self, prepared: &Prepared, context: &Context) -> Params {

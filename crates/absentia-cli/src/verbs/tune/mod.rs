@@ -15,7 +15,7 @@ use absentia::data::Pick;
 use absentia::evaluate::TestSet;
 use absentia::fit::{Cancel, Run, fit};
 use absentia::tune::{Budget, Found, Options, Scope, Trial, Tuner};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::args::{DataArgs, parse_bytes, parse_length, parse_pick, parse_span};
 use crate::cli::Context;
@@ -142,6 +142,7 @@ impl Tune {
         let logged = if self.output.resume {
             TrialLog::read(&log_path, &header)?
         } else {
+            Self::put_aside(&log_path, &context.ui)?;
             Vec::new()
         };
         if !logged.is_empty() {
@@ -203,12 +204,28 @@ impl Tune {
 
     /// Finds out before a long search that what it makes can be written.
     fn check_writable(&self) -> Result<()> {
-        store::check_writable(&self.output.out)?;
+        let (out, log) = (&self.output.out, &self.log_path());
         let others = [&self.output.model, &self.output.report];
-        others
+        [out, log]
             .into_iter()
-            .flatten()
-            .try_for_each(|path| store::check_writable(path))
+            .chain(others.into_iter().flatten())
+            .try_for_each(|path| store::check_writable(path, &self.data.data))
+    }
+
+    /// Puts the log of an earlier search aside, which is not to be lost for want of `--resume`.
+    fn put_aside(log: &Path, ui: &Ui) -> Result<()> {
+        if !log.is_file() {
+            return Ok(());
+        }
+        let mut aside = log.as_os_str().to_owned();
+        aside.push(".old");
+        let aside = PathBuf::from(aside);
+        std::fs::rename(log, &aside).with_context(|| aside.display().to_string())?;
+        ui.note(format!(
+            "the log of an earlier search is now {}; --resume would have gone on from it",
+            aside.display()
+        ));
+        Ok(())
     }
 
     /// Writes and says what was found.
