@@ -223,7 +223,9 @@ fn is_usage(error: &EvaluateError) -> bool {
 
 fn exit_of_file_error(error: &absentia_io::Error) -> Exit {
     match (error, error.fault()) {
-        (absentia_io::Error::BadOption { .. }, _) => Exit::Usage,
+        (absentia_io::Error::BadOption { .. } | absentia_io::Error::NoFactors { .. }, _) => {
+            Exit::Usage
+        }
         (absentia_io::Error::TooManyRows { .. }, _) => Exit::Memory,
         (_, absentia::Fault::Caller) => Exit::Data,
         (_, absentia::Fault::NotFound) => Exit::NotFound,

@@ -81,13 +81,23 @@ pub(crate) fn read_known(
     Ok(dataset)
 }
 
-/// Users of some files, known or not.
-pub(crate) fn users_in(patterns: &[String], args: &ReadArgs) -> Result<usize> {
+/// Rows and users of some files, known or not; where a rating is given, of rows rated so or more.
+pub(crate) fn rows_and_users_in(
+    patterns: &[String],
+    args: &ReadArgs,
+    least: Option<f32>,
+) -> Result<(u64, usize)> {
     let dataset = read(&expand(patterns)?, &args.options(), &())?;
-    let mut users = dataset.user;
+    let counts = |at: &usize| match (least, &dataset.value) {
+        (Some(least), Some(ratings)) => ratings[*at] >= least,
+        _ => true,
+    };
+    let rows = (0..dataset.user.len()).filter(counts);
+    let mut users: Vec<u32> = rows.map(|at| dataset.user[at]).collect();
+    let rows = users.len() as u64;
     users.sort_unstable();
     users.dedup();
-    Ok(users.len())
+    Ok((rows, users.len()))
 }
 
 fn said_bad_rows(dataset: &Dataset, ui: &Ui) {

@@ -101,6 +101,12 @@ pub enum Error {
         /// The file concerned.
         path: PathBuf,
     },
+    /// A model that scores by something else than factors.
+    #[error("a model of {solver} has no factors to export")]
+    NoFactors {
+        /// Name of its method.
+        solver: &'static str,
+    },
     /// Ids that are row numbers would make a matrix too large to be begun.
     #[error("{}: {rows} users and items are named by row numbers, which takes {needed} bytes where {available} are left; without --dense-ids ids take room only where they occur", path.display())]
     TooManyRows {

@@ -17,7 +17,7 @@ use crate::args::ReadArgs;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::folding::FoldedUsers;
-use crate::loading::{read_known, users_in};
+use crate::loading::{read_known, rows_and_users_in};
 use crate::measure;
 use crate::store::{self, Stored};
 use crate::ui::Ui;
@@ -152,8 +152,13 @@ impl Evaluate {
             options.candidates = Candidates::Sampled(negatives);
         }
         let mut seen: Box<dyn absentia::evaluate::SeenItems> = Box::new(ItemLists::new());
+        let mut item_counts = model.parts().item_counts.clone();
         if !self.train.is_empty() {
             let train = read_known(&self.train, &self.read, ids, ui)?;
+            if item_counts.iter().all(|&count| count == 0) {
+                // A model from elsewhere does not know what is popular.
+                (train.item.iter()).for_each(|&item| item_counts[item as usize] += 1);
+            }
             let lists = UserItems::from_pairs(&train.user, &train.item)?;
             warn_of_overlap(&lists, &held, ui);
             seen = Box::new(lists);
@@ -170,7 +175,7 @@ impl Evaluate {
                 .collect(),
             test: held,
             seen,
-            item_counts: model.parts().item_counts.clone(),
+            item_counts,
             left_out,
             options,
         };
@@ -219,15 +224,16 @@ impl Evaluate {
         self.report(&setting, &own, other.as_ref(), ui)
     }
 
-    /// What of the test files is not measured.
-    fn left_out(&self, rows: u64, kept: usize, held: &TestSet) -> Result<LeftOut> {
-        if rows == 0 {
+    /// What of the test files is not measured, where some of their rows are unknown; of rows that
+    /// `--min-rating` leaves out anyway nothing is said.
+    fn left_out(&self, unknown: u64, kept: usize, held: &TestSet) -> Result<LeftOut> {
+        if unknown == 0 {
             return Ok(LeftOut::default());
         }
-        let users = users_in(&self.test, &self.read)?;
+        let (of, users) = rows_and_users_in(&self.test, &self.read, self.min_rating)?;
         Ok(LeftOut {
-            rows,
-            of: rows + kept as u64,
+            rows: of.saturating_sub(kept as u64),
+            of,
             users: users.saturating_sub(held.users().len()),
         })
     }

@@ -108,7 +108,8 @@ impl ExportOptions {
 /// files written. Each file is replaced only once it is complete.
 ///
 /// # Errors
-/// There is not one id for each row, or a file cannot be written.
+/// There is not one id for each row, the model has neighbours instead of factors, or a file cannot be
+/// written.
 pub fn export(
     model: &Model,
     ids: &Ids,
@@ -116,6 +117,11 @@ pub fn export(
     options: ExportOptions,
 ) -> Result<Vec<PathBuf>, Error> {
     ids.check(model, folder)?;
+    if model.neighbours().is_some() {
+        return Err(Error::NoFactors {
+            solver: model.params().solver.name(),
+        });
+    }
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let layout = options.layout;
     let applied = options.scales();
