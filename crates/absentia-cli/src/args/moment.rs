@@ -1,5 +1,7 @@
 //! Times as people write them.
 
+use crate::wording::MILLISECONDS_FROM;
+
 /// Reads a unix time, or a date `2020-01-31`, or a date with a time `2020-01-31T23:59:59`, in UTC.
 pub(crate) fn moment(text: &str) -> Result<i64, String> {
     if let Ok(number) = text.parse() {
@@ -8,6 +10,17 @@ pub(crate) fn moment(text: &str) -> Result<i64, String> {
     calendar(text).ok_or_else(|| {
         "expected a unix time, or a date such as 2020-01-31 or 2020-01-31T23:59:59".to_owned()
     })
+}
+
+/// A moment in seconds in the unit of the times of some data, which may be milliseconds.
+pub(crate) fn in_unit_of(times: Option<&[i64]>, moment: i64) -> i64 {
+    let latest = times.and_then(|times| times.iter().max());
+    let in_milliseconds = latest.is_some_and(|&latest| latest > MILLISECONDS_FROM);
+    if in_milliseconds && moment <= MILLISECONDS_FROM {
+        moment.saturating_mul(1000)
+    } else {
+        moment
+    }
 }
 
 fn calendar(text: &str) -> Option<i64> {
@@ -44,6 +57,19 @@ fn days_since_epoch([year, month, day]: [i64; 3]) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_are_in_the_unit_of_the_data() {
+        let (seconds, millis) = ([1_600_000_000_i64], [1_600_000_000_123_i64]);
+        assert_eq!(in_unit_of(Some(&seconds), 1_500_000_000), 1_500_000_000);
+        assert_eq!(in_unit_of(Some(&millis), 1_500_000_000), 1_500_000_000_000);
+        // One that is written in milliseconds stays.
+        assert_eq!(
+            in_unit_of(Some(&millis), 1_500_000_000_000),
+            1_500_000_000_000
+        );
+        assert_eq!(in_unit_of(None, 7), 7);
+    }
 
     #[test]
     fn dates_are_seconds_since_1970() {

@@ -2,7 +2,7 @@
 
 use absentia::data::{Core, DataError, Duplicates, EventLog, Report, Sample};
 
-use super::moment::moment;
+use super::moment::{in_unit_of, moment};
 use crate::ui::Ui;
 
 /// Which rows count.
@@ -45,7 +45,9 @@ impl PrepareArgs {
     /// Carries out the steps on a log and says what each left.
     pub(crate) fn apply(&self, log: &mut EventLog, ui: &Ui) -> Result<(), DataError> {
         if self.since.is_some() || self.until.is_some() {
-            said(ui, "time window", log.keep_times(self.since, self.until)?);
+            let in_unit = |moment| in_unit_of(log.time(), moment);
+            let (since, until) = (self.since.map(in_unit), self.until.map(in_unit));
+            said(ui, "time window", log.keep_times(since, until)?);
         }
         if let Some(minimum) = self.min_rating {
             said(ui, "minimum rating", log.keep_values_from(minimum)?);

@@ -7,7 +7,7 @@ use absentia::error::Axis;
 use absentia_cli::terminal::format::counted;
 use absentia_io::Format;
 
-use crate::args::{DataArgs, parse_pick, parse_split};
+use crate::args::{DataArgs, in_unit_of, parse_pick, parse_split};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::loading::{Loaded, load};
@@ -213,7 +213,18 @@ fn warn_of_empty(split: &Split, report: &SplitReport, ui: &Ui) {
 
 /// The part of each row; says what to do where there are no times.
 pub(crate) fn split_rows(log: &EventLog, split: &Split, seed: u64) -> anyhow::Result<Vec<Part>> {
-    log.split(split, seed).map_err(|error| match error {
+    let in_unit = |moment| in_unit_of(log.time(), moment);
+    let split = match split.clone() {
+        Split::TimeCut {
+            test_from,
+            valid_from,
+        } => Split::TimeCut {
+            test_from: in_unit(test_from),
+            valid_from: valid_from.map(in_unit),
+        },
+        split => split,
+    };
+    log.split(&split, seed).map_err(|error| match error {
         DataError::Lacks { .. } => Refusal::data(format!("cannot split: {error}"))
             .hint(
                 "name the column with --time-col, or pick rows at random with --pick random \
