@@ -40,6 +40,19 @@ pub(crate) fn load(args: &DataArgs, ui: &Ui) -> Result<Loaded> {
     Ok(loaded)
 }
 
+/// Rows rated 0 or less are rarely meant as something that was liked, but count like all others.
+pub(crate) fn warn_of_unliked(loaded: &Loaded, args: &DataArgs, ui: &Ui) {
+    let ratings = loaded.log.value().unwrap_or_default();
+    let unliked = ratings.iter().filter(|&&rating| rating <= 0.0).count();
+    if unliked > 0 && args.prepare.min_rating.is_none() {
+        ui.warn(format!(
+            "{unliked} of {} are rated 0 or less and count as interactions like the others; \
+             --min-rating leaves them out, --targets raw tells them apart",
+            counted(ratings.len() as u64, "row")
+        ));
+    }
+}
+
 /// Reads files as they are.
 pub(crate) fn read_files(patterns: &[String], args: &ReadArgs, ui: &Ui) -> Result<Dataset> {
     let paths = expand(patterns)?;

@@ -212,3 +212,82 @@ fn what_cannot_be_measured_or_listed_is_refused() {
         .run("import f/P.npy --model x.absentia")
         .fails(2, &["both user and item factors"]);
 }
+
+#[test]
+fn what_is_read_is_not_written_over_and_devices_stay() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.read("ratings.csv");
+    sandbox
+        .run("train ratings.csv --model ./ratings.csv --factors 2")
+        .fails(2, &["ratings.csv is read", "name another file"]);
+    assert_eq!(sandbox.read("ratings.csv"), before);
+    sandbox
+        .run("train ratings.csv --model . --factors 2")
+        .fails(1, &["is a folder"]);
+    if cfg!(target_os = "linux") {
+        let line = "train ratings.csv --model full --factors 2 --iterations 1 --regularization 0.1";
+        sandbox.shell("ln -s /dev/full full").ok();
+        sandbox.run(line).fails(1, &["/dev/full"]);
+        sandbox.shell("test -c /dev/full && test -L full").ok();
+    }
+}
+
+#[test]
+fn row_numbers_that_memory_has_no_room_for_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write("far.csv", "user,item\n0,0\n4294967290,1\n");
+    // They take 103 GB at the least.
+    if absentia_io::limits::memory_available().is_some_and(|bytes| bytes < 90 << 30) {
+        sandbox
+            .run("train far.csv --dense-ids --model x.absentia --factors 2")
+            .fails(5, &["far.csv", "row numbers", "without --dense-ids"]);
+    }
+}
+
+#[test]
+fn dates_cut_times_in_milliseconds() {
+    let sandbox = Sandbox::new();
+    let row = |user: u64, day: u64, scale: u64| {
+        format!(
+            "{user},{day},5,{}\n",
+            (1_577_836_800 + 86_400 * day) * scale
+        )
+    };
+    for (name, scale) in [("s.csv", 1), ("ms.csv", 1000)] {
+        let rows: String = (0..40).map(|n| row(n % 4, n, scale)).collect();
+        sandbox.write(name, &format!("user,item,rating,time\n{rows}"));
+        let ran = sandbox.run(&format!(
+            "convert {name} --since 2020-01-31 --out later.csv"
+        ));
+        assert_eq!(
+            sandbox.read("later.csv").lines().count(),
+            1 + 10,
+            "{}",
+            ran.ok().stderr
+        );
+        let line = format!("split {name} --by time:2020-02-04 --out parts");
+        sandbox.run(&line).ok();
+        assert_eq!(sandbox.read("parts/test.csv").lines().count(), 1 + 6);
+    }
+}
+
+#[test]
+fn a_model_without_scores_and_ratings_of_zero_are_warned_about() {
+    let sandbox = Sandbox::new();
+    let line = "train ratings.csv --model void.absentia --factors 2 --weights uniform:0.5";
+    let ran = sandbox.run(&format!("{line} --regularization 50")).ok();
+    assert!(ran.stderr.contains("every score is 0"), "{}", ran.stderr);
+    let ran = sandbox.run(&format!("{line} --regularization 0.001")).ok();
+    assert!(!ran.stderr.contains("every score is 0"), "{}", ran.stderr);
+    sandbox.write(
+        "signed.csv",
+        "user,item,rating\na,x,1\na,y,0\nb,y,1\nb,z,0\n",
+    );
+    let line = "train signed.csv --model s.absentia --factors 2 --regularization 0.01";
+    let ran = sandbox.run(line).ok();
+    assert!(
+        ran.stderr.contains("2 of 4 rows are rated 0"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -170,3 +170,13 @@ fn a_study_compares_held_out_rows_with_the_test() {
         }
     }
 }
+
+#[test]
+fn the_log_of_an_earlier_search_is_kept() {
+    let sandbox = Sandbox::new();
+    sandbox.run(SEARCH).ok();
+    let first = sandbox.read("best.jsonl");
+    let ran = sandbox.run(SEARCH).ok();
+    assert!(ran.stderr.contains("best.jsonl.old"), "{}", ran.stderr);
+    assert_eq!(sandbox.read("best.jsonl.old"), first);
+}

@@ -206,6 +206,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_is_no_file_is_written_to_and_stays() {
+        use std::os::unix::fs::FileTypeExt;
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
@@ -218,7 +219,6 @@ mod tests {
         file.write_all(b"through").unwrap();
         file.commit().unwrap();
         assert_eq!(reader.join().unwrap(), "through");
-        use std::os::unix::fs::FileTypeExt;
         assert!(pipe.symlink_metadata().unwrap().file_type().is_fifo());
     }
 

@@ -214,7 +214,7 @@ fn warn_of_empty(split: &Split, report: &SplitReport, ui: &Ui) {
 /// The part of each row; says what to do where there are no times.
 pub(crate) fn split_rows(log: &EventLog, split: &Split, seed: u64) -> anyhow::Result<Vec<Part>> {
     let in_unit = |moment| in_unit_of(log.time(), moment);
-    let split = match split.clone() {
+    let split = match *split {
         Split::TimeCut {
             test_from,
             valid_from,

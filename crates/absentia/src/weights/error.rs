@@ -123,7 +123,8 @@ pub enum WeightsError {
     },
     /// A mean over missing entries is wanted, but all of them have weight 0 or there are none.
     #[error(
-        "{scheme}: the mean weight over {missing} missing entries cannot be made {mean}, it is 0 whatever the strength; set c0 instead"
+        "{scheme}: the mean weight over {missing} missing entries cannot be made {mean}, it is 0 whatever the strength; {}",
+        if *missing == 0 { "every user has every item, so that nothing is left to recommend" } else { "set c0 instead" }
     )]
     NoMean {
         /// Name of the scheme.

@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::ValidationArgs;
 use crate::args::{DataArgs, HyperArgs, ReadArgs, WeightArgs, parse_split};
 use crate::failure::Refusal;
-use crate::loading::{Loaded, load, read_known};
+use crate::loading::{Loaded, load, read_known, warn_of_unliked};
 use crate::tables::Tables;
 use crate::ui::Ui;
 use crate::verbs::split::split_rows;
@@ -101,6 +101,7 @@ pub(crate) fn prepare(
         return Err(refusal.hint("pass --exposed FILE as well").into());
     }
     let mut loaded = load(args, ui)?;
+    warn_of_unliked(&loaded, args, ui);
     let has_ratings = loaded.log.value().is_some();
     let has_weights = loaded.log.weight().is_some();
     let held_out = match held {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use absentia::fit::{Fitted, StopReason};
+use absentia::model::Factors;
 use absentia::weights::SchemeSpec;
 use absentia_cli::report::{Axis, LineChart, Report};
 use absentia_cli::terminal::{Cell, Column, Table, format};
@@ -62,7 +63,26 @@ impl Finished<'_> {
             self.report(path)?;
         }
         self.say(path, running, context)?;
+        if self.is_void() {
+            context.ui.warn(
+                "all factors went to zero, so that every score is 0: the penalty or the weights on \
+                 missing entries outweigh the data; lower --regularization or --weights",
+            );
+        }
         Ok(Outcome::interrupted_if(interrupted))
+    }
+
+    /// Whether no score can be told from 0.
+    fn is_void(&self) -> bool {
+        /// What scores are at the least where something was learned: targets are about 1.
+        const LEAST: f32 = 1e-3;
+        let model = &self.fitted.model;
+        let largest = |factors: &Factors| {
+            let rows = (0..factors.rows()).flat_map(|row| factors.row(row));
+            rows.fold(0.0_f32, |most, x| most.max(x.abs()))
+        };
+        let bound = largest(model.user_factors()) * largest(model.item_factors());
+        model.neighbours().is_none() && bound * (model.params().factors as f32) < LEAST
     }
 
     fn say(&self, path: &Path, running: &RunningArgs, context: &Context) -> anyhow::Result<()> {

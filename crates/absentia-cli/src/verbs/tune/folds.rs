@@ -12,7 +12,7 @@ use super::HeldOutArgs;
 use super::tilt::tilted;
 use crate::args::{DataArgs, ReadArgs, parse_split};
 use crate::failure::Refusal;
-use crate::loading::{Loaded, load};
+use crate::loading::{Loaded, load, warn_of_unliked};
 use crate::ui::Ui;
 use crate::verbs::split::split_rows;
 use crate::verbs::train::from_files;
@@ -62,6 +62,7 @@ impl Folds {
 /// Reads the data and holds rows out of it.
 pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds> {
     let mut loaded = load(data, ui)?;
+    warn_of_unliked(&loaded, data, ui);
     // A pair must not be in training and held out at once.
     let merged = loaded.log.deduplicate(data.prepare.duplicates());
     merged.map_err(|error| loaded.named(error))?;

@@ -244,6 +244,13 @@ impl Tune {
             page::write(path, tuner, found, folds, &text)?;
         }
         show::found(tuner, found, &self.output.out, context)?;
+        if found.interrupted {
+            context.ui.warn(format!(
+                "interrupted after {} trials; --resume goes on from {}",
+                found.trials.len(),
+                self.log_path().display()
+            ));
+        }
         if let Some(path) = &self.output.model {
             if cancel.is_cancelled() {
                 context.ui.warn("interrupted: no model was trained");
