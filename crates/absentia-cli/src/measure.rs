@@ -8,10 +8,19 @@ use absentia::evaluate::{
 
 use crate::failure::Refusal;
 
+/// Cut-offs where none are asked for.
+const CUTOFFS: [usize; 2] = [10, 20];
+
 /// Reads metrics as they are asked for: `ndcg`, to be cut at every cut-off, or `ndcg@20`.
 pub(crate) fn options(metrics: &[String], cutoffs: &[usize]) -> anyhow::Result<EvaluateOptions> {
+    let bare = |name: &String| name.parse::<Metric>().is_ok_and(Metric::has_cutoff);
+    let needs_cutoffs = metrics.is_empty() || metrics.iter().any(bare);
     let mut options = EvaluateOptions {
-        cutoffs: cutoffs.to_vec(),
+        cutoffs: if cutoffs.is_empty() && needs_cutoffs {
+            CUTOFFS.to_vec()
+        } else {
+            cutoffs.to_vec()
+        },
         ..EvaluateOptions::default()
     };
     if metrics.is_empty() {
@@ -84,5 +93,23 @@ impl<'d> Validator<'d> {
             Some(result.summary.mean)
         };
         measured.ok().as_ref().and_then(mean).unwrap_or(f64::NAN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cut_offs_are_those_that_are_asked_for() -> anyhow::Result<()> {
+        let cutoffs = |names: &[&str], at: &[usize]| -> anyhow::Result<Vec<usize>> {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            Ok(options(&names, at)?.cutoffs)
+        };
+        assert_eq!(cutoffs(&[], &[])?, CUTOFFS);
+        assert_eq!(cutoffs(&["ndcg@5"], &[])?, [5]);
+        assert_eq!(cutoffs(&["ndcg@5", "recall"], &[])?, [10, 20, 5]);
+        assert_eq!(cutoffs(&["ndcg@5"], &[50])?, [50, 5]);
+        Ok(())
     }
 }

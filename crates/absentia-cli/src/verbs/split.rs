@@ -67,7 +67,13 @@ impl SplitCommand {
         let mut loaded = load(&self.data, &context.ui)?;
         // A pair must not be in training and in the test at once.
         let merged = loaded.log.deduplicate(self.data.prepare.duplicates());
-        merged.map_err(|error| loaded.named(error))?;
+        let merged = merged.map_err(|error| loaded.named(error))?;
+        if merged.after < merged.before {
+            context.ui.note(format!(
+                "{} repeat a pair of user and item and were merged",
+                counted((merged.before - merged.after) as u64, "row")
+            ));
+        }
         check_users(&loaded.log, &split)?;
         let parts = split_rows(&loaded.log, &split, self.seed)?;
         self.check_stale(&parts)?;

@@ -54,8 +54,8 @@ pub(crate) struct Evaluate {
     /// Rank what users have seen as well, as the code released with the eALS paper does.
     #[arg(long)]
     rank_seen: bool,
-    /// Cut-offs, separated by commas.
-    #[arg(long, value_name = "K", value_delimiter = ',', default_value = "10,20")]
+    /// Cut-offs, separated by commas [default: 10,20, or those that --metrics name].
+    #[arg(long, value_name = "K", value_delimiter = ',')]
     at: Vec<usize>,
     /// hr, ndcg, recall, precision, map, mrr, mrr-all, auc, or any with a cut-off as in ndcg@100;
     /// all those with a cut-off when not given.
@@ -160,7 +160,9 @@ impl Evaluate {
                 (train.item.iter()).for_each(|&item| item_counts[item as usize] += 1);
             }
             let lists = UserItems::from_pairs(&train.user, &train.item)?;
-            warn_of_overlap(&lists, &held, ui);
+            if !self.rank_seen {
+                warn_of_overlap(&lists, &held, ui);
+            }
             seen = Box::new(lists);
             ids = (train.users, train.items);
         } else if !self.rank_seen && self.negatives.is_none() {

@@ -14,7 +14,7 @@ use absentia::fit::{Cancel, Checkpoint, Fitted, Run, Validation, fit};
 use absentia::tune::Open;
 use absentia::weights::{Scheme, SchemeSpec};
 
-use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick};
+use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_length, parse_pick};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::measure::{self, Validator};
@@ -110,10 +110,10 @@ pub(crate) struct ValidationArgs {
     #[arg(long, value_name = "METRIC", default_value = DEFAULT_VALID_METRIC)]
     pub(crate) valid_metric: String,
     /// Sweeps between measurements.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_VALID_EVERY)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_VALID_EVERY, value_parser = parse_length)]
     pub(crate) valid_every: usize,
     /// Stop after this many measurements without improvement; never when not given.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_length)]
     pub(crate) patience: Option<usize>,
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct RunningArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Sweeps between checkpoints.
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = parse_length)]
     pub(crate) checkpoint_every: usize,
     /// Go on from --checkpoint, or start if there is none yet; ends in the same bits either way.
     #[arg(long)]
