@@ -291,3 +291,46 @@ fn a_model_without_scores_and_ratings_of_zero_are_warned_about() {
         ran.stderr
     );
 }
+
+#[test]
+fn rows_that_are_rated_too_low_are_not_missed_by_the_model() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.csv", "user,item,rating\na,x,1\na,y,1\nb,x,1\nb,z,1\n");
+    let line = "train a.csv --model a.absentia --factors 2 --regularization 0.01 --rating-col none";
+    sandbox.run(line).ok();
+    // Of five rows that are liked one names an item, and one a user, that the model does not know.
+    let rows = "a,z,1\nb,y,1\na,new,1\nc,x,1\nb,y,1\nb,new,0\nd,x,0\n";
+    sandbox.write("b.csv", &format!("user,item,rating\n{rows}"));
+    let line = "evaluate a.absentia --train a.csv --test b.csv --min-rating 1 --json";
+    let found = &sandbox.run(line).ok().json()[0];
+    assert_eq!(found["unknown_rows"], 2, "{found}");
+    assert_eq!(found["users_left_out"], 1, "{found}");
+}
+
+#[test]
+fn models_without_factors_are_not_exported() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("train ratings.csv --solver itemknn --model knn.absentia")
+        .ok();
+    sandbox
+        .run("export knn.absentia --out f")
+        .fails(2, &["itemknn", "no factors"]);
+    assert!(!sandbox.path("f").exists());
+}
+
+#[test]
+fn what_is_popular_is_known_of_imported_models_too() {
+    let sandbox = Sandbox::with_models();
+    sandbox.run("export movies.absentia --out f").ok();
+    let line =
+        "import f/P.npy f/Q.npy --users f/users.txt --items f/items.txt --model again.absentia";
+    sandbox.run(line).ok();
+    let popularity = |model: &str| {
+        let line = format!("evaluate {model} --train train.csv --test test.csv --at 5 --json");
+        sandbox.run(&line).ok().json()[0]["popularity@5"].as_f64()
+    };
+    let imported = popularity("again.absentia").expect("a number");
+    assert!(imported > 0.0, "{imported}");
+    assert_eq!(Some(imported), popularity("movies.absentia"));
+}
