@@ -6,6 +6,9 @@ use super::trial::Trial;
 /// Most factors on the first rung, and fewest on any.
 const FIRST: usize = 128;
 const LEAST: usize = 16;
+/// Most factors of the last rung while a model may have any number; where it may have more still, of
+/// which four sevenths are not less.
+const HIGH: usize = 1024;
 /// Samples of held-out users, each a part of the next: that of the first rung, of those between, and
 /// of the last, where settings that differ by little are to be told apart.
 const SAMPLES: [usize; 3] = [3000, 10_000, 30_000];
@@ -16,15 +19,17 @@ pub(super) const WARM_SWEEPS: usize = 3;
 pub(super) const LAST_SWEEPS: [usize; 5] = [4, 6, 8, 12, 16];
 /// Trials that should fit into the time of the first rung, and of the last.
 const FIRST_TRIALS: f64 = 40.0;
-const LAST_TRIALS: f64 = 5.0;
+const LAST_TRIALS: f64 = 4.0;
 /// Multiply-adds a second that a machine can be trusted to make.
 const RATE: f64 = 5e10;
 /// What a multiply-add of ranking costs, of one of training: most are made in bytes.
 const RANKING: f64 = 0.3;
 
-/// Shares of the budget, by number of rungs; trials of the first rung are many and short.
-const TRIAL_SHARES: [&[f64]; 3] = [&[1.0], &[0.65, 0.35], &[0.5, 0.25, 0.25]];
-const TIME_SHARES: [&[f64]; 3] = [&[1.0], &[0.4, 0.6], &[0.25, 0.2, 0.55]];
+/// Shares of the budget, of one, two or four rungs; trials of the first rung are many and short.
+const TRIAL_SHARES: [&[f64]; 3] = [&[1.0], &[0.65, 0.35], &[0.5, 0.2, 0.18, 0.12]];
+const TIME_SHARES: [&[f64]; 3] = [&[1.0], &[0.4, 0.6], &[FIRST_SHARE, 0.15, 0.3, LAST_SHARE]];
+const FIRST_SHARE: f64 = 0.2;
+const LAST_SHARE: f64 = 0.35;
 
 /// One rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +58,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Multiply-adds of a trial with K factors, leading terms only.
+    /// Multiply-adds of a trial, leading terms only.
     pub(super) fn of(&self, rung: &Rung) -> f64 {
         let k = rung.factors as f64;
         let sweep = 2.0 * (self.users + self.items) * k * k + 36.0 * self.entries * k;
@@ -73,11 +78,11 @@ impl Ladder {
     /// The rungs of a search, given the trials so far: under a time budget, the first trial tells
     /// how many factors the last rung can afford.
     pub(super) fn new(options: &Options, work: &Work, trials: &[Trial]) -> Self {
-        let most = options.max_factors;
+        let most = highest(options);
         if options.first_rung_only {
             return Self {
                 rungs: vec![Rung {
-                    factors: most,
+                    factors: options.max_factors,
                     sample: 0,
                     is_last: false,
                 }],
@@ -88,7 +93,7 @@ impl Ladder {
             // Where the number of factors was asked for, fewer would be another model.
             Budget::Time(budget) if options.may_shrink => match trials.first() {
                 Some(trial) => {
-                    let seconds = budget.as_secs_f64() * TIME_SHARES[2][2] / LAST_TRIALS;
+                    let seconds = budget.as_secs_f64() * LAST_SHARE / LAST_TRIALS;
                     affordable(most, first, work, trial.seconds, seconds)
                 }
                 None => most,
@@ -102,14 +107,20 @@ impl Ladder {
             return Self::of(&[first, top]);
         }
         let middle = ((first * top) as f64).sqrt() as usize / LEAST * LEAST;
-        Self::of(&[first, middle, top])
+        // What few factors say of many is not enough: the last rung's are searched with fewer sweeps
+        // and fewer users first.
+        Self::of(&[first, middle, top, top])
     }
 
     fn of(factors: &[usize]) -> Self {
         let last = factors.len() - 1;
         let rung = |(at, &factors): (usize, &usize)| Rung {
             factors,
-            sample: if at == last { SAMPLES.len() - 1 } else { at },
+            sample: match at {
+                at if at == last => SAMPLES.len() - 1,
+                0 => 0,
+                _ => 1,
+            },
             is_last: at == last,
         };
         Self {
@@ -123,13 +134,38 @@ impl Ladder {
         self.rungs.len() - 1
     }
 
+    /// The first rung above others that has the factors of the last.
+    pub(super) fn first_full(&self) -> usize {
+        let all = self.rungs[self.last()].factors;
+        let full = |rung: &usize| self.rungs[*rung].factors == all;
+        (1..=self.last()).find(full).unwrap_or(0)
+    }
+
+    /// Whether runs of a rung start from the factors of the rung below. Those with all factors start
+    /// from random ones, as training will: what does well from the factors of a smaller model may
+    /// not do so by itself.
+    pub(super) fn starts_warm(&self, rung: usize) -> bool {
+        (1..self.first_full()).contains(&rung)
+    }
+
     /// The share of the budget that is spent when a rung is done.
     pub(super) fn spent(&self, rung: usize, budget: Budget) -> f64 {
         let shares = match budget {
             Budget::Trials(_) => TRIAL_SHARES,
             Budget::Time(_) => TIME_SHARES,
         };
-        shares[self.last()][..=rung].iter().sum()
+        let shares = shares.into_iter().find(|of| of.len() > self.last());
+        shares.map_or(1.0, |of| of[..=rung].iter().sum())
+    }
+}
+
+/// Most factors of the last rung: all that a model may have, or as many as can be tried often.
+pub(super) fn highest(options: &Options) -> usize {
+    let most = options.max_factors;
+    if options.may_shrink {
+        most.min(HIGH.max(most * 4 / 7 / LEAST * LEAST))
+    } else {
+        most
     }
 }
 
@@ -139,7 +175,7 @@ impl Ladder {
 fn first_factors(most: usize, budget: Budget, work: &Work) -> usize {
     let mut first = (most / 4 / LEAST * LEAST).clamp(LEAST, FIRST).min(most);
     if let Budget::Time(budget) = budget {
-        let payable = budget.as_secs_f64() * TIME_SHARES[2][0] / FIRST_TRIALS * RATE;
+        let payable = budget.as_secs_f64() * FIRST_SHARE / FIRST_TRIALS * RATE;
         let cost = |factors| {
             work.of(&Rung {
                 factors,
@@ -210,8 +246,19 @@ mod tests {
 
     #[test]
     fn rungs_climb_to_the_most_factors() {
-        assert_eq!(ladder(1024, Budget::Trials(50), None), [128, 352, 1024]);
-        assert_eq!(ladder(64, Budget::Trials(50), None), [16, 32, 64]);
+        assert_eq!(
+            ladder(1024, Budget::Trials(50), None),
+            [128, 352, 1024, 1024]
+        );
+        assert_eq!(
+            ladder(1792, Budget::Trials(50), None),
+            [128, 352, 1024, 1024]
+        );
+        assert_eq!(
+            ladder(4096, Budget::Trials(50), None),
+            [128, 544, 2336, 2336]
+        );
+        assert_eq!(ladder(64, Budget::Trials(50), None), [16, 32, 64, 64]);
         assert_eq!(ladder(8, Budget::Trials(50), None), [8]);
     }
 
@@ -222,7 +269,7 @@ mod tests {
             ladder(1024, minutes(2), Some(1.0)),
             ladder(1024, minutes(60), Some(1.0)),
         );
-        assert_eq!(long, [128, 352, 1024]);
+        assert_eq!(long, [128, 352, 1024, 1024]);
         assert!(short.last() < long.last(), "{short:?}");
         assert_eq!(ladder(1024, minutes(1), Some(100.0)).len(), 1);
     }

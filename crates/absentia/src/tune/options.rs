@@ -41,7 +41,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Ten minutes for recall@20 with up to 1024 factors.
+    /// Ten minutes for recall@20 with up to 1792 factors, nearly all of them with 1024 at the most.
     fn default() -> Self {
         Self {
             metric: MetricName {
@@ -50,7 +50,7 @@ impl Default for Options {
             },
             scope: Scope::All,
             budget: Budget::Time(Duration::from_secs(600)),
-            max_factors: 1024,
+            max_factors: 1792,
             first_rung_only: false,
             may_shrink: true,
             seed: 0,

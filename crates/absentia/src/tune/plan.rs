@@ -1,7 +1,7 @@
 //! Which trial comes next: a function of the trials so far and nothing else, so that a search that
 //! was interrupted goes on as if it had not been.
 
-use super::ladder::{Ladder, Work};
+use super::ladder::{Ladder, Rung, Work, highest};
 use super::options::{Budget, Options};
 use super::propose::Proposer;
 use super::space::Space;
@@ -21,6 +21,8 @@ const CLOSE: f64 = 0.985;
 const AS_GOOD: f64 = 0.999;
 /// Times the penalty of the best that are tried beside it.
 const PENALTIES: [f64; 2] = [3.0, 1.0 / 3.0];
+/// Trials of the last rung before its best is tried with more factors than it has.
+const SETTLED: usize = 2;
 
 /// A trial to be made.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +52,9 @@ impl Planner<'_> {
     /// The next trial, or nothing when the budget is spent.
     pub(super) fn next(&self, trials: &[Trial]) -> Option<Step> {
         let ladder = self.ladder(trials);
+        if let Some(more) = self.more(trials, &ladder) {
+            return Some(more);
+        }
         let rung = self.rung(trials, &ladder)?;
         Some(match rung {
             0 => self.first_rung(trials, &ladder),
@@ -108,19 +113,8 @@ impl Planner<'_> {
             }
         }
         let last = ladder.last();
-        let longest = trials
-            .iter()
-            .filter(|trial| trial.rung == last)
-            .map(|t| t.seconds);
-        let fits = match longest.fold(None, |most: Option<f64>, s| {
-            Some(most.map_or(s, |m| m.max(s)))
-        }) {
-            Some(seconds) => elapsed + seconds <= budget,
-            None => true,
-        };
-        // Where there is one rung, all the searching is done on it.
-        let patience = if last == 0 { PATIENCE.0 } else { PATIENCE.1 };
-        (fits && !stalled(trials, last, patience)).then_some(last)
+        let fits = longest(trials, last).is_none_or(|seconds| elapsed + seconds <= budget);
+        (fits && !is_done(trials, ladder)).then_some(last)
     }
 
     fn first_rung(&self, trials: &[Trial], ladder: &Ladder) -> Step {
@@ -173,7 +167,7 @@ impl Planner<'_> {
                 rung,
                 origin: Origin::Promoted,
                 point: self.as_penalised_here(trials, ladder, rung, &candidate.point),
-                parent: (!ladder.rungs[rung].is_last).then_some(candidate.number),
+                parent: ladder.starts_warm(rung).then_some(candidate.number),
                 factors,
                 post_scale: candidate.params.post_scale,
             },
@@ -201,7 +195,7 @@ impl Planner<'_> {
             origin: Origin::Model,
             point,
             parent: best
-                .filter(|_| !ladder.rungs[rung].is_last)
+                .filter(|_| ladder.starts_warm(rung))
                 .and_then(|best| best.parent.or((best.rung < rung).then_some(best.number))),
             factors: here
                 .first()
@@ -210,11 +204,16 @@ impl Planner<'_> {
         }
     }
 
-    /// The best of the last rung with more and with less penalty, what was not tried yet: few factors
-    /// are held back by being few, and say little about the penalty that many need.
+    /// The best of the first rung with all factors with more and with less penalty, what was not tried
+    /// yet: few factors are held back by being few, and say little about the penalty that many need.
+    ///
+    /// What is tried after them has its penalty changed likewise, and needs none of this again.
     fn beside_the_best(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
         let best = *ranked(trials, rung).first()?;
-        if !ladder.rungs[rung].is_last {
+        let others = trials.iter().filter(|trial| trial.rung == rung);
+        let climbed = others.filter(|trial| trial.origin == Origin::Beside);
+        let climbs = best.origin == Origin::Beside || climbed.count() < PENALTIES.len();
+        if rung != ladder.first_full() || !climbs {
             return None;
         }
         let untried = |point: &Vec<f64>| {
@@ -238,8 +237,47 @@ impl Planner<'_> {
         })
     }
 
-    /// A point of a rung below with the penalty changed as it was for the best of the last rung: what
-    /// served one setting with many factors is likely to serve the next.
+    /// The best of the last rung with all the factors that a model may have, once, when nothing else
+    /// is left to be done: too long a trial to search by.
+    fn more(&self, trials: &[Trial], ladder: &Ladder) -> Option<Step> {
+        let last = ladder.last();
+        let (best, rung) = (*ranked(trials, last).first()?, ladder.rungs[last]);
+        let here = || trials.iter().filter(|trial| trial.rung == last);
+        // Rungs that time has lowered are as high as it allows.
+        let is_for_it = rung.factors == highest(self.options)
+            && rung.factors < self.options.max_factors
+            && best.params.factors == rung.factors
+            && here().count() >= SETTLED
+            && here().all(|trial| trial.params.factors <= rung.factors);
+        let step = Step {
+            rung: last,
+            origin: Origin::Beside,
+            point: best.point.clone(),
+            parent: None,
+            factors: self.options.max_factors,
+            post_scale: best.params.post_scale,
+        };
+        (is_for_it && self.is_turn_of(&step, trials, ladder)).then_some(step)
+    }
+
+    /// Whether a longer trial is to be made now: it still has the time, and shorter ones do not have
+    /// it any more, or bring nothing.
+    fn is_turn_of(&self, longer: &Step, trials: &[Trial], ladder: &Ladder) -> bool {
+        let budget = match self.options.budget {
+            Budget::Trials(n) => return trials.len() + 1 == n,
+            Budget::Time(budget) => budget.as_secs_f64(),
+        };
+        let rung = ladder.rungs[longer.rung];
+        let factors = longer.factors;
+        let times = self.work.of(&Rung { factors, ..rung }) / self.work.of(&rung);
+        let short = longest(trials, longer.rung).unwrap_or(0.0);
+        let elapsed: f64 = trials.iter().map(|trial| trial.seconds).sum();
+        let then = elapsed + short * times;
+        then <= budget && (then + short > budget || is_done(trials, ladder))
+    }
+
+    /// A point of a rung below with the penalty changed as it was for the best of this one, where this
+    /// is the first with all factors: what served one setting is likely to serve the next.
     fn as_penalised_here(
         &self,
         trials: &[Trial],
@@ -252,8 +290,8 @@ impl Planner<'_> {
             let mut times = below.map(|b| self.space.penalty_over(&trial.point, &b.point));
             times.find_map(|times| times)
         };
-        let last = ladder.rungs[rung].is_last.then(|| ranked(trials, rung));
-        let times = last.and_then(|last| last.iter().find_map(from_below));
+        let here = (rung == ladder.first_full()).then(|| ranked(trials, rung));
+        let times = here.and_then(|here| here.iter().find_map(from_below));
         // Values are rounded: what stayed as it was is not to move.
         let times = times.filter(|times| (times - 1.0).abs() > 0.01);
         let moved = times.and_then(|times| self.space.penalised(point, times));
@@ -290,6 +328,20 @@ impl Planner<'_> {
     }
 }
 
+/// Seconds of the longest trial of a rung.
+fn longest(trials: &[Trial], rung: usize) -> Option<f64> {
+    let here = trials.iter().filter(|trial| trial.rung == rung);
+    here.map(|trial| trial.seconds).reduce(f64::max)
+}
+
+/// Whether the last rung brings nothing any more.
+fn is_done(trials: &[Trial], ladder: &Ladder) -> bool {
+    let last = ladder.last();
+    // Where there is one rung, all the searching is done on it.
+    let patience = if last == 0 { PATIENCE.0 } else { PATIENCE.1 };
+    stalled(trials, last, patience)
+}
+
 /// Whether the last `patience` trials of a rung brought nothing.
 fn stalled(trials: &[Trial], rung: usize, patience: usize) -> bool {
     let scores: Vec<f64> = trials
@@ -311,8 +363,71 @@ mod tests {
     use super::super::testing::{blocks, trial};
     use super::*;
 
+    const WORK: Work = Work {
+        users: 1e3,
+        items: 1e3,
+        entries: 1e4,
+    };
+
+    fn on(rung: usize, trial: Trial) -> Trial {
+        Trial { rung, ..trial }
+    }
+
     #[test]
-    fn the_last_rung_penalises_the_next_as_it_did_its_best() {
+    fn more_factors_are_tried_once_at_the_end() {
+        let space = Space::of(&blocks(), Scope::Uniform);
+        let with = |budget, trials: &[Trial]| {
+            let options = Options {
+                max_factors: 1792,
+                budget,
+                ..Options::default()
+            };
+            let planner = Planner {
+                space: &space,
+                options: &options,
+                work: WORK,
+            };
+            planner.next(trials).map(|step| step.factors)
+        };
+        let of = |number, rung, factors, seconds: f64| {
+            let score = if rung < 3 { 0.1 } else { 0.2 + seconds / 1e6 };
+            let mut trial = on(rung, trial(number, vec![0.3, 0.4, 0.1], score));
+            (trial.params.factors, trial.seconds) = (factors, seconds);
+            trial
+        };
+        // Three short trials, then seven of ten seconds on the last rung: no longer one, and not the
+        // same again and again.
+        let mut trials: Vec<Trial> = (0..3)
+            .map(|at| of(at, at, [128, 352, 1024][at], 1e-3))
+            .collect();
+        trials.extend((3..10).map(|at| of(at, 3, 1024, 10.0 + at as f64 / 100.0)));
+        let seconds = |n| Budget::Time(std::time::Duration::from_secs(n));
+        assert_eq!(with(Budget::Trials(11), &trials), Some(1792));
+        assert_eq!(with(Budget::Trials(12), &trials), Some(1024));
+        assert_eq!(with(seconds(3600), &trials), Some(1024), "there is time");
+        assert_eq!(
+            with(seconds(105), &trials),
+            Some(1792),
+            "there is just time"
+        );
+        assert_eq!(
+            with(seconds(95), &trials),
+            Some(1024),
+            "there is no time for it"
+        );
+        assert_eq!(with(seconds(78), &trials), None);
+        let early = &trials[..3 + SETTLED - 1];
+        assert_eq!(with(Budget::Trials(early.len() + 1), early), Some(1024));
+        // Eleven trials without a rise: it is the last thing to try, whatever time is left.
+        trials.extend((10..22).map(|at| of(at, 3, 1024, 10.0)));
+        assert_eq!(with(seconds(3600), &trials), Some(1792));
+        trials.push(of(22, 3, 1792, 9.0));
+        assert_eq!(with(seconds(3600), &trials), None);
+        assert_eq!(with(Budget::Trials(24), &trials), Some(1024));
+    }
+
+    #[test]
+    fn the_first_rung_with_all_factors_penalises_the_next_as_it_did_its_best() {
         let space = Space::of(&blocks(), Scope::Uniform);
         let options = Options {
             max_factors: 64,
@@ -322,13 +437,8 @@ mod tests {
         let planner = Planner {
             space: &space,
             options: &options,
-            work: Work {
-                users: 1e3,
-                items: 1e3,
-                entries: 1e4,
-            },
+            work: WORK,
         };
-        let on = |rung, trial: Trial| Trial { rung, ..trial };
         let (first, second) = (vec![0.3, 0.4, 0.1], vec![0.6, 0.5, 0.1]);
         let more = space.penalised(&first, 3.0).unwrap();
         let mut trials = vec![
@@ -337,7 +447,7 @@ mod tests {
             on(2, trial(2, first, 0.3)),
         ];
         let ladder = planner.ladder(&trials);
-        assert_eq!(ladder.last(), 2);
+        assert_eq!((ladder.last(), ladder.first_full()), (3, 2));
         let promoted =
             |trials: &[Trial], rung| planner.as_penalised_here(trials, &ladder, rung, &second);
         assert_eq!(
@@ -351,7 +461,8 @@ mod tests {
         assert_eq!(
             promoted(&trials, 1),
             second,
-            "rungs before the last do not know"
+            "rungs with fewer factors do not know"
         );
+        assert_eq!(promoted(&trials, 3), second, "what comes from there has it");
     }
 }

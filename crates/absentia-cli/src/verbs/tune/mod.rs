@@ -62,8 +62,9 @@ pub(crate) struct Tune {
     /// Search for models with exactly this many factors.
     #[arg(long, short = 'k', value_name = "K", conflicts_with = "max_factors", value_parser = parse_length)]
     factors: Option<usize>,
-    /// Most factors a model may have.
-    #[arg(long, value_name = "K", default_value_t = 1024, value_parser = parse_length)]
+    /// Most factors a model may have; those beyond 1024, or beyond four sevenths of K, are tried for
+    /// the best settings alone.
+    #[arg(long, value_name = "K", default_value_t = Options::default().max_factors, value_parser = parse_length)]
     max_factors: usize,
     /// Seed of the search and of the runs in it.
     #[arg(long, value_name = "N", default_value_t = 0)]
