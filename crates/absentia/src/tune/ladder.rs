@@ -19,7 +19,7 @@ pub(super) const WARM_SWEEPS: usize = 3;
 pub(super) const LAST_SWEEPS: [usize; 5] = [4, 6, 8, 12, 16];
 /// Trials that should fit into the time of the first rung, and of the last.
 const FIRST_TRIALS: f64 = 40.0;
-const LAST_TRIALS: f64 = 4.0;
+const LAST_TRIALS: f64 = 3.0;
 /// Multiply-adds a second that a machine can be trusted to make.
 const RATE: f64 = 5e10;
 /// What a multiply-add of ranking costs, of one of training: most are made in bytes.

@@ -46,6 +46,7 @@ mod space;
 mod testing;
 mod trial;
 mod typical;
+mod vary;
 
 pub use correlation::spearman;
 pub use dimension::{Dimension, Range};

@@ -1,7 +1,7 @@
 //! Which trial comes next: a function of the trials so far and nothing else, so that a search that
 //! was interrupted goes on as if it had not been.
 
-use super::ladder::{Ladder, Rung, Work, highest};
+use super::ladder::{Ladder, Work};
 use super::options::{Budget, Options};
 use super::propose::Proposer;
 use super::space::Space;
@@ -15,14 +15,8 @@ const PROMOTED: usize = 8;
 const GAIN: f64 = 0.002;
 /// Trials without a rise after which a rung is left, on rungs before the last and on the last.
 const PATIENCE: (usize, usize) = (40, 10);
-/// The factors of a rung below are tried on the last one where they came this close to it.
-const CLOSE: f64 = 0.985;
-/// And are taken where they cost no more than this.
+/// Fewer factors are taken where they cost no more than this.
 const AS_GOOD: f64 = 0.999;
-/// Times the penalty of the best that are tried beside it.
-const PENALTIES: [f64; 2] = [3.0, 1.0 / 3.0];
-/// Trials of the last rung before its best is tried with more factors than it has.
-const SETTLED: usize = 2;
 
 /// A trial to be made.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,11 +137,8 @@ impl Planner<'_> {
     fn later_rung(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Step {
         let here = ranked(trials, rung);
         let made = trials.iter().filter(|trial| trial.rung == rung).count();
-        if let Some(fewer) = self.fewer(trials, ladder, rung) {
-            return fewer;
-        }
-        if let Some(beside) = self.beside_the_best(trials, ladder, rung) {
-            return beside;
+        if let Some(varied) = self.varied(trials, ladder, rung) {
+            return varied;
         }
         let below = (0..rung)
             .rev()
@@ -204,78 +195,6 @@ impl Planner<'_> {
         }
     }
 
-    /// The best of the first rung with all factors with more and with less penalty, what was not tried
-    /// yet: few factors are held back by being few, and say little about the penalty that many need.
-    ///
-    /// What is tried after them has its penalty changed likewise, and needs none of this again.
-    fn beside_the_best(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
-        let best = *ranked(trials, rung).first()?;
-        let others = trials.iter().filter(|trial| trial.rung == rung);
-        let climbed = others.filter(|trial| trial.origin == Origin::Beside);
-        let climbs = best.origin == Origin::Beside || climbed.count() < PENALTIES.len();
-        if rung != ladder.first_full() || !climbs {
-            return None;
-        }
-        let untried = |point: &Vec<f64>| {
-            let near = |trial: &Trial| {
-                let pairs = trial.point.iter().zip(point);
-                trial.rung == rung && pairs.into_iter().all(|(x, y)| (x - y).abs() < 0.01)
-            };
-            !trials.iter().any(near)
-        };
-        let point = PENALTIES
-            .iter()
-            .filter_map(|times| self.space.penalised(&best.point, *times))
-            .find(untried)?;
-        Some(Step {
-            rung,
-            origin: Origin::Beside,
-            point,
-            parent: None,
-            factors: best.params.factors,
-            post_scale: best.params.post_scale,
-        })
-    }
-
-    /// The best of the last rung with all the factors that a model may have, once, when nothing else
-    /// is left to be done: too long a trial to search by.
-    fn more(&self, trials: &[Trial], ladder: &Ladder) -> Option<Step> {
-        let last = ladder.last();
-        let (best, rung) = (*ranked(trials, last).first()?, ladder.rungs[last]);
-        let here = || trials.iter().filter(|trial| trial.rung == last);
-        // Rungs that time has lowered are as high as it allows.
-        let is_for_it = rung.factors == highest(self.options)
-            && rung.factors < self.options.max_factors
-            && best.params.factors == rung.factors
-            && here().count() >= SETTLED
-            && here().all(|trial| trial.params.factors <= rung.factors);
-        let step = Step {
-            rung: last,
-            origin: Origin::Beside,
-            point: best.point.clone(),
-            parent: None,
-            factors: self.options.max_factors,
-            post_scale: best.params.post_scale,
-        };
-        (is_for_it && self.is_turn_of(&step, trials, ladder)).then_some(step)
-    }
-
-    /// Whether a longer trial is to be made now: it still has the time, and shorter ones do not have
-    /// it any more, or bring nothing.
-    fn is_turn_of(&self, longer: &Step, trials: &[Trial], ladder: &Ladder) -> bool {
-        let budget = match self.options.budget {
-            Budget::Trials(n) => return trials.len() + 1 == n,
-            Budget::Time(budget) => budget.as_secs_f64(),
-        };
-        let rung = ladder.rungs[longer.rung];
-        let factors = longer.factors;
-        let times = self.work.of(&Rung { factors, ..rung }) / self.work.of(&rung);
-        let short = longest(trials, longer.rung).unwrap_or(0.0);
-        let elapsed: f64 = trials.iter().map(|trial| trial.seconds).sum();
-        let then = elapsed + short * times;
-        then <= budget && (then + short > budget || is_done(trials, ladder))
-    }
-
     /// A point of a rung below with the penalty changed as it was for the best of this one, where this
     /// is the first with all factors: what served one setting is likely to serve the next.
     fn as_penalised_here(
@@ -297,45 +216,16 @@ impl Planner<'_> {
         let moved = times.and_then(|times| self.space.penalised(point, times));
         moved.unwrap_or_else(|| point.to_vec())
     }
-
-    /// The best settings of a rung below with its factors, trained as the last rung trains: once,
-    /// where more factors brought little or nothing. From there on the search stays with the number
-    /// of factors that did best.
-    fn fewer(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
-        let here = ranked(trials, rung);
-        let top = here.first()?.score?;
-        if !self.options.may_shrink || rung != ladder.last() {
-            return None;
-        }
-        let tried = |factors| {
-            trials
-                .iter()
-                .any(|t| t.rung == rung && t.params.factors == factors)
-        };
-        (0..rung).rev().find_map(|below| {
-            let factors = ladder.rungs[below].factors;
-            let best = *ranked(trials, below).first()?;
-            let close = best.score? >= CLOSE * top;
-            (close && !tried(factors)).then(|| Step {
-                rung,
-                origin: Origin::Promoted,
-                point: best.point.clone(),
-                parent: None,
-                factors,
-                post_scale: best.params.post_scale,
-            })
-        })
-    }
 }
 
 /// Seconds of the longest trial of a rung.
-fn longest(trials: &[Trial], rung: usize) -> Option<f64> {
+pub(super) fn longest(trials: &[Trial], rung: usize) -> Option<f64> {
     let here = trials.iter().filter(|trial| trial.rung == rung);
     here.map(|trial| trial.seconds).reduce(f64::max)
 }
 
 /// Whether the last rung brings nothing any more.
-fn is_done(trials: &[Trial], ladder: &Ladder) -> bool {
+pub(super) fn is_done(trials: &[Trial], ladder: &Ladder) -> bool {
     let last = ladder.last();
     // Where there is one rung, all the searching is done on it.
     let patience = if last == 0 { PATIENCE.0 } else { PATIENCE.1 };
@@ -371,59 +261,6 @@ mod tests {
 
     fn on(rung: usize, trial: Trial) -> Trial {
         Trial { rung, ..trial }
-    }
-
-    #[test]
-    fn more_factors_are_tried_once_at_the_end() {
-        let space = Space::of(&blocks(), Scope::Uniform);
-        let with = |budget, trials: &[Trial]| {
-            let options = Options {
-                max_factors: 1792,
-                budget,
-                ..Options::default()
-            };
-            let planner = Planner {
-                space: &space,
-                options: &options,
-                work: WORK,
-            };
-            planner.next(trials).map(|step| step.factors)
-        };
-        let of = |number, rung, factors, seconds: f64| {
-            let score = if rung < 3 { 0.1 } else { 0.2 + seconds / 1e6 };
-            let mut trial = on(rung, trial(number, vec![0.3, 0.4, 0.1], score));
-            (trial.params.factors, trial.seconds) = (factors, seconds);
-            trial
-        };
-        // Three short trials, then seven of ten seconds on the last rung: no longer one, and not the
-        // same again and again.
-        let mut trials: Vec<Trial> = (0..3)
-            .map(|at| of(at, at, [128, 352, 1024][at], 1e-3))
-            .collect();
-        trials.extend((3..10).map(|at| of(at, 3, 1024, 10.0 + at as f64 / 100.0)));
-        let seconds = |n| Budget::Time(std::time::Duration::from_secs(n));
-        assert_eq!(with(Budget::Trials(11), &trials), Some(1792));
-        assert_eq!(with(Budget::Trials(12), &trials), Some(1024));
-        assert_eq!(with(seconds(3600), &trials), Some(1024), "there is time");
-        assert_eq!(
-            with(seconds(105), &trials),
-            Some(1792),
-            "there is just time"
-        );
-        assert_eq!(
-            with(seconds(95), &trials),
-            Some(1024),
-            "there is no time for it"
-        );
-        assert_eq!(with(seconds(78), &trials), None);
-        let early = &trials[..3 + SETTLED - 1];
-        assert_eq!(with(Budget::Trials(early.len() + 1), early), Some(1024));
-        // Eleven trials without a rise: it is the last thing to try, whatever time is left.
-        trials.extend((10..22).map(|at| of(at, 3, 1024, 10.0)));
-        assert_eq!(with(seconds(3600), &trials), Some(1792));
-        trials.push(of(22, 3, 1792, 9.0));
-        assert_eq!(with(seconds(3600), &trials), None);
-        assert_eq!(with(Budget::Trials(24), &trials), Some(1024));
     }
 
     #[test]

@@ -131,13 +131,11 @@ impl Runner<'_> {
                 post_scale: rho,
                 score: found.score,
             });
-            if found.score > before {
-                (trial.score, trial.stderr) = (Some(found.score), found.stderr);
-                (trial.params.iterations, trial.params.post_scale) = (sweeps, rho);
-            }
             if at > 0 && found.score < before + WORTH_IT * before.abs() {
                 break;
             }
+            (trial.score, trial.stderr) = (Some(found.score), found.stderr);
+            (trial.params.iterations, trial.params.post_scale) = (sweeps, rho);
         }
         trial.training_seconds = going.training_seconds;
         Ok(going.into_factors())

@@ -172,6 +172,21 @@ impl Space {
         ((got / times).ln().abs() < 0.05).then_some(moved)
     }
 
+    /// A point without the setting of an axis; none if it has to have one.
+    pub(super) fn without(&self, point: &[f64], axis: usize) -> Option<Vec<f64>> {
+        let Range::Switch { share, .. } = self.dimensions[axis].range else {
+            return None;
+        };
+        let mut plain = point.to_vec();
+        plain[axis] = share / 2.0;
+        Some(plain)
+    }
+
+    /// Whether a point has no setting on an axis that may have one.
+    pub(super) fn is_off(&self, point: &[f64], axis: usize) -> bool {
+        matches!(self.dimensions[axis].range, Range::Switch { share, .. } if point[axis] < share)
+    }
+
     /// The penalty of a point over that of another that differs in nothing else.
     pub(super) fn penalty_over(&self, point: &[f64], other: &[f64]) -> Option<f64> {
         let at = self.dimensions.iter().position(|d| d.name == PENALTY)?;

@@ -16,8 +16,10 @@ pub enum Origin {
     Model,
     /// Good on the rung below.
     Promoted,
-    /// The best so far with another penalty.
+    /// The best so far with another penalty, or with more factors.
     Beside,
+    /// The best so far with a setting left out.
+    Plainer,
 }
 
 impl Origin {
@@ -30,6 +32,7 @@ impl Origin {
             Origin::Model => "model",
             Origin::Promoted => "promoted",
             Origin::Beside => "beside",
+            Origin::Plainer => "plainer",
         }
     }
 }
