@@ -6,8 +6,7 @@ use super::trial::Trial;
 /// Most factors on the first rung, and fewest on any.
 const FIRST: usize = 128;
 const LEAST: usize = 16;
-/// Most factors of the last rung while a model may have any number; where it may have more still, of
-/// which four sevenths are not less.
+/// Most factors of the last rung, unless four sevenths of what a model may have are more.
 const HIGH: usize = 1024;
 /// Samples of held-out users, each a part of the next: that of the first rung, of those between, and
 /// of the last, where settings that differ by little are to be told apart.
@@ -38,7 +37,7 @@ pub struct Rung {
     pub factors: usize,
     /// Which sample of the held-out users is measured.
     pub sample: usize,
-    /// Whether settings are chosen here, so that runs start from random factors as training will.
+    /// Whether settings are chosen here, so that sweeps are too.
     pub is_last: bool,
 }
 
@@ -82,7 +81,7 @@ impl Ladder {
         if options.first_rung_only {
             return Self {
                 rungs: vec![Rung {
-                    factors: options.max_factors,
+                    factors: most,
                     sample: 0,
                     is_last: false,
                 }],

@@ -3,12 +3,12 @@
 //! Settings are points of a [`Space`]; a trial trains a model at a point and measures it on rows held
 //! out of the data. Trials climb rungs: many with few factors and few users measured, the best of them
 //! with more, and the last rung with as many factors as the budget affords, trained exactly as
-//! training will be. Post-scaling is chosen on the trained factors, sweeps by measuring on the way.
+//! training will be; the best may be tried with more factors still. Post-scaling is chosen on the trained factors, sweeps by measuring on the way.
 //!
 //! | file | concept |
 //! | --- | --- |
 //! | `dimension`, `space` | what is searched, and what a point stands for |
-//! | `propose`, `ladder`, `plan` | which trial comes next, from the trials so far alone |
+//! | `propose`, `ladder`, `plan`, `vary` | which trial comes next, from the trials so far alone |
 //! | `judge`, `run` | one trial: training, warm starts, measuring |
 //! | `search` | the loop, its budget and its log |
 //! | `settle`, `typical` | penalty, post-scaling and recipe of a run that was not told them |

@@ -80,10 +80,14 @@ impl Planner<'_> {
         let reached = trials.iter().map(|trial| trial.rung).max().unwrap_or(0);
         match self.options.budget {
             Budget::Trials(n) => {
-                let end =
-                    |rung| (ladder.spent(rung, self.options.budget) * n as f64).round() as usize;
-                let open = |rung: &usize| trials.len() < end(*rung).clamp(rung + 1, n);
-                (0..=ladder.last()).find(open)
+                let last = ladder.last();
+                // Every rung has a trial where there are as many; what is left goes by shares.
+                let end = |rung: usize| {
+                    let share = (ladder.spent(rung, self.options.budget) * n as f64).round();
+                    let most = n.saturating_sub(last - rung).max(n.min(rung + 1));
+                    (share as usize).max(rung + 1).min(most)
+                };
+                (0..=last).find(|&rung| trials.len() < end(rung))
             }
             Budget::Time(budget) => {
                 self.rung_by_time(trials, ladder, reached, budget.as_secs_f64())
@@ -102,13 +106,26 @@ impl Planner<'_> {
         let has = |rung| trials.iter().any(|trial| trial.rung == rung);
         for rung in reached.min(ladder.last())..ladder.last() {
             let in_time = elapsed < ladder.spent(rung, self.options.budget) * budget;
-            if !has(rung) || (in_time && !stalled(trials, rung, PATIENCE.0)) {
+            if !has(rung) || (in_time && !stalled(&searched(trials, ladder, rung), PATIENCE.0)) {
                 return Some(rung);
             }
         }
         let last = ladder.last();
-        let fits = longest(trials, last).is_none_or(|seconds| elapsed + seconds <= budget);
+        let longest = self.longest(trials, ladder);
+        let fits = longest.is_none_or(|seconds| elapsed + seconds <= budget);
         (fits && !is_done(trials, ladder)).then_some(last)
+    }
+
+    /// Seconds of the longest trial of the last rung, or of what it is likely to be where another
+    /// has as many factors.
+    pub(super) fn longest(&self, trials: &[Trial], ladder: &Ladder) -> Option<f64> {
+        let of = |rung| {
+            let here = searched(trials, ladder, rung).into_iter();
+            here.map(|trial| trial.seconds).reduce(f64::max)
+        };
+        let (last, full) = (ladder.last(), ladder.first_full());
+        let work = |rung: usize| self.work.of(&ladder.rungs[rung]);
+        of(last).or_else(|| Some(of(full)? * work(last) / work(full)))
     }
 
     fn first_rung(&self, trials: &[Trial], ladder: &Ladder) -> Step {
@@ -133,10 +150,11 @@ impl Planner<'_> {
         }
     }
 
-    /// The two best of the rung below, then by turns a proposal of the model and the next best.
+    /// The best of the rung below, changes of it where they are due, the second best, then by turns a
+    /// proposal of the model and the next best.
     fn later_rung(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Step {
-        let here = ranked(trials, rung);
-        let made = trials.iter().filter(|trial| trial.rung == rung).count();
+        let here = searched(trials, ladder, rung);
+        let (made, here) = (here.len(), ranked(here, rung));
         if let Some(varied) = self.varied(trials, ladder, rung) {
             return varied;
         }
@@ -168,7 +186,7 @@ impl Planner<'_> {
 
     fn near_the_best(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Step {
         let proposer = Proposer::new(self.space, self.options.seed);
-        let here = ranked(trials, rung);
+        let here = ranked(searched(trials, ladder, rung), rung);
         let rungs = (0..rung).rev().map(|rung| ranked(trials, rung));
         let below = rungs
             .into_iter()
@@ -218,10 +236,12 @@ impl Planner<'_> {
     }
 }
 
-/// Seconds of the longest trial of a rung.
-pub(super) fn longest(trials: &[Trial], rung: usize) -> Option<f64> {
-    let here = trials.iter().filter(|trial| trial.rung == rung);
-    here.map(|trial| trial.seconds).reduce(f64::max)
+/// Trials of a rung in order, but for those with more factors than it has, which are no part of the
+/// searching.
+pub(super) fn searched<'t>(trials: &'t [Trial], ladder: &Ladder, rung: usize) -> Vec<&'t Trial> {
+    let most = ladder.rungs[rung].factors;
+    let is_part = |trial: &&Trial| trial.rung == rung && trial.params.factors <= most;
+    trials.iter().filter(is_part).collect()
 }
 
 /// Whether the last rung brings nothing any more.
@@ -229,16 +249,13 @@ pub(super) fn is_done(trials: &[Trial], ladder: &Ladder) -> bool {
     let last = ladder.last();
     // Where there is one rung, all the searching is done on it.
     let patience = if last == 0 { PATIENCE.0 } else { PATIENCE.1 };
-    stalled(trials, last, patience)
+    stalled(&searched(trials, ladder, last), patience)
 }
 
-/// Whether the last `patience` trials of a rung brought nothing.
-fn stalled(trials: &[Trial], rung: usize, patience: usize) -> bool {
-    let scores: Vec<f64> = trials
-        .iter()
-        .filter(|trial| trial.rung == rung)
-        .map(|trial| trial.score.unwrap_or(f64::MIN))
-        .collect();
+/// Whether the last `patience` of some trials brought nothing.
+fn stalled(trials: &[&Trial], patience: usize) -> bool {
+    let scores = trials.iter().map(|trial| trial.score.unwrap_or(f64::MIN));
+    let scores: Vec<f64> = scores.collect();
     if scores.len() <= patience {
         return false;
     }
@@ -292,7 +309,9 @@ mod tests {
             second,
             "the best was promoted as it was"
         );
-        trials.push(on(2, trial(3, more, 0.4)));
+        for rung in 1..4 {
+            trials.push(on(rung, trial(2 + rung, more.clone(), 0.4)));
+        }
         let times = space.penalty_over(&promoted(&trials, 2), &second).unwrap();
         assert!((times - 3.0).abs() < 0.05, "{times}");
         assert_eq!(

@@ -131,7 +131,7 @@ impl Runner<'_> {
                 post_scale: rho,
                 score: found.score,
             });
-            if at > 0 && found.score < before + WORTH_IT * before.abs() {
+            if at > 0 && found.score <= before + WORTH_IT * before.abs() {
                 break;
             }
             (trial.score, trial.stderr) = (Some(found.score), found.stderr);

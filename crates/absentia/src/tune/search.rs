@@ -239,7 +239,11 @@ impl<'d> Tuner<'d> {
         if let (Budget::Trials(_), Some(last)) = (self.options.budget, trials.len().checked_sub(1))
         {
             let planned = self.planner().next(&trials[..last]);
-            if planned.is_some_and(|step| step.point != trials[last].point) {
+            let made = again(&trials[last]);
+            let is_other = |step: Step| {
+                step.point != made.point || (step.rung, step.factors) != (made.rung, made.factors)
+            };
+            if planned.is_some_and(is_other) {
                 return Err(TuneError::Log {
                     number: last,
                     what: "the number of trials or the most factors",

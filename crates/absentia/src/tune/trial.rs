@@ -82,9 +82,12 @@ pub struct Trial {
 }
 
 /// Trials with a score, best first; of equals the earlier.
-pub(super) fn ranked(trials: &[Trial], rung: usize) -> Vec<&Trial> {
+pub(super) fn ranked<'t>(
+    trials: impl IntoIterator<Item = &'t Trial>,
+    rung: usize,
+) -> Vec<&'t Trial> {
     let mut scored: Vec<&Trial> = trials
-        .iter()
+        .into_iter()
         .filter(|trial| trial.rung == rung && trial.score.is_some_and(f64::is_finite))
         .collect();
     scored.sort_by(|a, b| {

@@ -2,23 +2,23 @@
 
 use super::ladder::{Ladder, Rung, highest};
 use super::options::Budget;
-use super::plan::{Planner, Step, is_done, longest};
+use super::plan::{Planner, Step, is_done, searched};
 use super::trial::{Origin, Trial, ranked};
 
 /// The factors of a rung below are tried on the last one where they came this close to it.
 const CLOSE: f64 = 0.985;
 /// Times the penalty of the best that are tried beside it.
 const PENALTIES: [f64; 2] = [3.0, 1.0 / 3.0];
+/// Times the factors of the last rung that are worth a trial, at the least.
+const MORE: f64 = 1.1;
 /// Trials of the last rung before its best is tried with more factors than it has.
 const SETTLED: usize = 2;
 
 impl Planner<'_> {
     /// What is due on a rung before other points are.
     pub(super) fn varied(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
-        let fewer = self.fewer(trials, ladder, rung);
-        let beside = || self.beside_the_best(trials, ladder, rung);
-        fewer
-            .or_else(beside)
+        self.beside_the_best(trials, ladder, rung)
+            .or_else(|| self.fewer(trials, ladder, rung))
             .or_else(|| self.plainer(trials, ladder, rung))
     }
 
@@ -26,16 +26,12 @@ impl Planner<'_> {
     /// where more factors brought little or nothing. From there on the search stays with the number
     /// of factors that did best.
     fn fewer(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
-        let here = ranked(trials, rung);
-        let top = here.first()?.score?;
+        let here = searched(trials, ladder, rung);
+        let top = ranked(here.iter().copied(), rung).first()?.score?;
         if !self.options.may_shrink || rung != ladder.last() {
             return None;
         }
-        let tried = |factors| {
-            trials
-                .iter()
-                .any(|t| t.rung == rung && t.params.factors == factors)
-        };
+        let tried = |factors| here.iter().any(|trial| trial.params.factors == factors);
         (0..rung).rev().find_map(|below| {
             let factors = ladder.rungs[below].factors;
             let best = *ranked(trials, below).first()?;
@@ -57,9 +53,8 @@ impl Planner<'_> {
     /// What is tried after them has its penalty changed likewise, and needs none of this again.
     fn beside_the_best(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
         let best = *ranked(trials, rung).first()?;
-        let others = trials.iter().filter(|trial| trial.rung == rung);
-        let climbed = others.filter(|trial| trial.origin == Origin::Beside);
-        let climbs = best.origin == Origin::Beside || climbed.count() < PENALTIES.len();
+        let mut others = trials.iter().filter(|trial| trial.rung == rung).skip(1);
+        let climbs = others.all(|trial| trial.origin == Origin::Beside);
         if rung != ladder.first_full() || !climbs {
             return None;
         }
@@ -97,9 +92,11 @@ impl Planner<'_> {
             let is_off = |trial: &Trial| self.space.is_off(&trial.point, axis);
             !here().any(is_off)
         });
+        // Not all settings say something beside all others, and some are next to nothing.
+        let settings = |point: &[f64]| self.space.settings(point);
         let point = without
-            .into_iter()
-            .find_map(|axis| self.space.without(&best.point, axis))?;
+            .filter_map(|axis| self.space.without(&best.point, axis))
+            .find(|point| settings(point) != settings(&best.point))?;
         Some(Step {
             rung,
             origin: Origin::Plainer,
@@ -110,24 +107,28 @@ impl Planner<'_> {
         })
     }
 
-    /// The best of the last rung with all the factors that a model may have, once, when nothing else
-    /// is left to be done: too long a trial to search by.
+    /// The best of the last rung with all the factors that a model may have, when nothing else is left
+    /// to be done: too long a trial to search by.
     pub(super) fn more(&self, trials: &[Trial], ladder: &Ladder) -> Option<Step> {
-        let last = ladder.last();
-        let (best, rung) = (*ranked(trials, last).first()?, ladder.rungs[last]);
-        let here = || trials.iter().filter(|trial| trial.rung == last);
+        let (last, factors) = (ladder.last(), self.options.max_factors);
+        let (here, has) = (searched(trials, ladder, last), ladder.rungs[last].factors);
+        let made = here.len();
+        let best = *ranked(here, last).first()?;
+        let is_same = |trial: &Trial| {
+            trial.rung == last && trial.params.factors == factors && trial.point == best.point
+        };
         // Rungs that time has lowered are as high as it allows.
-        let is_for_it = rung.factors == highest(self.options)
-            && rung.factors < self.options.max_factors
-            && best.params.factors == rung.factors
-            && here().count() >= SETTLED
-            && here().all(|trial| trial.params.factors <= rung.factors);
+        let is_for_it = has == highest(self.options)
+            && factors as f64 >= MORE * has as f64
+            && best.params.factors == has
+            && made >= SETTLED
+            && !trials.iter().any(is_same);
         let step = Step {
             rung: last,
             origin: Origin::Beside,
             point: best.point.clone(),
             parent: None,
-            factors: self.options.max_factors,
+            factors,
             post_scale: best.params.post_scale,
         };
         (is_for_it && self.is_turn_of(&step, trials, ladder)).then_some(step)
@@ -143,7 +144,7 @@ impl Planner<'_> {
         let rung = ladder.rungs[longer.rung];
         let factors = longer.factors;
         let times = self.work.of(&Rung { factors, ..rung }) / self.work.of(&rung);
-        let short = longest(trials, longer.rung).unwrap_or(0.0);
+        let short = self.longest(trials, ladder).unwrap_or(0.0);
         let elapsed: f64 = trials.iter().map(|trial| trial.seconds).sum();
         let then = elapsed + short * times;
         then <= budget && (then + short > budget || is_done(trials, ladder))
@@ -253,8 +254,12 @@ mod tests {
         // Eleven trials without a rise: it is the last thing to try, whatever time is left.
         trials.extend((10..22).map(|at| of(at, 3, 1024, 10.0)));
         assert_eq!(with(seconds(3600), &trials), Some(1792));
-        trials.push(of(22, 3, 1792, 9.0));
+        // However good it is, the search does not go on with so many.
+        trials.push(Trial {
+            score: Some(0.9),
+            ..of(22, 3, 1792, 9.0)
+        });
         assert_eq!(with(seconds(3600), &trials), None);
-        assert_eq!(with(Budget::Trials(24), &trials), Some(1024));
+        assert_eq!(with(Budget::Trials(25), &trials), Some(1024));
     }
 }

@@ -14,6 +14,9 @@ use super::folds::Folds;
 use crate::failure::Refusal;
 use crate::store;
 
+/// Of the search, as far as trials of one version cannot be gone on from by another.
+const VERSION: u32 = 2;
+
 /// What makes two searches the same; the budget may grow between them.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Header {
@@ -21,6 +24,8 @@ pub(super) struct Header {
     metric: String,
     search: Scope,
     max_factors: usize,
+    #[serde(default)]
+    may_shrink: bool,
     seed: u64,
     users: usize,
     items: usize,
@@ -36,10 +41,11 @@ impl Header {
     pub(super) fn new(tuner: &Tuner<'_>, folds: &Folds, held_out: &HeldOutArgs) -> Self {
         let options = tuner.options();
         Self {
-            tune: 1,
+            tune: VERSION,
             metric: options.metric.to_string(),
             search: options.scope,
             max_factors: options.max_factors,
+            may_shrink: options.may_shrink,
             seed: options.seed,
             users: folds.all.n_users(),
             items: folds.all.n_items(),
@@ -73,7 +79,7 @@ impl TrialLog {
         let header: Header = serde_json::from_str(first).map_err(|_| not_a_log(path, 1))?;
         if header != *own {
             let refusal = Refusal::data(format!(
-                "{}: the log is of another search: other data, metric, split, seed or factors",
+                "{}: the log is of another search: other data, metric, split, seed, factors or version",
                 path.display()
             ));
             return Err(refusal

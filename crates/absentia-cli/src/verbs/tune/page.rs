@@ -98,7 +98,10 @@ fn progress(tuner: &Tuner<'_>, found: &Found, metric: &str) -> LineChart {
                 points.push((trial.number as f64 + 1.0, score));
             }
         }
-        chart = chart.series(format!("{} factors", step.factors), &points);
+        chart = chart.series(
+            format!("rung {}, {} factors", rung + 1, step.factors),
+            &points,
+        );
     }
     chart
 }

@@ -57,6 +57,26 @@ fn a_search_repeats_with_its_seed_and_takes_its_budget() {
 }
 
 #[test]
+fn the_smallest_budgets_end_and_leave_no_rung_out() {
+    for (max_factors, rungs) in [(8, 1), (32, 2), (128, 4)] {
+        for budget in 1..=10 {
+            let mut tuner = tuner(budget, max_factors);
+            tuner.options.max_factors = max_factors;
+            assert_eq!(tuner.ladder(&[]).rungs.len(), rungs);
+            let found = search(&tuner, Vec::new());
+            assert_eq!(found.trials.len(), budget, "{rungs} rungs");
+            for rung in 0..rungs.min(budget) {
+                let is_here = |trial: &Trial| trial.rung == rung;
+                assert!(
+                    found.trials.iter().any(is_here),
+                    "{budget} of {rungs}: {rung}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn folds_side_by_side_give_the_trials_of_folds_one_by_one() {
     let ways = [0, 2, 5];
     let trials = |threads| {
@@ -103,7 +123,7 @@ fn a_search_that_was_cut_short_goes_on_as_if_it_had_not_been() {
     tuner.options.max_factors = 128;
     assert_eq!(tuner.ladder(&[]).rungs.len(), 4);
     let whole = search(&tuner, Vec::new());
-    for kept in [1, 10, 20, 29] {
+    for kept in [1, 10, 20, 24, 29] {
         let resumed = search(&tuner, whole.trials[..kept].to_vec());
         assert_eq!(timeless(&whole.trials), timeless(&resumed.trials), "{kept}");
     }
