@@ -24,9 +24,19 @@ const RATE: f64 = 5e10;
 /// What a multiply-add of ranking costs, of one of training: most are made in bytes.
 const RANKING: f64 = 0.3;
 
-/// Shares of the budget, of one, two or four rungs; trials of the first rung are many and short.
-const TRIAL_SHARES: [&[f64]; 3] = [&[1.0], &[0.65, 0.35], &[0.5, 0.2, 0.18, 0.12]];
-const TIME_SHARES: [&[f64]; 3] = [&[1.0], &[0.4, 0.6], &[FIRST_SHARE, 0.15, 0.3, LAST_SHARE]];
+/// Shares of the budget, by number of rungs; trials of the first rung are many and short.
+const TRIAL_SHARES: [&[f64]; 4] = [
+    &[1.0],
+    &[0.65, 0.35],
+    &[0.5, 0.25, 0.25],
+    &[0.5, 0.2, 0.18, 0.12],
+];
+const TIME_SHARES: [&[f64]; 4] = [
+    &[1.0],
+    &[0.4, 0.6],
+    &[0.25, 0.2, 0.55],
+    &[FIRST_SHARE, 0.15, 0.3, LAST_SHARE],
+];
 const FIRST_SHARE: f64 = 0.2;
 const LAST_SHARE: f64 = 0.35;
 
@@ -106,8 +116,12 @@ impl Ladder {
             return Self::of(&[first, top]);
         }
         let middle = ((first * top) as f64).sqrt() as usize / LEAST * LEAST;
+        if work.users <= SAMPLES[1] as f64 {
+            return Self::of(&[first, middle, top]);
+        }
         // What few factors say of many is not enough: the last rung's are searched with fewer sweeps
-        // and fewer users first.
+        // and fewer users first. Where there are few users, nothing is saved by that but sweeps,
+        // and settings that take many of them would be left behind.
         Self::of(&[first, middle, top, top])
     }
 
@@ -153,8 +167,7 @@ impl Ladder {
             Budget::Trials(_) => TRIAL_SHARES,
             Budget::Time(_) => TIME_SHARES,
         };
-        let shares = shares.into_iter().find(|of| of.len() > self.last());
-        shares.map_or(1.0, |of| of[..=rung].iter().sum())
+        shares[self.last()][..=rung].iter().sum()
     }
 }
 
@@ -259,6 +272,23 @@ mod tests {
         );
         assert_eq!(ladder(64, Budget::Trials(50), None), [16, 32, 64, 64]);
         assert_eq!(ladder(8, Budget::Trials(50), None), [8]);
+    }
+
+    #[test]
+    fn few_users_are_measured_to_the_end_at_once() {
+        let options = Options {
+            max_factors: 64,
+            budget: Budget::Trials(50),
+            ..Options::default()
+        };
+        let few = Work {
+            users: 2000.0,
+            ..WORK
+        };
+        let ladder = Ladder::new(&options, &few, &[]);
+        let factors: Vec<usize> = ladder.rungs.iter().map(|rung| rung.factors).collect();
+        assert_eq!(factors, [16, 32, 64]);
+        assert_eq!((ladder.first_full(), ladder.last()), (2, 2));
     }
 
     #[test]

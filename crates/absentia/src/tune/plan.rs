@@ -271,13 +271,45 @@ mod tests {
     use super::*;
 
     const WORK: Work = Work {
-        users: 1e3,
+        users: 2e4,
         items: 1e3,
-        entries: 1e4,
+        entries: 1e5,
     };
 
     fn on(rung: usize, trial: Trial) -> Trial {
         Trial { rung, ..trial }
+    }
+
+    #[test]
+    fn the_smallest_budgets_leave_no_rung_out() {
+        let space = Space::of(&blocks(), Scope::All);
+        for budget in 1..=12 {
+            let options = Options {
+                max_factors: 64,
+                budget: Budget::Trials(budget),
+                ..Options::default()
+            };
+            let planner = Planner {
+                space: &space,
+                options: &options,
+                work: WORK,
+            };
+            let mut trials: Vec<Trial> = Vec::new();
+            while let Some(step) = planner.next(&trials) {
+                assert!(trials.len() < budget);
+                let made = trial(trials.len(), step.point, 0.1);
+                let mut made = on(step.rung, made);
+                (made.origin, made.params.factors) = (step.origin, step.factors);
+                trials.push(made);
+            }
+            let reached: Vec<usize> = trials.iter().map(|trial| trial.rung).collect();
+            assert_eq!(reached.len(), budget);
+            assert!(reached.is_sorted());
+            assert!(
+                (0..4.min(budget)).all(|rung| reached.contains(&rung)),
+                "{reached:?}"
+            );
+        }
     }
 
     #[test]

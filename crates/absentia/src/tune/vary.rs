@@ -160,9 +160,9 @@ mod tests {
     use super::*;
 
     const WORK: Work = Work {
-        users: 1e3,
+        users: 2e4,
         items: 1e3,
-        entries: 1e4,
+        entries: 1e5,
     };
 
     #[test]

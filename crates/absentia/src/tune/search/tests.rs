@@ -58,7 +58,7 @@ fn a_search_repeats_with_its_seed_and_takes_its_budget() {
 
 #[test]
 fn the_smallest_budgets_end_and_leave_no_rung_out() {
-    for (max_factors, rungs) in [(8, 1), (32, 2), (128, 4)] {
+    for (max_factors, rungs) in [(8, 1), (32, 2), (128, 3)] {
         for budget in 1..=10 {
             let mut tuner = tuner(budget, max_factors);
             tuner.options.max_factors = max_factors;
@@ -118,10 +118,10 @@ fn the_first_rung_with_all_factors_climbs_to_the_best_penalty_before_anything_el
 
 #[test]
 fn a_search_that_was_cut_short_goes_on_as_if_it_had_not_been() {
-    // Four rungs, so that factors of dropped trials must be trained again.
+    // Three rungs, so that factors of dropped trials must be trained again.
     let mut tuner = tuner(30, 32);
     tuner.options.max_factors = 128;
-    assert_eq!(tuner.ladder(&[]).rungs.len(), 4);
+    assert_eq!(tuner.ladder(&[]).rungs.len(), 3);
     let whole = search(&tuner, Vec::new());
     for kept in [1, 10, 20, 24, 29] {
         let resumed = search(&tuner, whole.trials[..kept].to_vec());
