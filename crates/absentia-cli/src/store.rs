@@ -12,7 +12,7 @@ use absentia_io::{AtomicFile, IdMap, expand, limits};
 use anyhow::{Context as _, Result};
 
 use crate::failure::Refusal;
-use crate::wording::deciding;
+use crate::wording::changes;
 
 /// A model with its ids and the configuration it was trained by.
 pub(crate) struct Stored {
@@ -129,15 +129,10 @@ fn weights_of(config: &str) -> Option<SchemeSpec> {
 /// Refuses parameters under which a run would not go on as it began, and names the first.
 fn check_params(path: &Path, then: &Model, params: &Params) -> Result<(), Refusal> {
     let now = then.parts().transform.now;
-    let both = deciding(then.params(), now)
-        .into_iter()
-        .zip(deciding(params, now));
-    for ((name, then), (_, own)) in both {
-        if then != own {
-            return Err(cannot_go_on(path, name, &then, &own));
-        }
+    match changes(then.params(), params, now).first() {
+        Some([name, then, own]) => Err(cannot_go_on(path, name, then, own)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn cannot_go_on(path: &Path, name: &str, then: &str, own: &str) -> Refusal {

@@ -2,7 +2,7 @@
 
 use absentia::data::{Confidence, Targets};
 use absentia::weights::{Frozen, PartKind};
-use absentia::{Params, Solver};
+use absentia::{Baseline, Method, Params, Solver};
 
 /// Times above this are taken to be in milliseconds.
 pub(crate) const MILLISECONDS_FROM: i64 = 100_000_000_000;
@@ -47,12 +47,15 @@ fn span(seconds: f64) -> String {
 }
 
 /// The value of `--solver`, with the option that goes with it.
-pub(crate) fn solver(solver: Solver) -> String {
-    match solver {
-        Solver::Subspace { block } => format!("subspace --block {block}"),
-        Solver::AlsCg { steps } => format!("als-cg --cg-steps {steps}"),
-        Solver::ItemKnn { neighbours } => format!("itemknn --neighbours {neighbours}"),
-        solver => solver.name().to_owned(),
+pub(crate) fn solver(method: Method) -> String {
+    let name = method.name();
+    match method {
+        Method::Solver(Solver::Subspace { block }) => format!("{name} --block {block}"),
+        Method::Solver(Solver::AlsCg { steps }) => format!("{name} --cg-steps {steps}"),
+        Method::Baseline(Baseline::ItemKnn { neighbours }) => {
+            format!("{name} --neighbours {neighbours}")
+        }
+        Method::Solver(_) | Method::Baseline(_) => name.to_owned(),
     }
 }
 
@@ -80,24 +83,55 @@ fn term(kind: &PartKind) -> String {
     }
 }
 
-/// Every parameter that decides the bits of a run, by the name of its flag.
-pub(crate) fn deciding(params: &Params, now: i64) -> [(&'static str, String); 9] {
+/// Parameters that differ from those of an earlier run and decide its bits: the name of the flag, its
+/// value then and its value now.
+pub(crate) fn changes(earlier: &Params, params: &Params, now: i64) -> Vec<[String; 3]> {
+    let changed = params.changes_since(earlier);
+    let values = |params: &Params| values(params, now);
+    let both = values(earlier).into_iter().zip(values(params));
+    both.filter(|((name, _), _)| changed.contains(name))
+        .map(|((name, then), (_, own))| [name.replace('_', "-"), then, own])
+        .collect()
+}
+
+/// The values of all parameters that decide the bits of a run, by name.
+fn values(params: &Params, now: i64) -> [(&'static str, String); 10] {
     [
         ("factors", params.factors.to_string()),
         ("regularization", params.regularization.to_string()),
-        ("reg-exponent", params.reg_exponent.to_string()),
+        ("reg_exponent", params.reg_exponent.to_string()),
         ("solver", solver(params.solver)),
         ("targets", targets(params.targets)),
         ("confidence", confidence(params.confidence, now)),
-        ("post-scale", params.post_scale.to_string()),
-        ("init-std", params.init_std.to_string()),
+        ("post_scale", params.post_scale.to_string()),
+        ("init_std", params.init_std.to_string()),
         ("seed", params.seed.to_string()),
+        ("learning_rate", params.learning_rate.to_string()),
     ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_parameter_that_decides_a_run_has_a_value_to_show() {
+        let other = Params {
+            factors: 1,
+            regularization: 0.5,
+            reg_exponent: 0.5,
+            solver: Solver::Als.into(),
+            targets: Targets::Raw,
+            confidence: Confidence::Column,
+            post_scale: 0.5,
+            init_std: 0.5,
+            seed: 9,
+            learning_rate: 0.5,
+            ..Params::new()
+        };
+        let changed = other.changes_since(&Params::new());
+        assert_eq!(changed.len(), changes(&Params::new(), &other, 0).len());
+    }
 
     #[test]
     fn rules_are_written_as_they_are_given() {

@@ -38,6 +38,7 @@ pub use error::{Axis, Fault};
 pub use fit::{Run, fit};
 pub use model::Model;
 pub use params::{
-    CheckedParams, MAX_FACTORS, MAX_ITERATIONS, MAX_THREADS, Params, ParamsError, Solver,
+    Baseline, CheckedParams, MAX_FACTORS, MAX_ITERATIONS, MAX_THREADS, Method, Params, ParamsError,
+    Solver,
 };
 pub use solver::Objective;

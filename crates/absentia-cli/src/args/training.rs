@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use absentia::data::{Confidence, Targets};
 use absentia::tune::Open;
 use absentia::weights::{SchemeSpec, Strength};
-use absentia::{Params, Solver};
+use absentia::{Baseline, Method, Params, Solver};
 use absentia_io::ColumnRef;
 
 use super::input::ReadArgs;
@@ -135,24 +135,26 @@ impl HyperArgs {
     /// Yields the parameters of one run; those that are [`open`](Self::open) have a value for want of
     /// a better one.
     pub(crate) fn params(&self, solver: SolverName, threads: Option<usize>) -> Params {
-        let solver = match solver {
-            SolverName::Eals => Solver::Eals,
-            SolverName::EalsVanilla => Solver::EalsVanilla,
-            SolverName::Subspace => Solver::Subspace { block: self.block },
-            SolverName::Als => Solver::Als,
+        let solver: Method = match solver {
+            SolverName::Eals => Solver::Eals.into(),
+            SolverName::EalsVanilla => Solver::EalsVanilla.into(),
+            SolverName::Subspace => Solver::Subspace { block: self.block }.into(),
+            SolverName::Als => Solver::Als.into(),
             SolverName::AlsCg => Solver::AlsCg {
                 steps: self.cg_steps,
-            },
-            SolverName::Svd => Solver::Svd,
-            SolverName::Ials1 => Solver::Ials1,
-            SolverName::Rcd => Solver::Rcd,
-            SolverName::IiSvd => Solver::IiSvd,
-            SolverName::Bpr => Solver::Bpr,
-            SolverName::SgdObserved => Solver::SgdObserved,
-            SolverName::Popularity => Solver::Popularity,
-            SolverName::Itemknn => Solver::ItemKnn {
+            }
+            .into(),
+            SolverName::Svd => Baseline::Svd.into(),
+            SolverName::Ials1 => Baseline::Ials1.into(),
+            SolverName::Rcd => Baseline::Rcd.into(),
+            SolverName::IiSvd => Baseline::IiSvd.into(),
+            SolverName::Bpr => Baseline::Bpr.into(),
+            SolverName::SgdObserved => Baseline::SgdObserved.into(),
+            SolverName::Popularity => Baseline::Popularity.into(),
+            SolverName::Itemknn => Baseline::ItemKnn {
                 neighbours: self.neighbours,
-            },
+            }
+            .into(),
         };
         let plain = Params::default();
         Params {

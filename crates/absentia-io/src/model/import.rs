@@ -146,8 +146,8 @@ fn implicit_params(npz: &mut Npz, factors: usize) -> Result<Params, Error> {
     }
     let steps = npz.number("cg_steps")?.unwrap_or(3.0) as usize;
     params.solver = match npz.number("use_cg")? {
-        Some(0.0) => Solver::Als,
-        _ => Solver::AlsCg { steps },
+        Some(0.0) => Solver::Als.into(),
+        _ => Solver::AlsCg { steps }.into(),
     };
     Ok(params)
 }

@@ -191,7 +191,7 @@ fn a_model_of_implicit_is_taken_over() {
     let params = model.params();
     assert_eq!(params.regularization.to_bits(), 0.05_f32.to_bits());
     assert_eq!(params.iterations, 4);
-    assert_eq!(params.solver, Solver::AlsCg { steps: 3 });
+    assert_eq!(params.solver, Solver::AlsCg { steps: 3 }.into());
     assert_eq!(params.confidence, Confidence::Constant { weight: 2.0 });
     assert_eq!(model.weights().weight(0, 0).to_bits(), 1.0_f32.to_bits());
     // What implicit's own `recalculate_user(1, ...)` yields for a user with items 1 and 4.

@@ -3,88 +3,91 @@
 use super::BaselineError;
 use crate::data::{Interactions, Values};
 use crate::linalg::Dense;
-use crate::params::Solver;
+use crate::params::Baseline;
 use crate::weights::MissingWeights;
 
 /// Refuses weights and data that the method would have to ignore.
 pub(crate) fn check(
-    solver: Solver,
+    baseline: Baseline,
     data: &Interactions<'_>,
     weights: &MissingWeights,
 ) -> Result<(), BaselineError> {
-    if !solver.is_baseline() {
-        return Ok(());
-    }
-    let refuse = |asked, takes| {
-        Err(BaselineError::Unsupported {
-            solver: solver.name(),
-            asked,
-            takes,
-        })
+    let (is_taken, asked, takes) = match baseline {
+        Baseline::Ials1 | Baseline::Rcd => (
+            uniform_weight(weights).is_some(),
+            "non-uniform weights on missing entries",
+            "it takes one weight for all of them (uniform:W); eals, als and subspace take any",
+        ),
+        Baseline::Svd => (
+            uniform_weight(weights) == baseline.only_weight(),
+            "weights on missing entries other than 1",
+            "it weighs all entries alike (uniform:1)",
+        ),
+        Baseline::Bpr => (
+            item_weights(weights).is_some(),
+            "weights that differ from user to user, or are negative or all 0",
+            "its samples are drawn by weights of items (uniform:W with W above 0, or popularity:...)",
+        ),
+        Baseline::IiSvd
+        | Baseline::SgdObserved
+        | Baseline::Popularity
+        | Baseline::ItemKnn { .. } => (
+            uniform_weight(weights) == baseline.only_weight(),
+            "weights on missing entries",
+            "it looks at observed entries alone (uniform:0)",
+        ),
     };
-    let uniform = uniform_weight(weights);
-    match (solver, uniform) {
-        (Solver::Ials1 | Solver::Rcd, None) => {
-            return refuse(
-                "non-uniform weights on missing entries",
-                "it takes one weight for all of them (uniform:W); eals, als and subspace take any",
-            );
-        }
-        (Solver::Svd, weight) if weight != Some(1.0) => {
-            return refuse(
-                "weights on missing entries other than 1",
-                "it weighs all entries alike (uniform:1)",
-            );
-        }
-        (Solver::Bpr, _) if item_weights(weights).is_none() => {
-            return refuse(
-                "weights that differ from user to user, or are negative or all 0",
-                "its samples are drawn by weights of items (uniform:W with W above 0, or popularity:...)",
-            );
-        }
-        (
-            Solver::IiSvd | Solver::SgdObserved | Solver::Popularity | Solver::ItemKnn { .. },
-            weight,
-        ) if weight != Some(0.0) => {
-            return refuse(
-                "weights on missing entries",
-                "it looks at observed entries alone (uniform:0)",
-            );
-        }
-        _ => {}
+    if is_taken {
+        check_entries(baseline, data)
+    } else {
+        refuse(baseline, asked, takes)
     }
-    check_entries(solver, data)
 }
 
-fn check_entries(solver: Solver, data: &Interactions<'_>) -> Result<(), BaselineError> {
-    let refuse = |asked, takes| {
-        Err(BaselineError::Unsupported {
-            solver: solver.name(),
-            asked,
-            takes,
-        })
-    };
-    match solver {
-        Solver::Svd if *data.by_user().weights() != Values::Constant(1.0) => refuse(
+fn check_entries(baseline: Baseline, data: &Interactions<'_>) -> Result<(), BaselineError> {
+    match baseline {
+        Baseline::Svd if *data.by_user().weights() != Values::Constant(1.0) => refuse(
+            baseline,
             "weights of observed entries other than 1",
             "it weighs all entries alike (confidence 1, no exposed entries)",
         ),
-        Solver::Svd | Solver::Ials1 | Solver::Rcd | Solver::SgdObserved => Ok(()),
-        _ if data.n_interactions() != data.len() => refuse(
+        Baseline::Svd | Baseline::Ials1 | Baseline::Rcd | Baseline::SgdObserved => Ok(()),
+        Baseline::IiSvd | Baseline::Bpr | Baseline::Popularity | Baseline::ItemKnn { .. } => {
+            check_alike(baseline, data)
+        }
+    }
+}
+
+/// Refuses data that distinguishes its interactions.
+fn check_alike(baseline: Baseline, data: &Interactions<'_>) -> Result<(), BaselineError> {
+    if data.n_interactions() != data.len() {
+        return refuse(
+            baseline,
             "entries that were shown and not taken",
             "it knows interactions alone; eals, als and subspace take both",
-        ),
-        _ if [data.by_user().weights(), data.by_user().targets()]
-            .iter()
-            .any(|values| !matches!(values, Values::Constant(_))) =>
-        {
-            refuse(
-                "targets or weights of observed entries that vary",
-                "it takes every interaction alike",
-            )
-        }
-        _ => Ok(()),
+        );
     }
+    let is_constant = |values: &Values<'_>| matches!(values, Values::Constant(_));
+    if is_constant(data.by_user().weights()) && is_constant(data.by_user().targets()) {
+        return Ok(());
+    }
+    refuse(
+        baseline,
+        "targets or weights of observed entries that vary",
+        "it takes every interaction alike",
+    )
+}
+
+fn refuse(
+    baseline: Baseline,
+    asked: &'static str,
+    takes: &'static str,
+) -> Result<(), BaselineError> {
+    Err(BaselineError::Unsupported {
+        solver: baseline.name(),
+        asked,
+        takes,
+    })
 }
 
 /// The one weight of all missing entries, if there is one.

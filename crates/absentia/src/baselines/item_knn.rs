@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::BaselineError;
 use crate::data::Interactions;
-use crate::params::Solver;
+use crate::params::{Baseline, Method};
 use crate::ranking::{ScoreBlock, Scorer, Tile};
 
 /// Similar items of each item, and the items each user took: what an `itemknn` model consists of.
@@ -71,11 +71,11 @@ impl Lists {
 }
 
 impl Neighbours {
-    /// Finds the neighbours when the solver is `itemknn`.
-    pub(crate) fn of_solver(solver: Solver, data: &Interactions<'_>) -> Option<Self> {
-        match solver {
-            Solver::ItemKnn { neighbours } => Some(Self::new(data, neighbours)),
-            _ => None,
+    /// Finds the neighbours when the method is `itemknn`.
+    pub(crate) fn of_method(method: Method, data: &Interactions<'_>) -> Option<Self> {
+        match method {
+            Method::Baseline(Baseline::ItemKnn { neighbours }) => Some(Self::new(data, neighbours)),
+            Method::Solver(_) | Method::Baseline(_) => None,
         }
     }
 

@@ -1,5 +1,5 @@
 //! The methods the paper compares with, and floors to stand above, under the same run as the
-//! solvers: chosen by [`Solver`], trained by [`fit`](crate::fit()), saved and measured as models.
+//! solvers: chosen by [`Baseline`], trained by [`fit`](crate::fit()), saved and measured as models.
 //!
 //! | method | minimises | a pass costs | weights on missing entries | file |
 //! | --- | --- | --- | --- | --- |
@@ -37,7 +37,7 @@ use crate::data::{Interactions, Values};
 use crate::fit::Sizes;
 use crate::linalg::Dense;
 use crate::linalg::kernels::{Gathered, Kernels};
-use crate::params::{CheckedParams, Params, ParamsError, Solver};
+use crate::params::{Baseline, CheckedParams, Method, Params, ParamsError};
 use crate::solver::Objective;
 use crate::weights::MissingWeights;
 
@@ -76,46 +76,60 @@ pub(crate) enum Pass {
 
 /// Makes one pass over the data.
 pub(crate) fn pass(
+    baseline: Baseline,
     problem: &Problem<'_>,
     iteration: usize,
     p: &mut Dense,
     q: &mut Dense,
 ) -> Result<Pass, BaselineError> {
-    match problem.params.solver {
-        Solver::Svd => svd::pass(problem, p, q),
-        Solver::Ials1 => Ok(ials1::pass(problem, p, q)),
-        Solver::Rcd => Ok(rcd::pass(problem, iteration, p, q)),
-        Solver::IiSvd => ii_svd::pass(problem, p, q),
-        Solver::Bpr => Ok(bpr::pass(problem, iteration, p, q)),
-        Solver::SgdObserved => Ok(sgd_observed::pass(problem, iteration, p, q)),
-        Solver::Popularity => Ok(popularity::pass(problem, p, q)),
-        // Its neighbours are found when the run starts; the row solvers never come here.
-        _ => Ok(Pass::Own(Objective::default())),
+    match baseline {
+        Baseline::Svd => svd::pass(problem, p, q),
+        Baseline::Ials1 => Ok(ials1::pass(problem, p, q)),
+        Baseline::Rcd => Ok(rcd::pass(problem, iteration, p, q)),
+        Baseline::IiSvd => ii_svd::pass(problem, p, q),
+        Baseline::Bpr => Ok(bpr::pass(problem, iteration, p, q)),
+        Baseline::SgdObserved => Ok(sgd_observed::pass(problem, iteration, p, q)),
+        Baseline::Popularity => Ok(popularity::pass(problem, p, q)),
+        // Its neighbours are found when the run starts.
+        Baseline::ItemKnn { .. } => Ok(Pass::Own(Objective::default())),
     }
 }
 
-/// Yields the parameters with as many factors as the method has: one for those without any.
+/// Yields the parameters with the number of factors that the method has: 1 for those without factors.
 pub(crate) fn shaped(params: &CheckedParams) -> Result<CheckedParams, ParamsError> {
-    match params.solver {
-        Solver::Popularity | Solver::ItemKnn { .. } => (**params).clone().factors(1).check(),
-        _ => Ok(params.clone()),
+    let has_factors = match params.solver {
+        Method::Solver(_) => true,
+        Method::Baseline(baseline) => match baseline {
+            Baseline::Popularity | Baseline::ItemKnn { .. } => false,
+            Baseline::Svd
+            | Baseline::Ials1
+            | Baseline::Rcd
+            | Baseline::IiSvd
+            | Baseline::Bpr
+            | Baseline::SgdObserved => true,
+        },
+    };
+    if has_factors {
+        Ok(params.clone())
+    } else {
+        (**params).clone().factors(1).check()
     }
 }
 
 /// Bytes of scratch memory a pass takes beside factors and caches.
-pub(crate) fn bytes(sizes: &Sizes, params: &Params) -> u64 {
+pub(crate) fn bytes(baseline: Baseline, sizes: &Sizes, params: &Params) -> u64 {
     let (rows, k) = ((sizes.users + sizes.items) as u64, params.factors as u64);
     let entries = sizes.entries as u64;
-    match params.solver {
+    match baseline {
         // Four blocks of vectors a quarter wider than the rank, and as many on their way.
-        Solver::Svd | Solver::IiSvd => 8 * 6 * rows * (k + (k / 4).max(8)),
-        Solver::Rcd => rows * 16 + 8 * k * k,
-        Solver::SgdObserved | Solver::Bpr => 8 * entries,
-        Solver::ItemKnn { neighbours } => {
+        Baseline::Svd | Baseline::IiSvd => 8 * 6 * rows * (k + (k / 4).max(8)),
+        Baseline::Rcd => rows * 16 + 8 * k * k,
+        Baseline::SgdObserved | Baseline::Bpr => 8 * entries,
+        Baseline::ItemKnn { neighbours } => {
             let kept = sizes.items as u64 * (neighbours as u64).min(sizes.items as u64);
             12 * kept + 4 * entries + 8 * rows
         }
-        _ => 0,
+        Baseline::Ials1 | Baseline::Popularity => 0,
     }
 }
 

@@ -99,12 +99,18 @@ pub enum FitError {
         /// Sweep it happened in.
         iteration: usize,
     },
-    /// A checkpoint belongs to another run.
-    #[error("the checkpoint cannot go on with these settings: {what} differs")]
-    Resume {
-        /// What differs.
-        what: &'static str,
+    /// A checkpoint was made with other parameters.
+    #[error("the run cannot be resumed: parameters differ from those of the checkpoint: {}", changed.join(", "))]
+    ResumeParams {
+        /// Names of the parameters that differ.
+        changed: Vec<&'static str>,
     },
+    /// A checkpoint was made with other weights on missing entries.
+    #[error(
+        "the run cannot be resumed: the weights on missing entries, or the data they come from, are not \
+         those of the checkpoint"
+    )]
+    ResumeWeights,
     /// The thread pool could not be made.
     #[error("cannot start {threads} threads")]
     Threads {

@@ -5,7 +5,7 @@ use crate::baselines;
 use crate::data::{Confidence, Interactions, Targets, Values};
 use crate::linalg::LANES;
 use crate::linalg::kernels::Kernels;
-use crate::params::{Params, Solver};
+use crate::params::{Method, Params, Solver};
 use crate::solver::abreast::scratch_bytes as scratch_bytes_abreast;
 use crate::solver::block::SOLVING_BYTES;
 use crate::solver::cache::GramCache;
@@ -97,8 +97,9 @@ impl MemoryPlan {
                 (8 * rows).saturating_mul(sizes.rank as u64 + 1),
             ),
         ];
-        if params.solver.is_baseline() {
-            parts.push(("work of the baseline", baselines::bytes(sizes, params)));
+        if let Method::Baseline(baseline) = params.solver {
+            let bytes = baselines::bytes(baseline, sizes, params);
+            parts.push(("work of the baseline", bytes));
         }
         if sizes.keeps_best {
             parts.push(("best factors", factors));
@@ -161,7 +162,7 @@ fn transformed(sizes: &Sizes, params: &Params) -> u64 {
 
 /// How entries lie while `eals` solves rows side by side, where that is kept.
 fn layouts(sizes: &Sizes, params: &Params) -> u64 {
-    if params.solver != Solver::Eals || !Kernels::best().steps_abreast() {
+    if params.solver != Method::Solver(Solver::Eals) || !Kernels::best().steps_abreast() {
         return 0;
     }
     let (targets, weights) = vary(sizes, params);
@@ -205,9 +206,10 @@ fn caches(sizes: &Sizes, factors: usize) -> u64 {
 fn scratch(sizes: &Sizes, params: &Params) -> u64 {
     let stride = params.factors.next_multiple_of(LANES) as u64;
     let window = match params.solver {
-        Solver::Als => stride,
-        Solver::Subspace { block } => (block as u64).max(16).min(stride),
-        _ => 16,
+        Method::Solver(Solver::Als) => stride,
+        Method::Solver(Solver::Subspace { block }) => (block as u64).max(16).min(stride),
+        Method::Solver(Solver::Eals | Solver::EalsVanilla | Solver::AlsCg { .. })
+        | Method::Baseline(_) => 16,
     };
     let grams = if window == 16 {
         2 * 32 * 256
@@ -215,10 +217,12 @@ fn scratch(sizes: &Sizes, params: &Params) -> u64 {
         2 * window * window
     };
     let rows = match params.solver {
-        Solver::Eals => scratch_bytes_abreast(sizes.entries, stride as usize),
-        Solver::EalsVanilla => 24 * sizes.users.max(sizes.items) as u64,
-        Solver::AlsCg { .. } => 3 * 32 * 4 * stride,
-        _ => 4 * 32 * 5 * window,
+        Method::Solver(Solver::Eals) => scratch_bytes_abreast(sizes.entries, stride as usize),
+        Method::Solver(Solver::EalsVanilla) => 24 * sizes.users.max(sizes.items) as u64,
+        Method::Solver(Solver::AlsCg { .. }) => 3 * 32 * 4 * stride,
+        Method::Solver(Solver::Subspace { .. } | Solver::Als) | Method::Baseline(_) => {
+            4 * 32 * 5 * window
+        }
     };
     let packed = scratch_bytes(sizes.entries, stride as usize);
     4 * grams + rows + packed + SOLVING_BYTES

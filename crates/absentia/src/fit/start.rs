@@ -50,25 +50,13 @@ fn check_resume(
     weights: &MissingWeights,
     params: &Params,
 ) -> Result<(), FitError> {
-    let then = checkpoint.model.params();
-    let free = |params: &Params| Params {
-        iterations: 1,
-        threads: None,
-        tolerance: None,
-        memory_limit: None,
-        post_scale: 0.0,
-        ..params.clone()
-    };
-    if free(then) != free(params) {
-        return Err(FitError::Resume {
-            what: "a training parameter",
-        });
+    let changed = params.changes_since(checkpoint.model.params());
+    if !changed.is_empty() {
+        return Err(FitError::ResumeParams { changed });
     }
     let then = checkpoint.model.weights();
     if then.a() != weights.a() || then.b() != weights.b() {
-        return Err(FitError::Resume {
-            what: "the weights on missing entries, or the data they come from",
-        });
+        return Err(FitError::ResumeWeights);
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
 use crate::model::{Factors, Model, ModelParts};
-use crate::params::{CheckedParams, Params, Solver};
+use crate::params::{Baseline, CheckedParams, Method, Params, Solver};
 use crate::solver::abreast::ElementSolver;
 use crate::solver::block::BlockSolver;
 use crate::solver::cache::GramCache;
@@ -81,10 +81,12 @@ impl<'a> Trainer<'a> {
         let transform = data.freeze(params.targets, params.confidence)?;
         let data = data.apply(&transform)?;
         let weights = learned::learn(scheme, &data, params)?.resolve(&data)?;
-        baselines::check(params.solver, &data, &weights)?;
+        if let Method::Baseline(baseline) = params.solver {
+            baselines::check(baseline, &data, &weights)?;
+        }
         let dense = scheme
             .dense()
-            .filter(|_| params.solver == Solver::EalsVanilla);
+            .filter(|_| params.solver == Method::Solver(Solver::EalsVanilla));
         let dense = dense.map(|w| (Cow::Borrowed(w), transposed(w)));
         let (p, q, history, best) = start(&data, &weights, params, init, resume)?;
         let penalty = penalties_of(&data, &weights, dense.as_ref(), params)?;
@@ -98,7 +100,7 @@ impl<'a> Trainer<'a> {
             ridge: (0.0, 0.0),
             may_be_negative: weights.may_be_negative(),
             counts: (data.user_counts(), data.item_counts()),
-            neighbours: Neighbours::of_solver(params.solver, &data).map(Arc::new),
+            neighbours: Neighbours::of_method(params.solver, &data).map(Arc::new),
             sq: GramCache::new(&q, weights.b(), kernels),
             p: Arc::new(p),
             q: Arc::new(q),
@@ -123,14 +125,17 @@ impl<'a> Trainer<'a> {
     pub(super) fn sweep(&mut self, cancel: &Cancel) -> Result<Option<Sweep>, FitError> {
         let start = Instant::now();
         let iteration = self.iterations() + 1;
-        if self.params.solver.is_baseline() {
-            return self.baseline_pass(iteration, start, cancel);
-        }
-        let sp = match self.half_sweep(Axis::User, None, cancel) {
+        let solver = match self.params.solver {
+            Method::Solver(solver) => solver,
+            Method::Baseline(baseline) => {
+                return self.baseline_pass(baseline, iteration, start, cancel);
+            }
+        };
+        let sp = match self.half_sweep(solver, Axis::User, None, cancel) {
             Ok(_) => GramCache::new(&self.p, self.weights.a(), self.kernels),
             Err(halt) => return self.halted(Axis::User, halt),
         };
-        let loss = match self.half_sweep(Axis::Item, Some(&sp), cancel) {
+        let loss = match self.half_sweep(solver, Axis::Item, Some(&sp), cancel) {
             Ok(loss) => loss,
             Err(halt) => return self.halted(Axis::Item, halt),
         };
@@ -151,16 +156,18 @@ impl<'a> Trainer<'a> {
     /// Improves one side; solving Q reads `S^p`, solving P the `S^q` kept from the sweep before.
     fn half_sweep(
         &mut self,
+        solver: Solver,
         axis: Axis,
         sp: Option<&GramCache>,
         cancel: &Cancel,
     ) -> Result<EntryLoss, Halt> {
         // The objective is that after the whole sweep.
-        self.advance(axis, sp, cancel, axis == Axis::Item)
+        self.advance(solver, axis, sp, cancel, axis == Axis::Item)
     }
 
     fn advance(
         &mut self,
+        solver: Solver,
         axis: Axis,
         sp: Option<&GramCache>,
         cancel: &Cancel,
@@ -194,7 +201,7 @@ impl<'a> Trainer<'a> {
         // What was there before the last sweep may be shared with a checkpoint or the best model.
         let spare = before.take().and_then(Arc::into_inner);
         let mut after = spare.unwrap_or_else(|| Dense::padded(free.rows(), free.cols()));
-        let loss = improve(self.params.solver, (free, &mut after), &side, tiles, dense)?;
+        let loss = improve(solver, (free, &mut after), &side, tiles, dense)?;
         *before = Some(std::mem::replace(free, Arc::new(after)));
         *ridge = loss.ridge;
         Ok(loss)
@@ -203,6 +210,7 @@ impl<'a> Trainer<'a> {
     /// One pass of a method that is no row solver; J is worked out from the factors it leaves.
     fn baseline_pass(
         &mut self,
+        baseline: Baseline,
         iteration: usize,
         start: Instant,
         cancel: &Cancel,
@@ -217,7 +225,7 @@ impl<'a> Trainer<'a> {
         };
         let before = (Arc::clone(&self.p), Arc::clone(&self.q));
         let (p, q) = (Arc::make_mut(&mut self.p), Arc::make_mut(&mut self.q));
-        let objective = match baselines::pass(&problem, iteration, p, q)? {
+        let objective = match baselines::pass(baseline, &problem, iteration, p, q)? {
             Pass::Cancelled => {
                 (self.p, self.q) = before;
                 return Ok(None);
@@ -390,10 +398,12 @@ impl<'a> Trainer<'a> {
 }
 
 /// Tiles as the solver wants them.
-fn tiles(solver: Solver, kernels: Kernels, observed: &Entries<'_>, stride: usize) -> Tiles {
-    match solver {
-        Solver::Eals if kernels.steps_abreast() => Tiles::sorted(observed, stride, KEPT_ENTRIES),
-        _ => Tiles::new(observed, stride),
+fn tiles(method: Method, kernels: Kernels, observed: &Entries<'_>, stride: usize) -> Tiles {
+    match method {
+        Method::Solver(Solver::Eals) if kernels.steps_abreast() => {
+            Tiles::sorted(observed, stride, KEPT_ENTRIES)
+        }
+        Method::Solver(_) | Method::Baseline(_) => Tiles::new(observed, stride),
     }
 }
 
@@ -414,8 +424,7 @@ fn improve(
         Solver::Subspace { block } => in_blocks(block, after),
         Solver::Als => in_blocks(side.fixed.stride(), after),
         Solver::AlsCg { steps } => half_sweep(&CgSolver { steps }, before, after, side, tiles),
-        // Baselines make passes of their own and never come here.
-        _ => half_sweep(&VanillaSolver { dense }, before, after, side, tiles),
+        Solver::EalsVanilla => half_sweep(&VanillaSolver { dense }, before, after, side, tiles),
     }
 }
 

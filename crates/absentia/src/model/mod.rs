@@ -21,7 +21,7 @@ use crate::data::FrozenTransform;
 use crate::error::Axis;
 use crate::fit::Sweep;
 use crate::linalg::kernels::Kernels;
-use crate::params::{Params, Solver};
+use crate::params::{Baseline, Method, Params};
 use crate::ranking::LazyIndex;
 use crate::weights::MissingWeights;
 
@@ -103,7 +103,10 @@ impl Model {
             }
         }
         parts.params.clone().check()?;
-        let is_knn = matches!(parts.params.solver, Solver::ItemKnn { .. });
+        let is_knn = matches!(
+            parts.params.solver,
+            Method::Baseline(Baseline::ItemKnn { .. })
+        );
         if is_knn != parts.neighbours.is_some() {
             return Err(ModelError::Shape {
                 what: "sets of neighbours",

@@ -17,7 +17,7 @@ use super::typical::Typical;
 use crate::data::Interactions;
 use crate::evaluate::{EvaluateError, Metric, MetricName, TestSet};
 use crate::fit::{Cancel, FitError, default_threads};
-use crate::params::{Params, Solver};
+use crate::params::{Method, Params};
 use crate::weights::{Scheme, SchemeSpec};
 use climb::{Attempt, Search};
 
@@ -52,7 +52,7 @@ impl Open {
 
     /// Whether models will be trained to settle something; a copy of the data is made for them.
     #[must_use]
-    pub fn needs_models(self, entries: usize, solver: Solver) -> bool {
+    pub fn needs_models(self, entries: usize, solver: Method) -> bool {
         self != Self::default() && !solver.is_baseline() && entries <= MOST_ENTRIES
     }
 }
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!((one.tried, one.score), (1, two.score));
         let told = settled(&data, &params, Open::default());
         assert_eq!((told.params, told.tried), (params.clone(), 0));
-        let baseline = params.solver(Solver::Bpr);
+        let baseline = params.solver(crate::params::Baseline::Bpr);
         assert_eq!(settled(&data, &baseline, BOTH).params, baseline);
     }
 

@@ -142,8 +142,8 @@ impl Space {
                 regularization: three_digits(lambda) as f32,
                 reg_exponent: nu as f32,
                 solver: match value(SOLVER) {
-                    Some(1.0..) => Solver::Subspace { block: 16 },
-                    _ => Solver::Eals,
+                    Some(1.0..) => Solver::Subspace { block: 16 }.into(),
+                    _ => Solver::Eals.into(),
                 },
                 targets: self.targets(point),
                 confidence: self.confidence(point),

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use absentia::weights::{Scheme, Strength};
-use absentia::{Params, Solver};
+use absentia::{Baseline, Params, Solver};
 use absentia_cli::terminal::format::{count, significant};
 use anyhow::Result;
 
@@ -27,59 +27,69 @@ fn methods(lab: &Lab, set: &Set) -> Result<(Vec<Method>, String)> {
     let best = chosen(lab, set)?;
     let weight = best.c0 / set.train.n_items() as f32;
     let (factors, sweeps) = (lab.size.factors(), lab.size.curve_sweeps());
-    let params = |solver: Solver| lab.params(factors, sweeps).solver(solver);
+    let params = |solver: absentia::Method| lab.params(factors, sweeps).solver(solver);
     let method = |name, scheme: Scheme, params: Params, drawn| Method {
         name,
         setting: Setting { scheme, params },
         drawn,
     };
-    let plain = |name, solver: Solver, drawn| {
+    let plain = |name, solver: absentia::Method, drawn| {
         method(name, weights_of(solver, weight), params(solver), drawn)
     };
     // Steps and penalties of the stochastic methods are common ones, not tuned here.
-    let steps = |solver: Solver| params(solver).init_std(0.1).learning_rate(0.05);
+    let steps = |baseline: Baseline| params(baseline.into()).init_std(0.1).learning_rate(0.05);
     let by_item = Scheme::Popularity {
         strength: Strength::Mean(1.0),
         alpha: 0.5,
     };
     let rank = factors.min(set.train.n_items().min(set.train.n_users()) / 2);
-    let svd = |solver: Solver| params(solver).factors(rank).regularization(0.0);
+    let svd = |baseline: Baseline| params(baseline.into()).factors(rank).regularization(0.0);
     let list = vec![
         method(
             "eALS",
             popularity(best.c0, best.alpha),
-            params(Solver::Eals),
+            params(Solver::Eals.into()),
             true,
         ),
-        plain("RCD", Solver::Rcd, true),
-        plain("WALS", Solver::Als, true),
-        plain("IALS1", Solver::Ials1, true),
+        plain("RCD", Baseline::Rcd.into(), true),
+        plain("WALS", Solver::Als.into(), true),
+        plain("IALS1", Baseline::Ials1.into(), true),
         method(
             "BPR",
-            weights_of(Solver::Bpr, 1.0),
-            steps(Solver::Bpr),
+            weights_of(Baseline::Bpr, 1.0),
+            steps(Baseline::Bpr),
             true,
         ),
-        method("BPR, popular negatives", by_item, steps(Solver::Bpr), true),
+        method(
+            "BPR, popular negatives",
+            by_item,
+            steps(Baseline::Bpr),
+            true,
+        ),
         method(
             "SGD on observed",
-            weights_of(Solver::SgdObserved, 0.0),
-            steps(Solver::SgdObserved),
+            weights_of(Baseline::SgdObserved, 0.0),
+            steps(Baseline::SgdObserved),
             true,
         ),
-        method("SVD", weights_of(Solver::Svd, 1.0), svd(Solver::Svd), false),
+        method(
+            "SVD",
+            weights_of(Baseline::Svd, 1.0),
+            svd(Baseline::Svd),
+            false,
+        ),
         method(
             "ii-SVD",
-            weights_of(Solver::IiSvd, 0.0),
-            svd(Solver::IiSvd),
+            weights_of(Baseline::IiSvd, 0.0),
+            svd(Baseline::IiSvd),
             false,
         ),
         plain(
             "item neighbours",
-            Solver::ItemKnn { neighbours: 100 },
+            Baseline::ItemKnn { neighbours: 100 }.into(),
             false,
         ),
-        plain("most popular", Solver::Popularity, false),
+        plain("most popular", Baseline::Popularity.into(), false),
     ];
     Ok((list, describe(lab, best, weight)))
 }

@@ -10,7 +10,7 @@ use absentia::evaluate::{
 };
 use absentia::fit::{Control, Observer, Run, Sweep, Validation, default_threads, fit};
 use absentia::weights::{Scheme, Strength};
-use absentia::{Interactions, Model, Params, Solver};
+use absentia::{Interactions, Method, Model, Params};
 use absentia_cli::terminal::format;
 use anyhow::{Context as _, Result};
 
@@ -312,13 +312,14 @@ pub(super) fn popularity(c0: f32, alpha: f32) -> Scheme {
 }
 
 /// The weights each baseline leaves no choice of, or one weight on all missing entries.
-pub(super) fn weights_of(solver: Solver, weight: f32) -> Scheme {
-    let weight = match solver {
-        Solver::Svd => 1.0,
-        Solver::IiSvd | Solver::SgdObserved | Solver::Popularity | Solver::ItemKnn { .. } => 0.0,
-        _ => weight,
+pub(super) fn weights_of(method: impl Into<Method>, weight: f32) -> Scheme {
+    let only = match method.into() {
+        Method::Solver(_) => None,
+        Method::Baseline(baseline) => baseline.only_weight(),
     };
-    Scheme::Uniform { weight }
+    Scheme::Uniform {
+        weight: only.unwrap_or(weight),
+    }
 }
 
 /// The last value of a list that cannot be empty.

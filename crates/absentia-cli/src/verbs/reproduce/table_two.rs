@@ -2,7 +2,7 @@
 
 use absentia::evaluate::Evaluation;
 use absentia::weights::Scheme;
-use absentia::{Interactions, Model, Solver};
+use absentia::{Baseline, Interactions, Method, Model, Solver};
 use absentia_cli::terminal::format::{metric, significant};
 use anyhow::Result;
 
@@ -19,7 +19,7 @@ struct Fit {
 
 impl Fit {
     /// The unweighted objective, whoever minimises it.
-    fn new(lab: &Lab, set: &Set, solver: Solver, seed: u64) -> Result<Self> {
+    fn new(lab: &Lab, set: &Set, solver: impl Into<Method>, seed: u64) -> Result<Self> {
         let (factors, sweeps, _) = lab.size.table_two();
         let factors = factors.min(set.train.n_items().min(set.train.n_users()));
         let params = lab.params(factors, sweeps).regularization(0.0);
@@ -41,7 +41,7 @@ impl Fit {
 pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     let (factors, sweeps, seeds) = lab.size.table_two();
     let dash = || "–".to_owned();
-    let svd = Fit::new(lab, set, Solver::Svd, 0)?;
+    let svd = Fit::new(lab, set, Baseline::Svd, 0)?;
     let mut grid = Grid::new(
         format!(
             "{}, K = {factors}, {sweeps} sweeps; beside it the paper's figures (K = 64)",

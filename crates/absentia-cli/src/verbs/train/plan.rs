@@ -1,11 +1,10 @@
 //! What a run will take, before it is started.
 
-use absentia::Params;
-use absentia::Solver;
 use absentia::error::Axis;
 use absentia::fit::{FitError, MemoryPlan, Sizes, default_threads};
 use absentia::tune::Open;
 use absentia::weights::Scheme;
+use absentia::{Baseline, Method, Params, Solver};
 use absentia_cli::terminal::{format, key_values};
 use serde::Serialize;
 
@@ -148,20 +147,26 @@ fn work_of_sweep(sizes: &Sizes, params: &Params) -> f64 {
     );
     let caches = rows * z * k * k;
     match params.solver {
-        Solver::Eals => caches * 2.0 + entries * k * (16.0 + 2.0),
-        Solver::EalsVanilla => 4.0 * sizes.users as f64 * sizes.items as f64 * k,
-        Solver::Subspace { block } => {
+        Method::Solver(Solver::Eals) => caches * 2.0 + entries * k * (16.0 + 2.0),
+        Method::Solver(Solver::EalsVanilla) => 4.0 * sizes.users as f64 * sizes.items as f64 * k,
+        Method::Solver(Solver::Subspace { block }) => {
             let block = block.min(params.factors).max(16) as f64;
             caches * 2.0 + entries * k * (block + 2.0) + rows * k * block * block / 6.0
         }
-        Solver::Als => caches * 2.0 + entries * k * k / 2.0 + rows * k * k * k / 6.0,
-        Solver::AlsCg { steps } => caches + steps as f64 * (rows * z * k * k + 2.0 * entries * k),
-        Solver::Ials1 => rows * k * k * 3.0 + entries * k * 4.0,
-        Solver::Rcd => rows * k * k * 4.0 + entries * k * 3.0,
-        Solver::Bpr | Solver::SgdObserved => entries * k * 3.0,
+        Method::Solver(Solver::Als) => {
+            caches * 2.0 + entries * k * k / 2.0 + rows * k * k * k / 6.0
+        }
+        Method::Solver(Solver::AlsCg { steps }) => {
+            caches + steps as f64 * (rows * z * k * k + 2.0 * entries * k)
+        }
+        Method::Baseline(Baseline::Ials1) => rows * k * k * 3.0 + entries * k * 4.0,
+        Method::Baseline(Baseline::Rcd) => rows * k * k * 4.0 + entries * k * 3.0,
+        Method::Baseline(Baseline::Bpr | Baseline::SgdObserved) => entries * k * 3.0,
         // Some tens of products with a block a quarter wider than the rank.
-        Solver::Svd | Solver::IiSvd => 40.0 * 1.25 * (entries * k + rows * k * k * 4.0),
-        Solver::Popularity | Solver::ItemKnn { .. } => entries,
+        Method::Baseline(Baseline::Svd | Baseline::IiSvd) => {
+            40.0 * 1.25 * (entries * k + rows * k * k * 4.0)
+        }
+        Method::Baseline(Baseline::Popularity | Baseline::ItemKnn { .. }) => entries,
     }
 }
 

@@ -1,8 +1,8 @@
 //! The best settings as a configuration for `train`.
 
-use absentia::Solver;
 use absentia::evaluate::MetricName;
 use absentia::tune::{Found, Trial};
+use absentia::{Method, Solver};
 use anyhow::Result;
 use clap::CommandFactory;
 use toml::{Table, Value};
@@ -55,7 +55,7 @@ fn settings(trial: &Trial, now: i64) -> Table {
     set("regularization", text(params.regularization.to_string()));
     set("reg-exponent", text(params.reg_exponent.to_string()));
     set("solver", text(params.solver.name().to_owned()));
-    if let Solver::Subspace { block } = params.solver {
+    if let Method::Solver(Solver::Subspace { block }) = params.solver {
         set("block", whole(block as u64));
     }
     set(

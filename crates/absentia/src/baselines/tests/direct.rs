@@ -6,7 +6,7 @@ use crate::fit::StopReason;
 use crate::model::Filter;
 
 fn svd_params(lambda: f32) -> Params {
-    Small::params(false, Solver::Svd).regularization(lambda)
+    Small::params(false, Baseline::Svd).regularization(lambda)
 }
 
 const EVERYWHERE: Scheme = Scheme::Uniform { weight: 1.0 };
@@ -87,7 +87,7 @@ fn neighbour_scores(small: &Small) -> Matrix {
 fn ii_svd_is_the_closest_to_the_neighbour_scores() {
     let small = Small::new(0.0, false);
     let model = small
-        .train(&NOWHERE, Small::params(false, Solver::IiSvd))
+        .train(&NOWHERE, Small::params(false, Baseline::IiSvd))
         .model;
     let scores = neighbour_scores(&small);
     let got = product(&matrix(model.user_factors()), &matrix(model.item_factors()));
@@ -107,7 +107,7 @@ fn ii_svd_is_the_closest_to_the_neighbour_scores() {
 #[test]
 fn popularity_ranks_as_its_scorer_does() {
     let small = Small::new(0.0, false);
-    let params = Small::params(false, Solver::Popularity);
+    let params = Small::params(false, Baseline::Popularity);
     let run = Run::default();
     let model = fit(&small.data, &NOWHERE, &params.check().unwrap(), run)
         .unwrap()
@@ -133,7 +133,7 @@ fn itemknn_scores_are_sums_of_the_nearest_cosines() {
         .collect();
     let common = gram(&small.r);
     for neighbours in [1, 4, 100] {
-        let params = Small::params(false, Solver::ItemKnn { neighbours });
+        let params = Small::params(false, Baseline::ItemKnn { neighbours });
         let model = fit(
             &small.data,
             &NOWHERE,

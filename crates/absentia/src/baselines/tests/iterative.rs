@@ -37,7 +37,7 @@ fn ials1_takes_the_steps_of_coordinate_descent_over_every_entry() {
             coordinate_pass(&rt, &wt, &mut q, &p);
         }
         let scheme = Scheme::Uniform { weight: 0.25 };
-        let fitted = small.train(&scheme, Small::params(vary, Solver::Ials1));
+        let fitted = small.train(&scheme, Small::params(vary, Baseline::Ials1));
         assert_close(&matrix(fitted.model.user_factors()), &p, 2e-4);
         assert_close(&matrix(fitted.model.item_factors()), &q, 2e-4);
         let (want, got) = (small.objective(&p, &q, LAMBDA), last(&fitted));
@@ -94,7 +94,7 @@ fn rcd_takes_the_gradient_steps_that_a_search_on_the_loss_itself_finds() {
             }
         }
         let scheme = Scheme::Uniform { weight: 0.25 };
-        let fitted = small.train(&scheme, Small::params(vary, Solver::Rcd));
+        let fitted = small.train(&scheme, Small::params(vary, Baseline::Rcd));
         assert_close(&matrix(fitted.model.user_factors()), &p, 2e-4);
         assert_close(&matrix(fitted.model.item_factors()), &q, 2e-4);
         let objectives = fitted.model.history().iter().map(|s| s.objective.total());
@@ -106,13 +106,13 @@ fn rcd_takes_the_gradient_steps_that_a_search_on_the_loss_itself_finds() {
 fn rcd_and_ials1_end_where_exact_solves_end() {
     let small = Small::new(0.25, false);
     let scheme = Scheme::Uniform { weight: 0.25 };
-    let end = |solver| {
+    let end = |solver: Method| {
         let params = Small::params(false, solver).iterations(800);
         last(&small.train(&scheme, params))
     };
-    let exact = end(Solver::Als);
-    for solver in [Solver::Ials1, Solver::Rcd] {
-        let off = (end(solver) - exact).abs() / exact;
+    let exact = end(Solver::Als.into());
+    for solver in [Baseline::Ials1, Baseline::Rcd] {
+        let off = (end(solver.into()) - exact).abs() / exact;
         assert!(off < 1e-3, "{}: {off}", solver.name());
     }
 }
@@ -141,7 +141,7 @@ fn sgd_follows_its_update_entry_by_entry() {
                 }
             }
         }
-        let params = Small::params(vary, Solver::SgdObserved).learning_rate(0.02);
+        let params = Small::params(vary, Baseline::SgdObserved).learning_rate(0.02);
         let fitted = small.train(&Scheme::Uniform { weight: 0.0 }, params);
         assert_close(&matrix(fitted.model.user_factors()), &p, 1e-4);
         assert_close(&matrix(fitted.model.item_factors()), &q, 1e-4);
@@ -181,7 +181,7 @@ fn bpr_follows_its_update_triple_by_triple() {
         }
     }
     let scheme = Scheme::Uniform { weight: 0.5 };
-    let fitted = small.train(&scheme, Small::params(false, Solver::Bpr));
+    let fitted = small.train(&scheme, Small::params(false, Baseline::Bpr));
     assert_close(&matrix(fitted.model.user_factors()), &p, 1e-4);
     assert_close(&matrix(fitted.model.item_factors()), &q, 1e-4);
     let got = fitted.model.history().last().unwrap().objective.observed;

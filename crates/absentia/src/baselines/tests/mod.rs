@@ -13,7 +13,7 @@ use crate::data::{Confidence, Duplicates, Interactions, Targets, Triplets};
 use crate::fit::{Fitted, Init, Run, fit};
 use crate::linalg::Dense;
 use crate::model::Factors;
-use crate::params::{Params, Solver};
+use crate::params::{Baseline, Method, Params, Solver};
 use crate::weights::Scheme;
 
 type Matrix = Vec<Vec<f64>>;
@@ -67,7 +67,7 @@ impl Small {
         Self { data, r, w, p, q }
     }
 
-    pub(super) fn params(vary: bool, solver: Solver) -> Params {
+    pub(super) fn params(vary: bool, solver: impl Into<Method>) -> Params {
         let params = Params::new()
             .factors(K)
             .iterations(3)

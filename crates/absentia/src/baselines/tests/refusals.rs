@@ -10,15 +10,15 @@ use crate::weights::Strength;
 /// What neighbours are stored as.
 type Parts = ((Vec<u64>, Vec<u32>), (Vec<u64>, Vec<u32>), Vec<f32>);
 
-const ALL: [(Solver, f32); 8] = [
-    (Solver::Svd, 1.0),
-    (Solver::Ials1, 0.25),
-    (Solver::Rcd, 0.25),
-    (Solver::IiSvd, 0.0),
-    (Solver::Bpr, 0.25),
-    (Solver::SgdObserved, 0.0),
-    (Solver::Popularity, 0.0),
-    (Solver::ItemKnn { neighbours: 5 }, 0.0),
+const ALL: [(Baseline, f32); 8] = [
+    (Baseline::Svd, 1.0),
+    (Baseline::Ials1, 0.25),
+    (Baseline::Rcd, 0.25),
+    (Baseline::IiSvd, 0.0),
+    (Baseline::Bpr, 0.25),
+    (Baseline::SgdObserved, 0.0),
+    (Baseline::Popularity, 0.0),
+    (Baseline::ItemKnn { neighbours: 5 }, 0.0),
 ];
 
 fn popularity() -> Scheme {
@@ -33,7 +33,7 @@ fn try_fit(data: &Interactions<'_>, scheme: &Scheme, params: Params) -> Result<F
 }
 
 #[track_caller]
-fn assert_refused(result: Result<Fitted, FitError>, solver: Solver) {
+fn assert_refused(result: Result<Fitted, FitError>, solver: Baseline) {
     match result {
         Err(FitError::Baseline(BaselineError::Unsupported { solver: name, .. })) => {
             assert_eq!(name, solver.name());
@@ -53,12 +53,12 @@ fn weights_that_would_be_ignored_are_refused() {
         let params = || Small::params(false, solver);
         assert_refused(try_fit(&small.data, &activity, params()), solver);
         let by_item = try_fit(&small.data, &popularity(), params());
-        if solver == Solver::Bpr {
+        if solver == Baseline::Bpr {
             by_item.unwrap();
         } else {
             assert_refused(by_item, solver);
         }
-        let takes_any_uniform = matches!(solver, Solver::Ials1 | Solver::Rcd | Solver::Bpr);
+        let takes_any_uniform = matches!(solver, Baseline::Ials1 | Baseline::Rcd | Baseline::Bpr);
         let uniform = try_fit(&small.data, &Scheme::Uniform { weight: 0.7 }, params());
         assert_eq!(uniform.is_ok(), takes_any_uniform, "{}", solver.name());
     }
@@ -72,7 +72,10 @@ fn entries_that_would_be_ignored_are_refused() {
         .with_exposed(&[0, 1], &[16, 16], &[2.0, 2.0])
         .unwrap();
     for (solver, weight) in ALL {
-        let takes_weights = matches!(solver, Solver::Ials1 | Solver::Rcd | Solver::SgdObserved);
+        let takes_weights = matches!(
+            solver,
+            Baseline::Ials1 | Baseline::Rcd | Baseline::SgdObserved
+        );
         let scheme = Scheme::Uniform { weight };
         let varied = try_fit(&small.data, &scheme, Small::params(true, solver));
         assert_eq!(varied.is_ok(), takes_weights, "{}", solver.name());
@@ -84,7 +87,7 @@ fn entries_that_would_be_ignored_are_refused() {
 #[test]
 fn a_rank_above_the_smaller_side_is_refused() {
     let small = Small::new(0.0, false);
-    let params = Small::params(false, Solver::Svd).factors(ITEMS + 1);
+    let params = Small::params(false, Baseline::Svd).factors(ITEMS + 1);
     let error = try_fit(&small.data, &Scheme::Uniform { weight: 1.0 }, params).unwrap_err();
     assert!(
         matches!(error, FitError::Baseline(BaselineError::Decomposition(_))),

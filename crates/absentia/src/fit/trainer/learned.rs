@@ -46,7 +46,7 @@ pub(in crate::fit) fn estimate_params(params: &Params) -> Params {
     Params {
         factors: params.factors.min(FACTORS),
         iterations: SWEEPS,
-        solver: Solver::Eals,
+        solver: Solver::Eals.into(),
         targets: Targets::Raw,
         confidence: Confidence::Column,
         memory_limit: None,

@@ -34,7 +34,7 @@ fn shares(data: &Interactions<'_>, solver: Solver) -> Option<Vec<u64>> {
     pool.install(|| {
         for _ in 0..20 {
             trainer
-                .half_sweep(Axis::User, None, &Cancel::new())
+                .half_sweep(solver, Axis::User, None, &Cancel::new())
                 .unwrap();
         }
     });

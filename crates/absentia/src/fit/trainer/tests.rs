@@ -79,14 +79,18 @@ fn no_half_sweep_raises_the_objective() {
             Trainer::new(&data, &scheme, &params, Init::Gaussian, None, false).unwrap();
         let (cancel, mut before) = (Cancel::new(), by_hand(&trainer));
         for _ in 0..5 {
-            trainer.half_sweep(Axis::User, None, &cancel).unwrap();
+            trainer
+                .half_sweep(solver, Axis::User, None, &cancel)
+                .unwrap();
             let users = by_hand(&trainer);
             assert!(
                 users <= before * (1.0 + 1e-6),
                 "{solver:?}: users raised {before} to {users}"
             );
             let sp = GramCache::new(&trainer.p, trainer.weights.a(), trainer.kernels);
-            let loss = trainer.half_sweep(Axis::Item, Some(&sp), &cancel).unwrap();
+            let loss = trainer
+                .half_sweep(solver, Axis::Item, Some(&sp), &cancel)
+                .unwrap();
             before = by_hand(&trainer);
             assert!(
                 before <= users * (1.0 + 1e-6),
@@ -146,7 +150,9 @@ fn no_half_sweep_raises_the_objective_where_blocks_are_nearly_singular() {
             // A fit this close leaves only the rounding of predictions in f32, relative to Σ c r².
             let floor = 1e-7 * before;
             for _ in 0..12 {
-                trainer.half_sweep(Axis::User, None, &cancel).unwrap();
+                trainer
+                    .half_sweep(solver, Axis::User, None, &cancel)
+                    .unwrap();
                 let users = by_hand(&trainer);
                 let what = format!("{solver:?}, λ {lambda}, w {weight}, c {c}, seed {seed}");
                 assert!(
@@ -154,7 +160,9 @@ fn no_half_sweep_raises_the_objective_where_blocks_are_nearly_singular() {
                     "{what}: users raised {before} to {users}"
                 );
                 let sp = GramCache::new(&trainer.p, trainer.weights.a(), trainer.kernels);
-                trainer.half_sweep(Axis::Item, Some(&sp), &cancel).unwrap();
+                trainer
+                    .half_sweep(solver, Axis::Item, Some(&sp), &cancel)
+                    .unwrap();
                 before = by_hand(&trainer);
                 assert!(
                     before <= users * (1.0 + 1e-6) + floor,
@@ -210,9 +218,11 @@ fn the_objective_adds_less_than_a_tenth_to_a_sweep() {
     let cancel = Cancel::new();
     let mut sweep = |measured: bool| {
         let start = Instant::now();
-        trainer.advance(Axis::User, None, &cancel, false).unwrap();
+        trainer
+            .advance(Solver::Eals, Axis::User, None, &cancel, false)
+            .unwrap();
         let sp = GramCache::new(&trainer.p, trainer.weights.a(), trainer.kernels);
-        let loss = trainer.advance(Axis::Item, Some(&sp), &cancel, measured);
+        let loss = trainer.advance(Solver::Eals, Axis::Item, Some(&sp), &cancel, measured);
         let loss = loss.unwrap();
         trainer.sq = GramCache::new(&trainer.q, trainer.weights.b(), trainer.kernels);
         if measured {

@@ -169,7 +169,7 @@ impl Search<'_> {
             targets: point.targets,
             iterations: sweeps.min(question.params.iterations),
             // All row solvers have the same objective; this one is the quickest.
-            solver: Solver::Eals,
+            solver: Solver::Eals.into(),
             tolerance: None,
             post_scale: 0.0,
             ..question.params.clone()
