@@ -6,9 +6,9 @@ use absentia::data::DataError;
 use absentia::evaluate::{EvaluateError, RankError};
 use absentia::fit::FitError;
 use absentia::model::ModelError;
-use absentia::tune::TuneError;
 use absentia::weights::{SpecError, WeightsError};
 use absentia::{Fault, ParamsError};
+use absentia_search::TuneError;
 use pyo3::PyErr;
 use pyo3::exceptions::{
     PyFileNotFoundError, PyKeyError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,

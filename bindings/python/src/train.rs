@@ -4,9 +4,9 @@ use std::sync::mpsc::{Receiver, channel};
 
 use absentia::data::DataError;
 use absentia::fit::{Cancel, Control, FitError, Fitted, Init, Observer, Run, StopReason, Sweep};
-use absentia::tune::{Open, Settled, TuneError, settle};
 use absentia::{CheckedParams, Interactions, Params};
 use absentia_io::model::Ids;
+use absentia_search::{Open, Settled, TuneError, settle};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use absentia::fit::{MemoryPlan, Sizes};
-use absentia::generate::{Exposure, Generator, Params};
 use absentia::{Run, fit};
+use absentia_lab::generate::{Exposure, Generator, Params};
 use anyhow::{Context, Result};
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use absentia::data::{Interactions, Triplets, Values};
-use absentia::generate::{Generator, Params};
+use absentia_lab::generate::{Generator, Params};
 use anyhow::{Context, Result};
 use serde::Serialize;
 

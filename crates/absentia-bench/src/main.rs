@@ -24,7 +24,7 @@ mod worker;
 
 use std::path::Path;
 
-use absentia::generate::Params;
+use absentia_lab::generate::Params;
 use anyhow::{Context, Result};
 
 use data::{Gowalla, Matrix};

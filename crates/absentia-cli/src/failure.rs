@@ -8,10 +8,11 @@ use absentia::baselines::BaselineError;
 use absentia::data::DataError;
 use absentia::evaluate::{EvaluateError, RankError, SignificanceError};
 use absentia::fit::FitError;
-use absentia::generate::GenerateError;
 use absentia::model::ModelError;
-use absentia::tune::TuneError;
 use absentia::weights::{SpecError, WeightsError};
+use absentia_lab::generate::GenerateError;
+use absentia_lab::paper::PaperError;
+use absentia_search::TuneError;
 
 use crate::ui::Ui;
 
@@ -253,6 +254,9 @@ fn fault_of(cause: &(dyn std::error::Error + 'static)) -> Option<Fault> {
         return Some(error.fault());
     }
     if let Some(error) = cause.downcast_ref::<TuneError>() {
+        return Some(error.fault());
+    }
+    if let Some(error) = cause.downcast_ref::<PaperError>() {
         return Some(error.fault());
     }
     let error = cause.downcast_ref::<SignificanceError>()?;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use absentia::Interactions;
 use absentia::data::{Duplicates, EventLog};
 use absentia::error::Axis;
-use absentia_cli::terminal::format::counted;
 use absentia_io::{Dataset, IdMap, Unknown, expand, read, read_with_ids};
+use absentia_report::format::counted;
 use anyhow::Result;
 
 use crate::args::{DataArgs, ReadArgs};

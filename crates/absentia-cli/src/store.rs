@@ -4,11 +4,11 @@ use std::io::Write as _;
 use std::path::Path;
 
 use absentia::fit::Checkpoint;
-use absentia::tune::Open;
 use absentia::weights::SchemeSpec;
 use absentia::{Model, Params};
 use absentia_io::model::{self, Ids};
 use absentia_io::{AtomicFile, IdMap, expand, limits};
+use absentia_search::Open;
 use anyhow::{Context as _, Result};
 
 use crate::failure::Refusal;

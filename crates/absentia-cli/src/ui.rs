@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
-use absentia_cli::terminal::{Bar, Progress, Screen, Table};
+use absentia_report::terminal::{Bar, Progress, Screen, Table};
 use serde::Serialize;
 
 /// Where output goes, and in which form.

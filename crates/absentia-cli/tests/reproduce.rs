@@ -1,6 +1,7 @@
 //! The reproduction of the paper at its smallest, and its report in a real browser.
 #![allow(missing_docs, clippy::print_stdout)]
 
+#[path = "../../absentia-report/tests/browser/mod.rs"]
 mod browser;
 mod support;
 

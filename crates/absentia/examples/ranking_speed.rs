@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use absentia::Params;
 use absentia::evaluate::{FactorScorer, ItemLists, RankRequest, Scorer, SeenItems, rank};
 use absentia::fit::{Run, fit};
-use absentia::generate::{Generator, Params as Generated};
 use absentia::linalg::Dense;
 use absentia::model::{Filter, Model};
 use absentia::weights::{Scheme, Strength};
+use absentia_lab::generate::{Generator, Params as Generated};
 
 type Failure = Box<dyn std::error::Error>;
 

@@ -6,10 +6,10 @@
 
 use absentia::data::Interactions;
 use absentia::fit::{Control, MemoryPlan, Observer, Run, Sweep, fit};
-use absentia::generate::{Generator, Params as Generated};
 use absentia::linalg::Dense;
 use absentia::weights::{Scheme, Strength};
 use absentia::{Params, Solver};
+use absentia_lab::generate::{Generator, Params as Generated};
 
 type Failure = Box<dyn std::error::Error>;
 

@@ -24,13 +24,13 @@ pub mod data;
 pub mod error;
 pub mod evaluate;
 pub mod fit;
-pub mod generate;
 pub mod linalg;
 pub mod model;
 mod params;
 pub mod ranking;
 mod solver;
-pub mod tune;
+#[cfg(test)]
+mod testing;
 pub mod weights;
 
 pub use data::{Interactions, Triplets};

@@ -7,8 +7,8 @@
 #![allow(clippy::unwrap_used)]
 
 use absentia::Interactions;
-use absentia::generate::{Exposure, Feedback, Generator, Params};
 use absentia::linalg::Dense;
+use absentia_lab::generate::{Exposure, Feedback, Generator, Params};
 
 type Matrix = Vec<Vec<f64>>;
 

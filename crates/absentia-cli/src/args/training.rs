@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use absentia::data::{Confidence, Targets};
-use absentia::tune::Open;
 use absentia::weights::{SchemeSpec, Strength};
 use absentia::{Baseline, Method, Params, Solver};
 use absentia_io::ColumnRef;
+use absentia_search::Open;
 
 use super::input::ReadArgs;
 use super::texts::{parse_confidence, parse_targets};

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use absentia_cli::terminal::format::counted;
 use absentia_io::Format;
+use absentia_report::format::counted;
 use serde::Serialize;
 
 use crate::args::DataArgs;

@@ -2,7 +2,8 @@
 
 use absentia::data::{Description, Quantiles};
 use absentia::error::Axis;
-use absentia_cli::terminal::{Cell, Column, Table, format, key_values, long_tail};
+use absentia_report::format;
+use absentia_report::terminal::{Cell, Column, Table, key_values, long_tail};
 
 use crate::args::DataArgs;
 use crate::cli::Context;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use absentia::error::Axis;
 use absentia::model::{Explanation, RowWeights};
-use absentia_cli::terminal::{Cell, Column, Table, format};
+use absentia_report::format;
+use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde_json::json;
 

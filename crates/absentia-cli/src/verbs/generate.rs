@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use absentia::Interactions;
-use absentia::generate::{Exposure, Generator, HeldOut, Params};
 use absentia_io::{AtomicFile, Dataset, Format, IdMap};
+use absentia_lab::generate::{Exposure, Generator, HeldOut, Params};
 use anyhow::Context as _;
 use rayon::prelude::*;
 use serde::Serialize;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use absentia::Model;
-use absentia_cli::terminal::format;
 use absentia_io::model::{Ids, ImportOptions, import_implicit, import_npy};
+use absentia_report::format;
 use anyhow::Result;
 use serde_json::json;
 

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use absentia::fit::Sweep;
-use absentia_cli::terminal::{LinePlot, format, key_values};
 use absentia_io::model::{IdForm, Kind, ModelInfo, inspect, verify};
+use absentia_report::format;
+use absentia_report::terminal::{LinePlot, key_values};
 use anyhow::Result;
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use absentia::error::Axis;
 use absentia::model::Similarity;
-use absentia_cli::terminal::{Cell, Column, Table};
+use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde::Serialize;
 

@@ -22,7 +22,8 @@ pub use entries::{Entries, Row, Values, ValuesRow};
 pub use error::DataError;
 pub use hold_out::HeldOut;
 pub use interactions::Interactions;
-pub(crate) use prepare::mix;
+#[doc(hidden)]
+pub use prepare::mix;
 pub use prepare::{Core, EventLog, Report, Sample};
 pub use source::{EntrySource, RowSource, from_row_source, from_source};
 pub use split::{Part, Pick, Split, SplitReport};

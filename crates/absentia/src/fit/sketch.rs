@@ -150,14 +150,10 @@ mod tests {
     use super::*;
     use crate::data::{Duplicates, Triplets};
     use crate::fit::{Init, Run, fit};
-    use crate::generate::{Generator, Params as Shape};
     use crate::weights::Scheme;
 
     fn generated() -> Interactions<'static> {
-        Generator::new(Shape::new(400, 300, 8000))
-            .unwrap()
-            .interactions()
-            .unwrap()
+        crate::testing::generated(400, 300, 8000)
     }
 
     #[test]

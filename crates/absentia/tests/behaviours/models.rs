@@ -1,10 +1,10 @@
 //! What a trained model answers.
 
 use absentia::fit::{Init, Run, fit};
-use absentia::generate::{Generator, Params as GenerateParams};
 use absentia::model::{Filter, NewEntry, RowWeights, Similarity};
 use absentia::weights::Scheme;
 use absentia::{Axis, Params, Solver};
+use absentia_lab::generate::{Generator, Params as GenerateParams};
 
 use crate::oracle::{Problem, relative_distance};
 use crate::{params, shape, train};

@@ -4,9 +4,9 @@ use absentia::data::{Duplicates, Triplets};
 use absentia::fit::{
     Cancel, Checkpoint, Control, Observer, Run, StopReason, Sweep, Validation, fit,
 };
-use absentia::generate::{Generator, Params as GenerateParams};
 use absentia::weights::Scheme;
 use absentia::{Params, Solver};
+use absentia_lab::generate::{Generator, Params as GenerateParams};
 
 use crate::oracle::Problem;
 use crate::{SOLVERS, bits, params, shape, train};

@@ -2,9 +2,9 @@
 
 use absentia::Params;
 use absentia::data::Interactions;
-use absentia::generate::{Generator, Params as GenerateParams};
 use absentia::linalg::{LinearOperator, SvdParams, truncated_svd};
 use absentia::weights::Scheme;
+use absentia_lab::generate::{Generator, Params as GenerateParams};
 
 use crate::{real, train};
 

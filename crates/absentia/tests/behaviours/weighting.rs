@@ -2,10 +2,10 @@
 
 use absentia::data::{Duplicates, Triplets};
 use absentia::fit::{Init, Run, fit};
-use absentia::generate::{Generator, Params as GenerateParams};
 use absentia::linalg::Dense;
 use absentia::weights::{Method, Rank, Scheme, Strength};
 use absentia::{Params, Solver};
+use absentia_lab::generate::{Generator, Params as GenerateParams};
 
 use crate::oracle::{Problem, Shape, relative_distance};
 use crate::{SOLVERS, all, bits, params, shape, train};

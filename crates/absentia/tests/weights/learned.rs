@@ -3,9 +3,9 @@
 
 use absentia::data::{Duplicates, Interactions, Triplets};
 use absentia::fit::{Run, fit};
-use absentia::generate::{Generator, Params as GenerateParams};
 use absentia::weights::{Learned, MissingWeights, Scheme, Strength};
 use absentia::{Params, Solver};
+use absentia_lab::generate::{Generator, Params as GenerateParams};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use absentia_cli::report::{Axis, BarChart, LineChart, Report};
-use absentia_cli::terminal::{Cell, Column, Table, format};
+use absentia_report::format;
+use absentia_report::html::{Axis, BarChart, LineChart, Report};
+use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 

@@ -9,8 +9,8 @@ use absentia::evaluate::{
     Bootstrap, Candidates, EvaluateOptions, Evaluation, History, ItemLists, PopularityScorer,
     Scorer, TestSet, UserItems, bootstrap_difference, evaluate, paired_t_test,
 };
-use absentia_cli::terminal::format::counted;
 use absentia_io::Dataset;
+use absentia_report::format::counted;
 use anyhow::Result;
 
 use crate::args::ReadArgs;

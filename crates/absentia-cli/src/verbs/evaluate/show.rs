@@ -1,7 +1,8 @@
 //! Evaluations as tables and as JSON.
 
 use absentia::evaluate::{Evaluation, Interval, TTest};
-use absentia_cli::terminal::{Cell, Column, Table, format};
+use absentia_report::format;
+use absentia_report::terminal::{Cell, Column, Table};
 use serde_json::{Map, Value, json};
 
 use super::LeftOut;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use absentia::error::Axis;
 use absentia::evaluate::{Scored, UserItems};
 use absentia::model::Filter;
-use absentia_cli::terminal::{Cell, Column, Table};
 use absentia_io::IdMap;
+use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde::Serialize;
 

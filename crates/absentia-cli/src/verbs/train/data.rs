@@ -3,8 +3,8 @@
 use absentia::Interactions;
 use absentia::data::{Confidence, Part, Pick, Split, Targets};
 use absentia::evaluate::TestSet;
-use absentia_cli::terminal::format::counted;
 use absentia_io::model::Ids;
+use absentia_report::format::counted;
 use anyhow::Result;
 
 use super::ValidationArgs;

@@ -5,8 +5,9 @@ use std::path::Path;
 use absentia::fit::{Fitted, StopReason};
 use absentia::model::Factors;
 use absentia::weights::SchemeSpec;
-use absentia_cli::report::{Axis, LineChart, Report};
-use absentia_cli::terminal::{Cell, Column, Table, format};
+use absentia_report::format;
+use absentia_report::html::{Axis, LineChart, Report};
+use absentia_report::terminal::{Cell, Column, Table};
 use serde::Serialize;
 
 use super::{Prepared, RunningArgs};

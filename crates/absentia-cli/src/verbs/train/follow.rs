@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use absentia::fit::{Cancel, Checkpoint, Control, Observer, Sweep};
-use absentia_cli::terminal::TrainingBar;
+use absentia_report::terminal::TrainingBar;
 use serde::Serialize;
 
 use super::Prepared;

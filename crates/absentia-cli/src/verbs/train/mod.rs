@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use absentia::Params;
 use absentia::data::Pick;
 use absentia::fit::{Cancel, Checkpoint, Fitted, Run, Validation, fit};
-use absentia::tune::Open;
 use absentia::weights::{Scheme, SchemeSpec};
+use absentia_search::Open;
 
 use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_length, parse_pick};
 use crate::cli::Context;

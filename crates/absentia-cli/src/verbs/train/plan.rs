@@ -2,10 +2,11 @@
 
 use absentia::error::Axis;
 use absentia::fit::{FitError, MemoryPlan, Sizes, default_threads};
-use absentia::tune::Open;
 use absentia::weights::Scheme;
 use absentia::{Baseline, Method, Params, Solver};
-use absentia_cli::terminal::{format, key_values};
+use absentia_report::format;
+use absentia_report::terminal::key_values;
+use absentia_search::Open;
 use serde::Serialize;
 
 use super::Prepared;

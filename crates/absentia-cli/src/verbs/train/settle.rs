@@ -2,9 +2,9 @@
 
 use absentia::Params;
 use absentia::fit::Cancel;
-use absentia::tune::{Open, Settled, TuneError, settle};
 use absentia::weights::{Scheme, SchemeSpec};
-use absentia_cli::terminal::format;
+use absentia_report::format;
+use absentia_search::{Open, Settled, TuneError, settle};
 
 use super::Prepared;
 use super::plan::named_rows;

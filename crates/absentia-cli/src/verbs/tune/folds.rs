@@ -3,9 +3,9 @@
 use absentia::Interactions;
 use absentia::data::{Duplicates, Part, Pick, Split};
 use absentia::evaluate::TestSet;
-use absentia::tune::Fold;
-use absentia_cli::terminal::format::counted;
 use absentia_io::model::Ids;
+use absentia_report::format::counted;
+use absentia_search::Fold;
 use anyhow::Result;
 
 use super::HeldOutArgs;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use absentia::data::Pick;
-use absentia::tune::{Scope, Trial, Tuner};
+use absentia_search::{Scope, Trial, Tuner};
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use absentia::data::Pick;
 use absentia::evaluate::TestSet;
 use absentia::fit::{Cancel, Run, fit};
-use absentia::tune::{Budget, Found, Options, Scope, Trial, Tuner};
+use absentia_search::{Budget, Found, Options, Scope, Trial, Tuner};
 use anyhow::{Context as _, Result};
 
 use crate::args::{DataArgs, parse_bytes, parse_length, parse_pick, parse_span};

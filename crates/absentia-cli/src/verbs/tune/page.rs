@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use absentia::tune::{Dimension, Found, Range, Trial, Tuner, sensitivity};
-use absentia_cli::report::{Axis, BarChart, LineChart, ParallelChart, Point, Report, ScatterChart};
-use absentia_cli::terminal::format;
+use absentia_report::format;
+use absentia_report::html::{
+    Axis, BarChart, LineChart, ParallelChart, Point, Report, ScatterChart,
+};
+use absentia_search::{Dimension, Found, Range, Trial, Tuner, sensitivity};
 use anyhow::Result;
 
 use super::folds::Folds;

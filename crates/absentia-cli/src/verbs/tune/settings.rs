@@ -1,8 +1,8 @@
 //! The best settings as a configuration for `train`.
 
 use absentia::evaluate::MetricName;
-use absentia::tune::{Found, Trial};
 use absentia::{Method, Solver};
+use absentia_search::{Found, Trial};
 use anyhow::Result;
 use clap::CommandFactory;
 use toml::{Table, Value};

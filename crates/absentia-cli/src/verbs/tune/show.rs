@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use absentia::tune::{Budget, Found, Trial, Tuner, sensitivity};
-use absentia_cli::terminal::{Bar, Cell, Column, Table, format};
+use absentia_report::format;
+use absentia_report::terminal::{Bar, Cell, Column, Table};
+use absentia_search::{Budget, Found, Trial, Tuner, sensitivity};
 use anyhow::Result;
 use serde_json::json;
 

@@ -8,9 +8,10 @@
 use absentia::data::{Interactions, Pick, Split};
 use absentia::evaluate::{EvaluateOptions, History, Metric, MetricName, TestSet, evaluate};
 use absentia::fit::{Run, fit};
-use absentia::tune::{Fold, Trial, spearman};
 use absentia::{Model, Params};
-use absentia_cli::terminal::{Cell, Column, Table, format};
+use absentia_report::format;
+use absentia_report::terminal::{Cell, Column, Table};
+use absentia_search::{Fold, Trial, spearman};
 use anyhow::Result;
 use serde_json::{Map, json};
 

@@ -14,4 +14,4 @@ pub use self::log::{EventLog, Report};
 pub use self::sample::Sample;
 
 pub(super) use self::groups::Groups;
-pub(crate) use self::sample::mix;
+pub use self::sample::mix;

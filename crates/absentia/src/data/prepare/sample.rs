@@ -71,7 +71,8 @@ fn check_fraction(fraction: f64) -> Result<f64, DataError> {
 }
 
 /// Yields 64 even bits of a seed and two numbers (the finaliser of `SplitMix64`, three times).
-pub(crate) fn mix(seed: u64, a: u64, b: u64) -> u64 {
+#[must_use]
+pub fn mix(seed: u64, a: u64, b: u64) -> u64 {
     finalise(finalise(finalise(seed) ^ a) ^ b)
 }
 

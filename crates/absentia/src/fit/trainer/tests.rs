@@ -177,10 +177,7 @@ fn no_half_sweep_raises_the_objective_where_blocks_are_nearly_singular() {
 /// Layouts that are kept and layouts made anew, by workers that have made others before.
 #[test]
 fn layouts_that_are_kept_change_nothing() {
-    let data = crate::generate::Generator::new(crate::generate::Params::new(1_500, 1_200, 40_000))
-        .unwrap()
-        .interactions()
-        .unwrap();
+    let data = crate::testing::generated(1_500, 1_200, 40_000);
     let targets = Targets::Normalized {
         user: 0.3,
         item: 0.3,
@@ -208,10 +205,7 @@ fn layouts_that_are_kept_change_nothing() {
 /// Timed on one thread, the best of many short runs taken in turn: noise only ever adds.
 #[test]
 fn the_objective_adds_less_than_a_tenth_to_a_sweep() {
-    let data = crate::generate::Generator::new(crate::generate::Params::new(1_500, 1_200, 40_000))
-        .unwrap()
-        .interactions()
-        .unwrap();
+    let data = crate::testing::generated(1_500, 1_200, 40_000);
     let scheme = Scheme::Uniform { weight: 0.05 };
     let params = Params::new().factors(64).check().unwrap();
     let mut trainer = Trainer::new(&data, &scheme, &params, Init::Gaussian, None, false).unwrap();

@@ -1,0 +1,186 @@
+//! `demo`: what weights on missing entries are worth, on data whose truth is known.
+
+use absentia_lab::demo::{Experiment, Measured, Settings};
+use absentia_lab::generate::Exposure;
+use absentia_report::format;
+use absentia_report::terminal::{Cell, Column, Table};
+use anyhow::Result;
+use serde_json::json;
+
+use crate::cli::Context;
+use crate::failure::Outcome;
+use crate::verbs::train::Follow;
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia demo
+  $ absentia demo --users 500 --items 300 --entries 8000";
+
+/// Show on generated data why missing entries deserve weights of their own.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Demo {
+    /// Number of users.
+    #[arg(long, value_name = "N", default_value_t = 3000)]
+    users: usize,
+    /// Number of items.
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    items: usize,
+    /// Number of interactions.
+    #[arg(long, value_name = "N", default_value_t = 90_000)]
+    entries: u64,
+    /// Number of factors K of every model.
+    #[arg(long, short = 'k', value_name = "K", default_value_t = 16)]
+    factors: usize,
+    /// Sweeps of every model.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    iterations: usize,
+    /// Seed of the data and of the start.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+impl Demo {
+    pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        let ui = &context.ui;
+        ui.say(format!(
+            "{} users saw some of {} items each, liked some of those, and {} likes are all we are \
+             given.\nWhat is missing was either shown and refused, or never shown: the data does \
+             not say which, but here the truth is known.\n\n",
+            format::count(self.users as u64),
+            format::count(self.items as u64),
+            format::count(self.entries)
+        ))?;
+        let segments = Exposure::Segmented { strength: 1.5 };
+        let experiment =
+            self.experiment("segments are shown different items", segments, context)?;
+        show_reason(&experiment, context)?;
+        let name = "the control: everyone is shown anything alike";
+        let control = self.experiment(name, Exposure::Uniform, context)?;
+        ui.say(format!(
+            "Where everything is shown alike there is nothing to know about exposure, and weights that \
+             know it are uniform ones: the advantage goes from {:+.4} to {:+.4}.\n\
+             It came from knowing what was shown, not from the training.\n\n",
+            experiment.advantage(),
+            control.advantage()
+        ))?;
+        show_lists(&experiment, context)?;
+        Ok(Outcome::Done)
+    }
+
+    fn experiment(&self, name: &str, exposure: Exposure, context: &Context) -> Result<Experiment> {
+        let settings = Settings {
+            users: self.users,
+            items: self.items,
+            entries: self.entries,
+            factors: self.factors,
+            iterations: self.iterations,
+            seed: self.seed,
+            threads: context.threads,
+        };
+        let mut experiment = Experiment::new(&settings, exposure)?;
+        for (name, scheme) in experiment.schemes() {
+            let mut follow = Follow::new(&context.ui, self.iterations).without_lines();
+            experiment.measure(name, &scheme, &mut follow)?;
+            follow.finish();
+        }
+        for measured in &experiment.measured {
+            context.ui.json(&json!({
+                "exposure": name,
+                "weights": measured.name,
+                "liked@20": measured.summary.mean,
+                "interval": measured.summary.interval(),
+                "p_against_first": measured.test.map(|test| test.p),
+                "seconds": measured.seconds,
+                "weight_ratio": measured.weight_ratio,
+            }))?;
+        }
+        context.ui.say(format!("{}:", capital(name)))?;
+        context.ui.table(&table(&experiment.measured))?;
+        context.ui.say("")?;
+        Ok(experiment)
+    }
+}
+
+fn show_reason(experiment: &Experiment, context: &Context) -> Result<()> {
+    let ratio = |at: usize| {
+        let measured: &Measured = &experiment.measured[at];
+        format::significant(measured.weight_ratio, 2)
+    };
+    Ok(context.ui.say(format!(
+        "The reason: only {} of the missing entries were shown and refused, and only those say \
+         something about taste.\nA refused entry weighs {} times a never-shown one under uniform \
+         weights, {} times under popularity, and {} times under weights that know the exposure: \
+         they ask the model to score low what was refused, and leave it free where nothing is \
+         known.\n\n",
+        format::percent(experiment.refused_share),
+        ratio(0),
+        ratio(1),
+        ratio(2)
+    ))?)
+}
+
+fn show_lists(experiment: &Experiment, context: &Context) -> Result<()> {
+    let mut table = Table::new([
+        Column::right("rank"),
+        Column::left("uniform weights"),
+        Column::right("is liked"),
+        Column::left("exposure-aware weights"),
+        Column::right("is liked"),
+    ]);
+    let (user, lists) = experiment.lists_of_a_user(5);
+    for at in 0..5 {
+        let cells = |list: &[(u32, f64)]| match list.get(at) {
+            Some((item, like)) => [
+                Cell::text(format!("item {item}")),
+                Cell::number(*like, format::percent(*like)),
+            ],
+            None => [Cell::text(""), Cell::text("")],
+        };
+        let (left, right) = (cells(&lists[0]), cells(&lists[1]));
+        let row = [Cell::count(at as u64 + 1)]
+            .into_iter()
+            .chain(left)
+            .chain(right);
+        table.row(row);
+    }
+    let name = |list: &[(u32, f64)]| -> Vec<_> {
+        list.iter()
+            .map(|(item, like)| json!({"item": item, "is_liked": like}))
+            .collect()
+    };
+    context.ui.json(&json!({
+        "user": user, "uniform": name(&lists[0]), "exposure": name(&lists[1]),
+    }))?;
+    context.ui.say(format!(
+        "Recommendations for user {user}, with the true chance that they are liked:"
+    ))?;
+    Ok(context.ui.table(&table)?)
+}
+
+fn table(measured: &[Measured]) -> Table {
+    let mut table = Table::new([
+        Column::left("weights on missing entries"),
+        Column::right("liked of the top 20").highest_is_best(),
+        Column::right("against the first"),
+        Column::right("seconds"),
+    ]);
+    for measured in measured {
+        let (low, high) = measured.summary.interval();
+        table.row([
+            Cell::text(measured.name),
+            Cell::mean(measured.summary.mean, (high - low) / 2.0),
+            Cell::text(measured.test.map_or_else(String::new, |test| {
+                format!("{:+.4}, {}", test.difference, format::p_value(test.p))
+            })),
+            Cell::number(measured.seconds, format!("{:.2}", measured.seconds)),
+        ]);
+    }
+    table
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + chars.as_str()
+}

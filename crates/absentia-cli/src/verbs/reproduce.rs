@@ -1,0 +1,97 @@
+//! `reproduce`: every table and figure of the paper made again, in one report.
+
+use std::path::PathBuf;
+
+use absentia_lab::paper::{FinishedPart, Progress, Reproduction, Size, Target};
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+use crate::cli::Context;
+use crate::failure::Outcome;
+use crate::store;
+use crate::ui::Ui;
+
+const EXAMPLES: &str = "\
+Examples:
+  $ absentia reproduce figure2 --size tiny --out paper/report.html
+  $ absentia reproduce slips --size tiny --out paper/report.html
+
+  all of it, a look first:    absentia reproduce --quick all
+  for the record:             absentia reproduce all --out paper/report.html
+  with the paper's own file:  absentia reproduce all --yelp yelp.rating
+  with a file of your own:    absentia reproduce all --ratings ratings.csv
+
+Parts that are finished are kept beside the report, in a folder of its name, and are not made again:
+a run that was interrupted goes on where it was, and the report always shows all that is there.";
+
+/// Make every table and figure of the paper again, in one report.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Reproduce {
+    /// What to make.
+    #[arg(value_name = "RESULT", required = true, num_args = 1..)]
+    results: Vec<Target>,
+    /// How much work; quick ends within five minutes on two cores.
+    #[arg(long, value_name = "SIZE", default_value = "full")]
+    size: Size,
+    /// The same as --size quick.
+    #[arg(long, conflicts_with = "size")]
+    quick: bool,
+    /// The paper's own file, to stand beside the published figures: user, item, rating, time.
+    #[arg(long, value_name = "FILE")]
+    yelp: Option<PathBuf>,
+    /// Another rating file to make everything of, in any format `train` reads, with times: users and
+    /// items with ten ratings, the latest of each user held out.
+    #[arg(long, value_name = "FILE")]
+    ratings: Option<PathBuf>,
+    /// Folder of real data sets; those that are not there are left out.
+    #[arg(long, value_name = "FOLDER", default_value = "../shared/data")]
+    data: PathBuf,
+    /// The report.
+    #[arg(
+        long,
+        value_name = "FILE.html",
+        default_value = "reproduction/report.html"
+    )]
+    out: PathBuf,
+}
+
+impl Reproduce {
+    pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        store::check_writable(&self.out, &[]).or_else(|_| self.make_folder())?;
+        let reproduction = Reproduction {
+            results: self.results.clone(),
+            size: if self.quick { Size::Quick } else { self.size },
+            yelp: self.yelp.clone(),
+            ratings: self.ratings.clone(),
+            data: self.data.clone(),
+            out: self.out.clone(),
+            threads: context.threads,
+        };
+        reproduction.run(&context.ui)?;
+        context.ui.say(format!("{}", self.out.display()))?;
+        context.ui.json(&json!({"report": self.out}))?;
+        Ok(Outcome::Done)
+    }
+
+    fn make_folder(&self) -> Result<()> {
+        if let Some(folder) = self.out.parent() {
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        }
+        store::check_writable(&self.out, &[])
+    }
+}
+
+impl Progress for Ui {
+    fn note(&self, text: &str) {
+        Ui::note(self, text);
+    }
+
+    fn finished(&self, part: &FinishedPart<'_>) -> std::io::Result<()> {
+        for (caption, table) in part.tables() {
+            self.say(format!("{caption}:"))?;
+            self.table(&table)?;
+        }
+        self.json(part)
+    }
+}

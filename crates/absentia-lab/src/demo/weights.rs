@@ -1,0 +1,46 @@
+//! The three ways to weight missing entries that are compared, all with the same mean.
+
+use absentia::linalg::Dense;
+use absentia::weights::{Scheme, Strength};
+
+use crate::generate::Generator;
+
+/// Mean weight over missing entries, the same for all.
+const MEAN: f32 = 0.01;
+
+/// Yields the schemes with their names.
+pub(super) fn schemes(generator: &Generator) -> [(&'static str, Scheme); 3] {
+    let truth = generator.expected_exposures();
+    [
+        ("uniform", Scheme::Uniform { weight: MEAN }),
+        (
+            "popularity",
+            Scheme::Popularity {
+                strength: Strength::Mean(MEAN),
+                alpha: 1.0,
+            },
+        ),
+        ("exposure-aware", with_mean(truth.users, truth.items)),
+    ]
+}
+
+/// Weights `a_u · b_i` that say what a user was shown and not how much: every user's weights have the
+/// same total, so that where all items are shown alike nothing sets these weights apart from uniform ones.
+fn with_mean(mut a: Dense, b: Dense) -> Scheme {
+    let shown: Vec<f64> = (0..b.cols())
+        .map(|t| (0..b.rows()).map(|item| f64::from(b.row(item)[t])).sum())
+        .collect();
+    let wanted = f64::from(MEAN) * b.rows() as f64;
+    for user in 0..a.rows() {
+        let row = a.row_mut(user);
+        let total: f64 = row
+            .iter()
+            .zip(&shown)
+            .map(|(x, sum)| f64::from(*x) * sum)
+            .sum();
+        for x in row {
+            *x = (f64::from(*x) * wanted / total) as f32;
+        }
+    }
+    Scheme::LowRank { a, b }
+}

@@ -1,0 +1,71 @@
+//! Finished parts on disk, so that a run can be taken up again.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+
+use super::lab::Lab;
+use super::part::Block;
+use super::write_text;
+
+/// A finished part.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// Under which settings it was made; another run's parts are not taken.
+    key: String,
+    pub(super) seconds: f64,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// The folder of finished parts.
+pub(super) struct Keeper {
+    folder: PathBuf,
+    key: String,
+}
+
+fn path_or_none(path: Option<&Path>) -> std::path::Display<'_> {
+    path.unwrap_or(Path::new("none")).display()
+}
+
+impl Keeper {
+    /// The folder beside a report, of the report's name.
+    pub(super) fn new(report: &Path, lab: &Lab) -> Result<Self> {
+        let folder = report.with_extension("parts");
+        std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        let key = format!(
+            "{} {} {} threads, data {}, yelp {}, ratings {}",
+            env!("CARGO_PKG_VERSION"),
+            lab.size.name(),
+            lab.n_threads(),
+            lab.data.display(),
+            path_or_none(lab.yelp.as_deref()),
+            path_or_none(lab.ratings.as_deref())
+        );
+        Ok(Self { folder, key })
+    }
+
+    fn path(&self, id: &str) -> PathBuf {
+        self.folder.join(format!("{id}.json"))
+    }
+
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.load(id).is_some()
+    }
+
+    /// A part made under the same settings; anything else is as if it were not there.
+    pub(super) fn load(&self, id: &str) -> Option<Kept> {
+        let text = std::fs::read_to_string(self.path(id)).ok()?;
+        let kept: Kept = serde_json::from_str(&text).ok()?;
+        (kept.key == self.key).then_some(kept)
+    }
+
+    pub(super) fn keep(&self, id: &str, seconds: f64, blocks: Vec<Block>) -> Result<()> {
+        let kept = Kept {
+            key: self.key.clone(),
+            seconds,
+            blocks,
+        };
+        write_text(&self.path(id), &serde_json::to_string_pretty(&kept)?)
+    }
+}

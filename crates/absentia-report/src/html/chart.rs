@@ -1,0 +1,61 @@
+//! Any chart, as a figure of a page.
+
+use super::bar_chart::BarChart;
+use super::escape::escape;
+use super::frame::Size;
+use super::line_chart::LineChart;
+use super::parallel::ParallelChart;
+use super::scatter::ScatterChart;
+
+/// One of the charts a report can hold, so that different ones can stand side by side.
+#[derive(Clone, Debug)]
+pub enum Chart {
+    /// Curves.
+    Line(LineChart),
+    /// Bars with intervals.
+    Bar(BarChart),
+    /// Points.
+    Scatter(ScatterChart),
+    /// Lines through upright axes.
+    Parallel(ParallelChart),
+}
+
+impl Chart {
+    /// A figure with caption, legend and drawing.
+    pub(super) fn figure(&self, size: Size) -> String {
+        let (title, legend, drawing) = match self {
+            Self::Line(chart) => (chart.title(), chart.legend(), chart.draw(size)),
+            Self::Bar(chart) => (chart.title(), String::new(), chart.draw(size)),
+            Self::Scatter(chart) => (chart.title(), chart.legend(), chart.draw(size)),
+            Self::Parallel(chart) => (chart.title(), String::new(), chart.draw(size)),
+        };
+        format!(
+            "<figure><figcaption>{}</figcaption>{legend}{drawing}</figure>\n",
+            escape(title)
+        )
+    }
+}
+
+impl From<LineChart> for Chart {
+    fn from(chart: LineChart) -> Self {
+        Self::Line(chart)
+    }
+}
+
+impl From<BarChart> for Chart {
+    fn from(chart: BarChart) -> Self {
+        Self::Bar(chart)
+    }
+}
+
+impl From<ScatterChart> for Chart {
+    fn from(chart: ScatterChart) -> Self {
+        Self::Scatter(chart)
+    }
+}
+
+impl From<ParallelChart> for Chart {
+    fn from(chart: ParallelChart) -> Self {
+        Self::Parallel(chart)
+    }
+}

@@ -1,0 +1,183 @@
+//! The plot area of a chart: margins, grid, ticks and axis labels.
+
+use std::fmt::Write as _;
+
+use super::axis::Axis;
+use super::escape::escape;
+use crate::scale::{Scale, Tick};
+
+/// Estimated width of a character of tick text.
+const CHARACTER: f64 = 6.8;
+const TOP: f64 = 30.0;
+const RIGHT: f64 = 18.0;
+const BOTTOM: f64 = 46.0;
+
+/// Width and height of a drawing, in units that are pixels on a wide page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Size {
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// A chart that takes the whole width of the page.
+pub(super) const WIDE: Size = Size {
+    width: 920.0,
+    height: 360.0,
+};
+/// One of several charts side by side.
+pub(super) const SMALL: Size = Size {
+    width: 440.0,
+    height: 264.0,
+};
+
+/// Two scales with their place on the drawing.
+pub(super) struct Frame {
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+    x: Scale,
+    y: Scale,
+    x_ticks: Vec<Tick>,
+    y_ticks: Vec<Tick>,
+}
+
+impl Frame {
+    /// A frame with room for the labels of its ticks.
+    pub(super) fn new(size: Size, x: Scale, y: Scale) -> Self {
+        let bottom = size.height - BOTTOM;
+        let y_ticks = y.ticks(((bottom - TOP) / 40.0).round() as usize);
+        let widest = y_ticks.iter().map(|t| t.label.chars().count()).max();
+        let left = 14.0 + CHARACTER * widest.unwrap_or(1) as f64;
+        let right = size.width - RIGHT;
+        Self {
+            left,
+            right,
+            top: TOP,
+            bottom,
+            x,
+            y,
+            x_ticks: x.ticks(((right - left) / 90.0) as usize),
+            y_ticks,
+        }
+    }
+
+    /// Horizontal place of a value; beyond the frame it is held at its edge.
+    pub(super) fn x(&self, v: f64) -> f64 {
+        self.left + self.x.fraction(v).clamp(0.0, 1.0) * (self.right - self.left)
+    }
+
+    /// Vertical place of a value; beyond the frame it is held at its edge.
+    pub(super) fn y(&self, v: f64) -> f64 {
+        self.bottom - self.y.fraction(v).clamp(0.0, 1.0) * (self.bottom - self.top)
+    }
+
+    /// Whether the point has a place.
+    pub(super) fn holds(&self, (x, y): (f64, f64)) -> bool {
+        self.x.can_draw(x) && self.y.can_draw(y)
+    }
+
+    /// Grid, ticks and labels, to be drawn under the data.
+    pub(super) fn draw(&self, x: &Axis, y: &Axis) -> String {
+        let mut svg = String::from("<g class=\"axes\">");
+        for tick in &self.y_ticks {
+            svg.push_str(&self.y_tick(tick));
+        }
+        for tick in &self.x_ticks {
+            svg.push_str(&self.x_tick(tick));
+        }
+        svg.push_str(&self.base_line());
+        svg.push_str(&self.labels(x, y));
+        svg + "</g>"
+    }
+
+    fn y_tick(&self, tick: &Tick) -> String {
+        let (y, text) = (self.y(tick.value), escape(&tick.label));
+        format!(
+            "<path class=\"grid\" d=\"M{:.1} {y:.1}H{:.1}\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
+            self.left,
+            self.right,
+            self.left - 8.0,
+            y + 4.0
+        )
+    }
+
+    fn x_tick(&self, tick: &Tick) -> String {
+        let (x, text) = (self.x(tick.value), escape(&tick.label));
+        format!(
+            "<path class=\"tick\" d=\"M{x:.1} {:.1}v5\"/>\
+             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>",
+            self.bottom,
+            self.bottom + 19.0
+        )
+    }
+
+    fn base_line(&self) -> String {
+        format!(
+            "<path class=\"base\" d=\"M{:.1} {:.1}H{:.1}\"/>",
+            self.left, self.bottom, self.right
+        )
+    }
+
+    /// The name of the y axis stands level above it, where it is easier to read than on its side.
+    fn labels(&self, x: &Axis, y: &Axis) -> String {
+        let mut svg = String::new();
+        let _ = write!(
+            svg,
+            "<text class=\"name\" x=\"0\" y=\"12\">{}</text>",
+            escape(y.label())
+        );
+        let _ = write!(
+            svg,
+            "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            f64::midpoint(self.left, self.right),
+            self.bottom + 40.0,
+            escape(x.label())
+        );
+        svg
+    }
+}
+
+/// A drawing of the given size around its parts, named for readers who do not see it.
+pub(super) fn svg(size: Size, name: &str, parts: &str) -> String {
+    format!(
+        "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">{parts}</svg>",
+        size.width,
+        size.height,
+        escape(name)
+    )
+}
+
+/// What stands in place of a chart without a single value to show.
+pub(super) fn nothing(size: Size, name: &str) -> String {
+    let text = format!(
+        "<text class=\"name\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">no values to draw</text>",
+        size.width / 2.0,
+        size.height / 2.0
+    );
+    svg(size, name, &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scale::Spacing;
+
+    #[test]
+    fn ends_of_the_scales_are_corners_of_the_frame() {
+        let scale = Scale::fit(Spacing::Linear, [0.0, 10.0]).unwrap();
+        let frame = Frame::new(WIDE, scale, scale);
+        assert!((frame.x(0.0) - frame.left).abs() < 1e-9);
+        assert!((frame.y(10.0) - frame.top).abs() < 1e-9);
+        assert!((frame.y(99.0) - frame.top).abs() < 1e-9);
+    }
+
+    #[test]
+    fn axis_names_are_escaped() {
+        let scale = Scale::fit(Spacing::Linear, [0.0, 1.0]).unwrap();
+        let frame = Frame::new(SMALL, scale, scale);
+        let text = frame.draw(&Axis::linear("a<b"), &Axis::linear("c&d"));
+        assert!(text.contains("a&lt;b") && text.contains("c&amp;d"));
+    }
+}

@@ -1,0 +1,274 @@
+//! Parallel coordinates: one upright axis per quantity, one line per run through its values.
+
+use std::fmt::Write as _;
+
+use super::axis::Axis;
+use super::escape::{escape, shorten};
+use super::frame::{Size, nothing, svg};
+use super::marks;
+use crate::scale::{Scale, Tick};
+
+const TOP: f64 = 52.0;
+const BOTTOM: f64 = 16.0;
+const SIDE: f64 = 54.0;
+/// Ticks of an axis, and characters of its name per unit of room.
+const TICKS: usize = 5;
+const PER_CHARACTER: f64 = 6.6;
+
+/// What an upright axis shows.
+#[derive(Clone, Debug)]
+enum Values {
+    Numbers(Axis),
+    /// Places 0, 1, 2, … with names of their own.
+    Names(String, Vec<String>),
+}
+
+#[derive(Clone, Debug)]
+struct Line {
+    label: String,
+    values: Vec<f64>,
+}
+
+/// Lines through upright axes; the best ones stand out.
+#[derive(Clone, Debug)]
+pub struct ParallelChart {
+    title: String,
+    axes: Vec<Values>,
+    lines: Vec<Line>,
+}
+
+impl ParallelChart {
+    /// A chart without axes.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            axes: Vec::new(),
+            lines: Vec::new(),
+        }
+    }
+
+    /// Adds an axis of numbers to the right of those before.
+    #[must_use]
+    pub fn axis(mut self, axis: Axis) -> Self {
+        self.axes.push(Values::Numbers(axis));
+        self
+    }
+
+    /// Adds an axis of named places; values are 0 for the first name, 1 for the second, and so on.
+    #[must_use]
+    pub fn names<T: Into<String>>(
+        mut self,
+        label: impl Into<String>,
+        names: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let names = names.into_iter().map(Into::into).collect();
+        self.axes.push(Values::Names(label.into(), names));
+        self
+    }
+
+    /// Adds a line through one value per axis, the best line first; a value that has no place on
+    /// its axis leaves a gap.
+    #[must_use]
+    pub fn line(mut self, label: impl Into<String>, values: &[f64]) -> Self {
+        self.lines.push(Line {
+            label: label.into(),
+            values: values.to_vec(),
+        });
+        self
+    }
+
+    pub(super) fn title(&self) -> &str {
+        &self.title
+    }
+
+    pub(super) fn draw(&self, size: Size) -> String {
+        let columns: Vec<Column<'_>> = (0..self.axes.len())
+            .filter_map(|at| self.column(at, size))
+            .collect();
+        if columns.len() < self.axes.len() || columns.len() < 2 || self.lines.is_empty() {
+            return nothing(size, &self.title);
+        }
+        let room = (size.width - 2.0 * SIDE) / (columns.len() - 1) as f64;
+        let mut parts = String::new();
+        for (at, column) in columns.iter().enumerate() {
+            parts.push_str(&column.draw(at, room, columns.len()));
+        }
+        // The best line is drawn last, over the others.
+        for (rank, line) in self.lines.iter().enumerate().rev() {
+            parts.push_str(&self.path(rank, line, &columns));
+        }
+        svg(size, &self.title, &parts)
+    }
+
+    fn column(&self, at: usize, size: Size) -> Option<Column<'_>> {
+        let values = self
+            .lines
+            .iter()
+            .filter_map(|line| line.values.get(at))
+            .copied();
+        let (name, scale, ticks) = match &self.axes[at] {
+            Values::Numbers(axis) => {
+                let scale = axis.fit(values)?;
+                (axis.label(), scale, scale.ticks(TICKS))
+            }
+            Values::Names(label, names) => {
+                let last = names.len().saturating_sub(1) as f64;
+                let ticks = names.iter().enumerate().map(|(place, name)| Tick {
+                    value: place as f64,
+                    label: name.clone(),
+                });
+                let scale = Axis::whole(label.as_str()).fit([0.0, last])?;
+                (label.as_str(), scale, ticks.collect())
+            }
+        };
+        let room = (size.width - 2.0 * SIDE) / (self.axes.len().max(2) - 1) as f64;
+        Some(Column {
+            name,
+            scale,
+            ticks,
+            x: SIDE + at as f64 * room,
+            bottom: size.height - BOTTOM,
+        })
+    }
+
+    fn path(&self, rank: usize, line: &Line, columns: &[Column<'_>]) -> String {
+        let mut path = String::new();
+        let mut pen_down = false;
+        let mut tooltip = line.label.clone();
+        for (column, &value) in columns.iter().zip(&line.values) {
+            let Some(y) = column.y(value) else {
+                pen_down = false;
+                continue;
+            };
+            let step = if pen_down { 'L' } else { 'M' };
+            let _ = write!(path, "{step}{:.1} {y:.1}", column.x);
+            let _ = write!(tooltip, "\n{} {}", column.name, column.text(value));
+            pen_down = true;
+        }
+        // From the best, in full colour, to the last, hardly there.
+        let share = rank as f64 / self.lines.len().max(2) as f64;
+        let (series, opacity, width) = match rank {
+            0 => (1, 1.0, 2.6),
+            _ => (0, 0.75 * (1.0 - share).powi(2) + 0.06, 1.3),
+        };
+        let drawing = format!(
+            "<path class=\"stroke\" style=\"opacity:{opacity:.2};stroke-width:{width}\" d=\"{path}\"/>"
+        );
+        marks::marked(series, "run", &tooltip, &drawing)
+    }
+}
+
+/// An axis with its place on the drawing.
+struct Column<'a> {
+    name: &'a str,
+    scale: Scale,
+    ticks: Vec<Tick>,
+    x: f64,
+    bottom: f64,
+}
+
+impl Column<'_> {
+    fn y(&self, value: f64) -> Option<f64> {
+        if !self.scale.can_draw(value) {
+            return None;
+        }
+        let share = self.scale.fraction(value).clamp(0.0, 1.0);
+        share
+            .is_finite()
+            .then_some(self.bottom - share * (self.bottom - TOP))
+    }
+
+    fn text(&self, value: f64) -> String {
+        let named = self
+            .ticks
+            .iter()
+            .find(|tick| (tick.value - value).abs() < 1e-9);
+        named.map_or_else(
+            || crate::format::significant(value, 4),
+            |tick| tick.label.clone(),
+        )
+    }
+
+    /// The axis with its ticks; names stand on two heights by turns, so that neighbours have room.
+    fn draw(&self, at: usize, room: f64, columns: usize) -> String {
+        let mut svg = format!(
+            "<g class=\"axes\"><path class=\"base\" d=\"M{:.1} {TOP}V{:.1}\"/>",
+            self.x, self.bottom
+        );
+        for tick in &self.ticks {
+            if let Some(y) = self.y(tick.value) {
+                let _ = write!(
+                    svg,
+                    "<path class=\"tick\" d=\"M{:.1} {y:.1}h-4\"/>\
+                     <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                    self.x,
+                    self.x - 6.0,
+                    y + 4.0,
+                    escape(&tick.label)
+                );
+            }
+        }
+        let anchor = match at {
+            0 => "start",
+            at if at + 1 == columns => "end",
+            _ => "middle",
+        };
+        let x = match anchor {
+            "start" => self.x - SIDE + 4.0,
+            "end" => self.x + SIDE - 4.0,
+            _ => self.x,
+        };
+        let longest = ((2.0 * room / PER_CHARACTER) as usize).max(8);
+        let _ = write!(
+            svg,
+            "<text class=\"name\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text></g>",
+            if at.is_multiple_of(2) { 14.0 } else { 34.0 },
+            escape(&shorten(self.name, longest))
+        );
+        svg
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::WIDE;
+    use super::*;
+
+    fn chart() -> ParallelChart {
+        ParallelChart::new("Trials")
+            .axis(Axis::log("penalty"))
+            .names("solver", ["eals", "sub<space"])
+            .axis(Axis::linear("recall@20"))
+    }
+
+    #[test]
+    fn every_run_is_a_line_and_the_best_is_on_top() {
+        let text = chart()
+            .line("first", &[0.1, 0.0, 0.18])
+            .line("second", &[0.01, 1.0, 0.17])
+            .draw(WIDE);
+        assert_eq!(text.matches("mark run").count(), 2);
+        assert!(text.find("second").unwrap() < text.find("first").unwrap());
+        assert!(text.contains("sub&lt;space") && !text.contains("sub<space"));
+    }
+
+    #[test]
+    fn a_value_without_a_place_leaves_a_gap() {
+        let text = chart()
+            .line("gap", &[0.0, 1.0, 0.1])
+            .line("ok", &[1.0, 0.0, 0.2])
+            .draw(WIDE);
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    }
+
+    #[test]
+    fn nothing_to_draw_is_no_panic() {
+        assert!(chart().draw(WIDE).contains("no values"));
+        assert!(
+            ParallelChart::new("t")
+                .line("x", &[])
+                .draw(WIDE)
+                .contains("no values")
+        );
+    }
+}

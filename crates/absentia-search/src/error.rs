@@ -1,0 +1,77 @@
+//! Why a search could not be made.
+
+use absentia::Fault;
+use absentia::evaluate::EvaluateError;
+use absentia::fit::FitError;
+
+/// Why a search ended without a result.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TuneError {
+    /// There are no held-out rows to choose by.
+    #[error("no row is held out, so there is nothing to choose settings by")]
+    NothingHeldOut,
+    /// The folds are not of one data set.
+    #[error(
+        "fold {fold} has {users} users and {items} items, the first has {expected_users} and {expected_items}"
+    )]
+    Folds {
+        /// Place of the fold.
+        fold: usize,
+        /// Its users.
+        users: usize,
+        /// Its items.
+        items: usize,
+        /// Users of the first.
+        expected_users: usize,
+        /// Items of the first.
+        expected_items: usize,
+    },
+    /// An option out of range.
+    #[error("{name} is {got}; it must be {range}")]
+    Option {
+        /// Name of the option.
+        name: &'static str,
+        /// What was given.
+        got: f64,
+        /// What is accepted.
+        range: &'static str,
+    },
+    /// A logged trial is not what this search would have made.
+    #[error("trial {number} of the log is not of this search: {what} differs")]
+    Log {
+        /// Number of the trial.
+        number: usize,
+        /// What differs.
+        what: &'static str,
+    },
+    /// No trial gave a model.
+    #[error("none of {trials} trials gave a model; the first failed with: {first}")]
+    AllFailed {
+        /// How many were made.
+        trials: usize,
+        /// Why the first failed.
+        first: String,
+    },
+    /// The search was ended before any trial was complete.
+    #[error("the search was ended before its first trial was complete")]
+    Cancelled,
+    /// A model could not be measured.
+    #[error(transparent)]
+    Evaluate(#[from] EvaluateError),
+    /// A run could not be made.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+}
+
+impl TuneError {
+    /// Whose fault the error is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            TuneError::Evaluate(error) => error.fault(),
+            TuneError::Fit(error) => error.fault(),
+            _ => Fault::Caller,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! How a search is made.
+
+use std::time::Duration;
+
+use super::error::TuneError;
+use super::space::Scope;
+use absentia::MAX_FACTORS;
+use absentia::evaluate::{Metric, MetricName};
+
+/// When a search ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// After so many trials; what is found depends on the seed alone.
+    Trials(usize),
+    /// After about so much time in trials, or earlier when nothing is gained any more.
+    Time(Duration),
+}
+
+/// What is searched, by which metric and for how long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The metric to be raised.
+    pub metric: MetricName,
+    /// How much of the space is searched.
+    pub scope: Scope,
+    /// When the search ends.
+    pub budget: Budget,
+    /// Most factors a model may have.
+    pub max_factors: usize,
+    /// Whether all trials are made as those of the first rung, with `max_factors` factors: many
+    /// settings measured alike, none of them to the end.
+    pub first_rung_only: bool,
+    /// Whether fewer factors may be chosen where they do as well.
+    pub may_shrink: bool,
+    /// Seed of proposals, of starts and of samples of users.
+    pub seed: u64,
+    /// Threads of a run; what the machine or container allows when not given.
+    pub threads: Option<usize>,
+    /// Bytes a run may take.
+    pub memory_limit: Option<u64>,
+}
+
+impl Default for Options {
+    /// Ten minutes for recall@20 with up to 1792 factors, nearly all of them with 1024 at the most.
+    fn default() -> Self {
+        Self {
+            metric: MetricName {
+                metric: Metric::Recall,
+                cutoff: Some(20),
+            },
+            scope: Scope::All,
+            budget: Budget::Time(Duration::from_secs(600)),
+            max_factors: 1792,
+            first_rung_only: false,
+            may_shrink: true,
+            seed: 0,
+            threads: None,
+            memory_limit: None,
+        }
+    }
+}
+
+impl Options {
+    pub(super) fn check(&self) -> Result<(), TuneError> {
+        let wrong = |name, got, range| Err(TuneError::Option { name, got, range });
+        if self.max_factors == 0 || self.max_factors > MAX_FACTORS {
+            return wrong("max_factors", self.max_factors as f64, "1 to 8192");
+        }
+        match self.budget {
+            Budget::Trials(0) => wrong("number of trials", 0.0, "at least 1"),
+            Budget::Time(time) if time.is_zero() => wrong("time budget", 0.0, "above 0"),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+use super::*;
+use crate::{Origin, Scope, testing};
+
+fn tuner(budget: usize, max_factors: usize) -> Tuner<'static> {
+    tuner_on(&[3], 1, budget, max_factors)
+}
+
+/// A search by rows that are held out in several ways.
+fn tuner_on(ways: &[usize], threads: usize, budget: usize, max_factors: usize) -> Tuner<'static> {
+    let options = Options {
+        metric: "ndcg@5".parse().unwrap(),
+        budget: Budget::Trials(budget),
+        max_factors,
+        threads: Some(threads),
+        ..Options::default()
+    };
+    let fold = |&first: &usize| {
+        let (train, held_out) = testing::fold_from(first);
+        Fold { train, held_out }
+    };
+    Tuner::new(ways.iter().map(fold).collect(), options).unwrap()
+}
+
+fn search(tuner: &Tuner<'_>, logged: Vec<Trial>) -> Found {
+    tuner.search(logged, &Cancel::new(), &mut |_| true).unwrap()
+}
+
+/// Everything but the time it took.
+fn timeless(trials: &[Trial]) -> Vec<Trial> {
+    let timeless = |trial: &Trial| Trial {
+        seconds: 0.0,
+        training_seconds: 0.0,
+        ..trial.clone()
+    };
+    trials.iter().map(timeless).collect()
+}
+
+#[test]
+fn a_search_repeats_with_its_seed_and_takes_its_budget() {
+    let tuner = tuner(24, 32);
+    let (first, second) = (search(&tuner, Vec::new()), search(&tuner, Vec::new()));
+    assert_eq!(timeless(&first.trials), timeless(&second.trials));
+    assert_eq!(first.trials.len(), 24);
+    assert!(!first.interrupted);
+    let top = first.best();
+    assert_eq!(top.rung, tuner.ladder(&first.trials).last());
+    let recipes = first
+        .trials
+        .iter()
+        .filter(|trial| trial.origin == Origin::Recipe);
+    let recipe = recipes.filter_map(|trial| trial.score).fold(0.0, f64::max);
+    assert!(
+        top.score.unwrap() >= recipe,
+        "{} {recipe}",
+        top.score.unwrap()
+    );
+}
+
+#[test]
+fn the_smallest_budgets_end_and_leave_no_rung_out() {
+    for (max_factors, rungs) in [(8, 1), (32, 2), (128, 3)] {
+        for budget in 1..=10 {
+            let mut tuner = tuner(budget, max_factors);
+            tuner.options.max_factors = max_factors;
+            assert_eq!(tuner.ladder(&[]).rungs.len(), rungs);
+            let found = search(&tuner, Vec::new());
+            assert_eq!(found.trials.len(), budget, "{rungs} rungs");
+            for rung in 0..rungs.min(budget) {
+                let is_here = |trial: &Trial| trial.rung == rung;
+                assert!(
+                    found.trials.iter().any(is_here),
+                    "{budget} of {rungs}: {rung}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn folds_side_by_side_give_the_trials_of_folds_one_by_one() {
+    let ways = [0, 2, 5];
+    let trials = |threads| {
+        let tuner = tuner_on(&ways, threads, 20, 32);
+        timeless(&search(&tuner, Vec::new()).trials)
+    };
+    let alone = trials(1);
+    assert_eq!(trials(2), alone);
+    assert_eq!(trials(7), alone);
+    let one_way = search(&tuner_on(&ways[..1], 1, 20, 32), Vec::new());
+    assert_ne!(timeless(&one_way.trials), alone);
+}
+
+#[test]
+fn the_first_rung_with_all_factors_climbs_to_the_best_penalty_before_anything_else() {
+    let mut tuner = tuner(40, 32);
+    tuner.options.max_factors = 128;
+    let found = search(&tuner, Vec::new());
+    let full = tuner.ladder(&found.trials).first_full();
+    let here: Vec<&Trial> = found.trials.iter().filter(|t| t.rung == full).collect();
+    let is_beside = |trial: &&&Trial| trial.origin == Origin::Beside;
+    let tried = 1 + here[1..].iter().take_while(is_beside).count();
+    assert!(tried > 2 && here[tried..].iter().all(|t| t.origin != Origin::Beside));
+    let tried = &here[..tried];
+    let of = |trial: &&&Trial| trial.score.unwrap_or(f64::MIN);
+    let best = tried.iter().max_by(|a, b| of(a).total_cmp(&of(b))).unwrap();
+    let beside = |times: f64| {
+        let Some(point) = tuner.space().penalised(&best.point, times) else {
+            return true;
+        };
+        let near = |trial: &&Trial| {
+            let apart = trial.point.iter().zip(&point).map(|(x, y)| (x - y).abs());
+            apart.fold(0.0, f64::max) < 0.01
+        };
+        tried.iter().any(near)
+    };
+    assert!(beside(3.0) && beside(1.0 / 3.0));
+}
+
+#[test]
+fn a_search_that_was_cut_short_goes_on_as_if_it_had_not_been() {
+    // Three rungs, so that factors of dropped trials must be trained again.
+    let mut tuner = tuner(30, 32);
+    tuner.options.max_factors = 128;
+    assert_eq!(tuner.ladder(&[]).rungs.len(), 3);
+    let whole = search(&tuner, Vec::new());
+    for kept in [1, 10, 20, 24, 29] {
+        let resumed = search(&tuner, whole.trials[..kept].to_vec());
+        assert_eq!(timeless(&whole.trials), timeless(&resumed.trials), "{kept}");
+    }
+}
+
+#[test]
+fn middle_rungs_start_from_the_rung_below() {
+    let (train, held_out) = testing::fold();
+    let space = Space::of(&train, Scope::All);
+    let options = Options {
+        threads: Some(1),
+        ..Options::default()
+    };
+    let folds = [Fold { train, held_out }];
+    let name = options.metric;
+    let judges = [Judge::new(&folds[0].train, &folds[0].held_out, name, &[50, 50], 0).unwrap()];
+    let cancel = Cancel::new();
+    let runner = Runner {
+        folds: &folds,
+        judges: &judges,
+        space: &space,
+        options: &options,
+        cancel: &cancel,
+    };
+    let step = |factors, rung| Step {
+        rung,
+        origin: Origin::Random,
+        point: space.recipes()[0].clone(),
+        parent: None,
+        factors,
+        post_scale: 0.0,
+    };
+    let rung = |factors| crate::Rung {
+        factors,
+        sample: 0,
+        is_last: false,
+    };
+    let (_, small) = runner.run(0, &step(4, 0), &rung(4), None).unwrap().unwrap();
+    let (warm, grown) = runner
+        .run(1, &step(8, 1), &rung(8), Some(&small))
+        .unwrap()
+        .unwrap();
+    let (cold, _) = runner.run(1, &step(8, 1), &rung(8), None).unwrap().unwrap();
+    assert_eq!((small[0].0.cols(), grown[0].0.cols()), (4, 8));
+    assert!(warm.params.iterations < cold.params.iterations);
+    assert!(warm.score.is_some() && cold.score.is_some());
+}
+
+#[test]
+fn a_log_of_another_search_is_refused() {
+    let mut other = tuner(8, 8);
+    let mut trials = search(&other, Vec::new()).trials;
+    other.options.seed = 1;
+    let refused = other.search(trials.clone(), &Cancel::new(), &mut |_| true);
+    assert!(matches!(refused, Err(TuneError::Log { .. })), "{refused:?}");
+    trials[3].point.pop();
+    let refused = tuner(8, 8).search(trials, &Cancel::new(), &mut |_| true);
+    assert!(
+        matches!(refused, Err(TuneError::Log { number: 3, .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn nothing_held_out_and_folds_of_other_shapes_are_refused() {
+    let (train, held_out) = testing::fold();
+    let none = Tuner::new(Vec::new(), Options::default());
+    assert!(matches!(none.err(), Some(TuneError::NothingHeldOut)));
+    let empty = Fold {
+        train: train.clone(),
+        held_out: absentia::evaluate::TestSet::default(),
+    };
+    let tuner = Tuner::new(vec![empty], Options::default()).unwrap();
+    let found = tuner.search(Vec::new(), &Cancel::new(), &mut |_| true);
+    assert!(matches!(found.err(), Some(TuneError::NothingHeldOut)));
+    let turned = Fold {
+        train: train.transposed(),
+        held_out: held_out.clone(),
+    };
+    let folds = vec![Fold { train, held_out }, turned];
+    let mixed = Tuner::new(folds, Options::default());
+    assert!(matches!(
+        mixed.err(),
+        Some(TuneError::Folds { fold: 1, .. })
+    ));
+}
+
+#[test]
+fn the_follower_and_a_cancelled_flag_end_the_search() {
+    let tuner = tuner(20, 16);
+    let stopped = tuner
+        .search(Vec::new(), &Cancel::new(), &mut |trials| trials.len() < 3)
+        .unwrap();
+    assert_eq!((stopped.trials.len(), stopped.interrupted), (3, true));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let none = tuner.search(Vec::new(), &cancel, &mut |_| true);
+    assert!(matches!(none.err(), Some(TuneError::Cancelled)));
+    let kept = tuner
+        .search(stopped.trials, &cancel, &mut |_| true)
+        .unwrap();
+    assert_eq!((kept.trials.len(), kept.interrupted), (3, true));
+}
+
+#[test]
+fn a_setting_that_cannot_be_trained_is_a_trial_without_a_score() {
+    let (train, held_out) = testing::fold();
+    let options = Options {
+        budget: Budget::Trials(3),
+        max_factors: 4,
+        memory_limit: Some(1),
+        ..Options::default()
+    };
+    let tuner = Tuner::new(vec![Fold { train, held_out }], options).unwrap();
+    let mut seen = Vec::new();
+    let failed = tuner.search(Vec::new(), &Cancel::new(), &mut |trials| {
+        seen = trials.to_vec();
+        true
+    });
+    assert!(matches!(
+        failed.err(),
+        Some(TuneError::AllFailed { trials: 3, .. })
+    ));
+    assert!(
+        seen.iter()
+            .all(|trial| trial.score.is_none() && trial.failure.is_some())
+    );
+}

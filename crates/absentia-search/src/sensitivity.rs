@@ -1,0 +1,107 @@
+//! Which settings the metric depends on.
+
+use super::space::Space;
+use super::trial::{Trial, ranked};
+
+/// Fewest trials that say anything.
+const FEWEST: usize = 8;
+/// Parts an axis is cut into.
+const PARTS: usize = 4;
+
+/// What the metric makes of one setting.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Sensitivity {
+    /// Name of the setting.
+    pub name: &'static str,
+    /// Share of the variance of the metric that the setting alone explains, corrected for chance
+    /// (adjusted R² over four parts of the axis of equal size, or its options); at least 0.
+    pub share: f64,
+    /// Where the metric was best on average: the values of that part.
+    pub best_from: String,
+    /// The other end of that part.
+    pub best_to: String,
+}
+
+/// Yields what the trials of the first rung say about every setting, the most decisive first.
+///
+/// The worst quarter is left out: far from any good setting everything matters, and nobody asks.
+#[must_use]
+pub fn sensitivity(space: &Space, trials: &[Trial]) -> Vec<Sensitivity> {
+    let mut trials = ranked(trials, 0);
+    trials.truncate(trials.len() - trials.len() / 4);
+    if trials.len() < FEWEST {
+        return Vec::new();
+    }
+    let dimensions = 0..space.dimensions().len();
+    let mut found: Vec<Sensitivity> = dimensions.map(|at| of(space, &trials, at)).collect();
+    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    found
+}
+
+fn of(space: &Space, trials: &[&Trial], at: usize) -> Sensitivity {
+    let dimension = &space.dimensions()[at];
+    let mut order: Vec<&&Trial> = trials.iter().collect();
+    order.sort_by(|a, b| a.point[at].total_cmp(&b.point[at]));
+    let groups: Vec<&[&&Trial]> = if dimension.options().is_empty() {
+        order.chunks(order.len().div_ceil(PARTS)).collect()
+    } else {
+        let same =
+            |a: &&&Trial, b: &&&Trial| dimension.text(a.point[at]) == dimension.text(b.point[at]);
+        order.chunk_by(same).collect()
+    };
+    let score = |trial: &&&Trial| trial.score.unwrap_or(0.0);
+    let mean = |group: &[&&Trial]| group.iter().map(score).sum::<f64>() / group.len() as f64;
+    let (n, all) = (order.len() as f64, mean(&order));
+    let total: f64 = order.iter().map(|trial| (score(trial) - all).powi(2)).sum();
+    let within: f64 = groups
+        .iter()
+        .map(|group| {
+            let own = mean(group);
+            group
+                .iter()
+                .map(|trial| (score(trial) - own).powi(2))
+                .sum::<f64>()
+        })
+        .sum();
+    let free = n - groups.len() as f64;
+    let share = if total > 0.0 && free > 0.0 {
+        (1.0 - (within / free) / (total / (n - 1.0))).max(0.0)
+    } else {
+        0.0
+    };
+    let best = groups.iter().max_by(|a, b| mean(a).total_cmp(&mean(b)));
+    let end = |trial: Option<&&&Trial>| {
+        trial.map_or_else(String::new, |trial| dimension.text(trial.point[at]))
+    };
+    Sensitivity {
+        name: dimension.name,
+        share,
+        best_from: end(best.and_then(|group| group.first())),
+        best_to: end(best.and_then(|group| group.last())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::propose::Proposer;
+    use super::super::{Scope, testing};
+    use super::*;
+
+    #[test]
+    fn the_setting_that_decides_is_found() {
+        let data = testing::blocks();
+        let space = Space::of(&data, Scope::All);
+        let proposer = Proposer::new(&space, 1);
+        let trials: Vec<Trial> = (0..80)
+            .map(|number| {
+                let point = proposer.random(number);
+                let score = 0.2 - 0.1 * (point[2] - 0.4).powi(2) + 0.001 * point[0];
+                testing::trial(number, point, score)
+            })
+            .collect();
+        let found = sensitivity(&space, &trials);
+        assert_eq!(found[0].name, space.dimensions()[2].name);
+        assert!(found[0].share > 0.5 && found[1].share < 0.3, "{found:?}");
+        assert!(sensitivity(&space, &trials[..4]).is_empty());
+    }
+}

@@ -1,0 +1,406 @@
+//! Which settings are searched, and what a point of the space stands for.
+//!
+//! The penalty is not searched as λ but as `λ m̄^ν / n̄`, the penalty of a typical row (`typical.rs`).
+
+use super::dimension::{Dimension, Range, three_digits};
+use super::typical::Typical;
+use absentia::data::{Confidence, Interactions, Targets, Values};
+use absentia::weights::{SchemeSpec, Strength};
+use absentia::{Params, Solver};
+
+/// How much of the space is searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// Everything.
+    #[default]
+    All,
+    /// Weights by popularity, the penalty and its exponent: the paper's model.
+    Popularity,
+    /// One weight for all missing entries, the penalty and its exponent.
+    Uniform,
+}
+
+impl Scope {
+    /// The name used on the command line and in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::All => "all",
+            Scope::Popularity => "popularity",
+            Scope::Uniform => "uniform",
+        }
+    }
+}
+
+/// What of the data decides which settings there are to search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Facts {
+    row: Typical,
+    /// Mean value, where values differ.
+    mean_value: Option<f64>,
+    /// Whether no value is negative, so that weights can grow with them.
+    has_log: bool,
+    /// Time between the first and the last entry, where there are times.
+    span: Option<f64>,
+}
+
+/// A choice of everything that is searched but the number of factors, of sweeps and post-scaling.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Weights on missing entries.
+    pub weights: SchemeSpec,
+    /// All else; factors, sweeps and post-scaling are the defaults.
+    pub params: Params,
+}
+
+/// The settings to search for one data set; points are vectors of numbers from 0 to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space {
+    dimensions: Vec<Dimension>,
+    scope: Scope,
+    facts: Facts,
+}
+
+const WEIGHT: &str = "weight on missing";
+const ALPHA: &str = "popularity exponent";
+const BETA: &str = "activity exponent";
+const PENALTY: &str = "penalty";
+const NU: &str = "penalty exponent";
+const TARGETS: &str = "targets";
+const TARGET_EXPONENT: &str = "target exponent";
+const CONFIDENCE: &str = "confidence";
+const STRENGTH: &str = "confidence strength";
+const SOLVER: &str = "solver";
+
+impl Space {
+    /// Yields the settings worth searching on `data`: what values or times decide is left out where
+    /// there are none.
+    #[must_use]
+    pub fn of(data: &Interactions<'_>, scope: Scope) -> Self {
+        let facts = Facts::of(data);
+        let mut dimensions = vec![Dimension::new(
+            WEIGHT,
+            Range::Log {
+                low: 1e-4,
+                high: 1.0,
+            },
+        )];
+        if scope != Scope::Uniform {
+            dimensions.push(switch(ALPHA, 0.0, 0.1, (0.0, 1.0)));
+        }
+        dimensions.push(Dimension::new(
+            PENALTY,
+            Range::Log {
+                low: 3e-3,
+                high: 3.0,
+            },
+        ));
+        dimensions.push(switch(NU, 1.0, 0.4, (0.4, 1.0)));
+        if scope == Scope::All {
+            dimensions.push(switch(BETA, 0.0, 0.5, (0.0, 0.6)));
+            dimensions.push(switch(TARGET_EXPONENT, 0.0, 0.25, (0.0, 0.6)));
+            dimensions.extend(facts.value_dimensions());
+            let options = vec![("eals", 0.8), ("subspace", 0.2)];
+            dimensions.push(Dimension::new(SOLVER, Range::Choice { options }));
+        }
+        Self {
+            dimensions,
+            scope,
+            facts,
+        }
+    }
+
+    /// The axes.
+    #[must_use]
+    pub fn dimensions(&self) -> &[Dimension] {
+        &self.dimensions
+    }
+
+    /// Whether item factors may be rescaled after training.
+    #[must_use]
+    pub fn rescales(&self) -> bool {
+        self.scope == Scope::All
+    }
+
+    /// The settings a point stands for.
+    #[must_use]
+    pub fn settings(&self, point: &[f64]) -> Settings {
+        let value = |name| self.value(point, name);
+        let weight = value(WEIGHT).unwrap_or(0.1);
+        let nu = value(NU).unwrap_or(1.0);
+        let penalty = value(PENALTY).unwrap_or(0.1);
+        let lambda = self.facts.row.lambda(penalty, weight, nu);
+        Settings {
+            weights: scheme(
+                weight,
+                value(ALPHA).unwrap_or(0.0),
+                value(BETA).unwrap_or(0.0),
+            ),
+            params: Params {
+                regularization: three_digits(lambda) as f32,
+                reg_exponent: nu as f32,
+                solver: match value(SOLVER) {
+                    Some(1.0..) => Solver::Subspace { block: 16 }.into(),
+                    _ => Solver::Eals.into(),
+                },
+                targets: self.targets(point),
+                confidence: self.confidence(point),
+                ..Params::default()
+            },
+        }
+    }
+
+    /// The point whose axes have these values, the others the middle; for starting points.
+    #[must_use]
+    pub fn point(&self, values: &[(&str, f64)]) -> Vec<f64> {
+        let place = |dimension: &Dimension| {
+            let given = values.iter().find(|(name, _)| *name == dimension.name);
+            given.map_or_else(|| plain(dimension), |(_, value)| dimension.place(*value))
+        };
+        self.dimensions.iter().map(place).collect()
+    }
+
+    /// The point with this many times the penalty; nothing where the axis ends before.
+    pub(super) fn penalised(&self, point: &[f64], times: f64) -> Option<Vec<f64>> {
+        let at = self.dimensions.iter().position(|d| d.name == PENALTY)?;
+        let dimension = &self.dimensions[at];
+        let mut moved = point.to_vec();
+        moved[at] = dimension.place(dimension.value(point[at]) * times);
+        let got = dimension.value(moved[at]) / dimension.value(point[at]);
+        ((got / times).ln().abs() < 0.05).then_some(moved)
+    }
+
+    /// A point without the setting of an axis; none if it has to have one.
+    pub(super) fn without(&self, point: &[f64], axis: usize) -> Option<Vec<f64>> {
+        let Range::Switch { share, .. } = self.dimensions[axis].range else {
+            return None;
+        };
+        let mut plain = point.to_vec();
+        plain[axis] = share / 2.0;
+        Some(plain)
+    }
+
+    /// Whether a point has no setting on an axis that may have one.
+    pub(super) fn is_off(&self, point: &[f64], axis: usize) -> bool {
+        matches!(self.dimensions[axis].range, Range::Switch { share, .. } if point[axis] < share)
+    }
+
+    /// The penalty of a point over that of another that differs in nothing else.
+    pub(super) fn penalty_over(&self, point: &[f64], other: &[f64]) -> Option<f64> {
+        let at = self.dimensions.iter().position(|d| d.name == PENALTY)?;
+        let mut pairs = point.iter().zip(other).enumerate();
+        let alike = pairs.all(|(axis, (x, y))| axis == at || x.to_bits() == y.to_bits());
+        let value = |point: &[f64]| self.dimensions[at].value(point[at]);
+        alike.then(|| value(point) / value(other))
+    }
+
+    /// Points that a search starts from; `docs/accuracy.md` says where they come from.
+    #[must_use]
+    pub fn recipes(&self) -> Vec<Vec<f64>> {
+        RECIPES.iter().map(|recipe| self.point(recipe)).collect()
+    }
+
+    fn value(&self, point: &[f64], name: &str) -> Option<f64> {
+        let at = self.dimensions.iter().position(|d| d.name == name)?;
+        Some(self.dimensions[at].value(*point.get(at)?))
+    }
+
+    fn targets(&self, point: &[f64]) -> Targets {
+        // The same for users and items, as graphs are normalised: a search has few trials for an axis.
+        let exponent = self.value(point, TARGET_EXPONENT).unwrap_or(0.0) as f32;
+        match self.value(point, TARGETS) {
+            Some(1.0) => Targets::Raw,
+            Some(2.0..) => Targets::Log,
+            _ if exponent == 0.0 => Targets::Binary,
+            _ => Targets::Normalized {
+                user: exponent,
+                item: exponent,
+            },
+        }
+    }
+
+    /// What goes by values is set so that an average entry has the weight of 1 + its strength.
+    fn confidence(&self, point: &[f64]) -> Confidence {
+        let name = self.dimensions.iter().position(|d| d.name == CONFIDENCE);
+        let name = name.map_or_else(String::new, |at| self.dimensions[at].text(point[at]));
+        let strength = self.value(point, STRENGTH).unwrap_or(1.0);
+        let mean = self.facts.mean_value.unwrap_or(1.0);
+        match name.as_str() {
+            "linear" => Confidence::Linear {
+                alpha: three_digits(strength / mean) as f32,
+            },
+            "log" => Confidence::Log {
+                alpha: three_digits(strength) as f32,
+                epsilon: three_digits(mean) as f32,
+            },
+            "decay" => Confidence::Decay {
+                // The stronger, the shorter: from thirty times the span of the data to a thirtieth.
+                half_life: three_digits(self.facts.span.unwrap_or(1.0) / strength / 3.0).max(1.0),
+                now: None,
+            },
+            _ => Confidence::default(),
+        }
+    }
+}
+
+/// The defaults of training; what did best on `Amazon-book`, `MovieTweetings` and `KuaiRec` among
+/// random settings, rounded.
+const RECIPES: [&[(&str, f64)]; 4] = [
+    &[(WEIGHT, 0.01), (ALPHA, 0.25), (PENALTY, 0.1)],
+    &[
+        (WEIGHT, 0.05),
+        (ALPHA, 0.4),
+        (PENALTY, 0.15),
+        (TARGET_EXPONENT, 0.2),
+    ],
+    &[
+        (WEIGHT, 0.02),
+        (ALPHA, 0.4),
+        (PENALTY, 0.5),
+        (TARGET_EXPONENT, 0.15),
+    ],
+    &[(WEIGHT, 0.01), (ALPHA, 0.2), (PENALTY, 0.25)],
+];
+
+impl Facts {
+    fn of(data: &Interactions<'_>) -> Self {
+        let (mean_value, has_log) = match data.by_user().targets() {
+            Values::Each(values) if !values.is_empty() => {
+                let total: f64 = values.iter().map(|&x| f64::from(x)).sum();
+                let mean = total / values.len() as f64;
+                (Some(mean), values.iter().all(|&x| x >= 0.0))
+            }
+            _ => (None, false),
+        };
+        let ends = data.times().and_then(|times| {
+            let (first, last) = (times.iter().min()?, times.iter().max()?);
+            Some(last.saturating_sub(*first) as f64)
+        });
+        Self {
+            row: Typical::of(data),
+            mean_value: mean_value.filter(|mean| *mean > 0.0),
+            has_log,
+            span: ends.filter(|span| *span > 0.0),
+        }
+    }
+
+    fn value_dimensions(&self) -> Vec<Dimension> {
+        let mut dimensions = Vec::new();
+        if self.mean_value.is_some() && self.has_log {
+            let options = vec![("binary", 0.7), ("raw", 0.15), ("log", 0.15)];
+            dimensions.push(Dimension::new(TARGETS, Range::Choice { options }));
+        }
+        let mut options = vec![("constant", 0.6)];
+        if self.mean_value.is_some() && self.has_log {
+            options.extend([("linear", 0.4), ("log", 0.4)]);
+        }
+        if self.span.is_some() {
+            options.push(("decay", 0.4));
+        }
+        if options.len() > 1 {
+            let total: f64 = options.iter().map(|option| option.1).sum();
+            for option in &mut options {
+                option.1 /= total;
+            }
+            dimensions.push(Dimension::new(CONFIDENCE, Range::Choice { options }));
+            dimensions.push(Dimension::new(
+                STRENGTH,
+                Range::Log {
+                    low: 0.01,
+                    high: 10.0,
+                },
+            ));
+        }
+        dimensions
+    }
+}
+
+fn switch(name: &'static str, off: f64, share: f64, (low, high): (f64, f64)) -> Dimension {
+    Dimension::new(
+        name,
+        Range::Switch {
+            off,
+            share,
+            low,
+            high,
+        },
+    )
+}
+
+/// Where an axis stands that nobody asked about: switched off, or the first option, or the middle.
+fn plain(dimension: &Dimension) -> f64 {
+    match &dimension.range {
+        Range::Switch { share, .. } => share / 2.0,
+        Range::Choice { .. } => dimension.place(0.0),
+        _ => 0.5,
+    }
+}
+
+/// The plainest scheme with these exponents.
+fn scheme(weight: f64, alpha: f64, beta: f64) -> SchemeSpec {
+    let (weight, alpha, beta) = (weight as f32, alpha as f32, beta as f32);
+    let strength = Strength::Mean(weight);
+    if alpha == 0.0 && beta == 0.0 {
+        SchemeSpec::Uniform { weight }
+    } else if beta == 0.0 {
+        SchemeSpec::Popularity { strength, alpha }
+    } else if alpha == 0.0 {
+        SchemeSpec::Activity {
+            strength,
+            alpha: beta,
+        }
+    } else {
+        SchemeSpec::PopularityActivity {
+            strength,
+            alpha,
+            beta,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use absentia::data::{Duplicates, Triplets};
+
+    fn data(values: bool) -> Interactions<'static> {
+        let (users, items) = ([0, 0, 1, 1, 2], [0, 1, 1, 2, 2]);
+        let triplets = Triplets::new(&users, &items);
+        let built = if values {
+            triplets
+                .values(&[1.0, 2.0, 3.0, 4.0, 5.0])
+                .times(&[0, 10, 20, 30, 100])
+                .build(3, 3, Duplicates::Error)
+        } else {
+            triplets.build(3, 3, Duplicates::Error)
+        };
+        built.unwrap().into_owned()
+    }
+
+    #[test]
+    fn what_the_data_lacks_is_not_searched() {
+        let names = |data: &Interactions<'_>, scope| -> Vec<&str> {
+            let space = Space::of(data, scope);
+            space.dimensions().iter().map(|d| d.name).collect()
+        };
+        let plain = names(&data(false), Scope::All);
+        assert!(!plain.contains(&CONFIDENCE) && !plain.contains(&TARGETS));
+        let rich = names(&data(true), Scope::All);
+        assert!(rich.contains(&CONFIDENCE) && rich.contains(&TARGETS));
+        assert_eq!(names(&data(true), Scope::Uniform), [WEIGHT, PENALTY, NU]);
+    }
+
+    #[test]
+    fn every_corner_is_a_run_that_can_be_made() {
+        let space = Space::of(&data(true), Scope::All);
+        let n = space.dimensions().len();
+        for corner in 0..1_u32 << n {
+            let point: Vec<f64> = (0..n).map(|at| f64::from(corner >> at & 1)).collect();
+            let settings = space.settings(&point);
+            assert!(settings.params.check().is_ok(), "{point:?}");
+            let text = settings.weights.to_string();
+            assert_eq!(text.parse::<SchemeSpec>().ok(), Some(settings.weights));
+        }
+    }
+}
