@@ -8,7 +8,7 @@ use absentia::fit::FitError;
 use absentia::model::ModelError;
 use absentia::weights::{SpecError, WeightsError};
 use absentia::{Fault, ParamsError};
-use absentia_search::TuneError;
+use absentia_search::SearchError;
 use pyo3::PyErr;
 use pyo3::exceptions::{
     PyFileNotFoundError, PyKeyError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
@@ -47,7 +47,7 @@ raise_by_fault!(
     ParamsError,
     RankError,
     SpecError,
-    TuneError,
+    SearchError,
     WeightsError
 );
 

@@ -6,7 +6,7 @@ use absentia::data::DataError;
 use absentia::fit::{Cancel, Control, FitError, Fitted, Init, Observer, Run, StopReason, Sweep};
 use absentia::{CheckedParams, Interactions, Params};
 use absentia_io::model::Ids;
-use absentia_search::{Open, Settled, TuneError, settle};
+use absentia_search::{Automatic, ChosenSettings, SearchError, choose_settings};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -49,11 +49,14 @@ pub(crate) fn fit(
         shown,
         scheme: scheme.clone_ref(py),
         params: params.check().or_raise()?,
-        open: open.map_or_else(Open::default, |(regularization, post_scale, recipe)| Open {
-            regularization,
-            post_scale,
-            recipe,
-        }),
+        open: open.map_or_else(
+            Automatic::default,
+            |(regularization, post_scale, recipe)| Automatic {
+                regularization,
+                post_scale,
+                recipe,
+            },
+        ),
         init,
     };
     let (fitted, chosen) = scheme.get().stop_if_err(job.follow(py, callback))?;
@@ -91,7 +94,7 @@ struct Job {
     shown: Option<Shown>,
     scheme: Py<Scheme>,
     params: CheckedParams,
-    open: Open,
+    open: Automatic,
     init: Option<(Table, Table)>,
 }
 
@@ -166,7 +169,7 @@ impl Job {
             let scheme = settled.scheme.as_ref().unwrap_or(&scheme.wish);
             Ok((absentia::fit(data, scheme, &params, run)?, weights))
         });
-        fitted.map_err(|error: TuneError| scheme.blame(error))
+        fitted.map_err(|error: SearchError| scheme.blame(error))
     }
 }
 
@@ -175,11 +178,11 @@ fn settled(
     data: &Interactions<'_>,
     scheme: &absentia::weights::Scheme,
     params: &CheckedParams,
-    open: Open,
+    open: Automatic,
     cancel: &Cancel,
-) -> Result<Settled, TuneError> {
-    match settle(data, scheme, params, open, cancel, &|| {}) {
-        Err(TuneError::Cancelled) => Ok(Settled::as_told((**params).clone())),
+) -> Result<ChosenSettings, SearchError> {
+    match choose_settings(data, scheme, params, open, cancel, &|| {}) {
+        Err(SearchError::Cancelled) => Ok(ChosenSettings::given((**params).clone())),
         settled => settled,
     }
 }

@@ -12,7 +12,7 @@ use absentia::model::ModelError;
 use absentia::weights::{SpecError, WeightsError};
 use absentia_lab::generate::GenerateError;
 use absentia_lab::paper::PaperError;
-use absentia_search::TuneError;
+use absentia_search::SearchError;
 
 use crate::ui::Ui;
 
@@ -253,7 +253,7 @@ fn fault_of(cause: &(dyn std::error::Error + 'static)) -> Option<Fault> {
     if let Some(error) = cause.downcast_ref::<RankError>() {
         return Some(error.fault());
     }
-    if let Some(error) = cause.downcast_ref::<TuneError>() {
+    if let Some(error) = cause.downcast_ref::<SearchError>() {
         return Some(error.fault());
     }
     if let Some(error) = cause.downcast_ref::<PaperError>() {

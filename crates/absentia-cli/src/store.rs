@@ -8,7 +8,7 @@ use absentia::weights::SchemeSpec;
 use absentia::{Model, Params};
 use absentia_io::model::{self, Ids};
 use absentia_io::{AtomicFile, IdMap, expand, limits};
-use absentia_search::Open;
+use absentia_search::Automatic;
 use anyhow::{Context as _, Result};
 
 use crate::failure::Refusal;
@@ -77,7 +77,7 @@ pub(crate) fn resume(
     own: &Ids,
     params: &mut Params,
     weights: &mut SchemeSpec,
-    open: Open,
+    open: Automatic,
 ) -> Result<Option<Checkpoint>> {
     if !path.exists() {
         return Ok(None);

@@ -7,7 +7,7 @@ use absentia::fit::FitError;
 /// Why a search ended without a result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum TuneError {
+pub enum SearchError {
     /// There are no held-out rows to choose by.
     #[error("no row is held out, so there is nothing to choose settings by")]
     NothingHeldOut,
@@ -64,13 +64,13 @@ pub enum TuneError {
     Fit(#[from] FitError),
 }
 
-impl TuneError {
+impl SearchError {
     /// Whose fault the error is.
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            TuneError::Evaluate(error) => error.fault(),
-            TuneError::Fit(error) => error.fault(),
+            SearchError::Evaluate(error) => error.fault(),
+            SearchError::Fit(error) => error.fault(),
             _ => Fault::Caller,
         }
     }

@@ -7,55 +7,44 @@
 //!
 //! | file | concept |
 //! | --- | --- |
-//! | `dimension`, `space` | what is searched, and what a point stands for |
-//! | `propose`, `ladder`, `plan`, `vary` | which trial comes next, from the trials so far alone |
-//! | `judge`, `run` | one trial: training, warm starts, measuring |
-//! | `search` | the loop, its budget and its log |
-//! | `settle`, `typical` | penalty, post-scaling and recipe of a run that was not told them |
+//! | `space/` | what is searched, and what a point stands for |
+//! | `staged/` | the search of `tune`: which trial comes next, from the trials so far alone |
+//! | `automatic/` | regularization, post-scaling, targets and weights of a run that was not given them |
+//! | `trial_runner`, `evaluator` | one trial: training, warm starts, measuring |
 //! | `sensitivity`, `correlation` | what the trials say about each setting |
 //!
 //! ```
 //! use absentia::data::{Duplicates, Triplets};
 //! use absentia::evaluate::TestSet;
-//! use absentia_search::{Budget, Fold, Options, Tuner};
+//! use absentia_search::{Budget, Fold, SearchOptions, StagedSearch};
 //!
 //! let train = Triplets::new(&[0, 0, 1, 1, 2, 3], &[0, 1, 0, 2, 2, 0]).build(4, 3, Duplicates::Error)?;
 //! let held_out = TestSet::from_pairs(&[2, 3], &[0, 1])?;
-//! let options = Options { budget: Budget::Trials(4), max_factors: 2, ..Options::default() };
-//! let tuner = Tuner::new(vec![Fold { train, held_out }], options)?;
+//! let options = SearchOptions { budget: Budget::Trials(4), max_factors: 2, ..SearchOptions::default() };
+//! let tuner = StagedSearch::new(vec![Fold { train, held_out }], options)?;
 //! let found = tuner.search(Vec::new(), &Default::default(), &mut |_| true)?;
 //! assert_eq!(found.trials.len(), 4);
 //! assert!(found.best().score.is_some());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod automatic;
 mod correlation;
-mod dimension;
 mod error;
-mod judge;
-mod ladder;
-mod options;
-mod plan;
-mod propose;
-mod run;
-mod search;
+mod evaluator;
 mod sensitivity;
-mod settle;
 mod space;
+mod staged;
 #[cfg(test)]
 mod testing;
 mod trial;
-mod typical;
-mod vary;
+mod trial_runner;
 
+pub use automatic::{Automatic, ChosenSettings, choose_settings};
 pub use correlation::spearman;
-pub use dimension::{Dimension, Range};
-pub use error::TuneError;
-pub use ladder::{Ladder, Rung};
-pub use options::{Budget, Options};
-pub use run::Fold;
-pub use search::{Found, Tuner};
+pub use error::SearchError;
 pub use sensitivity::{Sensitivity, sensitivity};
-pub use settle::{Open, Settled, settle};
-pub use space::{Scope, Settings, Space};
+pub use space::{Dimension, Range, Scope, Settings, Space};
+pub use staged::{Budget, Rung, Schedule, SearchOptions, SearchResult, StagedSearch};
 pub use trial::{Measurement, Origin, Trial};
+pub use trial_runner::Fold;

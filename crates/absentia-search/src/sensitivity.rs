@@ -1,7 +1,7 @@
 //! Which settings the metric depends on.
 
-use super::space::Space;
-use super::trial::{Trial, ranked};
+use crate::space::Space;
+use crate::trial::{Trial, ranked};
 
 /// Fewest trials that say anything.
 const FEWEST: usize = 8;
@@ -83,9 +83,9 @@ fn of(space: &Space, trials: &[&Trial], at: usize) -> Sensitivity {
 
 #[cfg(test)]
 mod tests {
-    use super::super::propose::Proposer;
-    use super::super::{Scope, testing};
     use super::*;
+    use crate::staged::propose::Proposer;
+    use crate::{Scope, testing};
 
     #[test]
     fn the_setting_that_decides_is_found() {

@@ -1,7 +1,7 @@
 //! Data and trials for the tests of the search.
 
-use super::space::Settings;
-use super::trial::{Origin, Trial};
+use crate::space::Settings;
+use crate::trial::{Origin, Trial};
 use absentia::Params;
 use absentia::data::{Duplicates, Interactions, Triplets};
 use absentia::evaluate::TestSet;
@@ -23,17 +23,17 @@ fn pairs() -> Vec<(u32, u32)> {
 }
 
 /// All of it.
-pub(super) fn blocks() -> Interactions<'static> {
+pub(crate) fn blocks() -> Interactions<'static> {
     build(&pairs())
 }
 
 /// Every seventh pair held out of the rest.
-pub(super) fn fold() -> (Interactions<'static>, TestSet) {
+pub(crate) fn fold() -> (Interactions<'static>, TestSet) {
     fold_from(3)
 }
 
 /// The same from another of the first seven pairs on.
-pub(super) fn fold_from(first: usize) -> (Interactions<'static>, TestSet) {
+pub(crate) fn fold_from(first: usize) -> (Interactions<'static>, TestSet) {
     let (mut train, mut held) = (Vec::new(), Vec::new());
     for (at, pair) in pairs().into_iter().enumerate() {
         if at % 7 == first {
@@ -55,7 +55,7 @@ fn build(pairs: &[(u32, u32)]) -> Interactions<'static> {
 }
 
 /// A trial that was never made.
-pub(super) fn trial(number: usize, point: Vec<f64>, score: f64) -> Trial {
+pub(crate) fn trial(number: usize, point: Vec<f64>, score: f64) -> Trial {
     let settings = Settings {
         weights: SchemeSpec::Uniform { weight: 0.1 },
         params: Params::default(),

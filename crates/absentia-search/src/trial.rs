@@ -79,7 +79,7 @@ pub struct Trial {
 }
 
 /// Trials with a score, best first; of equals the earlier.
-pub(super) fn ranked<'t>(
+pub(crate) fn ranked<'t>(
     trials: impl IntoIterator<Item = &'t Trial>,
     rung: usize,
 ) -> Vec<&'t Trial> {

@@ -6,7 +6,7 @@ use absentia::data::{Confidence, Targets};
 use absentia::weights::{SchemeSpec, Strength};
 use absentia::{Baseline, Method, Params, Solver};
 use absentia_io::ColumnRef;
-use absentia_search::Open;
+use absentia_search::Automatic;
 
 use super::input::ReadArgs;
 use super::texts::{parse_confidence, parse_targets};
@@ -123,8 +123,8 @@ impl HyperArgs {
     }
 
     /// What is left to be settled on rows held out.
-    pub(crate) fn open(&self) -> Open {
-        Open {
+    pub(crate) fn open(&self) -> Automatic {
+        Automatic {
             regularization: self.regularization.is_none(),
             // Whoever says how the model is penalised wants the model as it is.
             post_scale: self.regularization.is_none() && self.post_scale.is_none(),

@@ -12,7 +12,7 @@ use absentia::Params;
 use absentia::data::Pick;
 use absentia::fit::{Cancel, Checkpoint, Fitted, Run, Validation, fit};
 use absentia::weights::{Scheme, SchemeSpec};
-use absentia_search::Open;
+use absentia_search::Automatic;
 
 use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_length, parse_pick};
 use crate::cli::Context;
@@ -207,7 +207,7 @@ impl Train {
         };
         if resume.is_some() {
             scheme = prepared.tables().scheme(&weights)?;
-            check_memory(&prepared, &scheme, &params, Open::default())?;
+            check_memory(&prepared, &scheme, &params, Automatic::default())?;
         } else {
             check_memory(&prepared, &scheme, &params, open)?;
             let found = settled(params, open, &prepared, &scheme, &cancel, &context.ui)?;
@@ -258,10 +258,10 @@ impl Train {
     }
 
     /// What is left to be settled: a run that is told nothing of what it learns from finds a recipe.
-    fn open(&self) -> Open {
+    fn open(&self) -> Automatic {
         let open = self.hyper.open();
         let told = !self.weights.is_empty() || self.hyper.targets.is_some();
-        Open {
+        Automatic {
             recipe: open.regularization && !told,
             ..open
         }

@@ -6,7 +6,7 @@ use absentia::weights::Scheme;
 use absentia::{Baseline, Method, Params, Solver};
 use absentia_report::format;
 use absentia_report::terminal::key_values;
-use absentia_search::Open;
+use absentia_search::Automatic;
 use serde::Serialize;
 
 use super::Prepared;
@@ -25,12 +25,12 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(prepared: &Prepared, scheme: &Scheme, params: &Params, open: Open) -> Self {
+    fn new(prepared: &Prepared, scheme: &Scheme, params: &Params, open: Automatic) -> Self {
         let sizes = Sizes::of(&prepared.data, scheme, prepared.held_out.is_some());
         // The matrix is there already, so what the machine or container has left comes on top of it.
         let left = || store::available_memory().map(|bytes| bytes.saturating_add(sizes.data));
         let mut memory = MemoryPlan::new(&sizes, params);
-        if open.needs_models(sizes.entries, params.solver) {
+        if open.trains_models(sizes.entries, params.solver) {
             // The rows that remain, and the best two models while the next is trained.
             let factors = params.factors.next_multiple_of(16) as u64;
             let models = 2 * 4 * (sizes.users + sizes.items) as u64 * factors;
@@ -62,7 +62,7 @@ pub(crate) fn check_memory(
     prepared: &Prepared,
     scheme: &Scheme,
     params: &Params,
-    open: Open,
+    open: Automatic,
 ) -> Result<(), FitError> {
     Plan::new(prepared, scheme, params, open).check()
 }
@@ -86,7 +86,7 @@ pub(super) fn show(
     prepared: &Prepared,
     scheme: &Scheme,
     params: &Params,
-    open: Open,
+    open: Automatic,
     ui: &Ui,
 ) -> anyhow::Result<()> {
     params.clone().check()?;

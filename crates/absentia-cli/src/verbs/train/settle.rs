@@ -4,7 +4,7 @@ use absentia::Params;
 use absentia::fit::Cancel;
 use absentia::weights::{Scheme, SchemeSpec};
 use absentia_report::format;
-use absentia_search::{Open, Settled, TuneError, settle};
+use absentia_search::{Automatic, ChosenSettings, SearchError, choose_settings};
 
 use super::Prepared;
 use super::plan::named_rows;
@@ -16,29 +16,29 @@ use crate::wording;
 /// Settles what is open and says how.
 pub(crate) fn settled(
     params: Params,
-    open: Open,
+    open: Automatic,
     prepared: &Prepared,
     scheme: &Scheme,
     cancel: &Cancel,
     ui: &Ui,
-) -> anyhow::Result<Settled> {
+) -> anyhow::Result<ChosenSettings> {
     params.clone().check()?;
-    if !open.needs_models(prepared.data.len(), params.solver) && !open.regularization {
-        return Ok(Settled::as_told(params));
+    if !open.trains_models(prepared.data.len(), params.solver) && !open.regularization {
+        return Ok(ChosenSettings::given(params));
     }
-    let most = open.most_models() as u64;
+    let most = open.max_models() as u64;
     let bar = ui.progress().count("choosing settings", most, "models");
-    let found = settle(&prepared.data, scheme, &params, open, cancel, &|| {
+    let found = choose_settings(&prepared.data, scheme, &params, open, cancel, &|| {
         bar.advance(1);
     });
     let elapsed = bar.elapsed();
     bar.finish();
     let found = found.map_err(|error| match error {
-        TuneError::Cancelled => {
+        SearchError::Cancelled => {
             let refusal = Refusal::interrupted("interrupted while settings were chosen");
             refusal.hint("no model was saved").into()
         }
-        TuneError::Fit(error) => named_rows(error, prepared),
+        SearchError::Fit(error) => named_rows(error, prepared),
         error => error.into(),
     })?;
     let chosen = found.weights();
@@ -55,9 +55,9 @@ pub(crate) fn settled(
             format::duration(elapsed)
         ));
     } else if found.params != params {
-        let penalty = Open {
+        let penalty = Automatic {
             regularization: true,
-            ..Open::default()
+            ..Automatic::default()
         };
         ui.note(format!("{}, by a rule of thumb", named(penalty)));
     }
@@ -70,11 +70,11 @@ pub(super) fn in_force(
     effective: &toml::Table,
     params: &Params,
     weights: &SchemeSpec,
-    open: Open,
+    open: Automatic,
 ) -> toml::Table {
     let mut table = effective.clone();
     // What was not told is not in it yet, chosen or not.
-    let always = Open {
+    let always = Automatic {
         recipe: true,
         ..open
     };
@@ -94,7 +94,7 @@ const WEIGHTS: &str = "weights";
 fn values(
     params: &Params,
     weights: Option<&SchemeSpec>,
-    open: Open,
+    open: Automatic,
 ) -> impl Iterator<Item = (&'static str, String)> {
     let weights = weights.map(ToString::to_string);
     let all = [

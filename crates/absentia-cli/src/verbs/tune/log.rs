@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use absentia::data::Pick;
-use absentia_search::{Scope, Trial, Tuner};
+use absentia_search::{Scope, StagedSearch, Trial};
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    pub(super) fn new(tuner: &Tuner<'_>, folds: &Folds, held_out: &HeldOutArgs) -> Self {
+    pub(super) fn new(tuner: &StagedSearch<'_>, folds: &Folds, held_out: &HeldOutArgs) -> Self {
         let options = tuner.options();
         Self {
             tune: VERSION,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use absentia::data::Pick;
 use absentia::evaluate::TestSet;
 use absentia::fit::{Cancel, Run, fit};
-use absentia_search::{Budget, Found, Options, Scope, Trial, Tuner};
+use absentia_search::{Budget, Scope, SearchOptions, SearchResult, StagedSearch, Trial};
 use anyhow::{Context as _, Result};
 
 use crate::args::{DataArgs, parse_bytes, parse_length, parse_pick, parse_span};
@@ -64,7 +64,7 @@ pub(crate) struct Tune {
     factors: Option<usize>,
     /// Most factors a model may have; those beyond 1024, or beyond four sevenths of K, are tried for
     /// the best settings alone.
-    #[arg(long, value_name = "K", default_value_t = Options::default().max_factors, value_parser = parse_length)]
+    #[arg(long, value_name = "K", default_value_t = SearchOptions::default().max_factors, value_parser = parse_length)]
     max_factors: usize,
     /// Seed of the search and of the runs in it.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -137,7 +137,7 @@ impl Tune {
         self.check_writable()?;
         let mut folds = fold(&self.data, &self.held_out, &context.ui)?;
         let test = self.test(&mut folds, &context.ui)?;
-        let tuner = Tuner::new(folds.take(), options)?;
+        let tuner = StagedSearch::new(folds.take(), options)?;
         let header = Header::new(&tuner, &folds, &self.held_out);
         let log_path = self.log_path();
         let logged = if self.output.resume {
@@ -170,12 +170,12 @@ impl Tune {
         self.finish(&tuner, &found, &folds, &cancel, context)
     }
 
-    fn options(&self, context: &Context) -> Result<Options> {
+    fn options(&self, context: &Context) -> Result<SearchOptions> {
         let budget = match (self.trials, self.budget) {
             (Some(trials), _) => Budget::Trials(trials),
             (None, seconds) => Budget::Time(Duration::from_secs_f64(seconds.unwrap_or(600.0))),
         };
-        Ok(Options {
+        Ok(SearchOptions {
             metric: measure::metric("--metric", &self.metric)?,
             scope: self.search,
             budget,
@@ -232,8 +232,8 @@ impl Tune {
     /// Writes and says what was found.
     fn finish(
         &self,
-        tuner: &Tuner<'_>,
-        found: &Found,
+        tuner: &StagedSearch<'_>,
+        found: &SearchResult,
         folds: &Folds,
         cancel: &Cancel,
         context: &Context,
@@ -298,12 +298,12 @@ impl Tune {
 
 /// Makes the search, showing and logging every trial.
 fn search(
-    tuner: &Tuner<'_>,
+    tuner: &StagedSearch<'_>,
     logged: Vec<Trial>,
     cancel: &Cancel,
     log: &mut TrialLog,
     context: &Context,
-) -> Result<Found> {
+) -> Result<SearchResult> {
     let mut live = Live::new(tuner, &logged, context);
     let mut trouble = None;
     let found = tuner.search(logged, cancel, &mut |trials| {

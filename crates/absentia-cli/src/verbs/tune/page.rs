@@ -6,7 +6,7 @@ use absentia_report::format;
 use absentia_report::html::{
     Axis, BarChart, LineChart, ParallelChart, Point, Report, ScatterChart,
 };
-use absentia_search::{Dimension, Found, Range, Trial, Tuner, sensitivity};
+use absentia_search::{Dimension, Range, SearchResult, StagedSearch, Trial, sensitivity};
 use anyhow::Result;
 
 use super::folds::Folds;
@@ -19,8 +19,8 @@ const MOST_LINES: usize = 150;
 /// Writes the page.
 pub(super) fn write(
     path: &Path,
-    tuner: &Tuner<'_>,
-    found: &Found,
+    tuner: &StagedSearch<'_>,
+    found: &SearchResult,
     folds: &Folds,
     config: &str,
 ) -> Result<()> {
@@ -74,7 +74,7 @@ pub(super) fn write(
 }
 
 /// Trials of a rung that gave a model, best first.
-fn scored(found: &Found, rung: usize) -> Vec<&Trial> {
+fn scored(found: &SearchResult, rung: usize) -> Vec<&Trial> {
     let mut trials: Vec<&Trial> = found
         .trials
         .iter()
@@ -85,13 +85,13 @@ fn scored(found: &Found, rung: usize) -> Vec<&Trial> {
 }
 
 /// The best so far as trials were made, by rung.
-fn progress(tuner: &Tuner<'_>, found: &Found, metric: &str) -> LineChart {
+fn progress(tuner: &StagedSearch<'_>, found: &SearchResult, metric: &str) -> LineChart {
     let mut chart = LineChart::new(
         "The best so far, by rung",
         Axis::whole("trial"),
         Axis::linear(metric),
     );
-    for (rung, step) in tuner.ladder(&found.trials).rungs.iter().enumerate() {
+    for (rung, step) in tuner.schedule(&found.trials).rungs.iter().enumerate() {
         let mut best = f64::MIN;
         let mut points = Vec::new();
         for trial in found.trials.iter().filter(|trial| trial.rung == rung) {
@@ -108,7 +108,7 @@ fn progress(tuner: &Tuner<'_>, found: &Found, metric: &str) -> LineChart {
     chart
 }
 
-fn parallel(tuner: &Tuner<'_>, trials: &[&Trial], metric: &str) -> ParallelChart {
+fn parallel(tuner: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> ParallelChart {
     let dimensions = tuner.space().dimensions();
     let mut chart = ParallelChart::new("Every trial through its settings, the best in front");
     for dimension in dimensions {
@@ -130,7 +130,7 @@ fn parallel(tuner: &Tuner<'_>, trials: &[&Trial], metric: &str) -> ParallelChart
     chart
 }
 
-fn scatters(tuner: &Tuner<'_>, trials: &[&Trial], metric: &str) -> Vec<ScatterChart> {
+fn scatters(tuner: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Vec<ScatterChart> {
     let dimensions = tuner.space().dimensions().iter().enumerate();
     let numbers = dimensions.filter(|(_, d)| !matches!(d.range, Range::Choice { .. }));
     let mut charts: Vec<ScatterChart> = numbers

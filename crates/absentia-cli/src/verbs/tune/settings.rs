@@ -2,7 +2,7 @@
 
 use absentia::evaluate::MetricName;
 use absentia::{Method, Solver};
-use absentia_search::{Found, Trial};
+use absentia_search::{SearchResult, Trial};
 use anyhow::Result;
 use clap::CommandFactory;
 use toml::{Table, Value};
@@ -78,7 +78,7 @@ fn whole(number: u64) -> Value {
 }
 
 /// The file: what was found, and the table.
-pub(super) fn text(found: &Found, metric: &MetricName, config: &Table) -> Result<String> {
+pub(super) fn text(found: &SearchResult, metric: &MetricName, config: &Table) -> Result<String> {
     let best = found.best();
     Ok(format!(
         "# {metric} {:.5} on held-out rows: trial {} of {}, by `absentia tune`.\n\

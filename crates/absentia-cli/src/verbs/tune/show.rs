@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use absentia_report::format;
 use absentia_report::terminal::{Bar, Cell, Column, Table};
-use absentia_search::{Budget, Found, Trial, Tuner, sensitivity};
+use absentia_search::{Budget, SearchResult, StagedSearch, Trial, sensitivity};
 use anyhow::Result;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ const SHOWN: usize = 8;
 
 /// The best so far, line by line, over a bar.
 pub(super) struct Live<'a> {
-    tuner: &'a Tuner<'a>,
+    tuner: &'a StagedSearch<'a>,
     context: &'a Context,
     bar: Bar,
     best: Option<usize>,
@@ -27,7 +27,7 @@ pub(super) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(tuner: &'a Tuner<'a>, logged: &[Trial], context: &'a Context) -> Self {
+    pub(super) fn new(tuner: &'a StagedSearch<'a>, logged: &[Trial], context: &'a Context) -> Self {
         let progress = context.ui.progress();
         let bar = match tuner.options().budget {
             Budget::Trials(trials) => progress.count("tuning", trials as u64, "trials"),
@@ -74,13 +74,13 @@ impl<'a> Live<'a> {
             Budget::Time(_) => elapsed(trials).as_secs(),
         };
         if let Some(trial) = trials.last() {
-            let ladder = self.tuner.ladder(trials);
+            let schedule = self.tuner.schedule(trials);
             self.bar.note(format!(
                 "trial {} with {} factors, rung {} of {}",
                 trial.number + 1,
                 trial.params.factors,
                 trial.rung + 1,
-                ladder.rungs.len()
+                schedule.rungs.len()
             ));
         }
         self.bar.set(done);
@@ -135,7 +135,7 @@ pub(super) fn brief(trial: &Trial) -> String {
 }
 
 /// The best trials of the last rung that was reached, best first.
-pub(super) fn best_table(found: &Found, metric: &str) -> Table {
+pub(super) fn best_table(found: &SearchResult, metric: &str) -> Table {
     let mut table = Table::new([
         Column::right("trial"),
         Column::right(metric).highest_is_best(),
@@ -167,7 +167,7 @@ pub(super) fn best_table(found: &Found, metric: &str) -> Table {
 }
 
 /// What each setting is worth.
-pub(super) fn sensitivity_table(tuner: &Tuner<'_>, found: &Found) -> Option<Table> {
+pub(super) fn sensitivity_table(tuner: &StagedSearch<'_>, found: &SearchResult) -> Option<Table> {
     let found = sensitivity(tuner.space(), &found.trials);
     if found.is_empty() {
         return None;
@@ -193,7 +193,12 @@ pub(super) fn sensitivity_table(tuner: &Tuner<'_>, found: &Found) -> Option<Tabl
 }
 
 /// Says what was found and where it is.
-pub(super) fn found(tuner: &Tuner<'_>, found: &Found, out: &Path, context: &Context) -> Result<()> {
+pub(super) fn found(
+    tuner: &StagedSearch<'_>,
+    found: &SearchResult,
+    out: &Path,
+    context: &Context,
+) -> Result<()> {
     let (ui, best) = (&context.ui, found.best());
     let metric = tuner.options().metric.to_string();
     ui.json(&json!({

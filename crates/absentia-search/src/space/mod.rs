@@ -2,11 +2,15 @@
 //!
 //! The penalty is not searched as λ but as `λ m̄^ν / n̄`, the penalty of a typical row (`typical.rs`).
 
-use super::dimension::{Dimension, Range, three_digits};
-use super::typical::Typical;
+mod dimension;
+mod typical_row;
+
 use absentia::data::{Confidence, Interactions, Targets, Values};
 use absentia::weights::{SchemeSpec, Strength};
 use absentia::{Params, Solver};
+pub(crate) use dimension::three_digits;
+pub use dimension::{Dimension, Range};
+pub(crate) use typical_row::TypicalRow;
 
 /// How much of the space is searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -36,7 +40,7 @@ impl Scope {
 /// What of the data decides which settings there are to search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Facts {
-    row: Typical,
+    row: TypicalRow,
     /// Mean value, where values differ.
     mean_value: Option<f64>,
     /// Whether no value is negative, so that weights can grow with them.
@@ -162,7 +166,7 @@ impl Space {
     }
 
     /// The point with this many times the penalty; nothing where the axis ends before.
-    pub(super) fn penalised(&self, point: &[f64], times: f64) -> Option<Vec<f64>> {
+    pub(crate) fn penalised(&self, point: &[f64], times: f64) -> Option<Vec<f64>> {
         let at = self.dimensions.iter().position(|d| d.name == PENALTY)?;
         let dimension = &self.dimensions[at];
         let mut moved = point.to_vec();
@@ -172,7 +176,7 @@ impl Space {
     }
 
     /// A point without the setting of an axis; none if it has to have one.
-    pub(super) fn without(&self, point: &[f64], axis: usize) -> Option<Vec<f64>> {
+    pub(crate) fn without(&self, point: &[f64], axis: usize) -> Option<Vec<f64>> {
         let Range::Switch { share, .. } = self.dimensions[axis].range else {
             return None;
         };
@@ -182,12 +186,12 @@ impl Space {
     }
 
     /// Whether a point has no setting on an axis that may have one.
-    pub(super) fn is_off(&self, point: &[f64], axis: usize) -> bool {
+    pub(crate) fn is_off(&self, point: &[f64], axis: usize) -> bool {
         matches!(self.dimensions[axis].range, Range::Switch { share, .. } if point[axis] < share)
     }
 
     /// The penalty of a point over that of another that differs in nothing else.
-    pub(super) fn penalty_over(&self, point: &[f64], other: &[f64]) -> Option<f64> {
+    pub(crate) fn penalty_over(&self, point: &[f64], other: &[f64]) -> Option<f64> {
         let at = self.dimensions.iter().position(|d| d.name == PENALTY)?;
         let mut pairs = point.iter().zip(other).enumerate();
         let alike = pairs.all(|(axis, (x, y))| axis == at || x.to_bits() == y.to_bits());
@@ -278,7 +282,7 @@ impl Facts {
             Some(last.saturating_sub(*first) as f64)
         });
         Self {
-            row: Typical::of(data),
+            row: TypicalRow::of(data),
             mean_value: mean_value.filter(|mean| *mean > 0.0),
             has_log,
             span: ends.filter(|span| *span > 0.0),

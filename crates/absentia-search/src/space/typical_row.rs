@@ -8,14 +8,14 @@ use absentia::data::Interactions;
 
 /// Sizes that a typical row follows from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Typical {
+pub(crate) struct TypicalRow {
     users: f64,
     items: f64,
     interactions: f64,
 }
 
-impl Typical {
-    pub(super) fn of(data: &Interactions<'_>) -> Self {
+impl TypicalRow {
+    pub(crate) fn of(data: &Interactions<'_>) -> Self {
         Self {
             users: data.n_users().max(1) as f64,
             items: data.n_items().max(1) as f64,
@@ -25,7 +25,7 @@ impl Typical {
 
     /// λ for a penalty given in units of a typical row's observed weight, when missing entries weigh
     /// `weight` on average.
-    pub(super) fn lambda(&self, penalty: f64, weight: f64, nu: f64) -> f64 {
+    pub(crate) fn lambda(&self, penalty: f64, weight: f64, nu: f64) -> f64 {
         penalty * self.observed() / self.total(weight).powf(nu)
     }
 
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn a_penalty_is_one_of_the_observed_weight_whatever_the_missing() {
         let data = Triplets::new(&[0, 0, 1, 1, 2, 2], &[0, 1, 1, 2, 2, 3]);
-        let row = Typical::of(&data.build(3, 4, Duplicates::Error).unwrap());
+        let row = TypicalRow::of(&data.build(3, 4, Duplicates::Error).unwrap());
         // Six entries: users have 2 and 4 w more, items 1.5 and 3 w more.
         let (observed, total) = (3_f64.sqrt(), (2.4_f64 * 1.8).sqrt());
         assert!((row.lambda(0.5, 0.1, 1.0) - 0.5 * observed / total).abs() < 1e-12);

@@ -1,7 +1,7 @@
 //! The rungs of a search: few factors and few users first, more of both for what did well.
 
-use super::options::{Budget, Options};
-use super::trial::Trial;
+use crate::staged::options::{Budget, SearchOptions};
+use crate::trial::Trial;
 
 /// Most factors on the first rung, and fewest on any.
 const FIRST: usize = 128;
@@ -12,10 +12,10 @@ const HIGH: usize = 1024;
 /// of the last, where settings that differ by little are to be told apart.
 const SAMPLES: [usize; 3] = [3000, 10_000, 30_000];
 /// Sweeps on a rung before the last, from random factors and from those of the rung below.
-pub(super) const SWEEPS: usize = 4;
-pub(super) const WARM_SWEEPS: usize = 3;
+pub(crate) const SWEEPS: usize = 4;
+pub(crate) const WARM_SWEEPS: usize = 3;
 /// Sweeps after which the last rung measures; it goes on while the metric rises.
-pub(super) const LAST_SWEEPS: [usize; 5] = [4, 6, 8, 12, 16];
+pub(crate) const LAST_SWEEPS: [usize; 5] = [4, 6, 8, 12, 16];
 /// Trials that should fit into the time of the first rung, and of the last.
 const FIRST_TRIALS: f64 = 40.0;
 const LAST_TRIALS: f64 = 3.0;
@@ -53,22 +53,22 @@ pub struct Rung {
 
 /// All rungs, first to last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ladder {
+pub struct Schedule {
     /// The rungs.
     pub rungs: Vec<Rung>,
 }
 
 /// The size of the data, as far as time depends on it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Work {
-    pub(super) users: f64,
-    pub(super) items: f64,
-    pub(super) entries: f64,
+pub(crate) struct DataSize {
+    pub(crate) users: f64,
+    pub(crate) items: f64,
+    pub(crate) entries: f64,
 }
 
-impl Work {
+impl DataSize {
     /// Multiply-adds of a trial, leading terms only.
-    pub(super) fn of(&self, rung: &Rung) -> f64 {
+    pub(crate) fn of(&self, rung: &Rung) -> f64 {
         let k = rung.factors as f64;
         let sweep = 2.0 * (self.users + self.items) * k * k + 36.0 * self.entries * k;
         let users = |sample: usize| self.users.min(SAMPLES[sample] as f64);
@@ -83,10 +83,10 @@ impl Work {
     }
 }
 
-impl Ladder {
+impl Schedule {
     /// The rungs of a search, given the trials so far: under a time budget, the first trial tells
     /// how many factors the last rung can afford.
-    pub(super) fn new(options: &Options, work: &Work, trials: &[Trial]) -> Self {
+    pub(crate) fn new(options: &SearchOptions, work: &DataSize, trials: &[Trial]) -> Self {
         let most = highest(options);
         if options.first_rung_only {
             return Self {
@@ -148,7 +148,7 @@ impl Ladder {
     }
 
     /// The first rung above others that has the factors of the last.
-    pub(super) fn first_full(&self) -> usize {
+    pub(crate) fn first_full(&self) -> usize {
         let all = self.rungs[self.last()].factors;
         let full = |rung: &usize| self.rungs[*rung].factors == all;
         (1..=self.last()).find(full).unwrap_or(0)
@@ -157,12 +157,12 @@ impl Ladder {
     /// Whether runs of a rung start from the factors of the rung below. Those with all factors start
     /// from random ones, as training will: what does well from the factors of a smaller model may
     /// not do so by itself.
-    pub(super) fn starts_warm(&self, rung: usize) -> bool {
+    pub(crate) fn starts_warm(&self, rung: usize) -> bool {
         (1..self.first_full()).contains(&rung)
     }
 
     /// The share of the budget that is spent when a rung is done.
-    pub(super) fn spent(&self, rung: usize, budget: Budget) -> f64 {
+    pub(crate) fn spent(&self, rung: usize, budget: Budget) -> f64 {
         let shares = match budget {
             Budget::Trials(_) => TRIAL_SHARES,
             Budget::Time(_) => TIME_SHARES,
@@ -172,7 +172,7 @@ impl Ladder {
 }
 
 /// Most factors of the last rung: all that a model may have, or as many as can be tried often.
-pub(super) fn highest(options: &Options) -> usize {
+pub(crate) fn highest(options: &SearchOptions) -> usize {
     let most = options.max_factors;
     if options.may_shrink {
         most.min(HIGH.max(most * 4 / 7 / LEAST * LEAST))
@@ -184,7 +184,7 @@ pub(super) fn highest(options: &Options) -> usize {
 /// Factors of the first rung: a fourth of the most, or what a time budget can pay.
 ///
 /// It must not depend on a measured speed: a search that is resumed climbs the same rungs.
-fn first_factors(most: usize, budget: Budget, work: &Work) -> usize {
+fn first_factors(most: usize, budget: Budget, work: &DataSize) -> usize {
     let mut first = (most / 4 / LEAST * LEAST).clamp(LEAST, FIRST).min(most);
     if let Budget::Time(budget) = budget {
         let payable = budget.as_secs_f64() * FIRST_SHARE / FIRST_TRIALS * RATE;
@@ -203,7 +203,13 @@ fn first_factors(most: usize, budget: Budget, work: &Work) -> usize {
 }
 
 /// The most factors whose trials take at most `seconds`, when the first trial took `first_seconds`.
-fn affordable(most: usize, first: usize, work: &Work, first_seconds: f64, seconds: f64) -> usize {
+fn affordable(
+    most: usize,
+    first: usize,
+    work: &DataSize,
+    first_seconds: f64,
+    seconds: f64,
+) -> usize {
     let rung = |factors, is_last| Rung {
         factors,
         sample: if is_last { SAMPLES.len() - 1 } else { 0 },
@@ -218,7 +224,7 @@ fn affordable(most: usize, first: usize, work: &Work, first_seconds: f64, second
 }
 
 /// Held-out users of each sample.
-pub(super) fn sample_sizes(folds: usize) -> [usize; SAMPLES.len()] {
+pub(crate) fn sample_sizes(folds: usize) -> [usize; SAMPLES.len()] {
     // Folds measure different rows of the same users, so that they share the work.
     SAMPLES.map(|users| users.div_ceil(folds))
 }
@@ -228,88 +234,88 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const WORK: Work = Work {
+    const WORK: DataSize = DataSize {
         users: 30_000.0,
         items: 41_000.0,
         entries: 8e5,
     };
 
-    fn ladder(most: usize, budget: Budget, first_seconds: Option<f64>) -> Vec<usize> {
-        let options = Options {
+    fn schedule(most: usize, budget: Budget, first_seconds: Option<f64>) -> Vec<usize> {
+        let options = SearchOptions {
             max_factors: most,
             budget,
-            ..Options::default()
+            ..SearchOptions::default()
         };
         rungs(&options, first_seconds)
     }
 
-    fn rungs(options: &Options, first_seconds: Option<f64>) -> Vec<usize> {
+    fn rungs(options: &SearchOptions, first_seconds: Option<f64>) -> Vec<usize> {
         let trials: Vec<Trial> = first_seconds
             .map(|seconds| Trial {
                 seconds,
-                ..super::super::testing::trial(0, vec![0.5], 0.1)
+                ..crate::testing::trial(0, vec![0.5], 0.1)
             })
             .into_iter()
             .collect();
-        let ladder = Ladder::new(options, &WORK, &trials);
-        assert!(ladder.rungs.iter().filter(|rung| rung.is_last).count() == 1);
-        ladder.rungs.iter().map(|rung| rung.factors).collect()
+        let schedule = Schedule::new(options, &WORK, &trials);
+        assert!(schedule.rungs.iter().filter(|rung| rung.is_last).count() == 1);
+        schedule.rungs.iter().map(|rung| rung.factors).collect()
     }
 
     #[test]
     fn rungs_climb_to_the_most_factors() {
         assert_eq!(
-            ladder(1024, Budget::Trials(50), None),
+            schedule(1024, Budget::Trials(50), None),
             [128, 352, 1024, 1024]
         );
         assert_eq!(
-            ladder(1792, Budget::Trials(50), None),
+            schedule(1792, Budget::Trials(50), None),
             [128, 352, 1024, 1024]
         );
         assert_eq!(
-            ladder(4096, Budget::Trials(50), None),
+            schedule(4096, Budget::Trials(50), None),
             [128, 544, 2336, 2336]
         );
-        assert_eq!(ladder(64, Budget::Trials(50), None), [16, 32, 64, 64]);
-        assert_eq!(ladder(8, Budget::Trials(50), None), [8]);
+        assert_eq!(schedule(64, Budget::Trials(50), None), [16, 32, 64, 64]);
+        assert_eq!(schedule(8, Budget::Trials(50), None), [8]);
     }
 
     #[test]
     fn few_users_are_measured_to_the_end_at_once() {
-        let options = Options {
+        let options = SearchOptions {
             max_factors: 64,
             budget: Budget::Trials(50),
-            ..Options::default()
+            ..SearchOptions::default()
         };
-        let few = Work {
+        let few = DataSize {
             users: 2000.0,
             ..WORK
         };
-        let ladder = Ladder::new(&options, &few, &[]);
-        let factors: Vec<usize> = ladder.rungs.iter().map(|rung| rung.factors).collect();
+        let schedule = Schedule::new(&options, &few, &[]);
+        let factors: Vec<usize> = schedule.rungs.iter().map(|rung| rung.factors).collect();
         assert_eq!(factors, [16, 32, 64]);
-        assert_eq!((ladder.first_full(), ladder.last()), (2, 2));
+        assert_eq!((schedule.first_full(), schedule.last()), (2, 2));
     }
 
     #[test]
     fn a_time_budget_lowers_the_last_rung_to_what_it_can_pay() {
         let minutes = |n: u64| Budget::Time(Duration::from_secs(60 * n));
         let (short, long) = (
-            ladder(1024, minutes(2), Some(1.0)),
-            ladder(1024, minutes(60), Some(1.0)),
+            schedule(1024, minutes(2), Some(1.0)),
+            schedule(1024, minutes(60), Some(1.0)),
         );
         assert_eq!(long, [128, 352, 1024, 1024]);
         assert!(short.last() < long.last(), "{short:?}");
-        assert_eq!(ladder(1024, minutes(1), Some(100.0)).len(), 1);
+        assert_eq!(schedule(1024, minutes(1), Some(100.0)).len(), 1);
     }
 
     #[test]
     fn a_number_of_factors_that_was_asked_for_is_kept_whatever_the_time() {
-        let options = Options {
+        let options = SearchOptions {
             max_factors: 512,
             may_shrink: false,
             budget: Budget::Time(Duration::from_secs(6)),
-            ..Options::default()
+            ..SearchOptions::default()
         };
         assert_eq!(rungs(&options, Some(1.0)).last(), Some(&512));
     }

@@ -1,27 +1,32 @@
 use super::*;
 use crate::{Origin, Scope, testing};
 
-fn tuner(budget: usize, max_factors: usize) -> Tuner<'static> {
+fn tuner(budget: usize, max_factors: usize) -> StagedSearch<'static> {
     tuner_on(&[3], 1, budget, max_factors)
 }
 
 /// A search by rows that are held out in several ways.
-fn tuner_on(ways: &[usize], threads: usize, budget: usize, max_factors: usize) -> Tuner<'static> {
-    let options = Options {
+fn tuner_on(
+    ways: &[usize],
+    threads: usize,
+    budget: usize,
+    max_factors: usize,
+) -> StagedSearch<'static> {
+    let options = SearchOptions {
         metric: "ndcg@5".parse().unwrap(),
         budget: Budget::Trials(budget),
         max_factors,
         threads: Some(threads),
-        ..Options::default()
+        ..SearchOptions::default()
     };
     let fold = |&first: &usize| {
         let (train, held_out) = testing::fold_from(first);
         Fold { train, held_out }
     };
-    Tuner::new(ways.iter().map(fold).collect(), options).unwrap()
+    StagedSearch::new(ways.iter().map(fold).collect(), options).unwrap()
 }
 
-fn search(tuner: &Tuner<'_>, logged: Vec<Trial>) -> Found {
+fn search(tuner: &StagedSearch<'_>, logged: Vec<Trial>) -> SearchResult {
     tuner.search(logged, &Cancel::new(), &mut |_| true).unwrap()
 }
 
@@ -43,7 +48,7 @@ fn a_search_repeats_with_its_seed_and_takes_its_budget() {
     assert_eq!(first.trials.len(), 24);
     assert!(!first.interrupted);
     let top = first.best();
-    assert_eq!(top.rung, tuner.ladder(&first.trials).last());
+    assert_eq!(top.rung, tuner.schedule(&first.trials).last());
     let recipes = first
         .trials
         .iter()
@@ -62,7 +67,7 @@ fn the_smallest_budgets_end_and_leave_no_rung_out() {
         for budget in 1..=10 {
             let mut tuner = tuner(budget, max_factors);
             tuner.options.max_factors = max_factors;
-            assert_eq!(tuner.ladder(&[]).rungs.len(), rungs);
+            assert_eq!(tuner.schedule(&[]).rungs.len(), rungs);
             let found = search(&tuner, Vec::new());
             assert_eq!(found.trials.len(), budget, "{rungs} rungs");
             for rung in 0..rungs.min(budget) {
@@ -95,7 +100,7 @@ fn the_first_rung_with_all_factors_climbs_to_the_best_penalty_before_anything_el
     let mut tuner = tuner(40, 32);
     tuner.options.max_factors = 128;
     let found = search(&tuner, Vec::new());
-    let full = tuner.ladder(&found.trials).first_full();
+    let full = tuner.schedule(&found.trials).first_full();
     let here: Vec<&Trial> = found.trials.iter().filter(|t| t.rung == full).collect();
     let is_beside = |trial: &&&Trial| trial.origin == Origin::Beside;
     let tried = 1 + here[1..].iter().take_while(is_beside).count();
@@ -121,7 +126,7 @@ fn a_search_that_was_cut_short_goes_on_as_if_it_had_not_been() {
     // Three rungs, so that factors of dropped trials must be trained again.
     let mut tuner = tuner(30, 32);
     tuner.options.max_factors = 128;
-    assert_eq!(tuner.ladder(&[]).rungs.len(), 3);
+    assert_eq!(tuner.schedule(&[]).rungs.len(), 3);
     let whole = search(&tuner, Vec::new());
     for kept in [1, 10, 20, 24, 29] {
         let resumed = search(&tuner, whole.trials[..kept].to_vec());
@@ -133,22 +138,23 @@ fn a_search_that_was_cut_short_goes_on_as_if_it_had_not_been() {
 fn middle_rungs_start_from_the_rung_below() {
     let (train, held_out) = testing::fold();
     let space = Space::of(&train, Scope::All);
-    let options = Options {
+    let options = SearchOptions {
         threads: Some(1),
-        ..Options::default()
+        ..SearchOptions::default()
     };
     let folds = [Fold { train, held_out }];
     let name = options.metric;
-    let judges = [Judge::new(&folds[0].train, &folds[0].held_out, name, &[50, 50], 0).unwrap()];
+    let evaluators =
+        [Evaluator::new(&folds[0].train, &folds[0].held_out, name, &[50, 50], 0).unwrap()];
     let cancel = Cancel::new();
-    let runner = Runner {
+    let runner = TrialRunner {
         folds: &folds,
-        judges: &judges,
+        evaluators: &evaluators,
         space: &space,
         options: &options,
         cancel: &cancel,
     };
-    let step = |factors, rung| Step {
+    let step = |factors, rung| PlannedTrial {
         rung,
         origin: Origin::Random,
         point: space.recipes()[0].clone(),
@@ -178,11 +184,14 @@ fn a_log_of_another_search_is_refused() {
     let mut trials = search(&other, Vec::new()).trials;
     other.options.seed = 1;
     let refused = other.search(trials.clone(), &Cancel::new(), &mut |_| true);
-    assert!(matches!(refused, Err(TuneError::Log { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(SearchError::Log { .. })),
+        "{refused:?}"
+    );
     trials[3].point.pop();
     let refused = tuner(8, 8).search(trials, &Cancel::new(), &mut |_| true);
     assert!(
-        matches!(refused, Err(TuneError::Log { number: 3, .. })),
+        matches!(refused, Err(SearchError::Log { number: 3, .. })),
         "{refused:?}"
     );
 }
@@ -190,24 +199,24 @@ fn a_log_of_another_search_is_refused() {
 #[test]
 fn nothing_held_out_and_folds_of_other_shapes_are_refused() {
     let (train, held_out) = testing::fold();
-    let none = Tuner::new(Vec::new(), Options::default());
-    assert!(matches!(none.err(), Some(TuneError::NothingHeldOut)));
+    let none = StagedSearch::new(Vec::new(), SearchOptions::default());
+    assert!(matches!(none.err(), Some(SearchError::NothingHeldOut)));
     let empty = Fold {
         train: train.clone(),
         held_out: absentia::evaluate::TestSet::default(),
     };
-    let tuner = Tuner::new(vec![empty], Options::default()).unwrap();
+    let tuner = StagedSearch::new(vec![empty], SearchOptions::default()).unwrap();
     let found = tuner.search(Vec::new(), &Cancel::new(), &mut |_| true);
-    assert!(matches!(found.err(), Some(TuneError::NothingHeldOut)));
+    assert!(matches!(found.err(), Some(SearchError::NothingHeldOut)));
     let turned = Fold {
         train: train.transposed(),
         held_out: held_out.clone(),
     };
     let folds = vec![Fold { train, held_out }, turned];
-    let mixed = Tuner::new(folds, Options::default());
+    let mixed = StagedSearch::new(folds, SearchOptions::default());
     assert!(matches!(
         mixed.err(),
-        Some(TuneError::Folds { fold: 1, .. })
+        Some(SearchError::Folds { fold: 1, .. })
     ));
 }
 
@@ -221,7 +230,7 @@ fn the_follower_and_a_cancelled_flag_end_the_search() {
     let cancel = Cancel::new();
     cancel.cancel();
     let none = tuner.search(Vec::new(), &cancel, &mut |_| true);
-    assert!(matches!(none.err(), Some(TuneError::Cancelled)));
+    assert!(matches!(none.err(), Some(SearchError::Cancelled)));
     let kept = tuner
         .search(stopped.trials, &cancel, &mut |_| true)
         .unwrap();
@@ -231,13 +240,13 @@ fn the_follower_and_a_cancelled_flag_end_the_search() {
 #[test]
 fn a_setting_that_cannot_be_trained_is_a_trial_without_a_score() {
     let (train, held_out) = testing::fold();
-    let options = Options {
+    let options = SearchOptions {
         budget: Budget::Trials(3),
         max_factors: 4,
         memory_limit: Some(1),
-        ..Options::default()
+        ..SearchOptions::default()
     };
-    let tuner = Tuner::new(vec![Fold { train, held_out }], options).unwrap();
+    let tuner = StagedSearch::new(vec![Fold { train, held_out }], options).unwrap();
     let mut seen = Vec::new();
     let failed = tuner.search(Vec::new(), &Cancel::new(), &mut |trials| {
         seen = trials.to_vec();
@@ -245,7 +254,7 @@ fn a_setting_that_cannot_be_trained_is_a_trial_without_a_score() {
     });
     assert!(matches!(
         failed.err(),
-        Some(TuneError::AllFailed { trials: 3, .. })
+        Some(SearchError::AllFailed { trials: 3, .. })
     ));
     assert!(
         seen.iter()

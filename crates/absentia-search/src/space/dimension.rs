@@ -46,7 +46,7 @@ pub struct Dimension {
 }
 
 impl Dimension {
-    pub(super) fn new(name: &'static str, range: Range) -> Self {
+    pub(crate) fn new(name: &'static str, range: Range) -> Self {
         Self { name, range }
     }
 
@@ -128,7 +128,7 @@ impl Dimension {
 }
 
 /// Short enough to read, close enough to matter to nobody.
-pub(super) fn three_digits(value: f64) -> f64 {
+pub(crate) fn three_digits(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }

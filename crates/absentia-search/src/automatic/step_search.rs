@@ -1,8 +1,8 @@
 //! The search itself: one setting after the other, each up the slope.
 
-use super::super::error::TuneError;
-use super::super::judge::{Judge, Steps, best_post_scale};
 use super::{Question, is_of_the_weights};
+use crate::error::SearchError;
+use crate::evaluator::{Evaluator, Steps, best_post_scale};
 use absentia::data::{Interactions, Targets};
 use absentia::fit::{FitError, Init, Run, StopReason, fit};
 use absentia::model::Model;
@@ -37,34 +37,34 @@ const OTHER_WEIGHTS: Scheme = Scheme::Popularity {
 };
 
 /// The question with rows put aside to answer it by.
-pub(super) struct Search<'s> {
-    pub(super) question: &'s Question<'s>,
-    pub(super) train: &'s Interactions<'s>,
-    pub(super) judge: Judge<'s>,
+pub(crate) struct Search<'s> {
+    pub(crate) question: &'s Question<'s>,
+    pub(crate) train: &'s Interactions<'s>,
+    pub(crate) evaluator: Evaluator<'s>,
 }
 
 /// Settings that are tried.
 #[derive(Clone)]
-pub(super) struct Point {
+pub(crate) struct Point {
     /// Of a typical row; as told where there is none.
     penalty: Option<f64>,
-    pub(super) targets: Targets,
+    pub(crate) targets: Targets,
     /// As given where there are none.
-    pub(super) scheme: Option<Scheme>,
+    pub(crate) scheme: Option<Scheme>,
 }
 
 /// A point that was tried, with the post-scaling that served it best.
-pub(super) struct Attempt {
-    pub(super) point: Point,
-    pub(super) lambda: f32,
-    pub(super) rho: f32,
-    pub(super) score: f64,
+pub(crate) struct Attempt {
+    pub(crate) point: Point,
+    pub(crate) lambda: f32,
+    pub(crate) rho: f32,
+    pub(crate) score: f64,
     model: Model,
 }
 
 impl Search<'_> {
     /// The best attempt, and how many were made.
-    pub(super) fn best(&self) -> Result<(Attempt, usize), TuneError> {
+    pub(crate) fn best(&self) -> Result<(Attempt, usize), SearchError> {
         let (open, params) = (self.question.open, self.question.params);
         let first = Point {
             penalty: open.regularization.then_some(START),
@@ -109,7 +109,7 @@ impl Search<'_> {
         least_gain: f64,
         other: &dyn Fn(&Point, f64) -> Option<Point>,
         tried: &mut usize,
-    ) -> Result<Attempt, TuneError> {
+    ) -> Result<Attempt, SearchError> {
         let mut beside = Vec::new();
         for step in [step, 1.0 / step] {
             if let Some(point) = other(&best.point, step) {
@@ -141,11 +141,11 @@ impl Search<'_> {
         point: Point,
         near: &Attempt,
         tried: &mut usize,
-    ) -> Result<Option<Attempt>, TuneError> {
+    ) -> Result<Option<Attempt>, SearchError> {
         let is_other = point.scheme.is_some();
         match self.attempt(point, Some(near)) {
             Err(error) if is_of_the_weights(&error) => Ok(None),
-            Err(TuneError::Fit(_)) if is_other => Ok(None),
+            Err(SearchError::Fit(_)) if is_other => Ok(None),
             attempt => {
                 *tried += 1;
                 attempt.map(Some)
@@ -155,7 +155,7 @@ impl Search<'_> {
 
     /// Trains and measures; the run goes on from the factors of `near`, but not under a smaller
     /// penalty, where columns that had shrunk to nothing would stay so.
-    fn attempt(&self, point: Point, near: Option<&Attempt>) -> Result<Attempt, TuneError> {
+    fn attempt(&self, point: Point, near: Option<&Attempt>) -> Result<Attempt, SearchError> {
         let question = self.question;
         let scheme = point.scheme.as_ref().unwrap_or(question.scheme);
         let lambda = match point.penalty {
@@ -185,13 +185,13 @@ impl Search<'_> {
         let params = params.check().map_err(FitError::from)?;
         let fitted = fit(self.train, scheme, &params, run)?;
         if fitted.reason == StopReason::Cancelled {
-            return Err(TuneError::Cancelled);
+            return Err(SearchError::Cancelled);
         }
         let model = fitted.model;
-        let (judge, pool) = (&self.judge, &question.pool);
+        let (evaluator, pool) = (&self.evaluator, &question.pool);
         let measure = |rho| {
             let scaled = model.clone().with_post_scale(rho);
-            Ok(pool.install(|| judge.measure(&scaled, 0))?.score)
+            Ok(pool.install(|| evaluator.measure(&scaled, 0))?.score)
         };
         let rho = if question.open.post_scale {
             let (guess, steps) =

@@ -6,20 +6,20 @@
 //! other strengths of the weights on missing entries. Where that would take too long, or too few rows
 //! could tell, the penalty is a middling one.
 
-mod climb;
+mod step_search;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::dimension::three_digits;
-use super::error::TuneError;
-use super::judge::Judge;
-use super::typical::Typical;
+use crate::error::SearchError;
+use crate::evaluator::Evaluator;
+use crate::space::TypicalRow;
+use crate::space::three_digits;
 use absentia::data::Interactions;
 use absentia::evaluate::{EvaluateError, Metric, MetricName, TestSet};
 use absentia::fit::{Cancel, FitError, default_threads};
 use absentia::weights::{Scheme, SchemeSpec};
 use absentia::{Method, Params};
-use climb::{Attempt, Search};
+use step_search::{Attempt, Search};
 
 /// Share of a user's rows put aside, and users measured, at the most and at the least.
 const SHARE: f64 = 0.2;
@@ -32,7 +32,7 @@ const MIDDLING: f64 = 0.15;
 
 /// Which settings a run was not told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Open {
+pub struct Automatic {
     /// The penalty λ.
     pub regularization: bool,
     /// The exponent ρ of post-scaling.
@@ -41,25 +41,25 @@ pub struct Open {
     pub recipe: bool,
 }
 
-impl Open {
+impl Automatic {
     /// Most models that are trained, mostly it is half of them: for the penalty the first, one in the
     /// wrong direction, and four in the right one; for the recipe one with other targets, five with
     /// other strengths of the weights, and eight with other penalties after that.
     #[must_use]
-    pub fn most_models(self) -> usize {
+    pub fn max_models(self) -> usize {
         6 + if self.recipe { 1 + 5 + 8 } else { 0 }
     }
 
     /// Whether models will be trained to settle something; a copy of the data is made for them.
     #[must_use]
-    pub fn needs_models(self, entries: usize, solver: Method) -> bool {
+    pub fn trains_models(self, entries: usize, solver: Method) -> bool {
         self != Self::default() && !solver.is_baseline() && entries <= MOST_ENTRIES
     }
 }
 
 /// Parameters with nothing left open.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settled {
+pub struct ChosenSettings {
     /// The parameters.
     pub params: Params,
     /// The weights on missing entries, where they are others than those given.
@@ -70,10 +70,10 @@ pub struct Settled {
     pub score: Option<f64>,
 }
 
-impl Settled {
+impl ChosenSettings {
     /// Parameters that were settled from the start.
     #[must_use]
-    pub fn as_told(params: Params) -> Self {
+    pub fn given(params: Params) -> Self {
         Self {
             params,
             scheme: None,
@@ -95,22 +95,22 @@ impl Settled {
 }
 
 /// Settles what `open` names; everything else is as `params` has it. `follow` hears of every model
-/// that was tried, of at most [`Open::most_models`].
+/// that was tried, of at most [`Automatic::max_models`].
 ///
 /// The same data, weights and parameters settle it in the same way on any number of threads.
 ///
 /// # Errors
 /// Data that cannot be trained on, parameters out of range, a run that was cancelled.
-pub fn settle(
+pub fn choose_settings(
     data: &Interactions<'_>,
     scheme: &Scheme,
     params: &Params,
-    open: Open,
+    open: Automatic,
     cancel: &Cancel,
     follow: &dyn Fn(),
-) -> Result<Settled, TuneError> {
-    let mut settled = Settled::as_told(params.clone());
-    let is_told = params.solver.is_baseline() || open == Open::default();
+) -> Result<ChosenSettings, SearchError> {
+    let mut settled = ChosenSettings::given(params.clone());
+    let is_told = params.solver.is_baseline() || open == Automatic::default();
     // Data without interactions is for the run itself to refuse.
     if is_told || data.n_interactions() == 0 {
         return Ok(settled);
@@ -118,7 +118,7 @@ pub fn settle(
     let pool = pool(params)?;
     let question = Question {
         data,
-        row: Typical::of(data),
+        row: TypicalRow::of(data),
         scheme,
         weight: pool.install(|| mean_weight(data, scheme))?,
         params,
@@ -128,7 +128,7 @@ pub fn settle(
         follow,
     };
     // Weights that are approximated take longer to find than a run.
-    let is_quick = open.needs_models(data.len(), params.solver) && !is_approximated(scheme);
+    let is_quick = open.trains_models(data.len(), params.solver) && !is_approximated(scheme);
     let found = if is_quick { question.answer()? } else { None };
     if let Some((best, tried)) = found {
         (settled.tried, settled.score) = (tried, Some(best.score));
@@ -158,14 +158,14 @@ const RECALL_AT_20: MetricName = MetricName {
 };
 
 /// Threads of the run's own: a caller's may be none of its business, or dead after a fork.
-fn pool(params: &Params) -> Result<ThreadPool, TuneError> {
+fn pool(params: &Params) -> Result<ThreadPool, SearchError> {
     let threads = params.threads.unwrap_or_else(default_threads);
     let pool = ThreadPoolBuilder::new().num_threads(threads).build();
     pool.map_err(|_| FitError::Threads { threads }.into())
 }
 
 /// The mean weight on missing entries; a middling one where it would take long to find.
-fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, TuneError> {
+fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, SearchError> {
     if is_approximated(scheme) {
         return Ok(0.1);
     }
@@ -177,12 +177,12 @@ fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, TuneErro
 struct Question<'q> {
     data: &'q Interactions<'q>,
     /// Its typical row.
-    row: Typical,
+    row: TypicalRow,
     scheme: &'q Scheme,
     /// The mean weight on missing entries by it.
     weight: f64,
     params: &'q Params,
-    open: Open,
+    open: Automatic,
     pool: ThreadPool,
     cancel: &'q Cancel,
     follow: &'q dyn Fn(),
@@ -191,7 +191,7 @@ struct Question<'q> {
 impl Question<'_> {
     /// λ that penalises a typical row by so much of its observed weight, with other weights on missing
     /// entries or with those given.
-    fn lambda(&self, other: Option<&Scheme>, penalty: f64) -> Result<f32, TuneError> {
+    fn lambda(&self, other: Option<&Scheme>, penalty: f64) -> Result<f32, SearchError> {
         let weight = match other {
             Some(scheme) => self.pool.install(|| mean_weight(self.data, scheme))?,
             None => self.weight,
@@ -203,7 +203,7 @@ impl Question<'_> {
 
     /// The best attempt and how many were made; nothing where too few rows can tell, or where models
     /// of fewer rows than the run will have cannot be trained.
-    fn answer(&self) -> Result<Option<(Attempt, usize)>, TuneError> {
+    fn answer(&self) -> Result<Option<(Attempt, usize)>, SearchError> {
         let seed = self.params.seed;
         let held = self.pool.install(|| self.data.hold_out(SHARE, seed));
         let test = TestSet::from_pairs(&held.users, &held.items).map_err(EvaluateError::from)?;
@@ -213,7 +213,7 @@ impl Question<'_> {
         let search = Search {
             question: self,
             train: &held.rest,
-            judge: Judge::new(&held.rest, &test, RECALL_AT_20, &[MOST_USERS], seed)?,
+            evaluator: Evaluator::new(&held.rest, &test, RECALL_AT_20, &[MOST_USERS], seed)?,
         };
         match search.best() {
             Err(error) if is_of_the_weights(&error) => Ok(None),
@@ -224,10 +224,10 @@ impl Question<'_> {
 
 /// Whether a model could not be trained because some weights are below zero: another penalty, or
 /// more rows, may mend that.
-fn is_of_the_weights(error: &TuneError) -> bool {
+fn is_of_the_weights(error: &SearchError) -> bool {
     matches!(
         error,
-        TuneError::Fit(
+        SearchError::Fit(
             FitError::NotConvex { .. } | FitError::RowWeight { .. } | FitError::Diverged { .. }
         )
     )
@@ -243,7 +243,7 @@ mod tests {
         strength: Strength::Mean(0.02),
         alpha: 0.25,
     };
-    const BOTH: Open = Open {
+    const BOTH: Automatic = Automatic {
         regularization: true,
         post_scale: true,
         recipe: false,
@@ -269,12 +269,13 @@ mod tests {
         built.unwrap().into_owned()
     }
 
-    fn settled(data: &Interactions<'_>, params: &Params, open: Open) -> Settled {
+    fn settled(data: &Interactions<'_>, params: &Params, open: Automatic) -> ChosenSettings {
         let count = std::cell::Cell::new(0);
         let follow = || count.set(count.get() + 1);
-        let settled = settle(data, &WEIGHTS, params, open, &Cancel::new(), &follow).unwrap();
+        let settled =
+            choose_settings(data, &WEIGHTS, params, open, &Cancel::new(), &follow).unwrap();
         assert_eq!(settled.tried, count.get());
-        assert!(settled.tried <= open.most_models());
+        assert!(settled.tried <= open.max_models());
         settled
     }
 
@@ -282,7 +283,7 @@ mod tests {
     fn too_weak_and_too_strong_penalties_are_left_behind() {
         let params = Params::new().factors(32);
         let told = |data: &Interactions<'_>, lambda: f32| {
-            let open = Open {
+            let open = Automatic {
                 regularization: false,
                 ..BOTH
             };
@@ -303,12 +304,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_kept_and_the_rest_does_not_depend_on_threads() {
+    fn what_wgiven_is_kept_and_the_rest_does_not_depend_on_threads() {
         let (data, params) = (
             data(300, false),
             Params::new().factors(8).regularization(0.3),
         );
-        let open = Open {
+        let open = Automatic {
             regularization: false,
             ..BOTH
         };
@@ -320,7 +321,7 @@ mod tests {
             two.params.post_scale.to_bits()
         );
         assert_eq!((one.tried, one.score), (1, two.score));
-        let told = settled(&data, &params, Open::default());
+        let told = settled(&data, &params, Automatic::default());
         assert_eq!((told.params, told.tried), (params.clone(), 0));
         let baseline = params.solver(absentia::Baseline::Bpr);
         assert_eq!(settled(&data, &baseline, BOTH).params, baseline);
@@ -329,7 +330,7 @@ mod tests {
     /// A recipe is only left for one that does better.
     #[test]
     fn a_recipe_is_found_that_does_no_worse_and_does_not_depend_on_threads() {
-        let open = Open {
+        let open = Automatic {
             recipe: true,
             ..BOTH
         };
@@ -344,18 +345,19 @@ mod tests {
             assert_eq!(one.params.targets, two.params.targets);
             // What was found is the whole of it: told so, the same penalties do as well again.
             let scheme = one.scheme.unwrap_or(WEIGHTS);
-            let only = Open {
+            let only = Automatic {
                 post_scale: true,
-                ..Open::default()
+                ..Automatic::default()
             };
-            let again = settle(&data, &scheme, &one.params, only, &Cancel::new(), &|| {});
+            let again = choose_settings(&data, &scheme, &one.params, only, &Cancel::new(), &|| {});
             let again = again.unwrap().score.unwrap();
             assert!(again > 0.8 * one.score.unwrap(), "{again} {:?}", one.score);
         }
         // Weights that no single number makes stronger stay as they are, or give way as a whole.
         let uniform = Scheme::Uniform { weight: 0.05 };
         let (data, params) = (data(300, true), Params::new().factors(8));
-        let found = settle(&data, &uniform, &params, open, &Cancel::new(), &|| {}).unwrap();
+        let found =
+            choose_settings(&data, &uniform, &params, open, &Cancel::new(), &|| {}).unwrap();
         let is_other = found.params.targets != params.targets;
         assert_eq!(found.scheme.is_some(), is_other);
     }
@@ -370,7 +372,7 @@ mod tests {
             b: column(data.n_items(), 1.0),
         };
         let params = Params::new().factors(4).reg_exponent(0.0);
-        let found = settle(&data, &scheme, &params, BOTH, &Cancel::new(), &|| {}).unwrap();
+        let found = choose_settings(&data, &scheme, &params, BOTH, &Cancel::new(), &|| {}).unwrap();
         assert_eq!((found.tried, found.score), (0, None));
         let none = Triplets::new(&[], &[])
             .build(3, 3, Duplicates::Error)

@@ -1,9 +1,9 @@
 //! The best so far with one thing changed: fewer or more factors, another penalty, a setting left out.
 
-use super::ladder::{Ladder, Rung, highest};
-use super::options::Budget;
-use super::plan::{Planner, Step, is_done, searched};
-use super::trial::{Origin, Trial, ranked};
+use crate::staged::options::Budget;
+use crate::staged::plan::{PlannedTrial, Planner, is_done, searched};
+use crate::staged::schedule::{Rung, Schedule, highest};
+use crate::trial::{Origin, Trial, ranked};
 
 /// The factors of a rung below are tried on the last one where they came this close to it.
 const CLOSE: f64 = 0.985;
@@ -16,27 +16,32 @@ const SETTLED: usize = 2;
 
 impl Planner<'_> {
     /// What is due on a rung before other points are.
-    pub(super) fn varied(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
-        self.beside_the_best(trials, ladder, rung)
-            .or_else(|| self.fewer(trials, ladder, rung))
-            .or_else(|| self.plainer(trials, ladder, rung))
+    pub(crate) fn varied(
+        &self,
+        trials: &[Trial],
+        schedule: &Schedule,
+        rung: usize,
+    ) -> Option<PlannedTrial> {
+        self.beside_the_best(trials, schedule, rung)
+            .or_else(|| self.fewer(trials, schedule, rung))
+            .or_else(|| self.plainer(trials, schedule, rung))
     }
 
     /// The best settings of a rung below with its factors, trained as the last rung trains: once,
     /// where more factors brought little or nothing. From there on the search stays with the number
     /// of factors that did best.
-    fn fewer(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
-        let here = searched(trials, ladder, rung);
+    fn fewer(&self, trials: &[Trial], schedule: &Schedule, rung: usize) -> Option<PlannedTrial> {
+        let here = searched(trials, schedule, rung);
         let top = ranked(here.iter().copied(), rung).first()?.score?;
-        if !self.options.may_shrink || rung != ladder.last() {
+        if !self.options.may_shrink || rung != schedule.last() {
             return None;
         }
         let tried = |factors| here.iter().any(|trial| trial.params.factors == factors);
         (0..rung).rev().find_map(|below| {
-            let factors = ladder.rungs[below].factors;
+            let factors = schedule.rungs[below].factors;
             let best = *ranked(trials, below).first()?;
             let close = best.score? >= CLOSE * top;
-            (close && !tried(factors)).then(|| Step {
+            (close && !tried(factors)).then(|| PlannedTrial {
                 rung,
                 origin: Origin::Promoted,
                 point: best.point.clone(),
@@ -51,11 +56,16 @@ impl Planner<'_> {
     /// yet: few factors are held back by being few, and say little about the penalty that many need.
     ///
     /// What is tried after them has its penalty changed likewise, and needs none of this again.
-    fn beside_the_best(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
+    fn beside_the_best(
+        &self,
+        trials: &[Trial],
+        schedule: &Schedule,
+        rung: usize,
+    ) -> Option<PlannedTrial> {
         let best = *ranked(trials, rung).first()?;
         let mut others = trials.iter().filter(|trial| trial.rung == rung).skip(1);
         let climbs = others.all(|trial| trial.origin == Origin::Beside);
-        if rung != ladder.first_full() || !climbs {
+        if rung != schedule.first_full() || !climbs {
             return None;
         }
         let untried = |point: &Vec<f64>| {
@@ -69,7 +79,7 @@ impl Planner<'_> {
             .iter()
             .filter_map(|times| self.space.penalised(&best.point, *times))
             .find(untried)?;
-        Some(Step {
+        Some(PlannedTrial {
             rung,
             origin: Origin::Beside,
             point,
@@ -82,9 +92,9 @@ impl Planner<'_> {
     /// The best of the first rung with all factors without one of the settings that can be left out,
     /// each once: points that did well with few factors have most of them in common, and what they
     /// have in common is not searched any further.
-    fn plainer(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Option<Step> {
+    fn plainer(&self, trials: &[Trial], schedule: &Schedule, rung: usize) -> Option<PlannedTrial> {
         let best = *ranked(trials, rung).first()?;
-        if rung != ladder.first_full() {
+        if rung != schedule.first_full() {
             return None;
         }
         let here = || trials.iter().filter(|trial| trial.rung == rung);
@@ -97,7 +107,7 @@ impl Planner<'_> {
         let point = without
             .filter_map(|axis| self.space.without(&best.point, axis))
             .find(|point| settings(point) != settings(&best.point))?;
-        Some(Step {
+        Some(PlannedTrial {
             rung,
             origin: Origin::Plainer,
             point,
@@ -109,9 +119,12 @@ impl Planner<'_> {
 
     /// The best of the last rung with all the factors that a model may have, when nothing else is left
     /// to be done: too long a trial to search by.
-    pub(super) fn more(&self, trials: &[Trial], ladder: &Ladder) -> Option<Step> {
-        let (last, factors) = (ladder.last(), self.options.max_factors);
-        let (here, has) = (searched(trials, ladder, last), ladder.rungs[last].factors);
+    pub(crate) fn more(&self, trials: &[Trial], schedule: &Schedule) -> Option<PlannedTrial> {
+        let (last, factors) = (schedule.last(), self.options.max_factors);
+        let (here, has) = (
+            searched(trials, schedule, last),
+            schedule.rungs[last].factors,
+        );
         let made = here.len();
         let best = *ranked(here, last).first()?;
         let is_same = |trial: &Trial| {
@@ -123,7 +136,7 @@ impl Planner<'_> {
             && best.params.factors == has
             && made >= SETTLED
             && !trials.iter().any(is_same);
-        let step = Step {
+        let step = PlannedTrial {
             rung: last,
             origin: Origin::Beside,
             point: best.point.clone(),
@@ -131,35 +144,35 @@ impl Planner<'_> {
             factors,
             post_scale: best.params.post_scale,
         };
-        (is_for_it && self.is_turn_of(&step, trials, ladder)).then_some(step)
+        (is_for_it && self.is_turn_of(&step, trials, schedule)).then_some(step)
     }
 
     /// Whether a longer trial is to be made now: it still has the time, and shorter ones do not have
     /// it any more, or bring nothing.
-    fn is_turn_of(&self, longer: &Step, trials: &[Trial], ladder: &Ladder) -> bool {
+    fn is_turn_of(&self, longer: &PlannedTrial, trials: &[Trial], schedule: &Schedule) -> bool {
         let budget = match self.options.budget {
             Budget::Trials(n) => return trials.len() + 1 == n,
             Budget::Time(budget) => budget.as_secs_f64(),
         };
-        let rung = ladder.rungs[longer.rung];
+        let rung = schedule.rungs[longer.rung];
         let factors = longer.factors;
         let times = self.work.of(&Rung { factors, ..rung }) / self.work.of(&rung);
-        let short = self.longest(trials, ladder).unwrap_or(0.0);
+        let short = self.longest(trials, schedule).unwrap_or(0.0);
         let elapsed: f64 = trials.iter().map(|trial| trial.seconds).sum();
         let then = elapsed + short * times;
-        then <= budget && (then + short > budget || is_done(trials, ladder))
+        then <= budget && (then + short > budget || is_done(trials, schedule))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::ladder::Work;
-    use super::super::options::Options;
-    use super::super::space::{Scope, Space};
-    use super::super::testing::{blocks, trial};
     use super::*;
+    use crate::space::{Scope, Space};
+    use crate::staged::options::SearchOptions;
+    use crate::staged::schedule::DataSize;
+    use crate::testing::{blocks, trial};
 
-    const WORK: Work = Work {
+    const WORK: DataSize = DataSize {
         users: 2e4,
         items: 1e3,
         entries: 1e5,
@@ -168,9 +181,9 @@ mod tests {
     #[test]
     fn settings_are_left_out_one_at_a_time_and_once() {
         let space = Space::of(&blocks(), Scope::All);
-        let options = Options {
+        let options = SearchOptions {
             max_factors: 64,
-            ..Options::default()
+            ..SearchOptions::default()
         };
         let planner = Planner {
             space: &space,
@@ -186,9 +199,9 @@ mod tests {
         let mut add = |point: Vec<f64>, score| {
             let made = trial(trials.len(), point, score);
             trials.push(Trial { rung: 2, ..made });
-            let ladder = planner.ladder(&trials);
+            let schedule = planner.schedule(&trials);
             planner
-                .plainer(&trials, &ladder, 2)
+                .plainer(&trials, &schedule, 2)
                 .map(|step| (step.origin, step.point))
         };
         let mut next = add(whole.clone(), 0.5);
@@ -210,10 +223,10 @@ mod tests {
     fn more_factors_are_tried_once_at_the_end() {
         let space = Space::of(&blocks(), Scope::Uniform);
         let with = |budget, trials: &[Trial]| {
-            let options = Options {
+            let options = SearchOptions {
                 max_factors: 1792,
                 budget,
-                ..Options::default()
+                ..SearchOptions::default()
             };
             let planner = Planner {
                 space: &space,

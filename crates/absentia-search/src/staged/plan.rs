@@ -1,11 +1,11 @@
 //! Which trial comes next: a function of the trials so far and nothing else, so that a search that
 //! was interrupted goes on as if it had not been.
 
-use super::ladder::{Ladder, Work};
-use super::options::{Budget, Options};
-use super::propose::Proposer;
-use super::space::Space;
-use super::trial::{Origin, Trial, ranked};
+use crate::space::Space;
+use crate::staged::options::{Budget, SearchOptions};
+use crate::staged::propose::Proposer;
+use crate::staged::schedule::{DataSize, Schedule};
+use crate::trial::{Origin, Trial, ranked};
 
 /// Trials of the first rung before the model proposes.
 const RANDOM: usize = 12;
@@ -20,46 +20,46 @@ const AS_GOOD: f64 = 0.999;
 
 /// A trial to be made.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Step {
-    pub(super) rung: usize,
-    pub(super) origin: Origin,
-    pub(super) point: Vec<f64>,
+pub(crate) struct PlannedTrial {
+    pub(crate) rung: usize,
+    pub(crate) origin: Origin,
+    pub(crate) point: Vec<f64>,
     /// The trial whose factors it starts from.
-    pub(super) parent: Option<usize>,
-    pub(super) factors: usize,
+    pub(crate) parent: Option<usize>,
+    pub(crate) factors: usize,
     /// Post-scaling near which the best one is looked for.
-    pub(super) post_scale: f32,
+    pub(crate) post_scale: f32,
 }
 
 /// Plans the trials of a search.
-pub(super) struct Planner<'s> {
-    pub(super) space: &'s Space,
-    pub(super) options: &'s Options,
-    pub(super) work: Work,
+pub(crate) struct Planner<'s> {
+    pub(crate) space: &'s Space,
+    pub(crate) options: &'s SearchOptions,
+    pub(crate) work: DataSize,
 }
 
 impl Planner<'_> {
-    pub(super) fn ladder(&self, trials: &[Trial]) -> Ladder {
-        Ladder::new(self.options, &self.work, trials)
+    pub(crate) fn schedule(&self, trials: &[Trial]) -> Schedule {
+        Schedule::new(self.options, &self.work, trials)
     }
 
     /// The next trial, or nothing when the budget is spent.
-    pub(super) fn next(&self, trials: &[Trial]) -> Option<Step> {
-        let ladder = self.ladder(trials);
-        if let Some(more) = self.more(trials, &ladder) {
+    pub(crate) fn next(&self, trials: &[Trial]) -> Option<PlannedTrial> {
+        let schedule = self.schedule(trials);
+        if let Some(more) = self.more(trials, &schedule) {
             return Some(more);
         }
-        let rung = self.rung(trials, &ladder)?;
+        let rung = self.rung(trials, &schedule)?;
         Some(match rung {
-            0 => self.first_rung(trials, &ladder),
-            rung => self.later_rung(trials, &ladder, rung),
+            0 => self.first_rung(trials, &schedule),
+            rung => self.later_rung(trials, &schedule, rung),
         })
     }
 
     /// The trial whose settings are best: on the highest rung that was reached, with fewer factors
     /// where they cost nothing.
-    pub(super) fn best<'t>(&self, trials: &'t [Trial]) -> Option<&'t Trial> {
-        let reached = (0..=self.ladder(trials).last()).rev();
+    pub(crate) fn best<'t>(&self, trials: &'t [Trial]) -> Option<&'t Trial> {
+        let reached = (0..=self.schedule(trials).last()).rev();
         let found = reached.map(|rung| ranked(trials, rung));
         let found = found.into_iter().find(|found| !found.is_empty())?;
         let enough = found[0].score?
@@ -76,21 +76,21 @@ impl Planner<'_> {
     }
 
     /// The rung whose turn it is.
-    fn rung(&self, trials: &[Trial], ladder: &Ladder) -> Option<usize> {
+    fn rung(&self, trials: &[Trial], schedule: &Schedule) -> Option<usize> {
         let reached = trials.iter().map(|trial| trial.rung).max().unwrap_or(0);
         match self.options.budget {
             Budget::Trials(n) => {
-                let last = ladder.last();
+                let last = schedule.last();
                 // Every rung has a trial where there are as many; what is left goes by shares.
                 let end = |rung: usize| {
-                    let share = (ladder.spent(rung, self.options.budget) * n as f64).round();
+                    let share = (schedule.spent(rung, self.options.budget) * n as f64).round();
                     let most = n.saturating_sub(last - rung).max(n.min(rung + 1));
                     (share as usize).max(rung + 1).min(most)
                 };
                 (0..=last).find(|&rung| trials.len() < end(rung))
             }
             Budget::Time(budget) => {
-                self.rung_by_time(trials, ladder, reached, budget.as_secs_f64())
+                self.rung_by_time(trials, schedule, reached, budget.as_secs_f64())
             }
         }
     }
@@ -98,37 +98,37 @@ impl Planner<'_> {
     fn rung_by_time(
         &self,
         trials: &[Trial],
-        ladder: &Ladder,
+        schedule: &Schedule,
         reached: usize,
         budget: f64,
     ) -> Option<usize> {
         let elapsed: f64 = trials.iter().map(|trial| trial.seconds).sum();
         let has = |rung| trials.iter().any(|trial| trial.rung == rung);
-        for rung in reached.min(ladder.last())..ladder.last() {
-            let in_time = elapsed < ladder.spent(rung, self.options.budget) * budget;
-            if !has(rung) || (in_time && !stalled(&searched(trials, ladder, rung), PATIENCE.0)) {
+        for rung in reached.min(schedule.last())..schedule.last() {
+            let in_time = elapsed < schedule.spent(rung, self.options.budget) * budget;
+            if !has(rung) || (in_time && !stalled(&searched(trials, schedule, rung), PATIENCE.0)) {
                 return Some(rung);
             }
         }
-        let last = ladder.last();
-        let longest = self.longest(trials, ladder);
+        let last = schedule.last();
+        let longest = self.longest(trials, schedule);
         let fits = longest.is_none_or(|seconds| elapsed + seconds <= budget);
-        (fits && !is_done(trials, ladder)).then_some(last)
+        (fits && !is_done(trials, schedule)).then_some(last)
     }
 
     /// Seconds of the longest trial of the last rung, or of what it is likely to be where another
     /// has as many factors.
-    pub(super) fn longest(&self, trials: &[Trial], ladder: &Ladder) -> Option<f64> {
+    pub(crate) fn longest(&self, trials: &[Trial], schedule: &Schedule) -> Option<f64> {
         let of = |rung| {
-            let here = searched(trials, ladder, rung).into_iter();
+            let here = searched(trials, schedule, rung).into_iter();
             here.map(|trial| trial.seconds).reduce(f64::max)
         };
-        let (last, full) = (ladder.last(), ladder.first_full());
-        let work = |rung: usize| self.work.of(&ladder.rungs[rung]);
+        let (last, full) = (schedule.last(), schedule.first_full());
+        let work = |rung: usize| self.work.of(&schedule.rungs[rung]);
         of(last).or_else(|| Some(of(full)? * work(last) / work(full)))
     }
 
-    fn first_rung(&self, trials: &[Trial], ladder: &Ladder) -> Step {
+    fn first_rung(&self, trials: &[Trial], schedule: &Schedule) -> PlannedTrial {
         let proposer = Proposer::new(self.space, self.options.seed);
         let number = trials.len();
         let recipes = self.space.recipes();
@@ -140,22 +140,22 @@ impl Planner<'_> {
         } else {
             (Origin::Model, proposer.model(number, &ranked, 1.0))
         };
-        Step {
+        PlannedTrial {
             rung: 0,
             origin,
             point,
             parent: None,
-            factors: ladder.rungs[0].factors,
+            factors: schedule.rungs[0].factors,
             post_scale: ranked.first().map_or(0.2, |best| best.params.post_scale),
         }
     }
 
     /// The best of the rung below, changes of it where they are due, the second best, then by turns a
     /// proposal of the model and the next best.
-    fn later_rung(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Step {
-        let here = searched(trials, ladder, rung);
+    fn later_rung(&self, trials: &[Trial], schedule: &Schedule, rung: usize) -> PlannedTrial {
+        let here = searched(trials, schedule, rung);
         let (made, here) = (here.len(), ranked(here, rung));
-        if let Some(varied) = self.varied(trials, ladder, rung) {
+        if let Some(varied) = self.varied(trials, schedule, rung) {
             return varied;
         }
         let below = (0..rung)
@@ -170,23 +170,23 @@ impl Planner<'_> {
         let next_best = below.iter().take(PROMOTED).find(untried);
         let factors = here
             .first()
-            .map_or(ladder.rungs[rung].factors, |best| best.params.factors);
+            .map_or(schedule.rungs[rung].factors, |best| best.params.factors);
         match next_best {
-            Some(candidate) if made < 2 || made.is_multiple_of(2) => Step {
+            Some(candidate) if made < 2 || made.is_multiple_of(2) => PlannedTrial {
                 rung,
                 origin: Origin::Promoted,
-                point: self.as_penalised_here(trials, ladder, rung, &candidate.point),
-                parent: ladder.starts_warm(rung).then_some(candidate.number),
+                point: self.as_penalised_here(trials, schedule, rung, &candidate.point),
+                parent: schedule.starts_warm(rung).then_some(candidate.number),
                 factors,
                 post_scale: candidate.params.post_scale,
             },
-            _ => self.near_the_best(trials, ladder, rung),
+            _ => self.near_the_best(trials, schedule, rung),
         }
     }
 
-    fn near_the_best(&self, trials: &[Trial], ladder: &Ladder, rung: usize) -> Step {
+    fn near_the_best(&self, trials: &[Trial], schedule: &Schedule, rung: usize) -> PlannedTrial {
         let proposer = Proposer::new(self.space, self.options.seed);
-        let here = ranked(searched(trials, ladder, rung), rung);
+        let here = ranked(searched(trials, schedule, rung), rung);
         let rungs = (0..rung).rev().map(|rung| ranked(trials, rung));
         let below = rungs
             .into_iter()
@@ -197,18 +197,18 @@ impl Planner<'_> {
             proposer.model(trials.len(), &here, 0.5)
         } else {
             let point = proposer.model(trials.len(), &below, 0.5);
-            self.as_penalised_here(trials, ladder, rung, &point)
+            self.as_penalised_here(trials, schedule, rung, &point)
         };
-        Step {
+        PlannedTrial {
             rung,
             origin: Origin::Model,
             point,
             parent: best
-                .filter(|_| ladder.starts_warm(rung))
+                .filter(|_| schedule.starts_warm(rung))
                 .and_then(|best| best.parent.or((best.rung < rung).then_some(best.number))),
             factors: here
                 .first()
-                .map_or(ladder.rungs[rung].factors, |best| best.params.factors),
+                .map_or(schedule.rungs[rung].factors, |best| best.params.factors),
             post_scale: best.map_or(0.2, |best| best.params.post_scale),
         }
     }
@@ -218,7 +218,7 @@ impl Planner<'_> {
     fn as_penalised_here(
         &self,
         trials: &[Trial],
-        ladder: &Ladder,
+        schedule: &Schedule,
         rung: usize,
         point: &[f64],
     ) -> Vec<f64> {
@@ -227,7 +227,7 @@ impl Planner<'_> {
             let mut times = below.map(|b| self.space.penalty_over(&trial.point, &b.point));
             times.find_map(|times| times)
         };
-        let here = (rung == ladder.first_full()).then(|| ranked(trials, rung));
+        let here = (rung == schedule.first_full()).then(|| ranked(trials, rung));
         let times = here.and_then(|here| here.iter().find_map(from_below));
         // Values are rounded: what stayed as it was is not to move.
         let times = times.filter(|times| (times - 1.0).abs() > 0.01);
@@ -238,18 +238,22 @@ impl Planner<'_> {
 
 /// Trials of a rung in order, but for those with more factors than it has, which are no part of the
 /// searching.
-pub(super) fn searched<'t>(trials: &'t [Trial], ladder: &Ladder, rung: usize) -> Vec<&'t Trial> {
-    let most = ladder.rungs[rung].factors;
+pub(crate) fn searched<'t>(
+    trials: &'t [Trial],
+    schedule: &Schedule,
+    rung: usize,
+) -> Vec<&'t Trial> {
+    let most = schedule.rungs[rung].factors;
     let is_part = |trial: &&Trial| trial.rung == rung && trial.params.factors <= most;
     trials.iter().filter(is_part).collect()
 }
 
 /// Whether the last rung brings nothing any more.
-pub(super) fn is_done(trials: &[Trial], ladder: &Ladder) -> bool {
-    let last = ladder.last();
+pub(crate) fn is_done(trials: &[Trial], schedule: &Schedule) -> bool {
+    let last = schedule.last();
     // Where there is one rung, all the searching is done on it.
     let patience = if last == 0 { PATIENCE.0 } else { PATIENCE.1 };
-    stalled(&searched(trials, ladder, last), patience)
+    stalled(&searched(trials, schedule, last), patience)
 }
 
 /// Whether the last `patience` of some trials brought nothing.
@@ -266,11 +270,11 @@ fn stalled(trials: &[&Trial], patience: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::space::Scope;
-    use super::super::testing::{blocks, trial};
     use super::*;
+    use crate::space::Scope;
+    use crate::testing::{blocks, trial};
 
-    const WORK: Work = Work {
+    const WORK: DataSize = DataSize {
         users: 2e4,
         items: 1e3,
         entries: 1e5,
@@ -284,10 +288,10 @@ mod tests {
     fn the_smallest_budgets_leave_no_rung_out() {
         let space = Space::of(&blocks(), Scope::All);
         for budget in 1..=12 {
-            let options = Options {
+            let options = SearchOptions {
                 max_factors: 64,
                 budget: Budget::Trials(budget),
-                ..Options::default()
+                ..SearchOptions::default()
             };
             let planner = Planner {
                 space: &space,
@@ -315,10 +319,10 @@ mod tests {
     #[test]
     fn the_first_rung_with_all_factors_penalises_the_next_as_it_did_its_best() {
         let space = Space::of(&blocks(), Scope::Uniform);
-        let options = Options {
+        let options = SearchOptions {
             max_factors: 64,
             budget: Budget::Trials(100),
-            ..Options::default()
+            ..SearchOptions::default()
         };
         let planner = Planner {
             space: &space,
@@ -332,10 +336,10 @@ mod tests {
             trial(1, second.clone(), 0.2),
             on(2, trial(2, first, 0.3)),
         ];
-        let ladder = planner.ladder(&trials);
-        assert_eq!((ladder.last(), ladder.first_full()), (3, 2));
+        let schedule = planner.schedule(&trials);
+        assert_eq!((schedule.last(), schedule.first_full()), (3, 2));
         let promoted =
-            |trials: &[Trial], rung| planner.as_penalised_here(trials, &ladder, rung, &second);
+            |trials: &[Trial], rung| planner.as_penalised_here(trials, &schedule, rung, &second);
         assert_eq!(
             promoted(&trials, 2),
             second,

@@ -1,30 +1,37 @@
 //! The loop of a search: plan, try, log, until the budget is spent.
 
+pub(crate) mod options;
+pub(crate) mod plan;
+pub(crate) mod propose;
+pub(crate) mod schedule;
+mod variations;
+
 use std::collections::BTreeMap;
 
-use super::error::TuneError;
-use super::judge::Judge;
-use super::ladder::{Ladder, Work, sample_sizes};
-use super::options::{Budget, Options};
-use super::plan::{Planner, Step};
-use super::run::{Fold, Kept, Runner};
-use super::space::Space;
-use super::trial::{Trial, ranked};
+use crate::error::SearchError;
+use crate::evaluator::Evaluator;
+use crate::space::Space;
+pub use crate::staged::options::{Budget, SearchOptions};
+use crate::staged::plan::{PlannedTrial, Planner};
+use crate::staged::schedule::{DataSize, sample_sizes};
+pub use crate::staged::schedule::{Rung, Schedule};
+use crate::trial::{Trial, ranked};
+use crate::trial_runner::{Fold, TrainedFactors, TrialRunner};
 use absentia::fit::Cancel;
 
 /// Trials of a rung whose factors are kept for the next.
 const KEPT: usize = 4;
 
 /// A search ready to be made.
-pub struct Tuner<'d> {
+pub struct StagedSearch<'d> {
     folds: Vec<Fold<'d>>,
     space: Space,
-    options: Options,
+    options: SearchOptions,
 }
 
 /// What a search found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct SearchResult {
     /// Every trial, in order.
     pub trials: Vec<Trial>,
     /// Place of the best one.
@@ -33,7 +40,7 @@ pub struct Found {
     pub interrupted: bool,
 }
 
-impl Found {
+impl SearchResult {
     /// The trial with the best settings.
     #[must_use]
     pub fn best(&self) -> &Trial {
@@ -41,22 +48,22 @@ impl Found {
     }
 }
 
-impl<'d> Tuner<'d> {
+impl<'d> StagedSearch<'d> {
     /// Takes the data, held-out rows and options of a search.
     ///
     /// Several folds are several ways to hold rows out of the same data; scores are means over them.
     ///
     /// # Errors
     /// No held-out row, folds of different shapes, options out of range.
-    pub fn new(folds: Vec<Fold<'d>>, mut options: Options) -> Result<Self, TuneError> {
+    pub fn new(folds: Vec<Fold<'d>>, mut options: SearchOptions) -> Result<Self, SearchError> {
         options.check()?;
-        let first = folds.first().ok_or(TuneError::NothingHeldOut)?;
+        let first = folds.first().ok_or(SearchError::NothingHeldOut)?;
         let shape = |fold: &Fold<'_>| (fold.train.n_users(), fold.train.n_items());
         let (expected_users, expected_items) = shape(first);
         for (place, fold) in folds.iter().enumerate() {
             let (users, items) = shape(fold);
             if (users, items) != (expected_users, expected_items) {
-                return Err(TuneError::Folds {
+                return Err(SearchError::Folds {
                     fold: place,
                     users,
                     items,
@@ -86,14 +93,14 @@ impl<'d> Tuner<'d> {
 
     /// How the search is made, the number of factors cut to what the data can use.
     #[must_use]
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &SearchOptions {
         &self.options
     }
 
     /// The rungs, given the trials so far.
     #[must_use]
-    pub fn ladder(&self, trials: &[Trial]) -> Ladder {
-        self.planner().ladder(trials)
+    pub fn schedule(&self, trials: &[Trial]) -> Schedule {
+        self.planner().schedule(trials)
     }
 
     /// The best of some trials.
@@ -102,7 +109,7 @@ impl<'d> Tuner<'d> {
         self.planner().best(trials)
     }
 
-    /// Makes the search, going on from logged trials; `follow` sees every new trial with those
+    /// Makes the search, runs on from logged trials; `follow` sees every new trial with those
     /// before it, and ends the search by yielding `false`.
     ///
     /// # Errors
@@ -113,12 +120,12 @@ impl<'d> Tuner<'d> {
         mut trials: Vec<Trial>,
         cancel: &Cancel,
         follow: &mut dyn FnMut(&[Trial]) -> bool,
-    ) -> Result<Found, TuneError> {
+    ) -> Result<SearchResult, SearchError> {
         self.check_log(&trials)?;
-        let judges = self.judges()?;
-        let runner = Runner {
+        let evaluators = self.evaluators()?;
+        let runner = TrialRunner {
             folds: &self.folds,
-            judges: &judges,
+            evaluators: &evaluators,
             space: &self.space,
             options: &self.options,
             cancel,
@@ -139,16 +146,16 @@ impl<'d> Tuner<'d> {
         self.found(trials, interrupted)
     }
 
-    fn found(&self, trials: Vec<Trial>, interrupted: bool) -> Result<Found, TuneError> {
+    fn found(&self, trials: Vec<Trial>, interrupted: bool) -> Result<SearchResult, SearchError> {
         let best = self.best(&trials).map(|trial| trial.number);
         match (best, trials.first()) {
-            (Some(best), _) => Ok(Found {
+            (Some(best), _) => Ok(SearchResult {
                 trials,
                 best,
                 interrupted,
             }),
-            (None, None) => Err(TuneError::Cancelled),
-            (None, Some(first)) => Err(TuneError::AllFailed {
+            (None, None) => Err(SearchError::Cancelled),
+            (None, Some(first)) => Err(SearchError::AllFailed {
                 trials: trials.len(),
                 first: first.failure.clone().unwrap_or_default(),
             }),
@@ -158,15 +165,16 @@ impl<'d> Tuner<'d> {
     /// Makes one trial, its parent's factors trained again where they were not kept.
     fn make(
         &self,
-        runner: &Runner<'_>,
-        step: &Step,
+        runner: &TrialRunner<'_>,
+        step: &PlannedTrial,
         trials: &[Trial],
-        kept: &mut BTreeMap<usize, Kept>,
-    ) -> Result<Option<Trial>, TuneError> {
-        let ladder = self.ladder(trials);
+        kept: &mut BTreeMap<usize, TrainedFactors>,
+    ) -> Result<Option<Trial>, SearchError> {
+        let schedule = self.schedule(trials);
         if let Some(parent) = step.parent.filter(|parent| !kept.contains_key(parent)) {
             let again = again(&trials[parent]);
-            let Some((_, factors)) = runner.run(parent, &again, &ladder.rungs[again.rung], None)?
+            let Some((_, factors)) =
+                runner.run(parent, &again, &schedule.rungs[again.rung], None)?
             else {
                 return Ok(None);
             };
@@ -174,11 +182,11 @@ impl<'d> Tuner<'d> {
         }
         let start = step.parent.and_then(|parent| kept.get(&parent));
         let start = start.filter(|factors| !factors.is_empty());
-        let made = runner.run(trials.len(), step, &ladder.rungs[step.rung], start)?;
+        let made = runner.run(trials.len(), step, &schedule.rungs[step.rung], start)?;
         let Some((trial, factors)) = made else {
             return Ok(None);
         };
-        if step.rung == 0 && ladder.last() > 1 && trial.score.is_some() {
+        if step.rung == 0 && schedule.last() > 1 && trial.score.is_some() {
             kept.insert(trial.number, factors);
             let mut all = trials.to_vec();
             all.push(trial.clone());
@@ -192,15 +200,15 @@ impl<'d> Tuner<'d> {
         Ok(Some(trial))
     }
 
-    fn judges(&self) -> Result<Vec<Judge<'_>>, TuneError> {
+    fn evaluators(&self) -> Result<Vec<Evaluator<'_>>, SearchError> {
         let sizes = sample_sizes(self.folds.len());
         let (name, seed) = (self.options.metric, self.options.seed);
-        let mut judges = Vec::with_capacity(self.folds.len());
+        let mut evaluators = Vec::with_capacity(self.folds.len());
         for fold in &self.folds {
-            let judge = Judge::new(&fold.train, &fold.held_out, name, &sizes, seed)?;
-            judges.push(judge);
+            let evaluator = Evaluator::new(&fold.train, &fold.held_out, name, &sizes, seed)?;
+            evaluators.push(evaluator);
         }
-        Ok(judges)
+        Ok(evaluators)
     }
 
     fn planner(&self) -> Planner<'_> {
@@ -208,7 +216,7 @@ impl<'d> Tuner<'d> {
         Planner {
             space: &self.space,
             options: &self.options,
-            work: Work {
+            work: DataSize {
                 users: train.n_users() as f64,
                 items: train.n_items() as f64,
                 entries: train.len() as f64,
@@ -217,7 +225,7 @@ impl<'d> Tuner<'d> {
     }
 
     /// Refuses a log that this search would not have written.
-    fn check_log(&self, trials: &[Trial]) -> Result<(), TuneError> {
+    fn check_log(&self, trials: &[Trial]) -> Result<(), SearchError> {
         for (place, trial) in trials.iter().enumerate() {
             let what = if trial.number != place {
                 "the order of the trials"
@@ -230,7 +238,7 @@ impl<'d> Tuner<'d> {
             } else {
                 continue;
             };
-            return Err(TuneError::Log {
+            return Err(SearchError::Log {
                 number: trial.number,
                 what,
             });
@@ -240,11 +248,11 @@ impl<'d> Tuner<'d> {
         {
             let planned = self.planner().next(&trials[..last]);
             let made = again(&trials[last]);
-            let is_other = |step: Step| {
+            let is_other = |step: PlannedTrial| {
                 step.point != made.point || (step.rung, step.factors) != (made.rung, made.factors)
             };
             if planned.is_some_and(is_other) {
-                return Err(TuneError::Log {
+                return Err(SearchError::Log {
                     number: last,
                     what: "the number of trials or the most factors",
                 });
@@ -255,8 +263,8 @@ impl<'d> Tuner<'d> {
 }
 
 /// The step that a trial was.
-fn again(trial: &Trial) -> Step {
-    Step {
+fn again(trial: &Trial) -> PlannedTrial {
+    PlannedTrial {
         rung: trial.rung,
         origin: trial.origin,
         point: trial.point.clone(),

@@ -5,13 +5,13 @@ use std::time::Instant;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-use super::error::TuneError;
-use super::judge::{Judge, Measured, Steps, best_post_scale};
-use super::ladder::{LAST_SWEEPS, Rung, SWEEPS, WARM_SWEEPS};
-use super::options::Options;
-use super::plan::Step;
-use super::space::{Settings, Space};
-use super::trial::{Measurement, Trial};
+use crate::error::SearchError;
+use crate::evaluator::{Evaluator, Measured, Steps, best_post_scale};
+use crate::space::{Settings, Space};
+use crate::staged::options::SearchOptions;
+use crate::staged::plan::PlannedTrial;
+use crate::staged::schedule::{LAST_SWEEPS, Rung, SWEEPS, WARM_SWEEPS};
+use crate::trial::{Measurement, Trial};
 use absentia::Params;
 use absentia::data::Interactions;
 use absentia::evaluate::TestSet;
@@ -34,20 +34,20 @@ pub struct Fold<'d> {
 }
 
 /// Factors of one fold, kept for trials of the next rung.
-pub(super) type Kept = Vec<(Factors, Factors)>;
+pub(crate) type TrainedFactors = Vec<(Factors, Factors)>;
 
 /// Trains and measures trials.
-pub(super) struct Runner<'r> {
-    pub(super) folds: &'r [Fold<'r>],
-    pub(super) judges: &'r [Judge<'r>],
-    pub(super) space: &'r Space,
-    pub(super) options: &'r Options,
-    pub(super) cancel: &'r Cancel,
+pub(crate) struct TrialRunner<'r> {
+    pub(crate) folds: &'r [Fold<'r>],
+    pub(crate) evaluators: &'r [Evaluator<'r>],
+    pub(crate) space: &'r Space,
+    pub(crate) options: &'r SearchOptions,
+    pub(crate) cancel: &'r Cancel,
 }
 
 /// A trial on its way: one run a fold.
-struct Going<'r> {
-    runner: &'r Runner<'r>,
+struct FoldRuns<'r> {
+    runner: &'r TrialRunner<'r>,
     scheme: Scheme,
     params: Params,
     runs: Vec<Checkpoint>,
@@ -55,15 +55,15 @@ struct Going<'r> {
     training_seconds: f64,
 }
 
-impl Runner<'_> {
+impl TrialRunner<'_> {
     /// Makes a trial; a run that fails gives a trial without a score, and a cancelled one nothing.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         number: usize,
-        step: &Step,
+        step: &PlannedTrial,
         rung: &Rung,
-        start: Option<&Kept>,
-    ) -> Result<Option<(Trial, Kept)>, TuneError> {
+        start: Option<&TrainedFactors>,
+    ) -> Result<Option<(Trial, TrainedFactors)>, SearchError> {
         let started = Instant::now();
         let Settings { weights, params } = self.space.settings(&step.point);
         let params = Params {
@@ -88,11 +88,11 @@ impl Runner<'_> {
         };
         let kept = match self.measured(&mut trial, step, rung, start) {
             Ok(kept) => kept,
-            Err(TuneError::Cancelled) => return Ok(None),
+            Err(SearchError::Cancelled) => return Ok(None),
             // A setting under which training fails is a bad setting, not the end of the search.
-            Err(TuneError::Fit(error)) if !matches!(error, FitError::Empty { .. }) => {
+            Err(SearchError::Fit(error)) if !matches!(error, FitError::Empty { .. }) => {
                 trial.failure = Some(error.to_string());
-                Kept::new()
+                TrainedFactors::new()
             }
             Err(error) => return Err(error),
         };
@@ -104,15 +104,15 @@ impl Runner<'_> {
     fn measured(
         &self,
         trial: &mut Trial,
-        step: &Step,
+        step: &PlannedTrial,
         rung: &Rung,
-        start: Option<&Kept>,
-    ) -> Result<Kept, TuneError> {
+        start: Option<&TrainedFactors>,
+    ) -> Result<TrainedFactors, SearchError> {
         let scheme = trial
             .weights
             .scheme()
             .unwrap_or(Scheme::Uniform { weight: 0.0 });
-        let mut going = Going::new(self, scheme, trial.params.clone(), start);
+        let mut runs = FoldRuns::new(self, scheme, trial.params.clone(), start);
         let sweeps: &[usize] = match (rung.is_last, start.is_some()) {
             (true, _) => &LAST_SWEEPS,
             (false, true) => &[WARM_SWEEPS],
@@ -120,11 +120,11 @@ impl Runner<'_> {
         };
         let mut rho = 0.0;
         for (at, &sweeps) in sweeps.iter().enumerate() {
-            going.sweep_to(sweeps)?;
+            runs.sweep_to(sweeps)?;
             if at == 0 {
-                rho = self.post_scale(&going.runs, step, rung)?;
+                rho = self.post_scale(&runs.runs, step, rung)?;
             }
-            let found = self.measure(&going.runs, rho, rung.sample)?;
+            let found = self.measure(&runs.runs, rho, rung.sample)?;
             let before = trial.score.unwrap_or(f64::MIN);
             trial.curve.push(Measurement {
                 iterations: sweeps,
@@ -137,12 +137,17 @@ impl Runner<'_> {
             (trial.score, trial.stderr) = (Some(found.score), found.stderr);
             (trial.params.iterations, trial.params.post_scale) = (sweeps, rho);
         }
-        trial.training_seconds = going.training_seconds;
-        Ok(going.into_factors())
+        trial.training_seconds = runs.training_seconds;
+        Ok(runs.into_factors())
     }
 
     /// The post-scaling that serves some factors best; nothing is trained again.
-    fn post_scale(&self, runs: &[Checkpoint], step: &Step, rung: &Rung) -> Result<f32, TuneError> {
+    fn post_scale(
+        &self,
+        runs: &[Checkpoint],
+        step: &PlannedTrial,
+        rung: &Rung,
+    ) -> Result<f32, SearchError> {
         if !self.space.rescales() {
             return Ok(0.0);
         }
@@ -160,16 +165,24 @@ impl Runner<'_> {
         }
     }
 
-    fn measure(&self, runs: &[Checkpoint], rho: f32, sample: usize) -> Result<Measured, TuneError> {
+    fn measure(
+        &self,
+        runs: &[Checkpoint],
+        rho: f32,
+        sample: usize,
+    ) -> Result<Measured, SearchError> {
         let mut total = Measured {
             score: 0.0,
             stderr: 0.0,
         };
-        let folds = runs.par_iter().zip(self.judges).map(|(run, judge)| {
-            let model: Model = run.model.clone().with_post_scale(rho);
-            judge.measure(&model, sample)
-        });
-        let folds: Vec<Result<Measured, TuneError>> = folds.collect();
+        let folds = runs
+            .par_iter()
+            .zip(self.evaluators)
+            .map(|(run, evaluator)| {
+                let model: Model = run.model.clone().with_post_scale(rho);
+                evaluator.measure(&model, sample)
+            });
+        let folds: Vec<Result<Measured, SearchError>> = folds.collect();
         for found in folds {
             let found = found?;
             total.score += found.score / runs.len() as f64;
@@ -180,8 +193,13 @@ impl Runner<'_> {
     }
 }
 
-impl<'r> Going<'r> {
-    fn new(runner: &'r Runner<'r>, scheme: Scheme, params: Params, start: Option<&Kept>) -> Self {
+impl<'r> FoldRuns<'r> {
+    fn new(
+        runner: &'r TrialRunner<'r>,
+        scheme: Scheme,
+        params: Params,
+        start: Option<&TrainedFactors>,
+    ) -> Self {
         let grown = |(users, items): &(Factors, Factors)| {
             Init::grown(users, items, params.factors, params.init_std, params.seed)
         };
@@ -201,7 +219,7 @@ impl<'r> Going<'r> {
     ///
     /// Folds are trained side by side: data that is held out of in several ways is small, and does
     /// not keep all threads busy by itself.
-    fn sweep_to(&mut self, iterations: usize) -> Result<(), TuneError> {
+    fn sweep_to(&mut self, iterations: usize) -> Result<(), SearchError> {
         // What the machine allows decides no bits, and has no place in a log.
         let options = self.runner.options;
         let threads = options.threads.unwrap_or_else(default_threads);
@@ -242,7 +260,7 @@ impl<'r> Going<'r> {
         for fitted in fitted {
             let fitted = fitted?;
             if fitted.reason == StopReason::Cancelled {
-                return Err(TuneError::Cancelled);
+                return Err(SearchError::Cancelled);
             }
             self.runs.push(fitted.checkpoint);
         }
@@ -259,7 +277,7 @@ impl<'r> Going<'r> {
         folds.len().min((limit / plan.total().max(1)) as usize)
     }
 
-    fn into_factors(self) -> Kept {
+    fn into_factors(self) -> TrainedFactors {
         let factors = |run: Checkpoint| {
             let model = run.model;
             (model.user_factors().clone(), model.item_factors().clone())

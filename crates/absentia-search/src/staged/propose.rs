@@ -8,9 +8,9 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::dimension::Range;
-use super::space::Space;
-use super::trial::Trial;
+use crate::space::Range;
+use crate::space::Space;
+use crate::trial::Trial;
 
 /// Share of the trials that count as good.
 const GOOD_SHARE: f64 = 0.2;
@@ -24,18 +24,18 @@ const WIDTHS: (f64, f64) = (0.04, 0.25);
 const PRIOR: f64 = 1.0;
 
 /// Draws points; every trial has a stream of its own, so that a resumed search draws the same.
-pub(super) struct Proposer<'s> {
+pub(crate) struct Proposer<'s> {
     space: &'s Space,
     seed: u64,
 }
 
 impl<'s> Proposer<'s> {
-    pub(super) fn new(space: &'s Space, seed: u64) -> Self {
+    pub(crate) fn new(space: &'s Space, seed: u64) -> Self {
         Self { space, seed }
     }
 
     /// A point drawn evenly.
-    pub(super) fn random(&self, number: usize) -> Vec<f64> {
+    pub(crate) fn random(&self, number: usize) -> Vec<f64> {
         let mut random = self.stream(number);
         (0..self.space.dimensions().len())
             .map(|_| unit(&mut random))
@@ -43,7 +43,7 @@ impl<'s> Proposer<'s> {
     }
 
     /// A point by the model of these trials, best first; `focus` below 1 narrows the kernels.
-    pub(super) fn model(&self, number: usize, ranked: &[&Trial], focus: f64) -> Vec<f64> {
+    pub(crate) fn model(&self, number: usize, ranked: &[&Trial], focus: f64) -> Vec<f64> {
         let good = ((ranked.len() as f64 * GOOD_SHARE).ceil() as usize).max(LEAST_GOOD);
         let (good, others) = ranked.split_at(good.min(ranked.len()));
         if good.is_empty() {
@@ -86,7 +86,7 @@ impl<'s> Proposer<'s> {
         let mut point = Vec::with_capacity(center.len());
         for (at, dimension) in self.space.dimensions().iter().enumerate() {
             let place = match dimension.range {
-                // Options have no neighbours: most stay as they are, a few are drawn anew.
+                // SearchOptions have no neighbours: most stay as they are, a few are drawn anew.
                 Range::Choice { .. } if unit(random) < 0.8 => center[at],
                 Range::Choice { .. } => unit(random),
                 _ => reflected(center[at] + widths[at] * normal(random)),
@@ -138,9 +138,9 @@ fn reflected(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing;
     use super::*;
     use crate::Scope;
+    use crate::testing;
 
     fn distance(a: &[f64], b: &[f64]) -> f64 {
         a.iter()
@@ -164,7 +164,7 @@ mod tests {
         let mut gap = |range: std::ops::Range<usize>, by_model: bool| {
             let mut total = 0.0;
             for number in range.clone() {
-                let ranked = super::super::trial::ranked(&trials, 0);
+                let ranked = crate::trial::ranked(&trials, 0);
                 let point = if by_model {
                     proposer.model(number, &ranked, 1.0)
                 } else {

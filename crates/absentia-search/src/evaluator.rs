@@ -1,6 +1,6 @@
 //! What a model is worth on held-out rows, and which post-scaling serves it best.
 
-use super::error::TuneError;
+use crate::error::SearchError;
 use absentia::data::Interactions;
 use absentia::evaluate::{EvaluateOptions, History, MetricName, TestSet, evaluate};
 use absentia::model::Model;
@@ -10,24 +10,24 @@ const RHO: (f64, f64) = (-0.3, 1.2);
 
 /// First step of the search for the best post-scaling; it goes on in halves of it down to its least.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Steps {
+pub(crate) struct Steps {
     first: f64,
     least: f64,
 }
 
 impl Steps {
     /// Where the guess may be far off.
-    pub(super) const WIDE: Self = Self {
+    pub(crate) const WIDE: Self = Self {
         first: 0.15,
         least: 0.06,
     };
     /// Where it is that of a like model.
-    pub(super) const NEAR: Self = Self {
+    pub(crate) const NEAR: Self = Self {
         first: 0.075,
         least: 0.06,
     };
     /// Where it was found for the same model, by fewer users.
-    pub(super) const FINE: Self = Self {
+    pub(crate) const FINE: Self = Self {
         first: 0.04,
         least: 0.03,
     };
@@ -35,30 +35,30 @@ impl Steps {
 
 /// A mean over users and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Measured {
-    pub(super) score: f64,
-    pub(super) stderr: f64,
+pub(crate) struct Measured {
+    pub(crate) score: f64,
+    pub(crate) stderr: f64,
 }
 
 /// Measures models on samples of the held-out users, each a part of the next.
-pub(super) struct Judge<'d> {
+pub(crate) struct Evaluator<'d> {
     history: History<'d>,
     samples: Vec<TestSet>,
     name: MetricName,
     options: EvaluateOptions,
 }
 
-impl<'d> Judge<'d> {
+impl<'d> Evaluator<'d> {
     /// Takes the matrix trained on, the rows held out of it and how many users each rung measures.
-    pub(super) fn new(
+    pub(crate) fn new(
         train: &'d Interactions<'_>,
         held_out: &TestSet,
         name: MetricName,
         sizes: &[usize],
         seed: u64,
-    ) -> Result<Self, TuneError> {
+    ) -> Result<Self, SearchError> {
         if held_out.users().is_empty() {
-            return Err(TuneError::NothingHeldOut);
+            return Err(SearchError::NothingHeldOut);
         }
         Ok(Self {
             history: History::of(train),
@@ -76,7 +76,7 @@ impl<'d> Judge<'d> {
     }
 
     /// The metric of a model on the sample of a rung.
-    pub(super) fn measure(&self, model: &Model, rung: usize) -> Result<Measured, TuneError> {
+    pub(crate) fn measure(&self, model: &Model, rung: usize) -> Result<Measured, SearchError> {
         let test = &self.samples[rung.min(self.samples.len() - 1)];
         let found = evaluate(
             &model.scorer(),
@@ -95,13 +95,13 @@ impl<'d> Judge<'d> {
 }
 
 /// The best post-scaling by a measure, near a guess: up the slope in steps, then in half steps.
-pub(super) fn best_post_scale(
+pub(crate) fn best_post_scale(
     guess: f32,
     steps: Steps,
-    measure: impl Fn(f32) -> Result<f64, TuneError>,
-) -> Result<f32, TuneError> {
+    measure: impl Fn(f32) -> Result<f64, SearchError>,
+) -> Result<f32, SearchError> {
     let mut tried: Vec<(f64, f64)> = Vec::new();
-    let mut score = |rho: f64| -> Result<f64, TuneError> {
+    let mut score = |rho: f64| -> Result<f64, SearchError> {
         if let Some((_, known)) = tried.iter().find(|(at, _)| (at - rho).abs() < 1e-6) {
             return Ok(*known);
         }

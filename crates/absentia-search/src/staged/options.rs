@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::error::TuneError;
-use super::space::Scope;
+use crate::error::SearchError;
+use crate::space::Scope;
 use absentia::MAX_FACTORS;
 use absentia::evaluate::{Metric, MetricName};
 
@@ -18,7 +18,7 @@ pub enum Budget {
 
 /// What is searched, by which metric and for how long.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct SearchOptions {
     /// The metric to be raised.
     pub metric: MetricName,
     /// How much of the space is searched.
@@ -40,7 +40,7 @@ pub struct Options {
     pub memory_limit: Option<u64>,
 }
 
-impl Default for Options {
+impl Default for SearchOptions {
     /// Ten minutes for recall@20 with up to 1792 factors, nearly all of them with 1024 at the most.
     fn default() -> Self {
         Self {
@@ -60,9 +60,9 @@ impl Default for Options {
     }
 }
 
-impl Options {
-    pub(super) fn check(&self) -> Result<(), TuneError> {
-        let wrong = |name, got, range| Err(TuneError::Option { name, got, range });
+impl SearchOptions {
+    pub(crate) fn check(&self) -> Result<(), SearchError> {
+        let wrong = |name, got, range| Err(SearchError::Option { name, got, range });
         if self.max_factors == 0 || self.max_factors > MAX_FACTORS {
             return wrong("max_factors", self.max_factors as f64, "1 to 8192");
         }
