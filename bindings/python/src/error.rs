@@ -43,6 +43,7 @@ raise_by_fault!(
     DataError,
     EvaluateError,
     FitError,
+    absentia::InstructionSetError,
     ModelError,
     ParamsError,
     RankError,

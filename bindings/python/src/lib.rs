@@ -22,11 +22,15 @@ mod rule;
 mod train;
 mod weights;
 
+use absentia::InstructionSet;
 use pyo3::prelude::*;
+
+use error::OrRaise;
 
 /// The engine of Absentia, wrapped; use the package `absentia` instead.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    InstructionSet::select_from_env().or_raise()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<matrix::Matrix>()?;
     module.add_class::<factors::Factors>()?;

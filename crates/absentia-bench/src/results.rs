@@ -1,6 +1,6 @@
 //! All that was measured, with the machine it was measured on.
 
-use absentia::linalg::InstructionSet;
+use absentia::InstructionSet;
 use serde::Serialize;
 
 use crate::big::BigRow;
@@ -51,7 +51,7 @@ pub(crate) fn machine() -> String {
         });
     format!(
         "{processor} with {}, {processors} processors{memory}, {}",
-        InstructionSet::best(),
+        InstructionSet::in_use(),
         std::env::consts::OS
     )
 }

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use absentia::InstructionSet;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, Refusal};
 use crate::ui::Ui;
 use crate::verbs;
 
@@ -23,7 +24,7 @@ Exit codes: 0 done, 1 reading, writing or an internal failure, 2 wrong usage, 3 
 
 /// Matrix factorisation for implicit feedback with a weight of its own for every missing entry.
 #[derive(Debug, Parser)]
-#[command(name = "absentia", version, after_help = AFTER_HELP, propagate_version = true)]
+#[command(name = "absentia", version = version(), after_help = AFTER_HELP, propagate_version = true)]
 #[command(disable_help_subcommand = true, args_override_self = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -80,9 +81,21 @@ pub(crate) struct Context {
     pub(crate) effective: toml::Table,
 }
 
+/// The version of the program and the instruction set it uses on this machine.
+fn version() -> String {
+    format!(
+        "{} ({})",
+        env!("CARGO_PKG_VERSION"),
+        InstructionSet::in_use()
+    )
+}
+
 /// Runs the command line and yields the exit code.
 pub(crate) fn run(argv: Vec<OsString>) -> ExitCode {
     let json = argv.iter().any(|word| word == "--json");
+    if let Err(error) = InstructionSet::select_from_env() {
+        return Failure::from(anyhow::Error::from(Refusal::usage(error.to_string()))).report(json);
+    }
     match parse(argv) {
         Ok((cli, effective)) => {
             let json = cli.global.json;

@@ -4,6 +4,7 @@ mod support;
 
 use std::path::Path;
 
+use absentia::InstructionSet;
 use support::Sandbox;
 
 /// Lines that start with a prompt and the program's name.
@@ -87,4 +88,33 @@ fn help_and_version_need_no_files() {
             .starts_with("absentia ")
     );
     sandbox.run("train").fails(2, &["--help"]);
+}
+
+#[test]
+fn the_instruction_set_is_chosen_by_the_environment() {
+    let sandbox = Sandbox::new();
+    let version = |set: &str| {
+        let output = sandbox
+            .command("--version")
+            .env("ABSENTIA_SIMD", set)
+            .output();
+        let output = output.expect("the program starts");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    for set in InstructionSet::available() {
+        let (code, out, _) = version(&set.to_string());
+        assert_eq!(code, Some(0));
+        assert!(out.trim_end().ends_with(&format!("({set})")), "{out}");
+    }
+    let (code, _, told) = version("mmx");
+    assert_eq!(code, Some(2));
+    assert!(
+        told.contains("ABSENTIA_SIMD") && told.contains("scalar"),
+        "{told}"
+    );
 }

@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use absentia::linalg::InstructionSet;
+use absentia::InstructionSet;
 use absentia::linalg::bench::{ABREAST, Case, ENTRY_PART, PACK_FMAS, STEP_FMAS, cases, copy, peak};
 
 /// Seconds of one call, the best of several short runs.
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let copy_peak = memory.bytes as f64 / seconds(&mut memory) / 1e9;
     println!(
         "{}: {fma_peak:.1} GFMA/s on registers, {copy_peak:.1} GB/s copied, one thread",
-        InstructionSet::best()
+        InstructionSet::in_use()
     );
     println!("kernel                 K    GFMA/s  of peak    GB/s  of copy");
     for k in factors.split(',') {

@@ -36,6 +36,7 @@ pub mod weights;
 pub use data::{Interactions, Triplets};
 pub use error::{Axis, Fault};
 pub use fit::{Run, fit};
+pub use linalg::{InstructionSet, InstructionSetError};
 pub use model::Model;
 pub use params::{
     Baseline, CheckedParams, MAX_FACTORS, MAX_ITERATIONS, MAX_THREADS, Method, Params, ParamsError,

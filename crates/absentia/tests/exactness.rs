@@ -1,12 +1,13 @@
 //! The fast solvers against the slow one, and both against an oracle that shares no code with them.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod every_set;
 mod oracle;
 
 use absentia::data::{Confidence, Targets};
 use absentia::fit::{Fitted, Init, Run, fit};
 use absentia::model::Factors;
-use absentia::{CheckedParams, Params, Solver};
+use absentia::{CheckedParams, InstructionSet, Params, Solver};
 use oracle::{Problem, Shape, relative_distance};
 use proptest::prelude::*;
 
@@ -152,4 +153,13 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn solvers_hold_on_every_set() {
+    let sets: Vec<String> = InstructionSet::available()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    every_set::run_again(&sets, &InstructionSet::in_use().to_string(), &[]);
 }

@@ -162,7 +162,7 @@ fn transformed(sizes: &Sizes, params: &Params) -> u64 {
 
 /// How entries lie while `eals` solves rows side by side, where that is kept.
 fn layouts(sizes: &Sizes, params: &Params) -> u64 {
-    if params.solver != Method::Solver(Solver::Eals) || !Kernels::best().steps_abreast() {
+    if params.solver != Method::Solver(Solver::Eals) || !Kernels::in_use().uses_lane_parallel() {
         return 0;
     }
     let (targets, weights) = vary(sizes, params);

@@ -73,7 +73,7 @@ fn without_popularity(block: &mut Dense, roots: &[f32]) {
         .map(|(part, roots)| {
             let mut sums = vec![0.0; stride];
             for (row, root) in part.chunks_exact(stride).zip(roots) {
-                Kernels::best().axpy(*root, row, &mut sums);
+                Kernels::in_use().axpy(*root, row, &mut sums);
             }
             sums
         })
@@ -101,7 +101,7 @@ fn without_popularity(block: &mut Dense, roots: &[f32]) {
 fn multiply(entries: &Entries<'_>, roots: &[f32], from: &Dense, out: &mut Dense) {
     let stride = out.stride();
     let rows = out.as_mut_slice().par_chunks_exact_mut(stride).enumerate();
-    let kernels = Kernels::best();
+    let kernels = Kernels::in_use();
     rows.for_each(|(at, sum)| {
         let row = entries.row(at);
         sum.fill(0.0);

@@ -90,7 +90,7 @@ impl<'a> Trainer<'a> {
         let dense = dense.map(|w| (Cow::Borrowed(w), transposed(w)));
         let (p, q, history, best) = start(&data, &weights, params, init, resume)?;
         let penalty = penalties_of(&data, &weights, dense.as_ref(), params)?;
-        let kernels = Kernels::best();
+        let kernels = Kernels::in_use();
         Ok(Self {
             tiles: (
                 tiles(params.solver, kernels, data.by_user(), p.stride()),
@@ -400,7 +400,7 @@ impl<'a> Trainer<'a> {
 /// Tiles as the solver wants them.
 fn tiles(method: Method, kernels: Kernels, observed: &Entries<'_>, stride: usize) -> Tiles {
     match method {
-        Method::Solver(Solver::Eals) if kernels.steps_abreast() => {
+        Method::Solver(Solver::Eals) if kernels.uses_lane_parallel() => {
             Tiles::sorted(observed, stride, KEPT_ENTRIES)
         }
         Method::Solver(_) | Method::Baseline(_) => Tiles::new(observed, stride),
@@ -417,7 +417,7 @@ fn improve(
     let in_blocks =
         |block, after: &mut Dense| half_sweep(&BlockSolver { block }, before, after, side, tiles);
     match solver {
-        Solver::Eals if side.kernels.steps_abreast() => {
+        Solver::Eals if side.kernels.uses_lane_parallel() => {
             half_sweep(&ElementSolver, before, after, side, tiles)
         }
         Solver::Eals => in_blocks(1, after),

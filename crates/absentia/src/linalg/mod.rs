@@ -12,9 +12,9 @@ mod svd;
 
 pub use block::Block;
 pub use dense::{Dense, LANES};
-pub use kernels::InstructionSet;
 #[doc(hidden)]
 pub use kernels::bench;
+pub use kernels::{InstructionSet, InstructionSetError};
 pub use nmf::{Nmf, NmfParams, nonnegative_factors};
 pub use operator::{LinearOperator, RowBlocks, RowOperator};
 pub(crate) use small::symmetric_eigen;

@@ -80,7 +80,7 @@ impl Model {
             Axis::User => (self.item_factors(), self.weights().b()),
             Axis::Item => (self.user_factors(), self.weights().a()),
         };
-        let cache = GramCache::new(&fixed.to_padded(), fixed_weights, Kernels::best());
+        let cache = GramCache::new(&fixed.to_padded(), fixed_weights, Kernels::in_use());
         FoldIn {
             model: self,
             axis,

@@ -247,7 +247,7 @@ impl Model {
 
     fn score_row(&self, p: &[f32], item: u32) -> f32 {
         let scale = self.item_scale().map_or(1.0, |scale| scale[item as usize]);
-        Kernels::best().score(p, self.item_factors().row(item as usize), scale)
+        Kernels::in_use().score(p, self.item_factors().row(item as usize), scale)
     }
 
     pub(crate) fn check(&self, axis: Axis, index: u32) -> Result<(), ModelError> {

@@ -226,7 +226,7 @@ impl<'a> FactorScorer<'a> {
         if out.len() < room {
             out.resize(room, 0.0);
         }
-        Kernels::best().products(self.user(user), self.item_rows(), items, out);
+        Kernels::in_use().products(self.user(user), self.item_rows(), items, out);
         &mut out[..items.len()]
     }
 
@@ -256,7 +256,7 @@ impl Scorer for FactorScorer<'_> {
                 .par_chunks_mut(size)
                 .zip(items.par_chunks(LANES))
                 .with_min_len(16)
-                .for_each(|(panel, items)| Kernels::best().turn(self.item_rows(), items, panel));
+                .for_each(|(panel, items)| Kernels::in_use().turn(self.item_rows(), items, panel));
         }
         Box::new(PackedItems {
             users: self.users,
@@ -338,12 +338,12 @@ impl ScoreBlock for UnpackedItems<'_> {
         let (scorer, items) = (self.scorer, &self.items[range]);
         if let &[user] = users {
             let (p, rows) = (scorer.user(user), scorer.item_rows());
-            return Kernels::best().products(p, rows, items, &mut tile.scores);
+            return Kernels::in_use().products(p, rows, items, &mut tile.scores);
         }
         let room = scorer.items.k * LANES;
         let (panel, rows) = gather(scorer.users, users, room, &mut tile.scratch);
         for (strip, items) in items.chunks(LANES).enumerate() {
-            Kernels::best().turn(scorer.item_rows(), items, panel);
+            Kernels::in_use().turn(scorer.item_rows(), items, panel);
             let out = &mut tile.scores[strip * LANES..];
             score_tile(rows, panel, out, tile.stride);
         }

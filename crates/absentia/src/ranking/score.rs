@@ -17,7 +17,7 @@ pub(super) fn score_tile(users: Panel<'_>, panel: &[f32], out: &mut [f32], strid
     for row in 0..users.rows {
         out[row * stride..row * stride + LANES].fill(0.0);
     }
-    Kernels::best().panel_product(users, panel, None, out, stride);
+    Kernels::in_use().panel_product(users, panel, None, out, stride);
 }
 
 #[cfg(test)]
@@ -40,7 +40,7 @@ mod tests {
             },
             std::array::from_fn::<_, LANES, _>(|item| item as u32),
         );
-        Kernels::best().turn(rows, &picked, &mut panel);
+        Kernels::in_use().turn(rows, &picked, &mut panel);
         let tile = |users, rows| Panel {
             values: users,
             rows,
@@ -57,10 +57,10 @@ mod tests {
             assert_eq!(bits(&alone), bits(&bulk[row * 32..row * 32 + LANES]));
             // So has the user alone with items as they lie.
             let mut lying = [0.0; LANES];
-            Kernels::best().products(user, rows, &picked, &mut lying);
+            Kernels::in_use().products(user, rows, &picked, &mut lying);
             assert_eq!(bits(&alone), bits(&lying));
             // The pair scored alone, as a model does it, has the same bits too.
-            let pair = Kernels::best().score(user, &items[3 * k..4 * k], 1.0);
+            let pair = Kernels::in_use().score(user, &items[3 * k..4 * k], 1.0);
             assert_eq!(pair.to_bits(), alone[3].to_bits());
         }
     }

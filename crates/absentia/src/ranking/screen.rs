@@ -36,7 +36,7 @@ pub(super) struct CoarseTile {
 /// Whether screens may pay for a list of so many of the items: factors, ordered by their lengths, on
 /// a machine that is fast with bytes.
 pub(super) fn pays(factors: &FactorScorer<'_>, top: usize, items: usize) -> bool {
-    Kernels::best().can_screen() && factors.n_factors() <= MOST_FACTORS && top <= items / 16
+    Kernels::in_use().can_screen() && factors.n_factors() <= MOST_FACTORS && top <= items / 16
 }
 
 /// Whether screens of all items may pay for a list of so many of them.
@@ -48,7 +48,7 @@ pub(crate) fn screening_pays(factors: &FactorScorer<'_>, top: usize) -> bool {
 pub(super) fn prepare(factors: &FactorScorer<'_>, states: &mut [State<'_>]) {
     for_each_tile(states, |bytes: &mut Vec<i8>, states| {
         for state in states {
-            let row = Kernels::best().coarse_row(factors.user(state.user), bytes);
+            let row = Kernels::in_use().coarse_row(factors.user(state.user), bytes);
             state.screened = row.map(Screened::new);
         }
     });
@@ -78,7 +78,7 @@ impl CoarseBlock {
                 .for_each_init(Vec::new, |bytes, ((words, sizes), items)| {
                     for (lane, &item) in items.iter().enumerate() {
                         let row = factors.item(item);
-                        Kernels::best().coarse_lane(row, lane, (words, sizes), bytes);
+                        Kernels::in_use().coarse_lane(row, lane, (words, sizes), bytes);
                     }
                 });
         }
@@ -119,7 +119,7 @@ impl CoarseBlock {
         tile.passed.resize(panels * open.len(), 0);
         for at in 0..panels {
             let panel = self.panel(first / LANES + at);
-            Kernels::best().screen(rows, panel, &mut tile.passed[at..], panels);
+            Kernels::in_use().screen(rows, panel, &mut tile.passed[at..], panels);
         }
         for (&at, passed) in open.iter().zip(tile.passed.chunks_exact_mut(panels)) {
             states[at].take_passed(start + first, items, passed);

@@ -48,7 +48,7 @@ fn oracle(
     // A list has no negative zeros: they would be equal to zeros, and are sorted as such.
     let score = |item: u32| Scored {
         item,
-        score: Kernels::best().score(p, q.row(item as usize), scale[item as usize]) + 0.0,
+        score: Kernels::in_use().score(p, q.row(item as usize), scale[item as usize]) + 0.0,
     };
     let mut all: Vec<Scored> = (0..ITEMS as u32).filter(is_left).map(score).collect();
     all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.item.cmp(&b.item)));
@@ -108,7 +108,7 @@ fn an_index_comes_after_some_calls_where_the_machine_can_screen() {
     let lazy = LazyIndex::default();
     assert!(lazy.get(&scorer).is_none());
     let after = (0..100).position(|_| lazy.get(&scorer).is_some());
-    assert_eq!(after.is_some(), Kernels::best().can_screen());
+    assert_eq!(after.is_some(), Kernels::in_use().can_screen());
     assert_eq!(after.is_some(), lazy.get(&scorer).is_some());
 }
 

@@ -314,7 +314,11 @@ mod tests {
             let row_mut = factors.row_mut(row);
             (0..k).for_each(|f| row_mut[f] = value(row, f));
         }
-        let cache = GramCache::new(&factors, &Dense::from_fn(rows, z, weight), Kernels::best());
+        let cache = GramCache::new(
+            &factors,
+            &Dense::from_fn(rows, z, weight),
+            Kernels::in_use(),
+        );
         for (t, f, g) in [
             (0, 0, 0),
             (1, 3, 270),
@@ -337,7 +341,7 @@ mod tests {
         let (rows, k) = (200, 3 * LANES);
         let factors = Dense::from_fn(rows, k, |row, f| ((row * 31 + f * 17) % 101) as f32 / 7.0);
         let weights = Dense::from_fn(rows, 1, |row, _| 1.0 / (row + 3) as f32);
-        let cache = GramCache::new(&factors, &weights, Kernels::best());
+        let cache = GramCache::new(&factors, &weights, Kernels::in_use());
         let entry = |f: usize, g: usize| cache.panel(g / LANES, 0)[f * LANES + g % LANES];
         for f in 0..k {
             assert!((0..f).all(|g| entry(f, g).to_bits() == entry(g, f).to_bits()));

@@ -1,6 +1,8 @@
 //! What every solver must do, whatever the problem.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
+#[path = "../every_set/mod.rs"]
+mod every_set;
 mod models;
 #[path = "../oracle/mod.rs"]
 mod oracle;
@@ -16,7 +18,7 @@ use absentia::data::{Confidence, Duplicates, Interactions, Targets, Triplets};
 use absentia::fit::{Fitted, Run, fit};
 use absentia::model::Factors;
 use absentia::weights::Scheme;
-use absentia::{Params, Solver};
+use absentia::{InstructionSet, Params, Solver};
 use oracle::Shape;
 
 const SOLVERS: [Solver; 6] = [
@@ -97,4 +99,13 @@ fn with_long_rows() -> Interactions<'static> {
     Triplets::new(&users, &items)
         .build(6000, 9000, Duplicates::Last)
         .unwrap()
+}
+
+#[test]
+fn solvers_hold_on_every_set() {
+    let sets: Vec<String> = InstructionSet::available()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    every_set::run_again(&sets, &InstructionSet::in_use().to_string(), &[]);
 }

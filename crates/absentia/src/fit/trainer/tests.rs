@@ -187,7 +187,7 @@ fn layouts_that_are_kept_change_nothing() {
     let factors = |keeps: bool| {
         let mut trainer =
             Trainer::new(&data, &scheme, &params, Init::Gaussian, None, false).unwrap();
-        if trainer.kernels.steps_abreast() && !keeps {
+        if trainer.kernels.uses_lane_parallel() && !keeps {
             let sorted = |entries| Tiles::sorted(entries, trainer.p.stride(), 0);
             trainer.tiles = (
                 sorted(trainer.data.by_user()),

@@ -30,7 +30,7 @@ impl Case {
 #[must_use]
 pub fn peak() -> Case {
     const STEPS: usize = 1 << 20;
-    let kernels = Kernels::best();
+    let kernels = Kernels::in_use();
     Case {
         name: "registers alone",
         fmas: (kernels.peak_chains() * STEPS * LANES) as u64,
@@ -164,7 +164,7 @@ pub fn cases(k: usize, rows: usize) -> Vec<Case> {
             fmas: fmas as u64,
             bytes: 4 * floats as u64,
             run: Box::new(move || {
-                body(Kernels::best(), &mut problem);
+                body(Kernels::in_use(), &mut problem);
                 std::hint::black_box(&mut problem);
             }),
         }

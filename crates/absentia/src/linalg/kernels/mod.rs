@@ -41,7 +41,7 @@ pub(crate) use coarse::{CoarsePanel, CoarseRow, CoarseRows, Limit, Sizes, words}
 pub(crate) use entries::{Columns, Place};
 use entry_points::{dispatch, entry_points};
 pub(crate) use grams::{Form, RowLines, TileLines};
-pub use instruction_set::InstructionSet;
+pub use instruction_set::{InstructionSet, InstructionSetError};
 use lanes::LANES;
 pub(crate) use prefetch::prefetch;
 pub(crate) use solve::{Solved, Solving};
@@ -52,19 +52,24 @@ pub(crate) use turned::ScaledRows;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     set: InstructionSet,
+    lane_parallel: bool,
 }
 
 impl Kernels {
-    /// The fastest kernels this machine can run.
-    pub(crate) fn best() -> Self {
-        use std::sync::OnceLock;
-        static BEST: OnceLock<InstructionSet> = OnceLock::new();
-        let set = BEST.get_or_init(|| {
-            InstructionSet::available()
-                .pop()
-                .unwrap_or(InstructionSet::Scalar)
-        });
-        Self { set: *set }
+    /// The kernels of a set that the machine has.
+    fn new(set: InstructionSet) -> Self {
+        // The lane-parallel path keeps fourteen sums of sixteen lanes in registers: with narrower
+        // ones they do not fit, and it takes three times as long.
+        let lane_parallel = set == InstructionSet::Avx512;
+        Self { set, lane_parallel }
+    }
+
+    /// The same kernels with or without the lane-parallel path.
+    fn with_lane_parallel(self, lane_parallel: bool) -> Self {
+        Self {
+            lane_parallel,
+            ..self
+        }
     }
 
     /// The kernels of one set, if the machine can run it.
@@ -72,7 +77,7 @@ impl Kernels {
     pub(crate) fn of(set: InstructionSet) -> Option<Self> {
         InstructionSet::available()
             .contains(&set)
-            .then_some(Self { set })
+            .then(|| Self::new(set))
     }
 
     /// Multiplies and adds in registers alone, `steps` times in each of
@@ -251,10 +256,9 @@ impl Kernels {
         dispatch!(self.set, solve(rows, first, floor, work, delta))
     }
 
-    /// Whether coordinate steps are faster on rows side by side. That keeps fourteen sums of sixteen
-    /// lanes in registers: with narrower ones they do not fit, and it takes three times as long.
-    pub(crate) fn steps_abreast(self) -> bool {
-        self.set == InstructionSet::Avx512
+    /// Whether `eals` solves several rows at once, one or more lanes for each.
+    pub(crate) fn uses_lane_parallel(self) -> bool {
+        self.lane_parallel
     }
 
     /// Turns gathered rows into lines of rows side by side, weighs their entries and predicts; yields

@@ -2,6 +2,8 @@
 
 mod abreast;
 mod coarse;
+#[path = "../../../tests/every_set/mod.rs"]
+mod every_set;
 mod steps;
 
 use super::*;
@@ -501,4 +503,15 @@ fn sums_of_scaled_rows_and_scores_follow_their_formulas() {
             .sum();
         assert_close(&[kernels.score(&x, &y, 0.25)], &[want], "score");
     });
+}
+
+/// Kernels are tested on every set above; these are the tests of what is built from them.
+#[test]
+fn solvers_and_rankings_hold_on_every_set() {
+    let sets: Vec<String> = InstructionSet::available()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let users = ["solver::", "fit::", "baselines::", "model::", "ranking::"];
+    every_set::run_again(&sets, &InstructionSet::in_use().to_string(), &users);
 }

@@ -54,7 +54,7 @@ type Screen = fn(CoarseRows<'_>, CoarsePanel<'_>, &mut [u16], usize);
 
 /// The plain screen, and what this machine screens with.
 const SCREENS: [Screen; 2] = [coarse::screen, |rows, panel, passed, apart| {
-    Kernels::best().screen(rows, panel, passed, apart);
+    Kernels::in_use().screen(rows, panel, passed, apart);
 }];
 
 #[test]
@@ -98,7 +98,7 @@ fn a_product_that_reaches_the_limit_always_passes() {
 #[test]
 fn few_pass_that_do_not_reach_the_limit() {
     let (k, users) = (128, 13);
-    let kernels = Kernels::best();
+    let kernels = Kernels::in_use();
     let right = Right::new(kernels, k);
     let panel = CoarsePanel {
         words: &right.words,
