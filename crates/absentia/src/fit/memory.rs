@@ -6,9 +6,9 @@ use crate::data::{Confidence, Interactions, Targets, Values};
 use crate::linalg::LANES;
 use crate::linalg::kernels::Kernels;
 use crate::params::{Method, Params, Solver};
-use crate::solver::abreast::scratch_bytes as scratch_bytes_abreast;
 use crate::solver::block::SOLVING_BYTES;
 use crate::solver::cache::GramCache;
+use crate::solver::lane_parallel::scratch_bytes as lane_scratch_bytes;
 use crate::solver::{kept_bytes, scratch_bytes};
 use crate::weights::Scheme;
 
@@ -217,7 +217,7 @@ fn scratch(sizes: &Sizes, params: &Params) -> u64 {
         2 * window * window
     };
     let rows = match params.solver {
-        Method::Solver(Solver::Eals) => scratch_bytes_abreast(sizes.entries, stride as usize),
+        Method::Solver(Solver::Eals) => lane_scratch_bytes(sizes.entries, stride as usize),
         Method::Solver(Solver::EalsVanilla) => 24 * sizes.users.max(sizes.items) as u64,
         Method::Solver(Solver::AlsCg { .. }) => 3 * 32 * 4 * stride,
         Method::Solver(Solver::Subspace { .. } | Solver::Als) | Method::Baseline(_) => {

@@ -1,6 +1,5 @@
 //! Dense algebra on `f32` rows: the only module that knows about instruction sets.
 
-mod block;
 mod dense;
 pub(crate) mod kernels;
 mod nmf;
@@ -9,8 +8,8 @@ mod orthogonal;
 mod small;
 pub(crate) mod spd;
 mod svd;
+mod tall;
 
-pub use block::Block;
 pub use dense::{Dense, LANES};
 #[doc(hidden)]
 pub use kernels::bench;
@@ -19,6 +18,7 @@ pub use nmf::{Nmf, NmfParams, nonnegative_factors};
 pub use operator::{LinearOperator, RowBlocks, RowOperator};
 pub(crate) use small::symmetric_eigen;
 pub use svd::{DecompositionError, Svd, SvdParams, truncated_svd};
+pub use tall::Block;
 
 pub(crate) use dense::Buffer;
 pub(crate) use nmf::nonnegative_rows;

@@ -7,9 +7,9 @@
 
 use rayon::prelude::*;
 
-use super::block::Block;
 use super::operator::LinearOperator;
 use super::svd::{DecompositionError, Svd, SvdParams, check_rank, truncated_svd};
+use super::tall::Block;
 
 /// Rounds of column updates for each product with `W`.
 const ROUNDS: usize = 4;

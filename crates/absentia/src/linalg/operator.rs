@@ -5,8 +5,8 @@ use std::ops::Range;
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use rayon::prelude::*;
 
-use super::block::Block;
 use super::dense::Dense;
+use super::tall::Block;
 
 /// Rows of a matrix that are held at a time when it is given row by row.
 const TILE: usize = 64;

@@ -2,8 +2,8 @@
 
 use rand::Rng;
 
-use super::block::{Block, symmetric_unit};
 use super::small::symmetric_eigen;
+use super::tall::{Block, symmetric_unit};
 
 /// Passes after which the columns are as orthogonal as they will get.
 const MAX_PASSES: usize = 8;

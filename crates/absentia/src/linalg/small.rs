@@ -8,8 +8,8 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::{evd, svd};
 use faer::{Mat, Par, Spec};
 
-use super::block::Block;
 use super::svd::DecompositionError;
+use super::tall::Block;
 
 /// Part of the largest eigenvalue below which a direction is left alone.
 const NEGLIGIBLE: f64 = 1e-12;

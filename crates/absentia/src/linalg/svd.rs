@@ -9,10 +9,10 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::block::Block;
 use super::operator::{LinearOperator, Transposed};
 use super::orthogonal::orthonormal;
 use super::small::{square_svd, symmetric_eigen};
+use super::tall::Block;
 use crate::error::Fault;
 
 /// Blocks the basis may hold before it is restarted.

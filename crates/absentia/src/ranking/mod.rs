@@ -13,7 +13,6 @@
 mod catalogue;
 mod error;
 mod factors;
-mod few;
 mod index;
 mod lists;
 mod rank;
@@ -22,8 +21,9 @@ mod score;
 mod scorer;
 mod screen;
 mod seen;
+mod small_batch;
 mod state;
-mod targets;
+mod target_ranks;
 mod top;
 
 #[cfg(test)]
@@ -32,7 +32,6 @@ mod tests;
 pub use error::RankError;
 pub(crate) use error::check_range;
 pub use factors::{FactorRows, FactorScorer};
-pub(crate) use few::FEW;
 pub(crate) use index::LazyIndex;
 pub use lists::{ItemLists, TestSet, UserItems};
 pub(crate) use rank::BATCH;
@@ -40,4 +39,5 @@ pub use rank::{RankRequest, Ranking, rank, rank_lists};
 pub use scorer::{FnScorer, PopularityScorer, ScoreBlock, Scorer, Tile};
 pub(crate) use screen::screening_pays;
 pub use seen::SeenItems;
+pub(crate) use small_batch::FEW;
 pub use top::Scored;

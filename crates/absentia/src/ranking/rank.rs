@@ -12,15 +12,15 @@ use rayon::prelude::*;
 use super::catalogue::Catalogue;
 use super::error::{RankError, check_range, check_rising};
 use super::factors::FactorScorer;
-use super::few::{FEW, scan_few};
 use super::index::ItemIndex;
 use super::lists::ItemLists;
 use super::scan::Scan;
 use super::scorer::{ScoreBlock, Scorer, Tile};
 use super::screen;
 use super::seen::SeenItems;
+use super::small_batch::{FEW, scan_few};
 use super::state::prepare;
-use super::targets::Targets;
+use super::target_ranks::Targets;
 use super::top::{Scored, Top};
 use crate::error::Axis;
 

@@ -9,7 +9,7 @@ use super::factors::FactorScorer;
 use super::rank::{RankRequest, Ranking, score_list};
 use super::scan::TILE;
 use super::scorer::{Scorer, Tile};
-use super::targets::Targets;
+use super::target_ranks::Targets;
 use super::top::Top;
 use crate::linalg::LANES;
 use crate::linalg::kernels::CoarseRow;

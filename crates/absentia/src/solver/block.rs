@@ -13,7 +13,7 @@ mod grams;
 use std::ops::Range;
 
 use super::block_step::BlockStep;
-use super::pieces::PIECE;
+use super::long_rows::PIECE;
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::kernels::{Form, Panel, Place, Quadratics, Solving};
 use crate::linalg::{Buffer, LANES};

@@ -4,7 +4,7 @@
 //! `H_u x = Σ_t a_ut S_t x + Σ_{i∈R_u} d_ui q_i (q_i·x) + λ_u x`. Products with the caches are
 //! matrix products over the tile; each step costs `O(Z K² + |R_u| K)` a row.
 
-use super::pieces::{for_each_piece, sum_pieces};
+use super::long_rows::{for_each_piece, sum_pieces};
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::LANES;
 use crate::linalg::kernels::{Gathered, Panel};

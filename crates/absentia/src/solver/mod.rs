@@ -12,20 +12,20 @@
 //!
 //! | solver | what it does to a row | file |
 //! | --- | --- | --- |
-//! | `eals` | one exact step per coordinate (Algorithm 2) | [`abreast`]; long rows [`block`], blocks of 1 |
+//! | `eals` | one exact step per coordinate (Algorithm 2) | [`lane_parallel`]; long rows [`block`], blocks of 1 |
 //! | `subspace` | one exact solve per block of coordinates | [`block`] |
 //! | `als` | one exact solve | [`block`], one block of K |
 //! | `als-cg` | a few conjugate-gradient steps | [`cg`] |
 //! | `eals-vanilla` | Algorithm 1, over every item | [`vanilla`] |
 
-pub(crate) mod abreast;
 pub(crate) mod block;
 mod block_step;
 pub(crate) mod cache;
 pub(crate) mod cg;
+pub(crate) mod lane_parallel;
+mod long_rows;
 pub(crate) mod objective;
 pub(crate) mod penalty;
-mod pieces;
 mod tile;
 mod tiles;
 pub(crate) mod vanilla;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::abreast::Layout;
-use super::pieces::PIECE;
+use super::lane_parallel::Layout;
+use super::long_rows::PIECE;
 use crate::data::Entries;
 use crate::linalg::{Dense, LANES};
 

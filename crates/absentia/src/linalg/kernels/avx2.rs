@@ -338,6 +338,6 @@ entry_points!(
     YmmPair,
     gram_rows = 4,
     panel_rows = 4,
-    abreast = 2,
+    lane_parallel = 2,
     enable = "avx2,fma"
 );

@@ -333,6 +333,6 @@ entry_points!(
     Zmm,
     gram_rows = 16,
     panel_rows = 8,
-    abreast = 4,
+    lane_parallel = 4,
     enable = "avx512f,avx512dq,avx512vl,avx2,fma"
 );

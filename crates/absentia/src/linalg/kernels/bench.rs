@@ -177,13 +177,13 @@ pub fn cases(k: usize, rows: usize) -> Vec<Case> {
             entry_part,
         ),
         case(
-            "pack abreast",
+            "pack lane_parallel",
             ABREAST * k / LANES * PACK_FMAS,
             2 * ABREAST * k,
             pack_abreast,
         ),
         case(
-            "steps abreast",
+            "steps lane_parallel",
             ABREAST * STEP_FMAS,
             ABREAST * (LANES + 2),
             |kernels, problem| descend_abreast(kernels, problem, 0),

@@ -2,8 +2,8 @@
 
 /// Defines, for one lane type, a function per kernel that enables its instruction set.
 macro_rules! entry_points {
-    ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal, abreast = $abreast:literal $(, enable = $features:literal)?) => {
-        use crate::linalg::kernels::{abreast, body, coarse, entries, grams, solve, steps, turned};
+    ($lanes:ty, gram_rows = $gram:literal, panel_rows = $panel:literal, lane_parallel = $lane_parallel:literal $(, enable = $features:literal)?) => {
+        use crate::linalg::kernels::{lane_parallel, body, quantised, entries, grams, solve, steps, transposed};
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn peak(steps: usize, seed: f32) -> f32 {
@@ -107,29 +107,29 @@ macro_rules! entry_points {
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn pack_abreast(
-            picked: body::Gathered<'_>, p: &[f32], weighing: abreast::Weighing<'_>, lines: &mut [f32],
-            slots: &mut abreast::Slots<'_>,
+            picked: body::Gathered<'_>, p: &[f32], weighing: lane_parallel::Weighing<'_>, lines: &mut [f32],
+            slots: &mut lane_parallel::Slots<'_>,
         ) -> bool {
-            abreast::pack::<$lanes, $abreast>(picked, p, weighing, lines, slots)
+            lane_parallel::pack::<$lanes, $lane_parallel>(picked, p, weighing, lines, slots)
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn losses_abreast(weighing: abreast::Weighing<'_>, x: abreast::Stepped<'_>) -> [f64; 2] {
-            abreast::losses::<$lanes, $abreast>(weighing, x)
+        pub(super) fn losses_abreast(weighing: lane_parallel::Weighing<'_>, x: lane_parallel::Stepped<'_>) -> [f64; 2] {
+            lane_parallel::losses::<$lanes, $lane_parallel>(weighing, x)
         }
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn spread(
             matrix: &[f32], stride: usize, picked: &[usize], copies: &mut [f32], per_row: usize, out: &mut [f32],
         ) {
-            abreast::spread::<$lanes>(matrix, stride, picked, copies, per_row, out);
+            lane_parallel::spread::<$lanes>(matrix, stride, picked, copies, per_row, out);
         }
 
         $(#[target_feature(enable = $features)])?
         pub(super) fn descend_abreast(
-            x: abreast::Abreast<'_>, floor: f32, moving: &mut abreast::Moving<'_>,
+            x: lane_parallel::Abreast<'_>, floor: f32, moving: &mut lane_parallel::Moving<'_>,
         ) -> Option<(usize, f32)> {
-            abreast::descend::<$lanes, $abreast>(x, floor, moving)
+            lane_parallel::descend::<$lanes, $lane_parallel>(x, floor, moving)
         }
 
         $(#[target_feature(enable = $features)])?
@@ -150,18 +150,18 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn turn(rows: turned::ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
-            turned::turn::<$lanes>(rows, picked, panel);
+        pub(super) fn turn(rows: transposed::ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
+            transposed::turn::<$lanes>(rows, picked, panel);
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn products(p: &[f32], rows: turned::ScaledRows<'_>, picked: &[u32], out: &mut [f32]) {
-            turned::products::<$lanes>(p, rows, picked, out);
+        pub(super) fn products(p: &[f32], rows: transposed::ScaledRows<'_>, picked: &[u32], out: &mut [f32]) {
+            transposed::products::<$lanes>(p, rows, picked, out);
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn round(row: &[f32], scale: f32, bytes: &mut [i8]) -> coarse::Rounded {
-            coarse::round(row, scale, bytes)
+        pub(super) fn round(row: &[f32], scale: f32, bytes: &mut [i8]) -> quantised::Rounded {
+            quantised::round(row, scale, bytes)
         }
 
         $(#[target_feature(enable = $features)])?

@@ -9,21 +9,21 @@
 // operation becomes a call.
 #![allow(clippy::inline_always, clippy::cast_possible_wrap)]
 
-mod abreast;
 pub mod bench;
 mod body;
-mod coarse;
 mod entries;
 mod entry_points;
 mod grams;
 mod instruction_set;
+mod lane_parallel;
 mod lanes;
 pub(crate) mod pages;
 mod prefetch;
+mod quantised;
 mod scalar;
 mod solve;
 mod steps;
-mod turned;
+mod transposed;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -35,18 +35,20 @@ mod neon;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use abreast::{Abreast, LossSlots, Moving, Slots, Stepped, Weighing, packed_floats};
 pub(crate) use body::{Gathered, Panel};
-pub(crate) use coarse::{CoarsePanel, CoarseRow, CoarseRows, Limit, Sizes, words};
 pub(crate) use entries::{Columns, Place};
 use entry_points::{dispatch, entry_points};
 pub(crate) use grams::{Form, RowLines, TileLines};
 pub use instruction_set::{InstructionSet, InstructionSetError};
+pub(crate) use lane_parallel::{
+    Abreast, LossSlots, Moving, Slots, Stepped, Weighing, packed_floats,
+};
 use lanes::LANES;
 pub(crate) use prefetch::prefetch;
+pub(crate) use quantised::{CoarsePanel, CoarseRow, CoarseRows, Limit, Sizes, words};
 pub(crate) use solve::{Solved, Solving};
 pub(crate) use steps::Quadratics;
-pub(crate) use turned::ScaledRows;
+pub(crate) use transposed::ScaledRows;
 
 /// The kernels of one instruction set.
 #[derive(Clone, Copy, Debug)]
@@ -383,9 +385,9 @@ impl Kernels {
         #[cfg(target_arch = "x86_64")]
         if self.can_screen() {
             // SAFETY: the machine has the instructions.
-            return unsafe { coarse::vnni::screen(rows, panel, passed, apart) };
+            return unsafe { quantised::vnni::screen(rows, panel, passed, apart) };
         }
-        coarse::screen(rows, panel, passed, apart);
+        quantised::screen(rows, panel, passed, apart);
     }
 
     /// `y += scale · x`.

@@ -165,6 +165,6 @@ entry_points!(
     Quads,
     gram_rows = 4,
     panel_rows = 4,
-    abreast = 2,
+    lane_parallel = 2,
     enable = "neon"
 );

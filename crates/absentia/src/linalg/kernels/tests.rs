@@ -1,9 +1,9 @@
 //! Every variant the machine can run against plain sums in `f64`.
 
-mod abreast;
-mod coarse;
 #[path = "../../../tests/every_set/mod.rs"]
 mod every_set;
+mod lane_parallel;
+mod quantised;
 mod steps;
 
 use super::*;

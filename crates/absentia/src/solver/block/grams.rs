@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{SMALL, Scratch, Window, in_lanes, weights_of};
 use crate::linalg::kernels::{Form, RowLines, TileLines};
 use crate::linalg::{Buffer, LANES};
-use crate::solver::pieces::{PIECE, sum_pieces};
+use crate::solver::long_rows::{PIECE, sum_pieces};
 use crate::solver::{Side, Tile};
 
 impl Scratch {

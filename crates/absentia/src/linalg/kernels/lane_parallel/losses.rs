@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::super::lanes::{LANES, Lanes};
-use super::weighing::{Weighing, one_or_slot};
+use super::entry_weights::{Weighing, one_or_slot};
 use super::{lines_of, moved, steps_of};
 
 /// Entries after all steps.

@@ -2,7 +2,7 @@
 
 use super::{Kernels, numbers, on_every_set};
 use crate::linalg::LANES;
-use crate::linalg::kernels::coarse;
+use crate::linalg::kernels::quantised;
 use crate::linalg::kernels::{CoarsePanel, CoarseRows, Panel, ScaledRows, Sizes, words};
 
 /// Sixteen rows of very different kinds.
@@ -53,7 +53,7 @@ impl Right {
 type Screen = fn(CoarseRows<'_>, CoarsePanel<'_>, &mut [u16], usize);
 
 /// The plain screen, and what this machine screens with.
-const SCREENS: [Screen; 2] = [coarse::screen, |rows, panel, passed, apart| {
+const SCREENS: [Screen; 2] = [quantised::screen, |rows, panel, passed, apart| {
     Kernels::in_use().screen(rows, panel, passed, apart);
 }];
 

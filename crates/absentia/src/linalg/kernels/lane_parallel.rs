@@ -8,18 +8,18 @@
 //! errors are read and written once for all of them.
 
 mod descend;
+mod entry_weights;
 mod losses;
 mod pack;
-mod weighing;
 
 use super::lanes::{LANES, Lanes};
 pub(super) use descend::descend;
 pub(crate) use descend::{Abreast, Moving};
+pub(crate) use entry_weights::Weighing;
 pub(crate) use losses::Stepped;
 pub(super) use losses::losses;
 pub(super) use pack::pack;
 pub(crate) use pack::{LossSlots, Slots};
-pub(crate) use weighing::Weighing;
 
 /// Distance between the slots of a few coordinates and those of the next few: odd, so that they do
 /// not all lie in the same place of a cache.

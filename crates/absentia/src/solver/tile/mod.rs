@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
-use super::abreast::Layout;
+use super::lane_parallel::Layout;
+use super::long_rows::{PIECE, for_each_piece, sum_pieces};
 use super::objective::EntryLoss;
-use super::pieces::{PIECE, for_each_piece, sum_pieces};
 use super::tiles::{PACKED_BYTES, Part, TILE_BYTES, entries_in};
 use super::{Side, observed_row};
 use crate::data::{Row, ValuesRow};

@@ -4,7 +4,7 @@
 
 use super::super::body::Gathered;
 use super::super::lanes::{LANES, Lanes};
-use super::weighing::{Weighing, one_or_slot};
+use super::entry_weights::{Weighing, one_or_slot};
 use super::{packed_floats, pitch};
 
 /// The entries of rows side by side, on scales of their own.

@@ -8,15 +8,15 @@
 //! Rows too long to be packed are left to [`BlockSolver`], and so are all on machines whose registers
 //! do not hold what a step needs.
 
+mod group;
 mod layout;
-mod lot;
 
 use super::block::{self, BlockSolver};
 use super::tiles::{SORTED_ENTRIES, is_long, longest};
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::LANES;
+use group::Lot;
 pub(super) use layout::Layout;
-use lot::Lot;
 
 /// Entries of a lane at the most, while a row has fewer than sixteen lanes.
 pub(super) const PER_LANE: usize = 32;
