@@ -9,7 +9,9 @@
 use std::time::{Duration, Instant};
 
 use absentia::InstructionSet;
-use absentia::linalg::bench::{ABREAST, Case, ENTRY_PART, PACK_FMAS, STEP_FMAS, cases, copy, peak};
+use absentia::linalg::bench::{
+    Case, ENTRY_PART, LANE_ENTRIES, PACK_FMAS, STEP_FMAS, cases, copy, peak,
+};
 
 /// Seconds of one call, the best of several short runs.
 fn seconds(case: &mut Case) -> f64 {
@@ -75,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 100.0 * bytes / copy_peak
             );
             if case.name == ENTRY_PART {
-                print_roofline(k, seconds / ABREAST as f64 * 1e9, fma_peak, copy_peak);
+                print_roofline(k, seconds / LANE_ENTRIES as f64 * 1e9, fma_peak, copy_peak);
             }
         }
     }

@@ -4,7 +4,7 @@ mod real;
 
 use absentia::data::{Duplicates, Triplets};
 use absentia::linalg::{
-    Block, DecompositionError, Dense, LinearOperator, RowOperator, Svd, SvdParams, truncated_svd,
+    TallMatrix, DecompositionError, Dense, LinearOperator, RowOperator, Svd, SvdParams, truncated_svd,
 };
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
@@ -32,7 +32,7 @@ fn oracle(w: &Dense) -> Vec<f64> {
     full.singular_values().expect("finite")
 }
 
-fn distance_from_identity(x: &Block) -> f64 {
+fn distance_from_identity(x: &TallMatrix) -> f64 {
     let mut worst = 0.0_f64;
     for s in 0..x.cols() {
         for t in 0..x.cols() {

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use super::{Pass, Problem, dot};
 use crate::data::{Entries, Values};
 use crate::linalg::kernels::{Gathered, Kernels};
-use crate::linalg::{Block, Dense, LANES, symmetric_eigen};
+use crate::linalg::{Dense, LANES, TallMatrix, symmetric_eigen};
 
 /// One pass over both sides.
 pub(super) fn pass(problem: &Problem<'_>, p: &mut Dense, q: &mut Dense) -> Pass {
@@ -152,7 +152,7 @@ impl Side<'_> {
 /// Yields `X` with `XᵀX = w₀ QᵀQ`, transposed: line f holds `x_mf` of every example m.
 fn synthetic_examples(fixed: &Dense, weight: f32) -> Dense {
     let k = fixed.cols();
-    let as_block = Block::from_fn(fixed.rows(), k, |row, col| f64::from(fixed.row(row)[col]));
+    let as_block = TallMatrix::from_fn(fixed.rows(), k, |row, col| f64::from(fixed.row(row)[col]));
     let mut gram = as_block.inner(&as_block);
     gram.scale_columns(&vec![f64::from(weight); k]);
     let mut examples = Dense::padded(k, k);

@@ -19,7 +19,7 @@
 use super::svd::{decompose, write};
 use super::{BaselineError, Pass, Problem};
 use crate::data::Interactions;
-use crate::linalg::{Block, Dense, LinearOperator};
+use crate::linalg::{Dense, LinearOperator, TallMatrix};
 use crate::solver::Objective;
 
 pub(super) fn pass(
@@ -57,7 +57,7 @@ impl<'a> NeighbourScores<'a> {
     }
 
     /// Multiplies the rows of users (side 0) or items (side 1) by their scale.
-    fn scaled(&self, side: usize, mut x: Block) -> Block {
+    fn scaled(&self, side: usize, mut x: TallMatrix) -> TallMatrix {
         for (row, scale) in self.scales[side].iter().enumerate() {
             for value in x.row_mut(row) {
                 *value *= scale;
@@ -67,7 +67,7 @@ impl<'a> NeighbourScores<'a> {
     }
 
     /// `C x`.
-    fn similarity(&self, x: &Block) -> Block {
+    fn similarity(&self, x: &TallMatrix) -> TallMatrix {
         let users = LinearOperator::apply(self.taken, &self.scaled(1, x.clone()));
         let users = self.scaled(0, self.scaled(0, users));
         self.scaled(1, self.taken.apply_transposed(&users))
@@ -83,11 +83,11 @@ impl LinearOperator for NeighbourScores<'_> {
         self.taken.n_items()
     }
 
-    fn apply(&self, x: &Block) -> Block {
+    fn apply(&self, x: &TallMatrix) -> TallMatrix {
         self.scaled(0, LinearOperator::apply(self.taken, &self.similarity(x)))
     }
 
-    fn apply_transposed(&self, y: &Block) -> Block {
+    fn apply_transposed(&self, y: &TallMatrix) -> TallMatrix {
         let items = self.taken.apply_transposed(&self.scaled(0, y.clone()));
         self.similarity(&items)
     }
@@ -99,8 +99,9 @@ impl LinearOperator for NeighbourScores<'_> {
             .step_by(64)
             .map(|first| {
                 let width = 64.min(n - first);
-                let unit =
-                    Block::from_fn(n, width, |row, col| f64::from(u8::from(row == first + col)));
+                let unit = TallMatrix::from_fn(n, width, |row, col| {
+                    f64::from(u8::from(row == first + col))
+                });
                 self.apply(&unit)
                     .values()
                     .iter()

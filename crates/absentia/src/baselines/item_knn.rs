@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::BaselineError;
 use crate::data::Interactions;
 use crate::params::{Baseline, Method};
-use crate::ranking::{ScoreBlock, Scorer, Tile};
+use crate::ranking::{ScoreBlock, ScoreTile, Scorer};
 
 /// Similar items of each item, and the items each user took: what an `itemknn` model consists of.
 #[derive(Clone, Debug, PartialEq)]
@@ -258,7 +258,7 @@ struct NeighbourBlock<'a> {
 impl ScoreBlock for NeighbourBlock<'_> {
     /// Items of a strip rise when they are a catalogue's; lists given in another order are scored
     /// one by one. Either way a score is the same sum in the same order: over the user's items.
-    fn score(&self, users: &[u32], range: Range<usize>, tile: &mut Tile) {
+    fn score(&self, users: &[u32], range: Range<usize>, tile: &mut ScoreTile) {
         let strip = &self.items[range];
         let rises = strip.is_sorted_by(|x, y| x < y);
         for (row, &user) in users.iter().enumerate() {

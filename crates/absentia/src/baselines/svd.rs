@@ -12,7 +12,7 @@
 //! Without penalties this is plain SVD (strategy 2 of the paper), and nothing of rank K is closer.
 
 use super::{BaselineError, Pass, Problem};
-use crate::linalg::{Block, Dense, LinearOperator, Svd, SvdParams, truncated_svd};
+use crate::linalg::{Dense, LinearOperator, Svd, SvdParams, TallMatrix, truncated_svd};
 
 /// Residual of a triplet at which it counts as found; the error of a singular value is its square.
 const TOLERANCE: f64 = 1e-6;
@@ -60,7 +60,7 @@ pub(super) fn decompose(
 }
 
 /// Writes singular vectors times `scale` times `roots` into factors.
-pub(super) fn write(vectors: &Block, roots: &[f64], scale: f64, factors: &mut Dense) {
+pub(super) fn write(vectors: &TallMatrix, roots: &[f64], scale: f64, factors: &mut Dense) {
     for row in 0..factors.rows() {
         let from = vectors.row(row).iter().zip(roots);
         for (slot, (x, root)) in factors.row_mut(row).iter_mut().zip(from) {

@@ -1,6 +1,6 @@
 //! What a data set looks like: sizes, degrees, concentration, span, and its long tail.
 
-use super::prepare::{EventLog, Groups};
+use super::prepare::{EventLog, RowGroups};
 use crate::error::Axis;
 
 /// Order statistics of some numbers; each is one of the numbers (nearest rank).
@@ -132,7 +132,7 @@ impl EventLog {
     }
 
     fn count_duplicates(&self) -> usize {
-        let groups = Groups::new(&self.user).sort_by_key(|row| self.item[row as usize]);
+        let groups = RowGroups::new(&self.user).sort_by_key(|row| self.item[row as usize]);
         let same = |pair: &&[u32]| self.item[pair[0] as usize] == self.item[pair[1] as usize];
         let repeats = |rows: &[u32]| rows.windows(2).filter(same).count();
         groups.iter().map(repeats).sum()

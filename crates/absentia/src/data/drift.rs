@@ -7,7 +7,7 @@
 //!
 //! All sums are of whole numbers: the result does not depend on the order of the rows.
 
-use super::prepare::{Groups, mix};
+use super::prepare::{RowGroups, mix};
 
 /// How often numbers go from items to users and back.
 const PASSES: usize = 6;
@@ -26,7 +26,7 @@ pub(super) struct Drift {
 impl Drift {
     /// Draws a drift for rows of these users and items.
     pub(super) fn new(users: &[u32], items: &[u32], seed: u64) -> Self {
-        let (by_user, by_item) = (Groups::new(users), Groups::new(items));
+        let (by_user, by_item) = (RowGroups::new(users), RowGroups::new(items));
         let random = |item: usize| i64::from((mix(seed, item as u64, 2) >> 33) as u32) - SCALE;
         let mut numbers: Vec<i64> = (0..by_item.len()).map(random).collect();
         for _ in 0..PASSES {
@@ -51,7 +51,7 @@ impl Drift {
 }
 
 /// The mean of a number over the rows of each group; zero where there are none.
-fn means(groups: &Groups, number: impl Fn(usize) -> i64) -> Vec<i64> {
+fn means(groups: &RowGroups, number: impl Fn(usize) -> i64) -> Vec<i64> {
     let mean = |id: usize| {
         let rows = groups.rows(id);
         let total: i64 = rows.iter().map(|&row| number(row as usize)).sum();
@@ -73,7 +73,7 @@ fn spread(numbers: &mut [i64], items: &[u32]) {
 }
 
 /// Even places by rank, of the items that occur.
-fn ranks(numbers: &[i64], by_item: &Groups) -> Vec<f64> {
+fn ranks(numbers: &[i64], by_item: &RowGroups) -> Vec<f64> {
     let mut order: Vec<usize> = (0..numbers.len())
         .filter(|&item| !by_item.rows(item).is_empty())
         .collect();

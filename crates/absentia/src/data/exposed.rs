@@ -49,7 +49,7 @@ impl Marks {
 /// Yields `data` with the entries of `shown` (whose weights are the exceptions' weights) added
 /// wherever `data` has none.
 pub(super) fn merge(data: &Interactions<'_>, shown: &Interactions<'_>) -> Interactions<'static> {
-    let mut merged = Rows::new(data, shown.len());
+    let mut merged = MergedRows::new(data, shown.len());
     for user in 0..data.n_users() {
         let (own, other) = (data.by_user.range(user), shown.by_user.range(user));
         let (own_items, other_items) = (data.by_user.indices(), shown.by_user.indices());
@@ -82,7 +82,7 @@ pub(super) fn merge(data: &Interactions<'_>, shown: &Interactions<'_>) -> Intera
 }
 
 /// Builds a matrix row by row from entries that were checked.
-pub(super) struct Rows {
+pub(super) struct MergedRows {
     offsets: Vec<u64>,
     indices: Vec<u32>,
     r: Vec<f32>,
@@ -91,7 +91,7 @@ pub(super) struct Rows {
     marks: Marks,
 }
 
-impl Rows {
+impl MergedRows {
     /// Yields a matrix without rows, with room for the entries of `data` and some more.
     pub(super) fn new(data: &Interactions<'_>, more: usize) -> Self {
         let len = data.len() + more;

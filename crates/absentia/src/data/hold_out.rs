@@ -1,7 +1,7 @@
 //! A share of every user's rows put aside, of a matrix that is built already.
 
 use super::drift::Drift;
-use super::exposed::Rows;
+use super::exposed::MergedRows;
 use super::interactions::Interactions;
 
 /// What remains of a matrix, and the pairs that were put aside.
@@ -23,7 +23,7 @@ impl Interactions<'_> {
     /// same to a log, before the matrix is built.
     #[must_use]
     pub fn hold_out(&self, share: f64, seed: u64) -> HeldOut {
-        let mut rest = Rows::new(self, 0);
+        let mut rest = MergedRows::new(self, 0);
         let (mut users, mut items) = (Vec::new(), Vec::new());
         let mut aside = Vec::new();
         let drift = self.times().is_none().then(|| self.drift(seed));

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::entries::Entries;
 use super::interactions::Interactions;
-use crate::linalg::{Block, LinearOperator};
+use crate::linalg::{LinearOperator, TallMatrix};
 
 /// Rows of the result computed by one task.
 const PIECE: usize = 128;
@@ -18,11 +18,11 @@ impl LinearOperator for Interactions<'_> {
         self.n_items()
     }
 
-    fn apply(&self, x: &Block) -> Block {
+    fn apply(&self, x: &TallMatrix) -> TallMatrix {
         product(&self.by_user, x)
     }
 
-    fn apply_transposed(&self, y: &Block) -> Block {
+    fn apply_transposed(&self, y: &TallMatrix) -> TallMatrix {
         product(&self.by_item, y)
     }
 
@@ -33,9 +33,9 @@ impl LinearOperator for Interactions<'_> {
 }
 
 /// Each row of the result is a sum over one row of entries, so tasks do not interact.
-fn product(entries: &Entries<'_>, x: &Block) -> Block {
+fn product(entries: &Entries<'_>, x: &TallMatrix) -> TallMatrix {
     let k = x.cols();
-    let mut y = Block::zeros(entries.rows(), k);
+    let mut y = TallMatrix::zeros(entries.rows(), k);
     y.values_mut()
         .par_chunks_mut(PIECE * k.max(1))
         .enumerate()

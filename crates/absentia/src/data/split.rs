@@ -6,7 +6,7 @@
 
 use super::drift::Drift;
 use super::error::DataError;
-use super::prepare::{EventLog, Groups, mix};
+use super::prepare::{EventLog, RowGroups, mix};
 use crate::error::Axis;
 
 /// What a row is for.
@@ -176,8 +176,8 @@ impl EventLog {
     }
 
     /// Rows by user, those to hold out first in front.
-    fn picked(&self, pick: Pick, seed: u64) -> Result<Groups, DataError> {
-        let groups = Groups::new(&self.user);
+    fn picked(&self, pick: Pick, seed: u64) -> Result<RowGroups, DataError> {
+        let groups = RowGroups::new(&self.user);
         match pick {
             Pick::Latest => {
                 let time = self.needed_times("a latest pick")?;

@@ -30,5 +30,6 @@ pub use summary::Summary;
 
 pub use crate::ranking::{
     FactorRows, FactorScorer, FnScorer, ItemLists, PopularityScorer, RankError, RankRequest,
-    Ranking, ScoreBlock, Scored, Scorer, SeenItems, TestSet, Tile, UserItems, rank, rank_lists,
+    Ranking, ScoreBlock, ScoreTile, Scored, Scorer, SeenItems, TestSet, UserItems, rank,
+    rank_lists,
 };

@@ -18,7 +18,7 @@ pub use nmf::{Nmf, NmfParams, nonnegative_factors};
 pub use operator::{LinearOperator, RowBlocks, RowOperator};
 pub(crate) use small::symmetric_eigen;
 pub use svd::{DecompositionError, Svd, SvdParams, truncated_svd};
-pub use tall::Block;
+pub use tall::TallMatrix;
 
 pub(crate) use dense::Buffer;
 pub(crate) use nmf::nonnegative_rows;

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::operator::LinearOperator;
 use super::svd::{DecompositionError, Svd, SvdParams, check_rank, truncated_svd};
-use super::tall::Block;
+use super::tall::TallMatrix;
 
 /// Rounds of column updates for each product with `W`.
 const ROUNDS: usize = 4;
@@ -59,9 +59,9 @@ impl NmfParams {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nmf {
     /// Left factors, `rows × rank`.
-    pub a: Block,
+    pub a: TallMatrix,
     /// Right factors, `cols × rank`.
-    pub b: Block,
+    pub b: TallMatrix,
     /// Whether further sweeps would bring next to nothing.
     pub converged: bool,
     /// `‖W − A Bᵀ‖_F / ‖W‖_F` over all entries.
@@ -113,12 +113,12 @@ pub fn nonnegative_factors(
 }
 
 /// Takes from each pair of singular vectors the stronger of its two non-negative halves.
-fn start_from(svd: &Svd) -> (Block, Block) {
+fn start_from(svd: &Svd) -> (TallMatrix, TallMatrix) {
     let rank = svd.sigma.len();
-    let mut a = Block::zeros(svd.u.rows(), rank);
-    let mut b = Block::zeros(svd.v.rows(), rank);
+    let mut a = TallMatrix::zeros(svd.u.rows(), rank);
+    let mut b = TallMatrix::zeros(svd.v.rows(), rank);
     for t in 0..rank {
-        let half = |side: &Block, sign: f64| -> f64 {
+        let half = |side: &TallMatrix, sign: f64| -> f64 {
             let parts = (0..side.rows()).map(|row| (sign * side.get(row, t)).max(0.0).powi(2));
             parts.sum::<f64>().sqrt()
         };
@@ -149,8 +149,8 @@ fn start_from(svd: &Svd) -> (Block, Block) {
 
 /// Yields for each row y of `products` the row x ≥ 0 that is closest to solving `x SᵀS = y`:
 /// non-negative least squares against the columns of `s`.
-pub(crate) fn nonnegative_rows(products: &Block, s: &Block) -> Block {
-    let mut rows = Block::zeros(products.rows(), products.cols());
+pub(crate) fn nonnegative_rows(products: &TallMatrix, s: &TallMatrix) -> TallMatrix {
+    let mut rows = TallMatrix::zeros(products.rows(), products.cols());
     let gram = s.inner(s);
     for _ in 0..LONE_SIDE {
         update(&mut rows, products, &gram);
@@ -160,7 +160,7 @@ pub(crate) fn nonnegative_rows(products: &Block, s: &Block) -> Block {
 
 /// Solves each column of `free` in turn, others fixed, given `W` times the other side and that
 /// side's Gram matrix. Rows do not interact.
-fn update(free: &mut Block, product: &Block, gram: &Block) {
+fn update(free: &mut TallMatrix, product: &TallMatrix, gram: &TallMatrix) {
     let k = free.cols();
     free.values_mut()
         .par_chunks_mut(PIECE * k)
@@ -174,7 +174,7 @@ fn update(free: &mut Block, product: &Block, gram: &Block) {
         });
 }
 
-fn update_row(row: &mut [f64], target: &[f64], gram: &Block) {
+fn update_row(row: &mut [f64], target: &[f64], gram: &TallMatrix) {
     for t in 0..row.len() {
         let curvature = gram.get(t, t);
         if curvature > 0.0 {
@@ -184,8 +184,8 @@ fn update_row(row: &mut [f64], target: &[f64], gram: &Block) {
     }
 }
 
-fn relative_error(norm: f64, wb: &Block, a: &Block, b: &Block) -> f64 {
-    let dot = |x: &Block, y: &Block| -> f64 {
+fn relative_error(norm: f64, wb: &TallMatrix, a: &TallMatrix, b: &TallMatrix) -> f64 {
+    let dot = |x: &TallMatrix, y: &TallMatrix| -> f64 {
         let pairs = x.values().iter().zip(y.values());
         pairs.map(|(x, y)| x * y).sum()
     };
@@ -198,7 +198,7 @@ fn relative_error(norm: f64, wb: &Block, a: &Block, b: &Block) -> f64 {
 }
 
 /// Gives both sides of a component the same length, so that neither leaves the range of `f32`.
-fn balance(a: &mut Block, b: &mut Block) {
+fn balance(a: &mut TallMatrix, b: &mut TallMatrix) {
     let ratios: Vec<f64> = a
         .column_norms()
         .into_iter()
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use crate::linalg::{Dense, RowOperator};
 
-    fn product(a: &Block, b: &Block, u: usize, i: usize) -> f64 {
+    fn product(a: &TallMatrix, b: &TallMatrix, u: usize, i: usize) -> f64 {
         a.row(u).iter().zip(b.row(i)).map(|(x, y)| x * y).sum()
     }
 

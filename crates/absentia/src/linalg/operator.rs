@@ -6,7 +6,7 @@ use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use rayon::prelude::*;
 
 use super::dense::Dense;
-use super::tall::Block;
+use super::tall::TallMatrix;
 
 /// Rows of a matrix that are held at a time when it is given row by row.
 const TILE: usize = 64;
@@ -22,16 +22,16 @@ pub trait LinearOperator: Sync {
     fn cols(&self) -> usize;
 
     /// Yields `W x`, where `x` has `cols` rows.
-    fn apply(&self, x: &Block) -> Block;
+    fn apply(&self, x: &TallMatrix) -> TallMatrix;
 
     /// Yields `Wᵀ y`, where `y` has `rows` rows.
-    fn apply_transposed(&self, y: &Block) -> Block;
+    fn apply_transposed(&self, y: &TallMatrix) -> TallMatrix;
 
     /// Yields the sum of all squares `‖W‖²_F`.
     fn squared_norm(&self) -> f64;
 
     /// Yields `Wᵀ W x`; worth replacing where one pass over the matrix is enough for both products.
-    fn apply_gram(&self, x: &Block) -> Block {
+    fn apply_gram(&self, x: &TallMatrix) -> TallMatrix {
         self.apply_transposed(&self.apply(x))
     }
 }
@@ -48,11 +48,11 @@ impl LinearOperator for Transposed<'_> {
         self.0.rows()
     }
 
-    fn apply(&self, x: &Block) -> Block {
+    fn apply(&self, x: &TallMatrix) -> TallMatrix {
         self.0.apply_transposed(x)
     }
 
-    fn apply_transposed(&self, y: &Block) -> Block {
+    fn apply_transposed(&self, y: &TallMatrix) -> TallMatrix {
         self.0.apply(y)
     }
 
@@ -95,12 +95,12 @@ pub struct RowOperator<'a, S: ?Sized>(pub &'a S);
 
 /// A few rows in both precisions.
 #[derive(Default)]
-struct Tile {
+struct RowTile {
     single: Vec<f32>,
     double: Vec<f64>,
 }
 
-impl Tile {
+impl RowTile {
     fn load(&mut self, from: &(impl RowBlocks + ?Sized), rows: Range<usize>) {
         self.single.resize(rows.len() * from.cols(), 0.0);
         from.fill(rows, &mut self.single);
@@ -116,13 +116,13 @@ impl<S: RowBlocks + ?Sized> RowOperator<'_, S> {
         &self,
         width: usize,
         each: impl Fn(Range<usize>, MatRef<'_, f64>, MatMut<'_, f64>) + Sync,
-    ) -> Block {
+    ) -> TallMatrix {
         let (m, n) = (self.0.rows(), self.0.cols());
         let part = m.div_ceil(PARTS).next_multiple_of(TILE).max(TILE);
-        let partial: Vec<Block> = (0..m.div_ceil(part))
+        let partial: Vec<TallMatrix> = (0..m.div_ceil(part))
             .into_par_iter()
-            .map_init(Tile::default, |tile, at| {
-                let mut sum = Block::zeros(n, width);
+            .map_init(RowTile::default, |tile, at| {
+                let mut sum = TallMatrix::zeros(n, width);
                 let end = m.min((at + 1) * part);
                 for start in (at * part..end).step_by(TILE) {
                     let rows = start..end.min(start + TILE);
@@ -134,7 +134,7 @@ impl<S: RowBlocks + ?Sized> RowOperator<'_, S> {
                 sum
             })
             .collect();
-        let mut total = Block::zeros(n, width);
+        let mut total = TallMatrix::zeros(n, width);
         for sum in partial {
             let pairs = total.values_mut().iter_mut().zip(sum.values());
             pairs.for_each(|(total, x)| *total += x);
@@ -152,13 +152,13 @@ impl<S: RowBlocks + ?Sized> LinearOperator for RowOperator<'_, S> {
         self.0.cols()
     }
 
-    fn apply(&self, x: &Block) -> Block {
+    fn apply(&self, x: &TallMatrix) -> TallMatrix {
         let (n, k) = (self.0.cols(), x.cols());
-        let mut y = Block::zeros(self.0.rows(), k);
+        let mut y = TallMatrix::zeros(self.0.rows(), k);
         y.values_mut()
             .par_chunks_mut(TILE * k.max(1))
             .enumerate()
-            .for_each_init(Tile::default, |tile, (at, out)| {
+            .for_each_init(RowTile::default, |tile, (at, out)| {
                 let rows = out.len() / k;
                 tile.load(self.0, at * TILE..at * TILE + rows);
                 let values = MatRef::from_row_major_slice(&tile.double, rows, n);
@@ -168,7 +168,7 @@ impl<S: RowBlocks + ?Sized> LinearOperator for RowOperator<'_, S> {
         y
     }
 
-    fn apply_transposed(&self, y: &Block) -> Block {
+    fn apply_transposed(&self, y: &TallMatrix) -> TallMatrix {
         let k = y.cols();
         self.accumulate(k, |rows, values, sum| {
             let own = &y.values()[rows.start * k..rows.end * k];
@@ -177,10 +177,10 @@ impl<S: RowBlocks + ?Sized> LinearOperator for RowOperator<'_, S> {
         })
     }
 
-    fn apply_gram(&self, x: &Block) -> Block {
+    fn apply_gram(&self, x: &TallMatrix) -> TallMatrix {
         let k = x.cols();
         self.accumulate(k, |rows, values, sum| {
-            let mut product = Block::zeros(rows.len(), k);
+            let mut product = TallMatrix::zeros(rows.len(), k);
             let own = MatMut::from_row_major_slice_mut(product.values_mut(), rows.len(), k);
             matmul(own, Accum::Replace, values, x.view(), 1.0, Par::Seq);
             matmul(
@@ -223,8 +223,8 @@ mod tests {
             ((row * 31 + col * 17) % 23) as f32 - 9.0
         });
         let (x, y) = (
-            Block::random(7, 2, &mut rng),
-            Block::random(1201, 2, &mut rng),
+            TallMatrix::random(7, 2, &mut rng),
+            TallMatrix::random(1201, 2, &mut rng),
         );
         let operator = RowOperator(&w);
         let (forth, back) = (operator.apply(&x), operator.apply_transposed(&y));

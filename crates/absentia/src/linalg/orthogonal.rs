@@ -3,7 +3,7 @@
 use rand::Rng;
 
 use super::small::symmetric_eigen;
-use super::tall::{Block, symmetric_unit};
+use super::tall::{TallMatrix, symmetric_unit};
 
 /// Passes after which the columns are as orthogonal as they will get.
 const MAX_PASSES: usize = 8;
@@ -20,11 +20,11 @@ const ACCEPTED: f64 = 1e-14;
 /// Each pass projects the basis out and divides by the eigenvalues of the (scaled) Gram matrix,
 /// which needs nothing but products of tall matrices (Stathopoulos and Wu 2002).
 pub(super) fn orthonormal(
-    mut block: Block,
-    basis: &[Block],
+    mut block: TallMatrix,
+    basis: &[TallMatrix],
     width: usize,
     rng: &mut impl Rng,
-) -> Block {
+) -> TallMatrix {
     // Columns at rounding level of the largest one carry no direction of their own.
     let floor = block.column_norms().into_iter().fold(0.0, f64::max) * 1e-15;
     let mut floor = if floor.is_finite() { floor } else { 0.0 };
@@ -59,7 +59,7 @@ pub(super) fn orthonormal(
 }
 
 /// Scales columns to length 1, replacing those that are nothing but rounding; says whether any was.
-fn rescale(block: &mut Block, floor: f64, rng: &mut impl Rng) -> bool {
+fn rescale(block: &mut TallMatrix, floor: f64, rng: &mut impl Rng) -> bool {
     let norms = block.column_norms();
     let mut filled = false;
     for (col, norm) in norms.iter().enumerate() {
@@ -85,7 +85,7 @@ fn inverse_root(value: f64) -> f64 {
     }
 }
 
-fn is_identity(gram: &Block) -> bool {
+fn is_identity(gram: &TallMatrix) -> bool {
     (0..gram.rows()).all(|row| {
         let ideal = |col| if row == col { 1.0 } else { 0.0 };
         let values = gram.row(row).iter().enumerate();
@@ -105,9 +105,9 @@ mod tests {
     #[test]
     fn dependent_badly_scaled_columns_become_orthonormal_and_avoid_the_basis() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
-        let start = Block::random(200, 3, &mut rng);
+        let start = TallMatrix::random(200, 3, &mut rng);
         let basis = [orthonormal(start, &[], 3, &mut rng)];
-        let mut block = Block::random(200, 5, &mut rng);
+        let mut block = TallMatrix::random(200, 5, &mut rng);
         for row in 0..200 {
             block.set(row, 4, block.get(row, 0) * 1e-9);
             block.set(row, 3, 0.0);

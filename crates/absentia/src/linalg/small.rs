@@ -9,14 +9,14 @@ use faer::linalg::{evd, svd};
 use faer::{Mat, Par, Spec};
 
 use super::svd::DecompositionError;
-use super::tall::Block;
+use super::tall::TallMatrix;
 
 /// Part of the largest eigenvalue below which a direction is left alone.
 const NEGLIGIBLE: f64 = 1e-12;
 
 /// Eigenvalues in falling order with the eigenvectors as columns, or `None` if there is no answer
 /// (a number was not finite).
-pub(crate) fn symmetric_eigen(matrix: &Block) -> Option<(Vec<f64>, Block)> {
+pub(crate) fn symmetric_eigen(matrix: &TallMatrix) -> Option<(Vec<f64>, TallMatrix)> {
     let n = matrix.rows();
     if !matrix.is_finite() {
         return None;
@@ -39,13 +39,13 @@ pub(crate) fn symmetric_eigen(matrix: &Block) -> Option<(Vec<f64>, Block)> {
     .ok()?;
     // faer sorts them rising.
     let sorted = (0..n).rev().map(|at| values[at]).collect();
-    let columns = Block::from_fn(n, n, |row, col| vectors[(row, n - 1 - col)]);
+    let columns = TallMatrix::from_fn(n, n, |row, col| vectors[(row, n - 1 - col)]);
     Some((sorted, columns))
 }
 
 /// Left singular vectors, singular values in falling order, right singular vectors of a square
 /// matrix; `None` if a number was not finite.
-pub(super) fn square_svd(matrix: &Block) -> Option<(Block, Vec<f64>, Block)> {
+pub(super) fn square_svd(matrix: &TallMatrix) -> Option<(TallMatrix, Vec<f64>, TallMatrix)> {
     let n = matrix.rows();
     if !matrix.is_finite() {
         return None;
@@ -64,14 +64,17 @@ pub(super) fn square_svd(matrix: &Block) -> Option<(Block, Vec<f64>, Block)> {
         Spec::default(),
     )
     .ok()?;
-    let columns = |of: &Mat<f64>| Block::from_fn(n, n, |row, col| of[(row, col)]);
+    let columns = |of: &Mat<f64>| TallMatrix::from_fn(n, n, |row, col| of[(row, col)]);
     let sorted = (0..n).map(|at| values[at]).collect();
     Some((columns(&left), sorted, columns(&right)))
 }
 
 /// Yields the row x of each row y of `products` that solves `x SᵀS = y` with least length: the
 /// coefficients of least squares against the columns of `s`, given its products with the targets.
-pub(crate) fn least_squares_rows(products: &Block, s: &Block) -> Result<Block, DecompositionError> {
+pub(crate) fn least_squares_rows(
+    products: &TallMatrix,
+    s: &TallMatrix,
+) -> Result<TallMatrix, DecompositionError> {
     let (values, vectors) = symmetric_eigen(&s.inner(s)).ok_or(DecompositionError::NotFinite)?;
     let least = values.first().map_or(0.0, |largest| largest * NEGLIGIBLE);
     let inverse: Vec<f64> = values
@@ -80,7 +83,7 @@ pub(crate) fn least_squares_rows(products: &Block, s: &Block) -> Result<Block, D
         .collect();
     let mut turned = products.times(&vectors);
     turned.scale_columns(&inverse);
-    let back = Block::from_fn(vectors.cols(), vectors.rows(), |row, col| {
+    let back = TallMatrix::from_fn(vectors.cols(), vectors.rows(), |row, col| {
         vectors.get(col, row)
     });
     Ok(turned.times(&back))
@@ -92,7 +95,7 @@ mod tests {
 
     #[test]
     fn decompositions_of_a_two_by_two_matrix_are_known() {
-        let matrix = Block::from_fn(2, 2, |row, col| if row == col { 2.0 } else { 1.0 });
+        let matrix = TallMatrix::from_fn(2, 2, |row, col| if row == col { 2.0 } else { 1.0 });
         let (values, vectors) = symmetric_eigen(&matrix).expect("finite");
         assert!((values[0] - 3.0).abs() < 1e-14 && (values[1] - 1.0).abs() < 1e-14);
         assert!((vectors.get(0, 0) - vectors.get(1, 0)).abs() < 1e-14);
@@ -102,7 +105,7 @@ mod tests {
 
     #[test]
     fn numbers_that_are_not_finite_have_no_decomposition() {
-        let matrix = Block::from_fn(3, 3, |_, _| f64::NAN);
+        let matrix = TallMatrix::from_fn(3, 3, |_, _| f64::NAN);
         assert!(symmetric_eigen(&matrix).is_none());
         assert!(square_svd(&matrix).is_none());
     }

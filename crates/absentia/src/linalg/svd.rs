@@ -1,6 +1,6 @@
 //! Truncated singular value decomposition of anything that can be multiplied with vectors.
 //!
-//! Block Lanczos on `WᵀW` with full orthogonalisation and thick restarts: the basis grows by blocks
+//! TallMatrix Lanczos on `WᵀW` with full orthogonalisation and thick restarts: the basis grows by blocks
 //! until it holds a few times the wanted vectors, is rotated to its best directions (the Ritz
 //! vectors), and grows again. Blocks are wider than the rank asked for, so that repeated singular
 //! values cannot be missed, and the distance from the answer is known without another product:
@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use super::operator::{LinearOperator, Transposed};
 use super::orthogonal::orthonormal;
 use super::small::{square_svd, symmetric_eigen};
-use super::tall::Block;
+use super::tall::TallMatrix;
 use crate::error::Fault;
 
 /// Blocks the basis may hold before it is restarted.
@@ -61,11 +61,11 @@ impl SvdParams {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Svd {
     /// Left singular vectors, `rows × rank`.
-    pub u: Block,
+    pub u: TallMatrix,
     /// Singular values.
     pub sigma: Vec<f64>,
     /// Right singular vectors, `cols × rank`.
-    pub v: Block,
+    pub v: TallMatrix,
     /// Whether every triplet met the tolerance.
     pub converged: bool,
     /// Largest residual of a triplet, `‖Wᵀu − σv‖ / σ₁`.
@@ -162,20 +162,20 @@ struct Lanczos<'a> {
     limit: usize,
     rng: ChaCha8Rng,
     /// Blocks of orthonormal columns.
-    basis: Vec<Block>,
+    basis: Vec<TallMatrix>,
     /// `T = Vᵀ WᵀW V`.
-    projected: Block,
+    projected: TallMatrix,
     /// The next block, orthogonal to the basis.
-    next: Block,
+    next: TallMatrix,
     /// `R`: what of `WᵀW` times the last block is outside the basis, in terms of `next`.
-    leak: Block,
+    leak: TallMatrix,
     products: usize,
 }
 
 /// The best directions in the basis.
 struct Ritz {
     values: Vec<f64>,
-    vectors: Block,
+    vectors: TallMatrix,
     converged: bool,
     residual: f64,
 }
@@ -185,7 +185,7 @@ impl<'a> Lanczos<'a> {
         let n = w.cols();
         let width = (params.rank + (params.rank / 4).max(8)).min(n);
         let mut rng = ChaCha8Rng::seed_from_u64(params.seed);
-        let start = Block::random(n, width, &mut rng);
+        let start = TallMatrix::random(n, width, &mut rng);
         let next = orthonormal(start, &[], width, &mut rng);
         Self {
             w,
@@ -193,9 +193,9 @@ impl<'a> Lanczos<'a> {
             limit: (BLOCKS * width).min(n),
             rng,
             basis: Vec::new(),
-            projected: Block::zeros(0, 0),
+            projected: TallMatrix::zeros(0, 0),
             next,
-            leak: Block::zeros(0, 0),
+            leak: TallMatrix::zeros(0, 0),
             products: 0,
         }
     }
@@ -218,9 +218,9 @@ impl<'a> Lanczos<'a> {
         if !image.is_finite() {
             return Err(DecompositionError::NotFinite);
         }
-        let block = std::mem::replace(&mut self.next, Block::zeros(0, 0));
+        let block = std::mem::replace(&mut self.next, TallMatrix::zeros(0, 0));
         self.basis.push(block);
-        let own: Vec<Block> = self.basis.iter().map(|b| b.inner(&image)).collect();
+        let own: Vec<TallMatrix> = self.basis.iter().map(|b| b.inner(&image)).collect();
         self.project(&own);
         let mut outside = image;
         for (block, own) in self.basis.iter().zip(&own) {
@@ -233,10 +233,10 @@ impl<'a> Lanczos<'a> {
     }
 
     /// Adds the row and column of the newest block to `T`.
-    fn project(&mut self, own: &[Block]) {
+    fn project(&mut self, own: &[TallMatrix]) {
         let old = self.projected.rows();
-        let new = own.last().map_or(0, Block::cols);
-        let mut projected = Block::zeros(old + new, old + new);
+        let new = own.last().map_or(0, TallMatrix::cols);
+        let mut projected = TallMatrix::zeros(old + new, old + new);
         for row in 0..old {
             projected.row_mut(row)[..old].copy_from_slice(self.projected.row(row));
         }
@@ -255,7 +255,7 @@ impl<'a> Lanczos<'a> {
     fn ritz(&self, params: &SvdParams) -> Result<Ritz, DecompositionError> {
         let (values, vectors) =
             symmetric_eigen(&self.projected).ok_or(DecompositionError::NotFinite)?;
-        let last = self.basis.last().map_or(0, Block::cols);
+        let last = self.basis.last().map_or(0, TallMatrix::cols);
         let tail = vectors.rows_range(vectors.rows() - last..vectors.rows());
         let off = self
             .leak
@@ -279,8 +279,8 @@ impl<'a> Lanczos<'a> {
     }
 
     /// Yields the basis times `coefficients`.
-    fn combine(&self, coefficients: &Block) -> Block {
-        let mut combined = Block::zeros(self.w.cols(), coefficients.cols());
+    fn combine(&self, coefficients: &TallMatrix) -> TallMatrix {
+        let mut combined = TallMatrix::zeros(self.w.cols(), coefficients.cols());
         let mut start = 0;
         for block in &self.basis {
             let rows = coefficients.rows_range(start..start + block.cols());
@@ -293,7 +293,7 @@ impl<'a> Lanczos<'a> {
     /// Keeps the best directions, as wide as one block.
     fn restart(&mut self, ritz: &Ritz) {
         let kept = self.combine(&ritz.vectors.first_cols(self.width));
-        self.projected = Block::from_fn(self.width, self.width, |row, col| {
+        self.projected = TallMatrix::from_fn(self.width, self.width, |row, col| {
             if row == col { ritz.values[row] } else { 0.0 }
         });
         self.basis = vec![kept];
@@ -303,7 +303,7 @@ impl<'a> Lanczos<'a> {
 /// Yields the triplets of right vectors `v`, with orthonormal left ones even where σ = 0.
 fn finish(
     w: &dyn LinearOperator,
-    v: &Block,
+    v: &TallMatrix,
     ritz: &Ritz,
     products: usize,
 ) -> Result<Svd, DecompositionError> {

@@ -16,13 +16,13 @@ const MIN_PIECE: usize = 512;
 
 /// A row-major `rows × cols` matrix of `f64`, usually with many rows and few columns.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Block {
+pub struct TallMatrix {
     rows: usize,
     cols: usize,
     values: Vec<f64>,
 }
 
-impl Block {
+impl TallMatrix {
     /// Yields a matrix of zeros.
     #[must_use]
     pub fn zeros(rows: usize, cols: usize) -> Self {
@@ -214,9 +214,9 @@ pub(crate) fn symmetric_unit(rng: &mut impl Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * (2.0 / (1_u64 << 53) as f64) - 1.0
 }
 
-fn inner_piece(left: &[f64], left_cols: usize, right: &[f64], right_cols: usize) -> Block {
+fn inner_piece(left: &[f64], left_cols: usize, right: &[f64], right_cols: usize) -> TallMatrix {
     let rows = left.len() / left_cols;
-    let mut part = Block::zeros(left_cols, right_cols);
+    let mut part = TallMatrix::zeros(left_cols, right_cols);
     let lhs = MatRef::from_row_major_slice(left, rows, left_cols).transpose();
     let rhs = MatRef::from_row_major_slice(right, rows, right_cols);
     let dst = MatMut::from_row_major_slice_mut(&mut part.values, left_cols, right_cols);
@@ -234,8 +234,8 @@ mod tests {
     #[test]
     fn products_equal_their_definition_across_piece_borders() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let left = Block::random(1500, 3, &mut rng);
-        let right = Block::random(1500, 2, &mut rng);
+        let left = TallMatrix::random(1500, 3, &mut rng);
+        let right = TallMatrix::random(1500, 2, &mut rng);
         let inner = left.inner(&right);
         for (i, j) in [(0, 0), (2, 1), (1, 0)] {
             let expected: f64 = (0..1500).map(|n| left.get(n, i) * right.get(n, j)).sum();

@@ -3,8 +3,8 @@
 use super::{Factors, Model, ModelError};
 use crate::baselines::Neighbours;
 use crate::ranking::{
-    FEW, FactorRows, FactorScorer, RankRequest, ScoreBlock, Scored, Scorer, SeenItems, rank,
-    screening_pays,
+    FactorRows, FactorScorer, RankRequest, SMALL_BATCH, ScoreBlock, Scored, Scorer, SeenItems,
+    rank, screening_pays,
 };
 
 /// Scores of a model, by whatever it scores with.
@@ -109,7 +109,7 @@ impl Model {
         filter: &Filter<'_>,
     ) -> FactorScorer<'a> {
         let is_served = filter.allow.is_none() && screening_pays(&scorer, n);
-        if users.is_empty() || users.len() > FEW || !is_served {
+        if users.is_empty() || users.len() > SMALL_BATCH || !is_served {
             return scorer;
         }
         scorer.with_index(self.index.get(&scorer))

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::error::RankError;
 use super::index::ItemIndex;
 use super::score::score_tile;
-use super::scorer::{ScoreBlock, Scorer, Tile};
+use super::scorer::{ScoreBlock, ScoreTile, Scorer};
 use crate::linalg::kernels::{Kernels, Panel, ScaledRows};
 use crate::linalg::{Dense, LANES};
 
@@ -256,7 +256,9 @@ impl Scorer for FactorScorer<'_> {
                 .par_chunks_mut(size)
                 .zip(items.par_chunks(LANES))
                 .with_min_len(16)
-                .for_each(|(panel, items)| Kernels::in_use().turn(self.item_rows(), items, panel));
+                .for_each(|(panel, items)| {
+                    Kernels::in_use().transpose_rows(self.item_rows(), items, panel)
+                });
         }
         Box::new(PackedItems {
             users: self.users,
@@ -294,7 +296,7 @@ struct PackedItems<'a> {
 }
 
 impl ScoreBlock for PackedItems<'_> {
-    fn score(&self, users: &[u32], range: Range<usize>, tile: &mut Tile) {
+    fn score(&self, users: &[u32], range: Range<usize>, tile: &mut ScoreTile) {
         let k = self.users.k;
         let (_, rows) = gather(self.users, users, 0, &mut tile.scratch);
         for (strip, first) in range.step_by(LANES).enumerate() {
@@ -334,7 +336,7 @@ pub(super) struct UnpackedItems<'a> {
 }
 
 impl ScoreBlock for UnpackedItems<'_> {
-    fn score(&self, users: &[u32], range: Range<usize>, tile: &mut Tile) {
+    fn score(&self, users: &[u32], range: Range<usize>, tile: &mut ScoreTile) {
         let (scorer, items) = (self.scorer, &self.items[range]);
         if let &[user] = users {
             let (p, rows) = (scorer.user(user), scorer.item_rows());
@@ -343,7 +345,7 @@ impl ScoreBlock for UnpackedItems<'_> {
         let room = scorer.items.k * LANES;
         let (panel, rows) = gather(scorer.users, users, room, &mut tile.scratch);
         for (strip, items) in items.chunks(LANES).enumerate() {
-            Kernels::in_use().turn(scorer.item_rows(), items, panel);
+            Kernels::in_use().transpose_rows(scorer.item_rows(), items, panel);
             let out = &mut tile.scores[strip * LANES..];
             score_tile(rows, panel, out, tile.stride);
         }

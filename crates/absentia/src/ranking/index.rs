@@ -11,7 +11,7 @@ use super::catalogue::Catalogue;
 use super::factors::FactorScorer;
 use super::scan::block_len;
 use super::scorer::Scorer;
-use super::screen::{self, CoarseBlock};
+use super::screen::{self, QuantisedBlock};
 
 /// Rankings of a few users after which there will be more.
 const PAYS_AFTER: u32 = 16;
@@ -20,7 +20,7 @@ const PAYS_AFTER: u32 = 16;
 #[derive(Debug)]
 pub(crate) struct ItemIndex {
     pub(super) catalogue: Catalogue,
-    pub(super) blocks: Vec<CoarseBlock>,
+    pub(super) blocks: Vec<QuantisedBlock>,
 }
 
 impl ItemIndex {
@@ -32,7 +32,7 @@ impl ItemIndex {
         let items = (0..factors.n_items() as u32).collect();
         let catalogue = Catalogue::ordered(items, &factors.item_bounds()?);
         let blocks = catalogue.items.chunks(block_len(factors));
-        let blocks = blocks.map(|items| CoarseBlock::new(factors, items));
+        let blocks = blocks.map(|items| QuantisedBlock::new(factors, items));
         Some(Self {
             blocks: blocks.collect(),
             catalogue,

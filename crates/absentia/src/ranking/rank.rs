@@ -15,12 +15,12 @@ use super::factors::FactorScorer;
 use super::index::ItemIndex;
 use super::lists::ItemLists;
 use super::scan::Scan;
-use super::scorer::{ScoreBlock, Scorer, Tile};
+use super::scorer::{ScoreBlock, ScoreTile, Scorer};
 use super::screen;
 use super::seen::SeenItems;
-use super::small_batch::{FEW, scan_few};
+use super::small_batch::{SMALL_BATCH, scan_small_batch};
 use super::state::prepare;
-use super::target_ranks::Targets;
+use super::target_ranks::TargetRanks;
 use super::top::{Scored, Top};
 use crate::error::Axis;
 
@@ -63,7 +63,7 @@ pub struct Ranking {
 /// Users or items out of range, unsorted allow or deny lists, targets not one row per user.
 pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Ranking>, RankError> {
     check(scorer, request)?;
-    let few = request.users.len() <= FEW && request.targets.is_none();
+    let few = request.users.len() <= SMALL_BATCH && request.targets.is_none();
     let factors = scorer.as_factors().filter(|_| few);
     let index = factors.and_then(|factors| usable_index(factors, request));
     let made;
@@ -80,7 +80,7 @@ pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Rankin
     for (batch, users) in request.users.chunks(BATCH).enumerate() {
         let mut states = prepare(scorer, request, catalogue, batch * BATCH, users);
         match factors.filter(|_| index.is_none()) {
-            Some(factors) => scan_few(factors, catalogue, &mut states),
+            Some(factors) => scan_small_batch(factors, catalogue, &mut states),
             None => scan.show(&mut states),
         }
         rankings.extend(states.into_iter().map(|state| state.finish(catalogue)));
@@ -125,7 +125,7 @@ pub(super) fn score_list<'t>(
     scorer: &dyn Scorer,
     user: u32,
     items: &[u32],
-    tile: &'t mut Tile,
+    tile: &'t mut ScoreTile,
 ) -> &'t mut [f32] {
     tile.resize(1, items.len());
     match scorer.as_factors() {
@@ -163,13 +163,13 @@ pub fn rank_lists(
             got: lists.rows(),
         });
     }
-    let one = |tile: &mut Tile, (at, &user): (usize, &u32)| {
+    let one = |tile: &mut ScoreTile, (at, &user): (usize, &u32)| {
         let (items, targets) = (lists.row(at), targets.row(at));
         let scores = score_list(scorer, user, items, tile);
         rank_list(items, scores, top, targets)
     };
     let users = users.par_iter().enumerate();
-    Ok(users.map_init(Tile::default, one).collect())
+    Ok(users.map_init(ScoreTile::default, one).collect())
 }
 
 fn rank_list(items: &[u32], scores: &[f32], limit: usize, targets: &[u32]) -> Ranking {
@@ -180,7 +180,7 @@ fn rank_list(items: &[u32], scores: &[f32], limit: usize, targets: &[u32]) -> Ra
             .binary_search(target)
             .map_or(f32::NAN, |at| scores[at])
     };
-    let mut ranks = Targets::new(targets.iter().map(score_of));
+    let mut ranks = TargetRanks::new(targets.iter().map(score_of));
     ranks.count(targets, items, scores);
     Ranking {
         top: top.finish(),

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::catalogue::Catalogue;
 use super::factors::FactorScorer;
-use super::scorer::{ScoreBlock, Scorer, Tile};
-use super::screen::{self, CoarseBlock, CoarseTile};
-use super::state::State;
+use super::scorer::{ScoreBlock, ScoreTile, Scorer};
+use super::screen::{self, QuantisedBlock, ScreenScratch};
+use super::state::UserState;
 
 /// Users scored together: with sixteen items, their factors fit the first-level cache.
 pub(super) const TILE: usize = 32;
@@ -30,9 +30,9 @@ pub(super) struct Scan<'a> {
     /// The factors, if items are screened by them.
     factors: Option<&'a FactorScorer<'a>>,
     /// Blocks in bytes that were there already.
-    ready: &'a [CoarseBlock],
+    ready: &'a [QuantisedBlock],
     /// The first blocks in bytes, if none were.
-    kept: Vec<CoarseBlock>,
+    kept: Vec<QuantisedBlock>,
     room: usize,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Scan<'a> {
         scorer: &'a dyn Scorer,
         catalogue: &'a Catalogue,
         top: usize,
-        ready: &'a [CoarseBlock],
+        ready: &'a [QuantisedBlock],
         has_more: bool,
     ) -> Self {
         let factors = scorer
@@ -60,14 +60,14 @@ impl<'a> Scan<'a> {
     }
 
     /// Shows the users of a batch all items that may enter their lists.
-    pub(super) fn show(&mut self, states: &mut [State<'_>]) {
+    pub(super) fn show(&mut self, states: &mut [UserState<'_>]) {
         if let Some(factors) = self.factors {
             screen::prepare(factors, states);
         }
         let len = block_len(self.scorer);
         for (at, items) in self.catalogue.items.chunks(len).enumerate() {
             let bounds = self.catalogue.bounds(at * len..at * len + items.len());
-            let mut open: Vec<&mut State<'_>> = states
+            let mut open: Vec<&mut UserState<'_>> = states
                 .iter_mut()
                 .filter(|state| state.is_open(bounds.first()))
                 .collect();
@@ -90,7 +90,7 @@ impl<'a> Scan<'a> {
         &mut self,
         at: usize,
         (start, items, bounds): (usize, &[u32], &[f64]),
-        open: &mut [&mut State<'_>],
+        open: &mut [&mut UserState<'_>],
     ) {
         let refused = open.iter().filter(|state| state.is_refused());
         let pack = refused.count() >= PACKED_FROM;
@@ -99,7 +99,7 @@ impl<'a> Scan<'a> {
             .and_then(|factors| self.keep(factors, at, items));
         let screen = self.ready.get(at).or(self.kept.get(at));
         let screen = screen.or(passing.as_ref());
-        let block = Block {
+        let block = ItemBlock {
             exact: match self.factors.filter(|_| !pack) {
                 Some(factors) => Box::new(factors.unpacked(items)),
                 None => self.scorer.block(items),
@@ -118,11 +118,11 @@ impl<'a> Scan<'a> {
         factors: &FactorScorer<'_>,
         at: usize,
         items: &[u32],
-    ) -> Option<CoarseBlock> {
+    ) -> Option<QuantisedBlock> {
         if at < self.ready.len().max(self.kept.len()) {
             return None;
         }
-        let block = CoarseBlock::new(factors, items);
+        let block = QuantisedBlock::new(factors, items);
         let Some(room) = self.room.checked_sub(block.size()) else {
             // No later block may take the place of this one.
             self.room = 0;
@@ -148,40 +148,40 @@ pub(super) fn for_each_tile<S: Send, T: Default>(
 }
 
 /// Some items, made ready for all users of a batch.
-struct Block<'a> {
+struct ItemBlock<'a> {
     exact: Box<dyn ScoreBlock + 'a>,
-    screen: Option<(&'a FactorScorer<'a>, &'a CoarseBlock)>,
+    screen: Option<(&'a FactorScorer<'a>, &'a QuantisedBlock)>,
     /// Where the block begins in the catalogue.
     start: usize,
     items: &'a [u32],
     bounds: &'a [f64],
 }
 
-impl Block<'_> {
+impl ItemBlock<'_> {
     /// Shows the items to a tile of users.
-    fn show(&self, states: &mut [&mut State<'_>], tiles: &mut (Tile, CoarseTile)) {
+    fn show(&self, states: &mut [&mut UserState<'_>], tiles: &mut (ScoreTile, ScreenScratch)) {
         for first in (0..self.items.len()).step_by(STRIP) {
             let strip = &self.items[first..self.items.len().min(first + STRIP)];
-            let (mut open, mut coarse) = (Places::default(), Places::default());
+            let (mut open, mut screened) = (Places::default(), Places::default());
             for (at, state) in states.iter().enumerate() {
                 if state.is_open(self.bounds.get(first)) {
                     if self.screen.is_some() && state.to_screen().is_some() {
-                        coarse.push(at);
+                        screened.push(at);
                     } else {
                         open.push(at);
                     }
                 }
             }
-            if open.len + coarse.len == 0 {
+            if open.len + screened.len == 0 {
                 break;
             }
             if open.len > 0 {
                 self.score(first, strip, (states, open.get()), &mut tiles.0);
             }
-            if let Some((factors, block)) = self.screen.filter(|_| coarse.len > 0) {
+            if let Some((factors, block)) = self.screen.filter(|_| screened.len > 0) {
                 let at = (self.start, first);
-                block.screen(at, strip, (states, coarse.get()), &mut tiles.1);
-                for &at in coarse.get() {
+                block.screen(at, strip, (states, screened.get()), &mut tiles.1);
+                for &at in screened.get() {
                     states[at].score_waiting(factors, false, &mut tiles.1.scores);
                 }
             }
@@ -193,8 +193,8 @@ impl Block<'_> {
         &self,
         first: usize,
         strip: &[u32],
-        (states, open): (&mut [&mut State<'_>], &[usize]),
-        tile: &mut Tile,
+        (states, open): (&mut [&mut UserState<'_>], &[usize]),
+        tile: &mut ScoreTile,
     ) {
         let mut users = [0; TILE];
         for (slot, &at) in users.iter_mut().zip(open) {

@@ -40,7 +40,7 @@ mod tests {
             },
             std::array::from_fn::<_, LANES, _>(|item| item as u32),
         );
-        Kernels::in_use().turn(rows, &picked, &mut panel);
+        Kernels::in_use().transpose_rows(rows, &picked, &mut panel);
         let tile = |users, rows| Panel {
             values: users,
             rows,

@@ -52,19 +52,19 @@ pub trait ScoreBlock: Sync {
     ///
     /// `range.start` is a multiple of 16. The score of a pair must not depend on the other users
     /// or items of the call.
-    fn score(&self, users: &[u32], range: Range<usize>, tile: &mut Tile);
+    fn score(&self, users: &[u32], range: Range<usize>, tile: &mut ScoreTile);
 }
 
 /// Scores of a few users for a strip of items, and memory that a scorer may use; one per worker.
 #[derive(Clone, Debug, Default)]
-pub struct Tile {
+pub struct ScoreTile {
     pub(super) scores: Vec<f32>,
     pub(super) stride: usize,
     /// Whatever a scorer wants to keep between calls of one worker.
     pub scratch: Vec<f32>,
 }
 
-impl Tile {
+impl ScoreTile {
     /// Makes room for `rows` users and `items` items, whole lanes each.
     pub fn resize(&mut self, rows: usize, items: usize) {
         self.stride = items.next_multiple_of(LANES);
@@ -144,7 +144,7 @@ impl<F: Fn(u32, u32) -> f32 + Sync> Scorer for FnScorer<F> {
 
 /// A function of the user and the position in the block.
 impl<F: Fn(u32, usize) -> f32 + Sync> ScoreBlock for F {
-    fn score(&self, users: &[u32], range: Range<usize>, tile: &mut Tile) {
+    fn score(&self, users: &[u32], range: Range<usize>, tile: &mut ScoreTile) {
         for (row, &user) in users.iter().enumerate() {
             for (slot, at) in tile.row_mut(row).iter_mut().zip(range.clone()) {
                 *slot = self(user, at);

@@ -7,24 +7,24 @@ use rayon::prelude::*;
 use super::factors::FactorScorer;
 use super::scan::for_each_tile;
 use super::scorer::Scorer as _;
-use super::state::{Screened, State};
+use super::state::{Screened, UserState};
 use crate::linalg::LANES;
-use crate::linalg::kernels::{CoarsePanel, CoarseRows, Kernels, Limit, Sizes, words};
+use crate::linalg::kernels::{Kernels, Limit, PanelScales, QuantisedPanel, QuantisedRows, words};
 
 /// Factors beyond which sums of products of bytes might leave 32 bits.
 const MOST_FACTORS: usize = 1 << 15;
 
 /// A block of items in bytes.
 #[derive(Clone, Debug)]
-pub(super) struct CoarseBlock {
+pub(super) struct QuantisedBlock {
     panels: Vec<i32>,
-    sizes: Vec<Sizes>,
+    scales: Vec<PanelScales>,
     pitch: usize,
 }
 
 /// What screening a tile of users needs, kept between calls of one worker.
 #[derive(Default)]
-pub(super) struct CoarseTile {
+pub(super) struct ScreenScratch {
     words: Vec<i32>,
     limits: Vec<Limit>,
     /// Bits of one user for all panels of a strip, then those of the next.
@@ -45,19 +45,19 @@ pub(crate) fn screening_pays(factors: &FactorScorer<'_>, top: usize) -> bool {
 }
 
 /// Makes users ready for screens; those that bytes cannot hold go without.
-pub(super) fn prepare(factors: &FactorScorer<'_>, states: &mut [State<'_>]) {
+pub(super) fn prepare(factors: &FactorScorer<'_>, states: &mut [UserState<'_>]) {
     for_each_tile(states, |bytes: &mut Vec<i8>, states| {
         for state in states {
-            let row = Kernels::in_use().coarse_row(factors.user(state.user), bytes);
+            let row = Kernels::in_use().quantise_row(factors.user(state.user), bytes);
             state.screened = row.map(Screened::new);
         }
     });
 }
 
-impl CoarseBlock {
+impl QuantisedBlock {
     /// Bytes that it takes.
     pub(super) fn size(&self) -> usize {
-        size_of_val(&self.panels[..]) + size_of_val(&self.sizes[..])
+        size_of_val(&self.panels[..]) + size_of_val(&self.scales[..])
     }
 
     /// Rounds the factors of items to bytes.
@@ -66,30 +66,30 @@ impl CoarseBlock {
         let panels = items.len().div_ceil(LANES);
         let mut block = Self {
             panels: vec![0; panels * pitch * LANES],
-            sizes: vec![Sizes::default(); panels],
+            scales: vec![PanelScales::default(); panels],
             pitch,
         };
         if pitch > 0 {
             let panels = block.panels.par_chunks_mut(pitch * LANES);
             panels
-                .zip(&mut block.sizes)
+                .zip(&mut block.scales)
                 .zip(items.par_chunks(LANES))
                 .with_min_len(16)
-                .for_each_init(Vec::new, |bytes, ((words, sizes), items)| {
+                .for_each_init(Vec::new, |bytes, ((words, scales), items)| {
                     for (lane, &item) in items.iter().enumerate() {
                         let row = factors.item(item);
-                        Kernels::in_use().coarse_lane(row, lane, (words, sizes), bytes);
+                        Kernels::in_use().quantise_lane(row, lane, (words, scales), bytes);
                     }
                 });
         }
         block
     }
 
-    fn panel(&self, at: usize) -> CoarsePanel<'_> {
+    fn panel(&self, at: usize) -> QuantisedPanel<'_> {
         let size = self.pitch * LANES;
-        CoarsePanel {
+        QuantisedPanel {
             words: &self.panels[at * size..(at + 1) * size],
-            sizes: &self.sizes[at],
+            scales: &self.scales[at],
         }
     }
 
@@ -99,8 +99,8 @@ impl CoarseBlock {
         &self,
         (start, first): (usize, usize),
         items: &[u32],
-        (states, open): (&mut [&mut State<'_>], &[usize]),
-        tile: &mut CoarseTile,
+        (states, open): (&mut [&mut UserState<'_>], &[usize]),
+        tile: &mut ScreenScratch,
     ) {
         tile.words.clear();
         tile.limits.clear();
@@ -110,7 +110,7 @@ impl CoarseBlock {
                 tile.limits.push(row.limit(states[at].top.threshold()));
             }
         }
-        let rows = CoarseRows {
+        let rows = QuantisedRows {
             words: &tile.words,
             pitch: self.pitch,
             limits: &tile.limits,

@@ -8,25 +8,25 @@ use rayon::prelude::*;
 use super::catalogue::Catalogue;
 use super::factors::FactorScorer;
 use super::scan::{STRIP, TILE};
-use super::scorer::{ScoreBlock, Tile};
-use super::state::State;
+use super::scorer::{ScoreBlock, ScoreTile};
+use super::state::UserState;
 use super::top::Top;
 
 /// Users up to which items are scored as they lie.
-pub(crate) const FEW: usize = TILE;
+pub(crate) const SMALL_BATCH: usize = TILE;
 /// Items that are worth a thread's while.
 const SHARE: usize = 2048;
 
 /// Shows the users all items; ranks of targets are not counted.
-pub(super) fn scan_few(
+pub(super) fn scan_small_batch(
     factors: &FactorScorer<'_>,
     catalogue: &Catalogue,
-    states: &mut [State<'_>],
+    states: &mut [UserState<'_>],
 ) {
     let items = &catalogue.items[..];
     let share = items.len().div_ceil(2 * rayon::current_num_threads());
     let share = share.max(SHARE).next_multiple_of(STRIP);
-    let shared: &[State<'_>] = states;
+    let shared: &[UserState<'_>] = states;
     let parts: Vec<Vec<Top>> = items
         .par_chunks(share)
         .enumerate()
@@ -44,11 +44,11 @@ fn best_of(
     factors: &FactorScorer<'_>,
     start: usize,
     items: &[u32],
-    states: &[State<'_>],
+    states: &[UserState<'_>],
 ) -> Vec<Top> {
     let users: Vec<u32> = states.iter().map(|state| state.user).collect();
     let mut tops: Vec<Top> = states.iter().map(|s| Top::new(s.top.limit())).collect();
-    let (block, mut tile) = (factors.unpacked(items), Tile::default());
+    let (block, mut tile) = (factors.unpacked(items), ScoreTile::default());
     for first in (0..items.len()).step_by(STRIP) {
         let end = items.len().min(first + STRIP);
         tile.resize(users.len(), end - first);

@@ -8,17 +8,17 @@ use super::catalogue::Catalogue;
 use super::factors::FactorScorer;
 use super::rank::{RankRequest, Ranking, score_list};
 use super::scan::TILE;
-use super::scorer::{Scorer, Tile};
-use super::target_ranks::Targets;
+use super::scorer::{ScoreTile, Scorer};
+use super::target_ranks::TargetRanks;
 use super::top::Top;
 use crate::linalg::LANES;
-use crate::linalg::kernels::CoarseRow;
+use crate::linalg::kernels::QuantisedRow;
 
 /// Items that passed a screen and are scored together.
 const TOGETHER: usize = 32;
 
 /// What is known about one user so far.
-pub(super) struct State<'a> {
+pub(super) struct UserState<'a> {
     pub(super) user: u32,
     /// Its part of the bounds on its scores.
     bound: f64,
@@ -28,7 +28,7 @@ pub(super) struct State<'a> {
     passed: usize,
     pub(super) top: Top,
     targets: &'a [u32],
-    ranks: Targets,
+    ranks: TargetRanks,
     pub(super) screened: Option<Screened>,
     /// Whether the list is complete before any item was looked at.
     is_complete: bool,
@@ -36,7 +36,7 @@ pub(super) struct State<'a> {
 
 /// A user in bytes, and what its screens let through.
 pub(super) struct Screened {
-    pub(super) row: CoarseRow,
+    pub(super) row: QuantisedRow,
     /// Items still to be scored.
     waiting: Vec<u32>,
     /// Items looked at and let through so far.
@@ -45,7 +45,7 @@ pub(super) struct Screened {
 }
 
 impl Screened {
-    pub(super) fn new(row: CoarseRow) -> Self {
+    pub(super) fn new(row: QuantisedRow) -> Self {
         Self {
             row,
             waiting: Vec::new(),
@@ -56,12 +56,12 @@ impl Screened {
 
     /// Whether so many items came through that scoring all of them is faster: one by one they take
     /// some ten times as long.
-    fn is_too_coarse(&self) -> bool {
+    fn passes_too_many(&self) -> bool {
         self.found > 512 + self.looked / 32
     }
 }
 
-impl State<'_> {
+impl UserState<'_> {
     /// Whether an item whose bound is this, or unknown, may still enter the list.
     pub(super) fn is_open(&self, bound: Option<&f64>) -> bool {
         let out = bound.is_some_and(|bound| self.bound * bound < f64::from(self.top.threshold()));
@@ -69,16 +69,16 @@ impl State<'_> {
     }
 
     /// The user in bytes, if the next items are to be screened for it.
-    pub(super) fn to_screen(&self) -> Option<&CoarseRow> {
+    pub(super) fn to_screen(&self) -> Option<&QuantisedRow> {
         let screened = self.screened.as_ref()?;
-        (self.top.threshold() > f32::NEG_INFINITY && !screened.is_too_coarse())
+        (self.top.threshold() > f32::NEG_INFINITY && !screened.passes_too_many())
             .then_some(&screened.row)
     }
 
     /// Whether every item must be scored for it, because screens let too many through.
     pub(super) fn is_refused(&self) -> bool {
         let screened = self.screened.as_ref();
-        screened.is_none_or(Screened::is_too_coarse)
+        screened.is_none_or(Screened::passes_too_many)
     }
 
     /// Fills the list of a user without any factors, to whom all items are the same: no bound would
@@ -177,8 +177,8 @@ pub(super) fn prepare<'a>(
     catalogue: &Catalogue,
     first: usize,
     users: &[u32],
-) -> Vec<State<'a>> {
-    let state = |tile: &mut Tile, (at, &user): (usize, &u32)| {
+) -> Vec<UserState<'a>> {
+    let state = |tile: &mut ScoreTile, (at, &user): (usize, &u32)| {
         let mut excluded = Vec::new();
         if let Some(exclude) = request.exclude {
             exclude.append_seen(user, &mut excluded);
@@ -189,16 +189,16 @@ pub(super) fn prepare<'a>(
         excluded.sort_unstable();
         excluded.dedup();
         let targets = request.targets.map_or(&[][..], |rows| rows.row(first + at));
-        let mut ranks = Targets::default();
+        let mut ranks = TargetRanks::default();
         if !targets.is_empty() {
             let scores = score_list(scorer, user, targets, tile);
-            ranks = Targets::new(scores.iter().copied());
+            ranks = TargetRanks::new(scores.iter().copied());
             for (score, target) in ranks.scores.iter_mut().zip(targets) {
                 let excluded = excluded.binary_search(target).is_ok();
                 *score = score.filter(|_| !excluded && catalogue.has(*target));
             }
         }
-        let mut state = State {
+        let mut state = UserState {
             user,
             bound: if catalogue.is_ordered() {
                 scorer.user_bound(user)
@@ -220,9 +220,9 @@ pub(super) fn prepare<'a>(
         state
     };
     if users.len() <= TILE {
-        let (mut tile, users) = (Tile::default(), users.iter().enumerate());
+        let (mut tile, users) = (ScoreTile::default(), users.iter().enumerate());
         return users.map(|user| state(&mut tile, user)).collect();
     }
     let users = users.par_iter().enumerate();
-    users.map_init(Tile::default, state).collect()
+    users.map_init(ScoreTile::default, state).collect()
 }

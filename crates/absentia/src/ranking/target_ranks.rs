@@ -2,13 +2,13 @@
 
 /// Items whose rank is wanted, with the number of candidates that come before each.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Targets {
+pub(super) struct TargetRanks {
     /// Score of each target; `None` if it is no candidate.
     pub(super) scores: Vec<Option<f32>>,
     before: Vec<u32>,
 }
 
-impl Targets {
+impl TargetRanks {
     /// Takes the scores of the targets; NaN and −∞ make no candidate.
     pub(super) fn new(scores: impl Iterator<Item = f32>) -> Self {
         let scores: Vec<_> = scores

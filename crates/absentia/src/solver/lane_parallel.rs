@@ -1,7 +1,7 @@
 //! Element-wise ALS on rows side by side: sixteen rows of like length at a time, a lane for each.
 //!
 //! The steps are those of [`block`](super::block) with blocks of one coordinate, in the same order.
-//! What differs is how entries lie: rows of a tile are sorted by length and dealt out to *groups*.
+//! What differs is how entries lie: rows of a tile are sorted by length and in_slots out to *groups*.
 //! A group has sixteen lanes; a row has 1, 2, 4, 8 or 16 of them, by its own length alone, so that
 //! its result does not depend on the rows beside it. With a lane per row, sums over entries cross
 //! no lanes, and the few numbers that coordinate steps need are at hand for all rows at once.
@@ -15,7 +15,7 @@ use super::block::{self, BlockSolver};
 use super::tiles::{SORTED_ENTRIES, is_long, longest};
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::LANES;
-use group::Lot;
+use group::GroupSolver;
 pub(super) use layout::Layout;
 
 /// Entries of a lane at the most, while a row has fewer than sixteen lanes.
@@ -39,38 +39,38 @@ pub(crate) struct ElementSolver;
 
 /// Buffers of one worker.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub(crate) struct LaneScratch {
     /// For tiles whose layout is not kept.
     layout: Layout,
-    lot: Lot,
+    solver: GroupSolver,
     /// For rows that are left to the other solver.
     long: block::Scratch,
 }
 
 impl RowSolver for ElementSolver {
-    type Scratch = Scratch;
+    type Scratch = LaneScratch;
 
     fn solve(
         &self,
         tile: &mut Tile<'_>,
         side: &Side<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut LaneScratch,
     ) -> Result<EntryLoss, NotConvex> {
         if tile.len() == 1 && is_long(tile.range(0).len(), tile.stride) {
             return BlockSolver { block: 1 }.solve(tile, side, &mut scratch.long);
         }
-        let Scratch { layout, lot, .. } = scratch;
+        let LaneScratch { layout, solver, .. } = scratch;
         let layout = if let Some(kept) = tile.layout {
             kept.get_or_init(|| Layout::new(tile, side))
         } else {
-            layout.deal(tile, side);
+            layout.arrange(tile, side);
             layout
         };
         let mut loss = EntryLoss::default();
         for group in &layout.groups {
-            lot.solve(group, layout, tile, side)?;
+            solver.solve(group, layout, tile, side)?;
             if side.wants_loss {
-                loss.add_entries(lot.losses(group, layout, side));
+                loss.add_entries(solver.losses(group, layout, side));
             }
         }
         Ok(loss)

@@ -69,7 +69,7 @@ pub(crate) struct Tiles {
 }
 
 /// One tile of a half-sweep.
-pub(crate) struct Part<'f> {
+pub(crate) struct TilePart<'f> {
     pub(super) rows: Range<usize>,
     /// Its rows of factors as they were, and as they will be.
     pub(super) before: &'f [f32],
@@ -102,14 +102,18 @@ impl Tiles {
     }
 
     /// Yields each tile with its rows of both matrices.
-    pub(crate) fn split<'f>(&'f self, before: &'f Dense, after: &'f mut Dense) -> Vec<Part<'f>> {
+    pub(crate) fn split<'f>(
+        &'f self,
+        before: &'f Dense,
+        after: &'f mut Dense,
+    ) -> Vec<TilePart<'f>> {
         let stride = before.stride();
         let before = before.as_slice();
         let mut rest = after.as_mut_slice();
         let mut parts = Vec::with_capacity(self.rows.len());
         for (at, rows) in self.rows.iter().enumerate() {
             let (after, tail) = rest.split_at_mut(rows.len() * stride);
-            parts.push(Part {
+            parts.push(TilePart {
                 rows: rows.clone(),
                 before: &before[rows.start * stride..rows.end * stride],
                 after,

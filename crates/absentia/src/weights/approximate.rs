@@ -9,8 +9,8 @@ use super::measure::{Probe, SAMPLE};
 use super::scheme::{Method, Rank};
 use crate::data::Interactions;
 use crate::linalg::{
-    Block, Dense, LinearOperator, NmfParams, RowBlocks, RowOperator, SvdParams, least_squares_rows,
-    nonnegative_factors, nonnegative_rows, truncated_svd,
+    Dense, LinearOperator, NmfParams, RowBlocks, RowOperator, SvdParams, TallMatrix,
+    least_squares_rows, nonnegative_factors, nonnegative_rows, truncated_svd,
 };
 
 /// Pairs up to which a rule is written out once (200 MB) and its error taken over all of them.
@@ -131,7 +131,7 @@ fn factors(w: &dyn LinearOperator, rank: usize, method: Method) -> Result<Factor
 
 /// Sets what is nothing but rounding to 0, so that users and items without any weight have none,
 /// rather than one of either sign.
-fn clear_rounding(side: &mut Block) {
+fn clear_rounding(side: &mut TallMatrix) {
     for t in 0..side.cols() {
         let largest = (0..side.rows()).fold(0.0, |most, row| side.get(row, t).abs().max(most));
         for row in 0..side.rows() {
@@ -159,7 +159,7 @@ fn factors_of_sample(
     };
     let found = factors(&RowOperator(&columns), rank, method)?;
     let rows = SampledRows { w, users: &users };
-    let own = Block::from_fn(users.len(), rank, |at, t| {
+    let own = TallMatrix::from_fn(users.len(), rank, |at, t| {
         f64::from(found.a.row(users[at] as usize)[t])
     });
     let product = RowOperator(&rows).apply_transposed(&own);

@@ -1,6 +1,6 @@
 //! The k-core: the largest part of a log in which everyone has enough rows.
 
-use super::groups::Groups;
+use super::groups::RowGroups;
 use super::log::{EventLog, Report};
 use crate::error::Axis;
 
@@ -26,18 +26,18 @@ impl EventLog {
 }
 
 /// One side of the bipartite graph that is being peeled.
-struct Side<'a> {
+struct CoreSide<'a> {
     ids: &'a [u32],
-    groups: Groups,
+    groups: RowGroups,
     left: Vec<u32>,
     needed: u32,
 }
 
-impl<'a> Side<'a> {
+impl<'a> CoreSide<'a> {
     fn new(log: &'a EventLog, axis: Axis, needed: u32) -> Self {
         Self {
             ids: log.ids(axis),
-            groups: Groups::new(log.ids(axis)),
+            groups: RowGroups::new(log.ids(axis)),
             left: log.counts(axis),
             needed,
         }
@@ -59,7 +59,7 @@ impl<'a> Side<'a> {
 }
 
 struct Peeling<'a> {
-    sides: [Side<'a>; 2],
+    sides: [CoreSide<'a>; 2],
     dropped: Vec<bool>,
     queue: Vec<(usize, u32)>,
 }
@@ -67,8 +67,8 @@ struct Peeling<'a> {
 impl<'a> Peeling<'a> {
     fn new(log: &'a EventLog, core: Core) -> Self {
         let sides = [
-            Side::new(log, Axis::User, core.user),
-            Side::new(log, Axis::Item, core.item),
+            CoreSide::new(log, Axis::User, core.user),
+            CoreSide::new(log, Axis::Item, core.item),
         ];
         let mut queue = Vec::new();
         for (side, members) in sides.iter().enumerate() {

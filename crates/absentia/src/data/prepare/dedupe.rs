@@ -1,6 +1,6 @@
 //! One row per pair of user and item.
 
-use super::groups::Groups;
+use super::groups::RowGroups;
 use super::log::{EventLog, Report};
 use crate::data::{DataError, Duplicates};
 
@@ -14,7 +14,7 @@ impl EventLog {
     /// A repeated pair under [`Duplicates::Error`], or a sum that is not finite.
     pub fn deduplicate(&mut self, duplicates: Duplicates) -> Result<Report, DataError> {
         let item = std::mem::take(&mut self.item);
-        let groups = Groups::new(&self.user).sort_by_key(|row| (item[row as usize], row));
+        let groups = RowGroups::new(&self.user).sort_by_key(|row| (item[row as usize], row));
         self.item = item;
         let mut dropped = vec![false; self.len()];
         if duplicates == Duplicates::Sum && self.value.is_none() {

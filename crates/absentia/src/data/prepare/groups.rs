@@ -4,12 +4,12 @@ use rayon::prelude::*;
 
 /// For each id, the rows that have it, rising.
 #[derive(Clone, Debug)]
-pub(in crate::data) struct Groups {
+pub(in crate::data) struct RowGroups {
     offsets: Vec<usize>,
     rows: Vec<u32>,
 }
 
-impl Groups {
+impl RowGroups {
     /// Gathers rows by their id in two passes.
     pub(in crate::data) fn new(ids: &[u32]) -> Self {
         let size = ids.iter().max().map_or(0, |&id| id as usize + 1);

@@ -13,5 +13,5 @@ pub use self::core::Core;
 pub use self::log::{EventLog, Report};
 pub use self::sample::Sample;
 
-pub(super) use self::groups::Groups;
+pub(super) use self::groups::RowGroups;
 pub use self::sample::mix;

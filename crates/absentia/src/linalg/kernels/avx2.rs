@@ -110,7 +110,7 @@ impl Lanes for YmmPair {
     }
 
     #[inline(always)]
-    fn turned<const BY: usize>(self) -> Self {
+    fn rotated<const BY: usize>(self) -> Self {
         // SAFETY: see above.
         unsafe {
             let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);

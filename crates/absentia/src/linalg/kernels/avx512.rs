@@ -134,7 +134,7 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
-    fn turned<const BY: usize>(self) -> Self {
+    fn rotated<const BY: usize>(self) -> Self {
         const HALF: usize = LANES / 2;
         let picked = const {
             let mut picked = [0_i32; LANES];

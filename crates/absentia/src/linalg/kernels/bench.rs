@@ -3,8 +3,8 @@
 //! Not part of the library's promises: `examples/kernel_speed.rs` is the reader.
 
 use super::{
-    Abreast, Columns, Form, Gathered, Kernels, LANES, Moving, Panel, Quadratics, RowLines, Slots,
-    Solving, Weighing, packed_floats,
+    Columns, EntryWeights, Form, Gathered, Kernels, LANES, LaneBlock, LaneUpdates, Panel,
+    Quadratics, RowLines, Slots, Solving, packed_floats,
 };
 use crate::linalg::{Buffer, Dense};
 
@@ -67,7 +67,7 @@ const SMALL: usize = LANES * LANES;
 /// Slots of rows side by side.
 const SLOTS: usize = 24;
 /// Entries of rows side by side.
-pub const ABREAST: usize = SLOTS * LANES;
+pub const LANE_ENTRIES: usize = SLOTS * LANES;
 /// Name of the case that does all that a half-sweep of `eals` does with the entries of rows side by
 /// side: packing them, and steps along all coordinates while the rows of the next are asked for.
 pub const ENTRY_PART: &str = "entry part";
@@ -78,7 +78,7 @@ pub const PACK_FMAS: usize = 2 * LANES;
 pub const STEP_FMAS: usize = 4 * (10 + 4 + 4);
 
 /// Everything that kernels read and write.
-struct Problem {
+struct KernelProblem {
     k: usize,
     /// The fixed side.
     fixed: Dense,
@@ -99,7 +99,7 @@ struct Problem {
     seed: u32,
 }
 
-impl Problem {
+impl KernelProblem {
     fn new(k: usize, rows: usize) -> Self {
         let mut state = 12_345_u32;
         let mut number = move |_: usize, _: usize| {
@@ -157,8 +157,8 @@ impl Problem {
 #[must_use]
 pub fn cases(k: usize, rows: usize) -> Vec<Case> {
     let k = k.next_multiple_of(LANES);
-    let case = |name, fmas: usize, floats: usize, body: fn(Kernels, &mut Problem)| {
-        let mut problem = Problem::new(k, rows);
+    let case = |name, fmas: usize, floats: usize, body: fn(Kernels, &mut KernelProblem)| {
+        let mut problem = KernelProblem::new(k, rows);
         Case {
             name,
             fmas: fmas as u64,
@@ -172,21 +172,21 @@ pub fn cases(k: usize, rows: usize) -> Vec<Case> {
     vec![
         case(
             ENTRY_PART,
-            ABREAST * k / LANES * (PACK_FMAS + STEP_FMAS),
-            ABREAST * k,
+            LANE_ENTRIES * k / LANES * (PACK_FMAS + STEP_FMAS),
+            LANE_ENTRIES * k,
             entry_part,
         ),
         case(
             "pack lane_parallel",
-            ABREAST * k / LANES * PACK_FMAS,
-            2 * ABREAST * k,
-            pack_abreast,
+            LANE_ENTRIES * k / LANES * PACK_FMAS,
+            2 * LANE_ENTRIES * k,
+            pack_lanes,
         ),
         case(
             "steps lane_parallel",
-            ABREAST * STEP_FMAS,
-            ABREAST * (LANES + 2),
-            |kernels, problem| descend_abreast(kernels, problem, 0),
+            LANE_ENTRIES * STEP_FMAS,
+            LANE_ENTRIES * (LANES + 2),
+            |kernels, problem| descend_lanes(kernels, problem, 0),
         ),
         case("gather and predict", ENTRIES * k, 2 * ENTRIES * k, pack),
         case(
@@ -223,7 +223,7 @@ pub fn cases(k: usize, rows: usize) -> Vec<Case> {
 }
 
 /// The columns of the entries, the lines, and what else a kernel reads.
-fn columns(problem: &mut Problem) -> (Columns<'_>, &mut Buffer, Gathered<'_>, &Dense) {
+fn columns(problem: &mut KernelProblem) -> (Columns<'_>, &mut Buffer, Gathered<'_>, &Dense) {
     let columns = Columns {
         rows: &problem.rows,
         d: problem.d.as_slice(),
@@ -239,7 +239,7 @@ fn columns(problem: &mut Problem) -> (Columns<'_>, &mut Buffer, Gathered<'_>, &D
     (columns, &mut problem.lines, picked, &problem.factors)
 }
 
-fn pack(kernels: Kernels, problem: &mut Problem) {
+fn pack(kernels: Kernels, problem: &mut KernelProblem) {
     problem.pick_anew(0..ENTRIES);
     let size = ENTRIES * problem.k;
     let (mut columns, lines, picked, factors) = columns(problem);
@@ -247,27 +247,29 @@ fn pack(kernels: Kernels, problem: &mut Problem) {
     kernels.pack(picked, ENTRIES, factors, lines, &mut columns);
 }
 
-fn entry_part(kernels: Kernels, problem: &mut Problem) {
+fn entry_part(kernels: Kernels, problem: &mut KernelProblem) {
     // What was asked for in the call before is packed in this one.
-    problem.indices.copy_within(ABREAST..2 * ABREAST, 0);
-    problem.pick_anew(ABREAST..2 * ABREAST);
-    turn(kernels, problem);
+    problem
+        .indices
+        .copy_within(LANE_ENTRIES..2 * LANE_ENTRIES, 0);
+    problem.pick_anew(LANE_ENTRIES..2 * LANE_ENTRIES);
+    transpose_rows(kernels, problem);
     for block in 0..problem.k / LANES {
-        descend_abreast(kernels, problem, block);
+        descend_lanes(kernels, problem, block);
     }
 }
 
-fn pack_abreast(kernels: Kernels, problem: &mut Problem) {
-    problem.pick_anew(0..ABREAST);
-    turn(kernels, problem);
+fn pack_lanes(kernels: Kernels, problem: &mut KernelProblem) {
+    problem.pick_anew(0..LANE_ENTRIES);
+    transpose_rows(kernels, problem);
 }
 
-fn turn(kernels: Kernels, problem: &mut Problem) {
+fn transpose_rows(kernels: Kernels, problem: &mut KernelProblem) {
     let size = packed_floats(SLOTS, problem.k);
     let mut p = std::mem::take(&mut problem.steps);
     let mut d = std::mem::take(&mut problem.d);
     let (columns, lines, picked, _) = columns(problem);
-    let weighing = Weighing {
+    let weights = EntryWeights {
         a: &[0.5; LANES],
         // One per row of the fixed side.
         b: &picked.matrix[..picked.matrix.len() / picked.stride],
@@ -276,26 +278,26 @@ fn turn(kernels: Kernels, problem: &mut Problem) {
         held: &[SLOTS as f32; LANES],
     };
     let mut slots = Slots {
-        left: &mut d.room(ENTRIES)[..ABREAST],
-        error: &mut columns.error[..ABREAST],
+        left: &mut d.room(ENTRIES)[..LANE_ENTRIES],
+        error: &mut columns.error[..LANE_ENTRIES],
         loss: None,
     };
     let p_lanes = p.room(picked.stride * LANES);
-    kernels.pack_abreast(picked, p_lanes, weighing, lines.room(size), &mut slots);
+    kernels.pack_lanes(picked, p_lanes, weights, lines.room(size), &mut slots);
     (problem.steps, problem.d) = (p, d);
 }
 
-fn descend_abreast(kernels: Kernels, problem: &mut Problem, block: usize) {
+fn descend_lanes(kernels: Kernels, problem: &mut KernelProblem, block: usize) {
     let lines = packed_floats(SLOTS, problem.k);
     problem.lines.room(lines);
-    let x = Abreast {
+    let x = LaneBlock {
         block,
         per_row: 1,
         lines: problem.lines.as_slice(),
         next: Gathered {
             matrix: problem.fixed.as_slice(),
             stride: problem.k,
-            indices: &problem.indices[ABREAST..2 * ABREAST],
+            indices: &problem.indices[LANE_ENTRIES..2 * LANE_ENTRIES],
         },
         left: None,
         p: problem.panel.as_slice(),
@@ -304,15 +306,15 @@ fn descend_abreast(kernels: Kernels, problem: &mut Problem, block: usize) {
         diagonals: &problem.base.as_slice()[..SMALL],
         g: &problem.h.as_slice()[..SMALL],
     };
-    let mut moving = Moving {
+    let mut updates = LaneUpdates {
         steps: problem.steps.room(problem.k * LANES),
-        error: &mut problem.error.room(ENTRIES)[..ABREAST],
+        error: &mut problem.error.room(ENTRIES)[..LANE_ENTRIES],
         factors: &mut problem.factors.as_mut_slice()[..LANES * problem.k],
     };
-    std::hint::black_box(kernels.descend_abreast(x, 1e-7, &mut moving));
+    std::hint::black_box(kernels.descend_lanes(x, 1e-7, &mut updates));
 }
 
-fn gram(kernels: Kernels, problem: &mut Problem, form: Form) {
+fn gram(kernels: Kernels, problem: &mut KernelProblem, form: Form) {
     let (h, g) = (problem.h.room(ROWS * SMALL), problem.out.room(ROWS * LANES));
     let rows = h.chunks_exact_mut(SMALL).zip(g.chunks_exact_mut(LANES));
     for (at, (h, g)) in rows.enumerate() {
@@ -332,7 +334,7 @@ fn gram(kernels: Kernels, problem: &mut Problem, form: Form) {
     }
 }
 
-fn descend(kernels: Kernels, problem: &mut Problem) {
+fn descend(kernels: Kernels, problem: &mut KernelProblem) {
     let quadratics = Quadratics {
         h: problem.h.as_slice(),
         base: problem.base.as_slice(),
@@ -343,7 +345,7 @@ fn descend(kernels: Kernels, problem: &mut Problem) {
     std::hint::black_box(kernels.descend(&quadratics, 1e-7, delta));
 }
 
-fn solve(kernels: Kernels, problem: &mut Problem) {
+fn solve(kernels: Kernels, problem: &mut KernelProblem) {
     let quadratics = Quadratics {
         h: problem.h.as_slice(),
         base: problem.base.as_slice(),
@@ -356,14 +358,14 @@ fn solve(kernels: Kernels, problem: &mut Problem) {
     }
 }
 
-fn correct(kernels: Kernels, problem: &mut Problem) {
+fn correct(kernels: Kernels, problem: &mut KernelProblem) {
     let delta = std::mem::take(&mut problem.out);
     let (mut columns, lines, ..) = columns(problem);
     kernels.correct(delta.as_slice(), LANES, lines.as_slice(), &mut columns);
     problem.out = delta;
 }
 
-fn panel(kernels: Kernels, problem: &mut Problem) {
+fn panel(kernels: Kernels, problem: &mut KernelProblem) {
     let x = Panel {
         values: problem.factors.as_slice(),
         stride: problem.k,
@@ -374,12 +376,12 @@ fn panel(kernels: Kernels, problem: &mut Problem) {
     kernels.panel_product(x, problem.panel.as_slice(), None, out, LANES);
 }
 
-fn cache(kernels: Kernels, problem: &mut Problem) {
+fn cache(kernels: Kernels, problem: &mut KernelProblem) {
     let (left, right) = problem.lines.as_slice()[..2 * 128 * LANES].split_at(128 * LANES);
     kernels.cross(None, left, right, problem.h.room(SMALL), LANES);
 }
 
-fn predict(kernels: Kernels, problem: &mut Problem) {
+fn predict(kernels: Kernels, problem: &mut KernelProblem) {
     problem.pick_anew(0..ENTRIES);
     let mut out = std::mem::take(&mut problem.predicted);
     let p = problem.factors.padded_row(0);
@@ -387,7 +389,7 @@ fn predict(kernels: Kernels, problem: &mut Problem) {
     problem.predicted = out;
 }
 
-fn combine(kernels: Kernels, problem: &mut Problem) {
+fn combine(kernels: Kernels, problem: &mut KernelProblem) {
     problem.pick_anew(0..ENTRIES);
     let mut out = std::mem::take(&mut problem.out);
     let coefficients = problem.d.as_slice();

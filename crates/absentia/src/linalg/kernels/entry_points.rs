@@ -106,16 +106,16 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn pack_abreast(
-            picked: body::Gathered<'_>, p: &[f32], weighing: lane_parallel::Weighing<'_>, lines: &mut [f32],
+        pub(super) fn pack_lanes(
+            picked: body::Gathered<'_>, p: &[f32], weights: lane_parallel::EntryWeights<'_>, lines: &mut [f32],
             slots: &mut lane_parallel::Slots<'_>,
         ) -> bool {
-            lane_parallel::pack::<$lanes, $lane_parallel>(picked, p, weighing, lines, slots)
+            lane_parallel::pack::<$lanes, $lane_parallel>(picked, p, weights, lines, slots)
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn losses_abreast(weighing: lane_parallel::Weighing<'_>, x: lane_parallel::Stepped<'_>) -> [f64; 2] {
-            lane_parallel::losses::<$lanes, $lane_parallel>(weighing, x)
+        pub(super) fn lane_losses(weights: lane_parallel::EntryWeights<'_>, x: lane_parallel::SteppedEntries<'_>) -> [f64; 2] {
+            lane_parallel::losses::<$lanes, $lane_parallel>(weights, x)
         }
 
         $(#[target_feature(enable = $features)])?
@@ -126,10 +126,10 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn descend_abreast(
-            x: lane_parallel::Abreast<'_>, floor: f32, moving: &mut lane_parallel::Moving<'_>,
+        pub(super) fn descend_lanes(
+            x: lane_parallel::LaneBlock<'_>, floor: f32, updates: &mut lane_parallel::LaneUpdates<'_>,
         ) -> Option<(usize, f32)> {
-            lane_parallel::descend::<$lanes, $lane_parallel>(x, floor, moving)
+            lane_parallel::descend::<$lanes, $lane_parallel>(x, floor, updates)
         }
 
         $(#[target_feature(enable = $features)])?
@@ -150,8 +150,8 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn turn(rows: transposed::ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
-            transposed::turn::<$lanes>(rows, picked, panel);
+        pub(super) fn transpose_rows(rows: transposed::ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
+            transposed::transpose_rows::<$lanes>(rows, picked, panel);
         }
 
         $(#[target_feature(enable = $features)])?

@@ -14,9 +14,9 @@ mod pack;
 
 use super::lanes::{LANES, Lanes};
 pub(super) use descend::descend;
-pub(crate) use descend::{Abreast, Moving};
-pub(crate) use entry_weights::Weighing;
-pub(crate) use losses::Stepped;
+pub(crate) use descend::{LaneBlock, LaneUpdates};
+pub(crate) use entry_weights::EntryWeights;
+pub(crate) use losses::SteppedEntries;
 pub(super) use losses::losses;
 pub(super) use pack::pack;
 pub(crate) use pack::{LossSlots, Slots};

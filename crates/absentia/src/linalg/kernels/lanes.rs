@@ -112,7 +112,7 @@ pub(super) trait Lanes: Copy {
 
     /// The lanes of each half moved down by so many, four at the most, going round within the half.
     #[inline(always)]
-    fn turned<const BY: usize>(self) -> Self {
+    fn rotated<const BY: usize>(self) -> Self {
         const HALF: usize = LANES / 2;
         changed(self, |lanes| {
             for half in lanes.as_chunks_mut::<HALF>().0 {

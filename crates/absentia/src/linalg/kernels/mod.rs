@@ -41,11 +41,13 @@ use entry_points::{dispatch, entry_points};
 pub(crate) use grams::{Form, RowLines, TileLines};
 pub use instruction_set::{InstructionSet, InstructionSetError};
 pub(crate) use lane_parallel::{
-    Abreast, LossSlots, Moving, Slots, Stepped, Weighing, packed_floats,
+    EntryWeights, LaneBlock, LaneUpdates, LossSlots, Slots, SteppedEntries, packed_floats,
 };
 use lanes::LANES;
 pub(crate) use prefetch::prefetch;
-pub(crate) use quantised::{CoarsePanel, CoarseRow, CoarseRows, Limit, Sizes, words};
+pub(crate) use quantised::{
+    Limit, PanelScales, QuantisedPanel, QuantisedRow, QuantisedRows, words,
+};
 pub(crate) use solve::{Solved, Solving};
 pub(crate) use steps::Quadratics;
 pub(crate) use transposed::ScaledRows;
@@ -265,20 +267,20 @@ impl Kernels {
 
     /// Turns gathered rows into lines of rows side by side, weighs their entries and predicts; yields
     /// whether all entries are on scales of their own.
-    pub(crate) fn pack_abreast(
+    pub(crate) fn pack_lanes(
         self,
         picked: Gathered<'_>,
         p: &[f32],
-        weighing: Weighing<'_>,
+        weights: EntryWeights<'_>,
         lines: &mut [f32],
         slots: &mut Slots<'_>,
     ) -> bool {
-        dispatch!(self.set, pack_abreast(picked, p, weighing, lines, slots))
+        dispatch!(self.set, pack_lanes(picked, p, weights, lines, slots))
     }
 
     /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over the entries of rows side by side.
-    pub(crate) fn losses_abreast(self, weighing: Weighing<'_>, x: Stepped<'_>) -> [f64; 2] {
-        dispatch!(self.set, losses_abreast(weighing, x))
+    pub(crate) fn lane_losses(self, weights: EntryWeights<'_>, x: SteppedEntries<'_>) -> [f64; 2] {
+        dispatch!(self.set, lane_losses(weights, x))
     }
 
     /// Copies of some rows of a matrix, and their coordinates, each a line of lanes, `per_row` lanes
@@ -300,13 +302,13 @@ impl Kernels {
 
     /// Coordinate steps on one block of rows side by side; yields the first row whose curvature is
     /// negative.
-    pub(crate) fn descend_abreast(
+    pub(crate) fn descend_lanes(
         self,
-        x: Abreast<'_>,
+        x: LaneBlock<'_>,
         floor: f32,
-        moving: &mut Moving<'_>,
+        updates: &mut LaneUpdates<'_>,
     ) -> Option<(usize, f32)> {
-        dispatch!(self.set, descend_abreast(x, floor, moving))
+        dispatch!(self.set, descend_lanes(x, floor, updates))
     }
 
     /// `out[n] = x_row · q_n` for packed entries, `x` having a row of K per row of the tile.
@@ -336,8 +338,8 @@ impl Kernels {
     }
 
     /// Writes up to sixteen rows into a `k × 16` panel.
-    pub(crate) fn turn(self, rows: ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
-        dispatch!(self.set, turn(rows, picked, panel));
+    pub(crate) fn transpose_rows(self, rows: ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
+        dispatch!(self.set, transpose_rows(rows, picked, panel));
     }
 
     /// `p · row` of every picked row, with the bits of [`panel_product`](Self::panel_product).
@@ -355,30 +357,30 @@ impl Kernels {
     }
 
     /// Rounds a row of the left side to bytes; nothing if bytes cannot hold it.
-    pub(crate) fn coarse_row(self, row: &[f32], bytes: &mut Vec<i8>) -> Option<CoarseRow> {
+    pub(crate) fn quantise_row(self, row: &[f32], bytes: &mut Vec<i8>) -> Option<QuantisedRow> {
         bytes.resize(row.len(), 0);
-        CoarseRow::new(dispatch!(self.set, round(row, 1.0, bytes)), bytes)
+        QuantisedRow::new(dispatch!(self.set, round(row, 1.0, bytes)), bytes)
     }
 
     /// Rounds a row of the right side to bytes, into a lane of a panel.
-    pub(crate) fn coarse_lane(
+    pub(crate) fn quantise_lane(
         self,
         (row, scale): (&[f32], f32),
         lane: usize,
-        (words, sizes): (&mut [i32], &mut Sizes),
+        (words, scales): (&mut [i32], &mut PanelScales),
         bytes: &mut Vec<i8>,
     ) {
         bytes.resize(row.len(), 0);
         let rounded = dispatch!(self.set, round(row, scale, bytes));
-        sizes.put(lane, rounded, bytes, words);
+        scales.put(lane, rounded, bytes, words);
     }
 
     /// For every row of the left side, a bit for each row of the panel whose product with it may
     /// reach the row's limit; the bits of a row are so far `apart` from those of the next.
     pub(crate) fn screen(
         self,
-        rows: CoarseRows<'_>,
-        panel: CoarsePanel<'_>,
+        rows: QuantisedRows<'_>,
+        panel: QuantisedPanel<'_>,
         passed: &mut [u16],
         apart: usize,
     ) {

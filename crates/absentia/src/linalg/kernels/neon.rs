@@ -45,7 +45,7 @@ impl Lanes for Quads {
     }
 
     #[inline(always)]
-    fn turned<const BY: usize>(self) -> Self {
+    fn rotated<const BY: usize>(self) -> Self {
         const { assert!(BY <= 4, "halves are turned by half of them at the most") }
         let [a, b, c, d] = self.0;
         // SAFETY: see above.

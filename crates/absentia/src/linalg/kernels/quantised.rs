@@ -19,7 +19,7 @@ use super::lanes::LANES;
 /// Bytes in a word.
 const BYTES: usize = 4;
 
-/// Sizes of numbers that are left to floats: their reciprocals or products may leave the range.
+/// PanelScales of numbers that are left to floats: their reciprocals or products may leave the range.
 const TOO_SMALL: f32 = 1e-15;
 const TOO_LARGE: f32 = 1e15;
 
@@ -30,7 +30,7 @@ pub(crate) fn words(k: usize) -> usize {
 
 /// A row of the left side.
 #[derive(Clone, Debug)]
-pub(crate) struct CoarseRow {
+pub(crate) struct QuantisedRow {
     /// Four signed bytes each.
     words: Vec<i32>,
     /// `s`.
@@ -58,7 +58,7 @@ pub(super) struct Rounded {
 #[inline(always)]
 pub(super) fn round(row: &[f32], scale: f32, bytes: &mut [i8]) -> Rounded {
     assert!(bytes.len() == row.len());
-    // As integers, sizes of floats have the same order, and NaN comes last.
+    // As integers, scales of floats have the same order, and NaN comes last.
     let size = |x: &f32| (x * scale).to_bits() & (u32::MAX >> 1);
     let largest = f32::from_bits(row.iter().map(size).fold(0, u32::max));
     let mut sums = ([0.0; LANES], [0.0; LANES]);
@@ -112,7 +112,7 @@ impl Rounded {
     }
 }
 
-impl CoarseRow {
+impl QuantisedRow {
     /// Takes a rounded row, or nothing if it cannot be told from zero or infinity.
     pub(super) fn new(rounded: Rounded, bytes: &[i8]) -> Option<Self> {
         if !(TOO_SMALL..TOO_LARGE).contains(&rounded.largest) {
@@ -166,23 +166,23 @@ pub(crate) struct Limit {
 
 /// Sixteen rows of the right side.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CoarsePanel<'a> {
+pub(crate) struct QuantisedPanel<'a> {
     /// Word `f` of all sixteen after each other, for every `f`.
     pub(crate) words: &'a [i32],
     /// What the sixteen need for their bounds.
-    pub(crate) sizes: &'a Sizes,
+    pub(crate) scales: &'a PanelScales,
 }
 
 /// `s`, `|y|` and `|y − c|` of sixteen rows.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
-pub(crate) struct Sizes {
+pub(crate) struct PanelScales {
     scale: [f32; LANES],
     length: [f32; LANES],
     error: [f32; LANES],
 }
 
-impl Sizes {
+impl PanelScales {
     /// Puts a rounded row into a lane of a panel; one that bytes cannot hold passes every screen.
     pub(super) fn put(&mut self, lane: usize, rounded: Rounded, bytes: &[i8], words: &mut [i32]) {
         let lanes = words[lane..].iter_mut().step_by(LANES);
@@ -208,7 +208,7 @@ impl Sizes {
 
 /// The left side of a screen: rows of words, a `pitch` apart, and the limit of each.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CoarseRows<'a> {
+pub(crate) struct QuantisedRows<'a> {
     /// The rows.
     pub(crate) words: &'a [i32],
     /// Words of a row.
@@ -217,9 +217,9 @@ pub(crate) struct CoarseRows<'a> {
     pub(crate) limits: &'a [Limit],
 }
 
-impl CoarseRows<'_> {
+impl QuantisedRows<'_> {
     /// Checks the lengths that a screen relies on.
-    pub(super) fn check(&self, panel: CoarsePanel<'_>, passed: &[u16], apart: usize) {
+    pub(super) fn check(&self, panel: QuantisedPanel<'_>, passed: &[u16], apart: usize) {
         let rows = self.limits.len();
         assert!(self.words.len() == rows * self.pitch && panel.words.len() == self.pitch * LANES);
         assert!(rows == 0 || passed.len() > (rows - 1) * apart);
@@ -229,8 +229,8 @@ impl CoarseRows<'_> {
 /// For every row of the left side, a bit for each row of the panel whose product with it may reach
 /// the limit; the bits of a row are so far `apart` from those of the next.
 pub(super) fn screen(
-    rows: CoarseRows<'_>,
-    panel: CoarsePanel<'_>,
+    rows: QuantisedRows<'_>,
+    panel: QuantisedPanel<'_>,
     passed: &mut [u16],
     apart: usize,
 ) {
@@ -249,9 +249,9 @@ pub(super) fn screen(
         }
         *passed = 0;
         for (lane, sum) in sums.into_iter().enumerate() {
-            let sizes = panel.sizes;
-            let bound = sum as f32 + limit.error * sizes.length[lane];
-            let bound = (bound + limit.length * sizes.error[lane]) * sizes.scale[lane];
+            let scales = panel.scales;
+            let bound = sum as f32 + limit.error * scales.length[lane];
+            let bound = (bound + limit.length * scales.error[lane]) * scales.scale[lane];
             *passed |= u16::from(bound >= limit.least) << lane;
         }
     }
@@ -267,7 +267,7 @@ pub(super) mod vnni {
         _mm512_set1_ps,
     };
 
-    use super::{CoarsePanel, CoarseRows, LANES};
+    use super::{LANES, QuantisedPanel, QuantisedRows};
 
     /// Rows whose sums are held in registers.
     const ROWS: usize = 8;
@@ -275,8 +275,8 @@ pub(super) mod vnni {
     /// As [`super::screen`].
     #[target_feature(enable = "avx512f,avx512vnni")]
     pub(in super::super) fn screen(
-        rows: CoarseRows<'_>,
-        panel: CoarsePanel<'_>,
+        rows: QuantisedRows<'_>,
+        panel: QuantisedPanel<'_>,
         passed: &mut [u16],
         apart: usize,
     ) {
@@ -300,9 +300,9 @@ pub(super) mod vnni {
     #[inline]
     #[target_feature(enable = "avx512f,avx512vnni")]
     fn some<const N: usize>(
-        rows: CoarseRows<'_>,
+        rows: QuantisedRows<'_>,
         first: usize,
-        panel: CoarsePanel<'_>,
+        panel: QuantisedPanel<'_>,
         passed: &mut [u16],
         apart: usize,
     ) {
@@ -322,13 +322,13 @@ pub(super) mod vnni {
                 sums[row] = _mm512_dpbusd_epi32(sums[row], line, word);
             }
         }
-        let sizes = panel.sizes;
+        let scales = panel.scales;
         // SAFETY: each is sixteen floats.
         let (scale, length, error) = unsafe {
             (
-                _mm512_loadu_ps(sizes.scale.as_ptr()),
-                _mm512_loadu_ps(sizes.length.as_ptr()),
-                _mm512_loadu_ps(sizes.error.as_ptr()),
+                _mm512_loadu_ps(scales.scale.as_ptr()),
+                _mm512_loadu_ps(scales.length.as_ptr()),
+                _mm512_loadu_ps(scales.error.as_ptr()),
             )
         };
         for (row, limit) in limits.iter().enumerate() {

@@ -11,7 +11,7 @@ use super::lanes::{LANES, Lanes};
 use super::steps::Quadratics;
 
 /// Rows and columns handled at a time.
-const FEW: usize = 4;
+const SIDE: usize = 4;
 /// Lines of an upper triangle, in which row `16 − f` stands where row `f` has nothing.
 const TRIANGLE: usize = (LANES / 2 + 1) * LANES;
 /// The numbers of a triangle, a line for sixteen matrices each.
@@ -19,7 +19,7 @@ type Triangle = [f32; TRIANGLE * LANES];
 /// Numbers of whole matrices.
 type Square = [f32; LANES * LANES * LANES];
 /// Columns of L above a block, a line each.
-type Above = [f32; LANES * FEW * LANES];
+type Above = [f32; LANES * SIDE * LANES];
 
 /// Scratch memory of [`solve`], whatever stands in it.
 #[repr(align(64))]
@@ -36,7 +36,7 @@ impl Default for Solving {
         Self {
             h: [0.0; TRIANGLE * LANES],
             v: [0.0; LANES * LANES * LANES],
-            above: [0.0; LANES * FEW * LANES],
+            above: [0.0; LANES * SIDE * LANES],
         }
     }
 }
@@ -121,9 +121,9 @@ fn across<L: Lanes>(from: &[f32]) -> [L; LANES] {
 #[inline(always)]
 fn put_all<L: Lanes>(lines: &[L; LANES], to: &mut [f32]) {
     // Four times four, because longer loops are not unrolled.
-    let (to, _) = to.as_chunks_mut::<{ FEW * LANES }>();
-    for (four, to) in lines.as_chunks::<FEW>().0.iter().zip(to) {
-        for n in 0..FEW {
+    let (to, _) = to.as_chunks_mut::<{ SIDE * LANES }>();
+    for (four, to) in lines.as_chunks::<SIDE>().0.iter().zip(to) {
+        for n in 0..SIDE {
             four[n].store(&mut to[n * LANES..]);
         }
     }
@@ -155,9 +155,9 @@ fn unfold<L: Lanes>(from: &[f32], penalty: L, h: &mut Triangle) {
         }
         let columns = L::transpose(lines);
         // Four times four, because longer loops are not unrolled.
-        let places = places.as_chunks::<FEW>().0.iter();
-        for (four, places) in columns.as_chunks::<FEW>().0.iter().zip(places) {
-            for n in 0..FEW {
+        let places = places.as_chunks::<SIDE>().0.iter();
+        for (four, places) in columns.as_chunks::<SIDE>().0.iter().zip(places) {
+            for n in 0..SIDE {
                 four[n].store(&mut h[places[n]..]);
             }
         }
@@ -169,7 +169,7 @@ fn unfold<L: Lanes>(from: &[f32], penalty: L, h: &mut Triangle) {
 }
 
 /// Four times four lines in registers.
-type Block<L> = [[L; FEW]; FEW];
+type FourByFour<L> = [[L; SIDE]; SIDE];
 
 /// Factorises `h` into `v`, whose rows are those of Lᵀ times their pivots, with reciprocal pivots
 /// on the diagonal, and turns `x` from g into L⁻¹ g. Yields the lowest of each lane's pivots that
@@ -183,29 +183,29 @@ fn factor<L: Lanes>(
     above: &mut Above,
 ) -> L {
     let mut lowest = L::splat(0.0);
-    for first in (0..LANES).step_by(FEW) {
+    for first in (0..LANES).step_by(SIDE) {
         let mut own_x = forward(v, first, x, above);
         let mut own = reduced::<L, true>(h, v, above, first, first);
-        for k in 0..FEW {
+        for k in 0..SIDE {
             let inverse = own[k][k].reciprocal_above(floors[first + k]);
             lowest = lowest.min(own[k][k].add(floors[first + k]));
             own[k][k] = inverse;
-            for n in k + 1..FEW {
+            for n in k + 1..SIDE {
                 let factor = own[k][n].mul(inverse);
-                for m in n..FEW {
+                for m in n..SIDE {
                     own[n][m] = factor.mul_sub(own[k][m], own[n][m]);
                 }
                 own_x[n] = factor.mul_sub(own_x[k], own_x[n]);
             }
         }
-        x[first..first + FEW].copy_from_slice(&own_x);
+        x[first..first + SIDE].copy_from_slice(&own_x);
         store_block(&own, v, first, first);
-        for column in (first + FEW..LANES).step_by(FEW) {
+        for column in (first + SIDE..LANES).step_by(SIDE) {
             let mut block = reduced::<L, false>(h, v, above, first, column);
-            for k in 0..FEW {
-                for n in k + 1..FEW {
+            for k in 0..SIDE {
+                for n in k + 1..SIDE {
                     let factor = own[k][n].mul(own[k][k]);
-                    for m in 0..FEW {
+                    for m in 0..SIDE {
                         block[n][m] = factor.mul_sub(block[k][m], block[n][m]);
                     }
                 }
@@ -219,14 +219,14 @@ fn factor<L: Lanes>(
 /// Columns of L: the rows of `v` above row `first`, at its block, times their reciprocal pivots.
 /// Yields g there, less what those rows take off.
 #[inline(always)]
-fn forward<L: Lanes>(v: &Square, first: usize, x: &[L; LANES], above: &mut Above) -> [L; FEW] {
-    let mut own = few(x, first);
+fn forward<L: Lanes>(v: &Square, first: usize, x: &[L; LANES], above: &mut Above) -> [L; SIDE] {
+    let mut own = four(x, first);
     let rows = v.chunks_exact(LANES * LANES).zip(x).take(first);
-    let above = above.chunks_exact_mut(FEW * LANES);
+    let above = above.chunks_exact_mut(SIDE * LANES);
     for (k, ((row, x), above)) in rows.zip(above).enumerate() {
         let inverse = L::load(&row[k * LANES..]);
-        let row = &row[first * LANES..(first + FEW) * LANES];
-        for n in 0..FEW {
+        let row = &row[first * LANES..(first + SIDE) * LANES];
+        for n in 0..SIDE {
             let factor = L::load(&row[n * LANES..]).mul(inverse);
             factor.store(&mut above[n * LANES..]);
             own[n] = factor.mul_sub(*x, own[n]);
@@ -243,22 +243,22 @@ fn reduced<L: Lanes, const DIAGONAL: bool>(
     above: &Above,
     first: usize,
     column: usize,
-) -> Block<L> {
+) -> FourByFour<L> {
     let from = |n: usize| if DIAGONAL { n } else { 0 };
-    let mut block = [[L::splat(0.0); FEW]; FEW];
-    for n in 0..FEW {
+    let mut block = [[L::splat(0.0); SIDE]; SIDE];
+    for n in 0..SIDE {
         let start = place(first + n, column + from(n));
-        let row = &h[start..start + (FEW - from(n)) * LANES];
-        for m in from(n)..FEW {
+        let row = &h[start..start + (SIDE - from(n)) * LANES];
+        for m in from(n)..SIDE {
             block[n][m] = L::load(&row[(m - from(n)) * LANES..]);
         }
     }
     let rows = v.chunks_exact(LANES * LANES).take(first);
-    for (row, above) in rows.zip(above.chunks_exact(FEW * LANES)) {
-        let row = &row[column * LANES..(column + FEW) * LANES];
-        for n in 0..FEW {
+    for (row, above) in rows.zip(above.chunks_exact(SIDE * LANES)) {
+        let row = &row[column * LANES..(column + SIDE) * LANES];
+        for n in 0..SIDE {
             let factor = L::load(&above[n * LANES..]);
-            for m in from(n)..FEW {
+            for m in from(n)..SIDE {
                 block[n][m] = factor.mul_sub(L::load(&row[m * LANES..]), block[n][m]);
             }
         }
@@ -267,23 +267,23 @@ fn reduced<L: Lanes, const DIAGONAL: bool>(
 }
 
 #[inline(always)]
-fn store_block<L: Lanes>(block: &Block<L>, v: &mut Square, first: usize, column: usize) {
+fn store_block<L: Lanes>(block: &FourByFour<L>, v: &mut Square, first: usize, column: usize) {
     let rows = v.chunks_exact_mut(LANES * LANES).skip(first);
     for (block, row) in block.iter().zip(rows) {
-        let row = &mut row[column * LANES..(column + FEW) * LANES];
-        for m in 0..FEW {
+        let row = &mut row[column * LANES..(column + SIDE) * LANES];
+        for m in 0..SIDE {
             block[m].store(&mut row[m * LANES..]);
         }
     }
 }
 
 #[inline(always)]
-fn load_block<L: Lanes>(v: &Square, first: usize, column: usize) -> Block<L> {
-    let mut block = [[L::splat(0.0); FEW]; FEW];
+fn load_block<L: Lanes>(v: &Square, first: usize, column: usize) -> FourByFour<L> {
+    let mut block = [[L::splat(0.0); SIDE]; SIDE];
     let rows = v.chunks_exact(LANES * LANES).skip(first);
     for (block, row) in block.iter_mut().zip(rows) {
-        let row = &row[column * LANES..(column + FEW) * LANES];
-        for m in 0..FEW {
+        let row = &row[column * LANES..(column + SIDE) * LANES];
+        for m in 0..SIDE {
             block[m] = L::load(&row[m * LANES..]);
         }
     }
@@ -291,31 +291,31 @@ fn load_block<L: Lanes>(v: &Square, first: usize, column: usize) -> Block<L> {
 }
 
 #[inline(always)]
-fn few<L: Lanes>(x: &[L; LANES], first: usize) -> [L; FEW] {
-    let x = &x[first..first + FEW];
+fn four<L: Lanes>(x: &[L; LANES], first: usize) -> [L; SIDE] {
+    let x = &x[first..first + SIDE];
     [x[0], x[1], x[2], x[3]]
 }
 
 /// Turns L⁻¹ g into the solution.
 #[inline(always)]
 fn substitute_back<L: Lanes>(v: &Square, x: &mut [L; LANES]) {
-    for first in (0..LANES).step_by(FEW).rev() {
-        let (mut own, block) = (few(x, first), load_block::<L>(v, first, first));
-        for n in (0..FEW).rev() {
-            for m in n + 1..FEW {
+    for first in (0..LANES).step_by(SIDE).rev() {
+        let (mut own, block) = (four(x, first), load_block::<L>(v, first, first));
+        for n in (0..SIDE).rev() {
+            for m in n + 1..SIDE {
                 own[n] = block[n][m].mul_sub(own[m], own[n]);
             }
             own[n] = own[n].mul(block[n][n]);
         }
-        x[first..first + FEW].copy_from_slice(&own);
-        for above in (0..first).step_by(FEW) {
-            let (mut other, block) = (few(x, above), load_block::<L>(v, above, first));
-            for m in 0..FEW {
-                for n in 0..FEW {
+        x[first..first + SIDE].copy_from_slice(&own);
+        for above in (0..first).step_by(SIDE) {
+            let (mut other, block) = (four(x, above), load_block::<L>(v, above, first));
+            for m in 0..SIDE {
+                for n in 0..SIDE {
                     other[n] = block[n][m].mul_sub(own[m], other[n]);
                 }
             }
-            x[above..above + FEW].copy_from_slice(&other);
+            x[above..above + SIDE].copy_from_slice(&other);
         }
     }
 }
@@ -332,8 +332,8 @@ impl<L: Lanes> Gain<L> {
     /// Adds what four rows have to do with themselves and with the coordinates after them.
     #[inline(always)]
     fn add_rows<const FIRST: usize>(&mut self, h: &Triangle, g: &[L; LANES], step: &[L; LANES]) {
-        let (g, own) = (few(g, FIRST), few(step, FIRST));
-        for n in 0..FEW {
+        let (g, own) = (four(g, FIRST), four(step, FIRST));
+        for n in 0..SIDE {
             let half = own[n].mul(L::splat(0.5));
             let mut along = L::load(&h[place(FIRST + n, FIRST + n)..]).mul(half);
             let mut sizes = along.abs();

@@ -36,13 +36,13 @@ fn on_every_set(check: impl Fn(Kernels)) {
     }
 }
 
-struct Problem {
+struct GatherProblem {
     matrix: Vec<f32>,
     stride: usize,
     indices: Vec<u32>,
 }
 
-impl Problem {
+impl GatherProblem {
     fn new(entries: usize, k: usize) -> Self {
         let indices = (0..entries as u32).map(|n| (n * 7 + 3) % 50).collect();
         Self {
@@ -68,7 +68,7 @@ impl Problem {
 #[test]
 fn predictions_are_dot_products() {
     for (entries, k) in [(0, 16), (1, 16), (7, 48), (33, 128)] {
-        let (problem, p) = (Problem::new(entries, k), numbers(2, k));
+        let (problem, p) = (GatherProblem::new(entries, k), numbers(2, k));
         let want: Vec<f64> = (0..entries)
             .map(|n| (0..k).map(|f| f64::from(p[f]) * problem.at(n, f)).sum())
             .collect();
@@ -81,7 +81,7 @@ fn predictions_are_dot_products() {
 }
 
 /// Columns of 32 entries that belong to three rows in turn.
-struct Tile {
+struct TileColumns {
     rows: Vec<u32>,
     d: Vec<f32>,
     pull: Vec<f32>,
@@ -89,7 +89,7 @@ struct Tile {
     error: Vec<f32>,
 }
 
-impl Tile {
+impl TileColumns {
     fn new() -> Self {
         Self {
             rows: (0..32).map(|n| n / 12).collect(),
@@ -122,9 +122,9 @@ impl Tile {
 #[test]
 fn packing_copies_rows_into_lines_and_predicts() {
     let (entries, k) = (29, 48);
-    let (problem, factors) = (Problem::new(entries + 3, k), numbers(2, 3 * k));
+    let (problem, factors) = (GatherProblem::new(entries + 3, k), numbers(2, 3 * k));
     on_every_set(|kernels| {
-        let (mut tile, mut lines) = (Tile::new(), vec![0.0; 32 * k]);
+        let (mut tile, mut lines) = (TileColumns::new(), vec![0.0; 32 * k]);
         let rows = tile.rows.clone();
         kernels.pack(
             problem.gathered(),
@@ -193,7 +193,7 @@ fn losses_and_squares_follow_their_formulas() {
 fn corrections_add_the_steps_of_each_entry_s_row() {
     let (lines, delta, pitch) = (numbers(3, 32 * LANES), numbers(4, 3 * 20), 20);
     on_every_set(|kernels| {
-        let mut tile = Tile::new();
+        let mut tile = TileColumns::new();
         kernels.correct(&delta, pitch, &lines, &mut tile.columns());
         let want: Vec<f64> = (0..32)
             .map(|n| {
@@ -208,7 +208,7 @@ fn corrections_add_the_steps_of_each_entry_s_row() {
 
 #[test]
 fn combinations_sum_scaled_rows() {
-    let (problem, coefficients) = (Problem::new(21, 64), numbers(4, 21));
+    let (problem, coefficients) = (GatherProblem::new(21, 64), numbers(4, 21));
     let want: Vec<f64> = (0..32)
         .map(|f| {
             1.0 + (0..21)
@@ -237,7 +237,7 @@ fn gram_matrices_sum_outer_products_and_gradients_errors() {
     for entries in [0, 1, 19] {
         let (lines, base) = (numbers(5, entries * LANES), numbers(6, LANES * LANES));
         let (d, error, start) = (numbers(7, entries), numbers(8, entries), numbers(9, LANES));
-        let others = Problem::new(3, LANES);
+        let others = GatherProblem::new(3, LANES);
         on_every_set(|kernels| {
             let ones = vec![1.0; lines.len()];
             let want: Vec<f64> = (0..LANES)
@@ -294,7 +294,7 @@ fn gram_matrices_of_a_tile_are_those_of_its_rows() {
         numbers(8, entries),
         numbers(9, 3 * LANES),
     );
-    let (scales, others) = (numbers(10, 3), Problem::new(7, LANES));
+    let (scales, others) = (numbers(10, 3), GatherProblem::new(7, LANES));
     let row = |from: usize, to: usize| RowLines {
         d: &d[from..to],
         error: &error[from..to],
@@ -425,7 +425,7 @@ fn rows_are_pulled_back_and_advanced_on_sixteen_coordinates() {
 fn dots_of_packed_entries_are_those_of_their_rows() {
     let k = 48;
     let (lines, x) = (numbers(27, 33 * k), numbers(28, 3 * k));
-    let rows = Tile::new().rows;
+    let rows = TileColumns::new().rows;
     on_every_set(|kernels| {
         let mut out = vec![9.0; 32];
         kernels.dots(&x, k, &rows, &lines, &mut out);

@@ -88,7 +88,7 @@ fn visit<L: Lanes>(
 
 /// Writes up to sixteen rows into a `k × 16` panel; the lanes of missing ones may hold anything.
 #[inline(always)]
-pub(super) fn turn<L: Lanes>(rows: ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
+pub(super) fn transpose_rows<L: Lanes>(rows: ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
     assert!(panel.len() >= rows.k * LANES && picked.len() <= LANES);
     if !picked.is_empty() {
         let (lines, _) = panel.as_chunks_mut::<LANES>();

@@ -2,7 +2,8 @@
 
 use super::layout::{Group, Layout};
 use crate::linalg::kernels::{
-    Abreast, Form, LossSlots, Moving, Panel, Slots, Stepped, Weighing, packed_floats, prefetch,
+    EntryWeights, Form, LaneBlock, LaneUpdates, LossSlots, Panel, Slots, SteppedEntries,
+    packed_floats, prefetch,
 };
 use crate::linalg::{Buffer, LANES};
 use crate::solver::block::CURVATURE_FLOOR;
@@ -10,7 +11,7 @@ use crate::solver::{NotConvex, Side, Tile};
 
 /// Buffers for one group.
 #[derive(Default)]
-pub(super) struct Lot {
+pub(super) struct GroupSolver {
     /// Slots before which each lane has entries.
     held: [f32; LANES],
     /// Of its entries: what is left to multiply by beside their scales, weights as if missing,
@@ -34,7 +35,7 @@ pub(super) struct Lot {
     g: Buffer,
 }
 
-impl Lot {
+impl GroupSolver {
     /// Improves the rows of a group.
     pub(super) fn solve(
         &mut self,
@@ -110,7 +111,7 @@ impl Lot {
         let lines = packed_floats(group.slots.len(), stride);
         let picked = side.gathered(&layout.picks[entries.start..]);
         let floats = entries.len();
-        let weighing = Weighing {
+        let weights = EntryWeights {
             a: &self.weights.as_slice()[..side.cache.rank() * LANES],
             b: side.fixed_weights.as_slice(),
             c: layout.c.of(entries.clone()),
@@ -128,20 +129,20 @@ impl Lot {
         let (p, lines) = (self.p.as_slice(), self.lines.room(lines));
         self.plain = side
             .kernels
-            .pack_abreast(picked, p, weighing, lines, &mut slots);
+            .pack_lanes(picked, p, weights, lines, &mut slots);
     }
 
     /// What its entries add to the objective after all steps.
     pub(super) fn losses(&mut self, group: &Group, layout: &Layout, side: &Side<'_>) -> [f64; 2] {
         let (entries, stride) = (group.entries(), side.fixed.stride());
-        let weighing = Weighing {
+        let weights = EntryWeights {
             a: &[],
             b: &[],
             c: layout.c.of(entries.clone()),
             r: layout.r.of(entries.clone()),
             held: &self.held,
         };
-        let stepped = Stepped {
+        let stepped = SteppedEntries {
             plain: self.plain,
             lines: self.lines.as_slice(),
             p: self.p.as_slice(),
@@ -150,7 +151,7 @@ impl Lot {
             missing: self.missing.as_slice(),
             inverse: self.inverse.as_slice(),
         };
-        side.kernels.losses_abreast(weighing, stepped)
+        side.kernels.lane_losses(weights, stepped)
     }
 
     /// `−Σ_t a_ut (S_t p_u)` of its rows on one block.
@@ -182,7 +183,7 @@ impl Lot {
     ) -> Option<(usize, f32)> {
         let (entries, rows) = (group.entries(), group.places.len());
         let (stride, z) = (side.fixed.stride(), side.cache.rank());
-        let x = Abreast {
+        let x = LaneBlock {
             block,
             per_row: group.per_row,
             lines: self.lines.as_slice(),
@@ -194,12 +195,11 @@ impl Lot {
             diagonals: side.cache.diagonals(Form::Square, block),
             g: &self.g.as_slice()[..rows * LANES],
         };
-        let mut moving = Moving {
+        let mut updates = LaneUpdates {
             steps: self.steps.room(stride * LANES),
             error: self.error.room(entries.len()),
             factors: self.factors.room(rows * stride),
         };
-        side.kernels
-            .descend_abreast(x, CURVATURE_FLOOR, &mut moving)
+        side.kernels.descend_lanes(x, CURVATURE_FLOOR, &mut updates)
     }
 }

@@ -31,13 +31,13 @@ impl Group {
 
 /// A number of every entry of a tile, where they stand in the slots.
 #[derive(Default)]
-pub(super) struct Dealt {
+pub(super) struct SlotValues {
     /// All slots, zeros where no entry is; or the one number that all entries have.
     values: Buffer,
     is_constant: bool,
 }
 
-impl Dealt {
+impl SlotValues {
     /// Makes room for the numbers of a tile whose first row has these.
     fn start(&mut self, first: ValuesRow<'_>, floats: usize) {
         match first {
@@ -48,10 +48,10 @@ impl Dealt {
     }
 
     /// Deals out the numbers of a row of a group, from a lane on.
-    fn deal(&mut self, row: ValuesRow<'_>, group: &Group, lane: usize, floats: usize) {
+    fn put_row(&mut self, row: ValuesRow<'_>, group: &Group, lane: usize, floats: usize) {
         if let ValuesRow::Each(values) = row {
             let slots = &mut self.values.room(floats)[group.entries()];
-            deal_out(values, group.per_row, lane, slots);
+            distribute(values, group.per_row, lane, slots);
         }
     }
 
@@ -75,15 +75,15 @@ pub(in crate::solver) struct Layout {
     pub(super) groups: Vec<Group>,
     /// Rows of the fixed side, `c` and `r` of all slots.
     pub(super) picks: Vec<u32>,
-    pub(super) c: Dealt,
-    pub(super) r: Dealt,
+    pub(super) c: SlotValues,
+    pub(super) r: SlotValues,
 }
 
 impl Layout {
     /// The layout of a tile, to be kept.
     pub(super) fn new(tile: &Tile<'_>, side: &Side<'_>) -> Self {
         let mut layout = Self::default();
-        layout.deal(tile, side);
+        layout.arrange(tile, side);
         layout.counts = Vec::new();
         layout.groups.shrink_to_fit();
         layout
@@ -101,7 +101,7 @@ impl Layout {
     }
 
     /// Sorts the rows into groups and lays out their entries.
-    pub(super) fn deal(&mut self, tile: &Tile<'_>, side: &Side<'_>) {
+    pub(super) fn arrange(&mut self, tile: &Tile<'_>, side: &Side<'_>) {
         self.sort(tile);
         self.groups.clear();
         let (mut place, mut slots) = (0, 0);
@@ -153,11 +153,11 @@ impl Layout {
             for (n, &(_, at)) in self.order[group.places.clone()].iter().enumerate() {
                 let (lane, at) = (n * group.per_row, at as usize);
                 let slots = &mut self.picks[group.entries()];
-                deal_out(tile.picks_of(at), group.per_row, lane, slots);
+                distribute(tile.picks_of(at), group.per_row, lane, slots);
                 if vary {
                     let row = observed_row(side, tile.row(at));
-                    self.c.deal(row.c, group, lane, floats);
-                    self.r.deal(row.r, group, lane, floats);
+                    self.c.put_row(row.c, group, lane, floats);
+                    self.r.put_row(row.r, group, lane, floats);
                 }
             }
         }
@@ -165,19 +165,19 @@ impl Layout {
 }
 
 /// Deals the values of a row out to its lanes, from `first` on.
-fn deal_out<T: Copy>(values: &[T], per_row: usize, first: usize, slots: &mut [T]) {
+fn distribute<T: Copy>(values: &[T], per_row: usize, first: usize, slots: &mut [T]) {
     let (slots, _) = slots.as_chunks_mut();
     match per_row {
-        1 => deal_lanes::<T, 1>(values, first, slots),
-        2 => deal_lanes::<T, 2>(values, first, slots),
-        4 => deal_lanes::<T, 4>(values, first, slots),
-        8 => deal_lanes::<T, 8>(values, first, slots),
-        _ => deal_lanes::<T, LANES>(values, first, slots),
+        1 => distribute_lanes::<T, 1>(values, first, slots),
+        2 => distribute_lanes::<T, 2>(values, first, slots),
+        4 => distribute_lanes::<T, 4>(values, first, slots),
+        8 => distribute_lanes::<T, 8>(values, first, slots),
+        _ => distribute_lanes::<T, LANES>(values, first, slots),
     }
 }
 
 /// Copies of a known length need no call.
-fn deal_lanes<T: Copy, const N: usize>(values: &[T], first: usize, slots: &mut [[T; LANES]]) {
+fn distribute_lanes<T: Copy, const N: usize>(values: &[T], first: usize, slots: &mut [[T; LANES]]) {
     assert!(first + N <= LANES);
     let (whole, rest) = values.as_chunks::<N>();
     let mut slots = slots.iter_mut();

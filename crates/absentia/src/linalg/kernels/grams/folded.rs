@@ -86,15 +86,15 @@ impl<L: Lanes> Diagonals<L> {
     fn add_near(&mut self, q: L, scaled: L) {
         let sums = &mut self.0;
         sums[0] = q.mul_add(scaled, sums[0]);
-        sums[1] = q.turned::<1>().mul_add(scaled, sums[1]);
-        sums[2] = q.turned::<2>().mul_add(scaled, sums[2]);
+        sums[1] = q.rotated::<1>().mul_add(scaled, sums[1]);
+        sums[2] = q.rotated::<2>().mul_add(scaled, sums[2]);
     }
 
     #[inline(always)]
     fn add_far(&mut self, q: L, scaled: L) {
         let sums = &mut self.0;
-        sums[3] = q.turned::<3>().mul_add(scaled, sums[3]);
-        sums[4] = q.turned::<4>().mul_add(scaled, sums[4]);
+        sums[3] = q.rotated::<3>().mul_add(scaled, sums[3]);
+        sums[4] = q.rotated::<4>().mul_add(scaled, sums[4]);
     }
 
     #[inline(always)]

@@ -8,7 +8,7 @@ use super::{across, lines_of, moved, steps_of};
 
 /// One block of sixteen coordinates of rows side by side.
 #[derive(Clone, Copy)]
-pub(crate) struct Abreast<'a> {
+pub(crate) struct LaneBlock<'a> {
     /// Which block.
     pub(crate) block: usize,
     /// Lanes of a row.
@@ -32,7 +32,7 @@ pub(crate) struct Abreast<'a> {
 }
 
 /// What the steps of a block change.
-pub(crate) struct Moving<'a> {
+pub(crate) struct LaneUpdates<'a> {
     /// Steps of all coordinates, a line of lanes each; those of earlier blocks are read.
     pub(crate) steps: &'a mut [f32],
     /// Errors of the entries.
@@ -62,8 +62,8 @@ impl Next<'_> {
     }
 }
 
-/// Sums over the entries of `W` coordinates, a lane per row.
-struct Sums<L, const W: usize> {
+/// LaneSums over the entries of `W` coordinates, a lane per row.
+struct LaneSums<L, const W: usize> {
     /// `Σ error q_f`.
     pull: [L; W],
     /// `Σ d q_f q_g` for `f ≤ g`.
@@ -76,29 +76,29 @@ struct Sums<L, const W: usize> {
 /// Errors follow the steps of the last few coordinates only with the next block.
 #[inline(always)]
 pub(in super::super) fn descend<L: Lanes, const W: usize>(
-    x: Abreast<'_>,
+    x: LaneBlock<'_>,
     floor: f32,
-    moving: &mut Moving<'_>,
+    updates: &mut LaneUpdates<'_>,
 ) -> Option<(usize, f32)> {
     // Rank one is by far the most common, and its loops over t need not be loops.
     if x.weights.len() == LANES {
-        descend_rank::<L, W, true>(x, floor, moving)
+        descend_rank::<L, W, true>(x, floor, updates)
     } else {
-        descend_rank::<L, W, false>(x, floor, moving)
+        descend_rank::<L, W, false>(x, floor, updates)
     }
 }
 
 #[inline(always)]
 fn descend_rank<L: Lanes, const W: usize, const ONE: bool>(
-    x: Abreast<'_>,
+    x: LaneBlock<'_>,
     floor: f32,
-    moving: &mut Moving<'_>,
+    updates: &mut LaneUpdates<'_>,
 ) -> Option<(usize, f32)> {
     let (rows, z, first) = (x.g.len() / LANES, x.weights.len() / LANES, x.block * LANES);
-    let stride = moving.factors.len() / rows.max(1);
+    let stride = updates.factors.len() / rows.max(1);
     assert!(x.diagonals.len() == LANES * z * LANES);
     assert!(stride.is_multiple_of(LANES) && first + LANES <= stride);
-    assert!(moving.steps.len() >= stride * LANES && x.p.len() >= stride * LANES);
+    assert!(updates.steps.len() >= stride * LANES && x.p.len() >= stride * LANES);
     let gradient = |row: usize| L::load(&x.g[row * LANES..]);
     let mut g = across(x.per_row, rows.saturating_sub(1), gradient);
     let penalty = L::load(x.penalty);
@@ -107,20 +107,20 @@ fn descend_rank<L: Lanes, const W: usize, const ONE: bool>(
     }
     let mut negative = None;
     for at in (0..LANES).step_by(W) {
-        let sums = gather_lanes(accumulate::<L, W>(&x, first + at, moving), x.per_row);
-        let (steps, found) = step_few::<L, W, ONE>(&x, at, floor, &g, &sums);
+        let sums = gather_lanes(accumulate::<L, W>(&x, first + at, updates), x.per_row);
+        let (steps, found) = step_coordinates::<L, W, ONE>(&x, at, floor, &g, &sums);
         negative = negative.or(found);
         for (n, step) in steps.iter().enumerate() {
-            step.store(&mut moving.steps[(first + at + n) * LANES..]);
+            step.store(&mut updates.steps[(first + at + n) * LANES..]);
         }
         follow(&x, at, &steps, &mut g);
     }
     let mut steps = [L::splat(0.0); LANES];
     for (f, step) in steps.iter_mut().enumerate() {
-        *step = L::load(&moving.steps[(first + f) * LANES..]);
+        *step = L::load(&updates.steps[(first + f) * LANES..]);
     }
     let steps = L::transpose(steps);
-    let each = moving.factors.chunks_exact_mut(stride);
+    let each = updates.factors.chunks_exact_mut(stride);
     for (row, step) in each.zip(steps.chunks_exact(x.per_row)) {
         let slot = &mut row[first..first + LANES];
         L::load(slot).add(step[0]).store(slot);
@@ -131,11 +131,11 @@ fn descend_rank<L: Lanes, const W: usize, const ONE: bool>(
 /// Applies the steps of the `W` coordinates before `f` to the errors, and sums those from `f`.
 #[inline(always)]
 fn accumulate<L: Lanes, const W: usize>(
-    x: &Abreast<'_>,
+    x: &LaneBlock<'_>,
     f: usize,
-    moving: &mut Moving<'_>,
-) -> Sums<L, W> {
-    let slots = moving.error.len() / LANES;
+    updates: &mut LaneUpdates<'_>,
+) -> LaneSums<L, W> {
+    let slots = updates.error.len() / LANES;
     let lines = lines_of::<W>(x.lines, slots, f);
     let next = Next {
         picked: x.next,
@@ -145,15 +145,17 @@ fn accumulate<L: Lanes, const W: usize>(
     if f == 0 {
         let none = [L::splat(0.0); W];
         return match x.left {
-            None => pass::<L, W, false, true>(next, &[], lines, lines, &none, moving.error),
-            Some(left) => pass::<L, W, false, false>(next, left, lines, lines, &none, moving.error),
+            None => pass::<L, W, false, true>(next, &[], lines, lines, &none, updates.error),
+            Some(left) => {
+                pass::<L, W, false, false>(next, left, lines, lines, &none, updates.error)
+            }
         };
     }
     let before = lines_of::<W>(x.lines, slots, f - W);
-    let step = steps_of(moving.steps, f - W);
+    let step = steps_of(updates.steps, f - W);
     match x.left {
-        None => pass::<L, W, true, true>(next, &[], lines, before, &step, moving.error),
-        Some(left) => pass::<L, W, true, false>(next, left, lines, before, &step, moving.error),
+        None => pass::<L, W, true, true>(next, &[], lines, before, &step, updates.error),
+        Some(left) => pass::<L, W, true, false>(next, left, lines, before, &step, updates.error),
     }
 }
 
@@ -165,8 +167,8 @@ fn pass<L: Lanes, const W: usize, const STEPS: bool, const PLAIN: bool>(
     before: &[f32],
     step: &[L; W],
     error: &mut [f32],
-) -> Sums<L, W> {
-    let mut sums = Sums {
+) -> LaneSums<L, W> {
+    let mut sums = LaneSums {
         pull: [L::splat(0.0); W],
         products: [[L::splat(0.0); W]; W],
     };
@@ -204,9 +206,12 @@ fn pass<L: Lanes, const W: usize, const STEPS: bool, const PLAIN: bool>(
     sums
 }
 
-/// Sums over the lanes of each row, in all of its lanes.
+/// LaneSums over the lanes of each row, in all of its lanes.
 #[inline(always)]
-fn gather_lanes<L: Lanes, const W: usize>(mut sums: Sums<L, W>, per_row: usize) -> Sums<L, W> {
+fn gather_lanes<L: Lanes, const W: usize>(
+    mut sums: LaneSums<L, W>,
+    per_row: usize,
+) -> LaneSums<L, W> {
     let mut distance = 1;
     while distance < per_row {
         for n in 0..W {
@@ -223,12 +228,12 @@ fn gather_lanes<L: Lanes, const W: usize>(mut sums: Sums<L, W>, per_row: usize) 
 
 /// Steps of `W` coordinates from position `at` of the block, one after the other.
 #[inline(always)]
-fn step_few<L: Lanes, const W: usize, const ONE: bool>(
-    x: &Abreast<'_>,
+fn step_coordinates<L: Lanes, const W: usize, const ONE: bool>(
+    x: &LaneBlock<'_>,
     at: usize,
     floor: f32,
     g: &[L; LANES],
-    sums: &Sums<L, W>,
+    sums: &LaneSums<L, W>,
 ) -> ([L; W], Option<(usize, f32)>) {
     let zero = L::splat(0.0);
     let (mut curvature, mut least, mut steps) = ([zero; W], [zero; W], [zero; W]);
@@ -256,7 +261,7 @@ fn step_few<L: Lanes, const W: usize, const ONE: bool>(
 
 /// `Σ_t a_ut S_t[f, g]` of every lane, for coordinates of the block.
 #[inline(always)]
-fn missing<L: Lanes, const ONE: bool>(x: &Abreast<'_>, f: usize, g: usize) -> L {
+fn missing<L: Lanes, const ONE: bool>(x: &LaneBlock<'_>, f: usize, g: usize) -> L {
     if ONE {
         return L::splat(x.diagonals[f * LANES + g]).mul(L::load(x.weights));
     }
@@ -271,7 +276,7 @@ fn missing<L: Lanes, const ONE: bool>(x: &Abreast<'_>, f: usize, g: usize) -> L 
 /// What the steps from position `at` do, through missing entries, to the coordinates after them.
 #[inline(always)]
 fn follow<L: Lanes, const W: usize>(
-    x: &Abreast<'_>,
+    x: &LaneBlock<'_>,
     at: usize,
     steps: &[L; W],
     g: &mut [L; LANES],

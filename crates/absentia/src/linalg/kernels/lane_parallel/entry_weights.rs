@@ -6,7 +6,7 @@ use super::super::lanes::{LANES, Lanes};
 
 /// What the entries of rows side by side weigh.
 #[derive(Clone, Copy)]
-pub(crate) struct Weighing<'a> {
+pub(crate) struct EntryWeights<'a> {
     /// `a_ut`, a line of lanes per t.
     pub(crate) a: &'a [f32],
     /// `b_it`, one per t for each row of the fixed side.
@@ -19,7 +19,7 @@ pub(crate) struct Weighing<'a> {
     pub(crate) held: &'a [f32; LANES],
 }
 
-impl Weighing<'_> {
+impl EntryWeights<'_> {
     /// The lanes that have an entry in a slot.
     #[inline(always)]
     pub(super) fn held<L: Lanes>(&self, slot: usize) -> u16 {

@@ -3,12 +3,12 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::super::lanes::{LANES, Lanes};
-use super::entry_weights::{Weighing, one_or_slot};
+use super::entry_weights::{EntryWeights, one_or_slot};
 use super::{lines_of, moved, steps_of};
 
 /// Entries after all steps.
 #[derive(Clone, Copy)]
-pub(crate) struct Stepped<'a> {
+pub(crate) struct SteppedEntries<'a> {
     /// Whether all entries have a scale of their own.
     pub(crate) plain: bool,
     /// The packed lines.
@@ -25,8 +25,8 @@ pub(crate) struct Stepped<'a> {
 /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over entries side by side.
 #[inline(always)]
 pub(in super::super) fn losses<L: Lanes, const W: usize>(
-    weighing: Weighing<'_>,
-    x: Stepped<'_>,
+    weights: EntryWeights<'_>,
+    x: SteppedEntries<'_>,
 ) -> [f64; 2] {
     let (slots, k) = (x.error.len() / LANES, x.steps.len() / LANES);
     let last = steps_of::<L, W>(x.steps, k - W);
@@ -34,9 +34,9 @@ pub(in super::super) fn losses<L: Lanes, const W: usize>(
     let (mut observed, mut counted) = ([0.0_f64; LANES], [0.0_f64; LANES]);
     for (slot, lines) in last_lines.enumerate() {
         let at = slot * LANES;
-        let held = weighing.held::<L>(slot);
-        let c = one_or_slot::<L>(weighing.c, slot).kept(held);
-        let r = one_or_slot::<L>(weighing.r, slot);
+        let held = weights.held::<L>(slot);
+        let c = one_or_slot::<L>(weights.c, slot).kept(held);
+        let r = one_or_slot::<L>(weights.r, slot);
         let inverse = L::load(&x.inverse[at..]);
         let scaled = if x.plain {
             let error = L::load(&x.error[at..]).sub(moved::<L, W>(lines, &last));
@@ -65,7 +65,7 @@ fn add_squares<L: Lanes>(weight: L, x: L, sums: &mut [f64; LANES]) {
 
 /// `g p·q` of the entries of a slot, from the factors after all steps.
 #[inline(always)]
-fn predicted<L: Lanes, const W: usize>(x: Stepped<'_>, slot: usize) -> L {
+fn predicted<L: Lanes, const W: usize>(x: SteppedEntries<'_>, slot: usize) -> L {
     let (slots, k) = (x.error.len() / LANES, x.steps.len() / LANES);
     let mut sum = L::splat(0.0);
     for f in (0..k).step_by(W) {

@@ -4,7 +4,7 @@
 
 use super::super::body::Gathered;
 use super::super::lanes::{LANES, Lanes};
-use super::entry_weights::{Weighing, one_or_slot};
+use super::entry_weights::{EntryWeights, one_or_slot};
 use super::{packed_floats, pitch};
 
 /// The entries of rows side by side, on scales of their own.
@@ -41,7 +41,7 @@ const SCALED_FROM: f32 = 1.0 / 16.0;
 pub(in super::super) fn pack<L: Lanes, const W: usize>(
     picked: Gathered<'_>,
     p: &[f32],
-    weighing: Weighing<'_>,
+    weights: EntryWeights<'_>,
     lines: &mut [f32],
     slots: &mut Slots<'_>,
 ) -> bool {
@@ -52,7 +52,7 @@ pub(in super::super) fn pack<L: Lanes, const W: usize>(
     assert!(picked.indices.len() >= len * LANES && lines.len() >= packed_floats(len, k));
     let (matrix, _) = picked.matrix.as_chunks::<LANES>();
     let rows = u32::try_from(matrix.len() / blocks.max(1)).unwrap_or(u32::MAX);
-    assert!(weighing.b.len() >= rows as usize * (weighing.a.len() / LANES));
+    assert!(weights.b.len() >= rows as usize * (weights.a.len() / LANES));
     let (picks, _) = picked.indices.as_chunks::<LANES>();
     for (slot, picks) in picks[..len].iter().enumerate() {
         assert!(all_below(picks, rows));
@@ -61,10 +61,10 @@ pub(in super::super) fn pack<L: Lanes, const W: usize>(
         for (start, &index) in starts.iter_mut().zip(picks) {
             *start = index as usize * blocks;
         }
-        let held = weighing.held::<L>(slot);
+        let held = weights.held::<L>(slot);
         // SAFETY: there are weights for all rows, and all picks are among them.
-        let missing = unsafe { weighing.missing::<L>(picks) }.kept(held);
-        let c = one_or_slot::<L>(weighing.c, slot).kept(held);
+        let missing = unsafe { weights.missing::<L>(picks) }.kept(held);
+        let c = one_or_slot::<L>(weights.c, slot).kept(held);
         let d = missing.mul_sub(L::splat(1.0), c);
         let scaled = d.lanes_above(c.mul(L::splat(SCALED_FROM)));
         let one = L::splat(1.0);
@@ -91,7 +91,7 @@ pub(in super::super) fn pack<L: Lanes, const W: usize>(
         let left = d.kept(held & !scaled).add(one.kept(!held | scaled));
         left.store(&mut slots.left[at..]);
         let predicted = sums[0].add(sums[1]).add(sums[2].add(sums[3]));
-        let pull = c.mul(one_or_slot(weighing.r, slot)).mul(inverse);
+        let pull = c.mul(one_or_slot(weights.r, slot)).mul(inverse);
         left.mul_sub(predicted, pull).store(&mut slots.error[at..]);
     }
     plain

@@ -1,4 +1,4 @@
-//! Rows side by side against one pass of coordinate steps on each row's whole quadratic, in `f64`.
+//! LaneRows side by side against one pass of coordinate steps on each row's whole quadratic, in `f64`.
 
 use super::*;
 
@@ -7,7 +7,7 @@ const FIXED: usize = 50;
 const PENALTY: f32 = 0.5;
 
 /// Some rows with entries, `per_row` lanes each, and weights of rank `z`.
-struct Rows {
+struct LaneRows {
     per_row: usize,
     z: usize,
     fixed: Vec<f32>,
@@ -22,7 +22,7 @@ struct Rows {
     slots: usize,
 }
 
-impl Rows {
+impl LaneRows {
     fn new(rows: usize, per_row: usize, z: usize) -> Self {
         let slots = 5;
         let entries = |row: usize| {
@@ -67,7 +67,7 @@ impl Rows {
     }
 
     /// A value of each entry where the entry stands, zeros elsewhere.
-    fn dealt<T: Copy + Default>(&self, values: impl Fn(usize) -> Vec<T>) -> Vec<T> {
+    fn in_slots<T: Copy + Default>(&self, values: impl Fn(usize) -> Vec<T>) -> Vec<T> {
         let mut slots = vec![T::default(); self.slots * LANES];
         for row in 0..self.entries.len() {
             for (n, value) in values(row).into_iter().enumerate() {
@@ -147,9 +147,9 @@ impl Rows {
     /// What the kernels make of it.
     fn stepped(&self, kernels: Kernels) -> Made {
         let (rows, floats) = (self.entries.len(), self.slots * LANES);
-        let picks = self.dealt(|row| self.entries[row].0.clone());
-        let c = self.dealt(|row| self.entries[row].1.clone());
-        let r = self.dealt(|row| self.entries[row].2.clone());
+        let picks = self.in_slots(|row| self.entries[row].0.clone());
+        let c = self.in_slots(|row| self.entries[row].1.clone());
+        let r = self.in_slots(|row| self.entries[row].2.clone());
         let (mut left, mut missing) = (vec![9.0; floats], vec![9.0; floats]);
         let mut held = [0.0; LANES];
         let (mut weights, mut penalty) = (vec![0.0; self.z * LANES], vec![1.0; LANES]);
@@ -164,7 +164,7 @@ impl Rows {
                 weights[t * LANES..][lanes.clone()].fill(a);
             }
         }
-        let weighing = Weighing {
+        let entry_weights = EntryWeights {
             a: &weights,
             b: &self.fixed_weights,
             c: &c,
@@ -193,7 +193,7 @@ impl Rows {
                 inverse: &mut inverse,
             }),
         };
-        let plain = kernels.pack_abreast(picked, &p, weighing, &mut lines, &mut slots);
+        let plain = kernels.pack_lanes(picked, &p, entry_weights, &mut lines, &mut slots);
         let mut negative = None;
         for block in 0..K / LANES {
             let g = self.gradients(&factors, block);
@@ -203,7 +203,7 @@ impl Rows {
                     self.missing[t][(block * LANES + f) * K + block * LANES + g]
                 })
                 .collect();
-            let x = Abreast {
+            let x = LaneBlock {
                 block,
                 per_row: self.per_row,
                 lines: &lines,
@@ -215,14 +215,14 @@ impl Rows {
                 diagonals: &diagonals,
                 g: &g,
             };
-            let mut moving = Moving {
+            let mut updates = LaneUpdates {
                 steps: &mut steps,
                 error: &mut error,
                 factors: &mut factors,
             };
-            negative = negative.or(kernels.descend_abreast(x, 1e-6, &mut moving));
+            negative = negative.or(kernels.descend_lanes(x, 1e-6, &mut updates));
         }
-        let stepped = Stepped {
+        let stepped = SteppedEntries {
             plain,
             lines: &lines,
             p: &p,
@@ -234,7 +234,7 @@ impl Rows {
         Made {
             factors,
             plain,
-            losses: kernels.losses_abreast(weighing, stepped),
+            losses: kernels.lane_losses(entry_weights, stepped),
             negative,
         }
     }
@@ -261,7 +261,7 @@ fn rows_side_by_side_are_stepped_as_each_alone() {
         (13, 1, 19),
         (4, 4, 32),
     ] {
-        let mut problem = Rows::new(rows, per_row, z);
+        let mut problem = LaneRows::new(rows, per_row, z);
         problem.check(true);
         // Entries that weigh little more than if they were missing, as much, and less.
         let weighs = problem.weight(0, 2).max(0.0) as f32;
@@ -272,7 +272,7 @@ fn rows_side_by_side_are_stepped_as_each_alone() {
     }
 }
 
-impl Rows {
+impl LaneRows {
     /// Every row is stepped as if it were alone.
     fn check(&self, plain: bool) {
         on_every_set(|kernels| {
@@ -296,7 +296,7 @@ impl Rows {
 #[test]
 fn a_row_without_a_minimum_is_named() {
     for (rows, per_row) in [(13, 1), (4, 4)] {
-        let mut problem = Rows::new(rows, per_row, 1);
+        let mut problem = LaneRows::new(rows, per_row, 1);
         problem.weights[1] = vec![-0.5];
         on_every_set(|kernels| {
             let negative = problem.stepped(kernels).negative;

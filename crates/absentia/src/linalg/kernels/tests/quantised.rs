@@ -3,7 +3,9 @@
 use super::{Kernels, numbers, on_every_set};
 use crate::linalg::LANES;
 use crate::linalg::kernels::quantised;
-use crate::linalg::kernels::{CoarsePanel, CoarseRows, Panel, ScaledRows, Sizes, words};
+use crate::linalg::kernels::{
+    Panel, PanelScales, QuantisedPanel, QuantisedRows, ScaledRows, words,
+};
 
 /// Sixteen rows of very different kinds.
 fn odd_rows(k: usize) -> Vec<f32> {
@@ -29,7 +31,7 @@ struct Right {
     rows: Vec<f32>,
     scale: Vec<f32>,
     words: Vec<i32>,
-    sizes: Sizes,
+    scales: PanelScales,
 }
 
 impl Right {
@@ -39,18 +41,18 @@ impl Right {
             rows,
             scale,
             words: vec![0; words(k) * LANES],
-            sizes: Sizes::default(),
+            scales: PanelScales::default(),
         };
         let mut bytes = Vec::new();
         for (lane, row) in right.rows.chunks_exact(k).enumerate() {
-            let into = (&mut right.words[..], &mut right.sizes);
-            kernels.coarse_lane((row, right.scale[lane]), lane, into, &mut bytes);
+            let into = (&mut right.words[..], &mut right.scales);
+            kernels.quantise_lane((row, right.scale[lane]), lane, into, &mut bytes);
         }
         right
     }
 }
 
-type Screen = fn(CoarseRows<'_>, CoarsePanel<'_>, &mut [u16], usize);
+type Screen = fn(QuantisedRows<'_>, QuantisedPanel<'_>, &mut [u16], usize);
 
 /// The plain screen, and what this machine screens with.
 const SCREENS: [Screen; 2] = [quantised::screen, |rows, panel, passed, apart| {
@@ -62,15 +64,15 @@ fn a_product_that_reaches_the_limit_always_passes() {
     for k in [1, 3, 4, 16, 37, 128] {
         on_every_set(|kernels| {
             let right = Right::new(kernels, k);
-            let panel = CoarsePanel {
+            let panel = QuantisedPanel {
                 words: &right.words,
-                sizes: &right.sizes,
+                scales: &right.scales,
             };
             let mut bytes = Vec::new();
             // Rows of the left: random ones and those of the right.
             let lefts = [numbers(9, 11 * k), right.rows.clone()].concat();
             for left in lefts.chunks_exact(k) {
-                let Some(row) = kernels.coarse_row(left, &mut bytes) else {
+                let Some(row) = kernels.quantise_row(left, &mut bytes) else {
                     let largest = left.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
                     assert!(!(1e-15..1e15).contains(&largest));
                     continue;
@@ -79,7 +81,7 @@ fn a_product_that_reaches_the_limit_always_passes() {
                     // Equal to the limit is enough.
                     let score = kernels.score(left, item, right.scale[lane]);
                     let limits = [row.limit(score)];
-                    let rows = CoarseRows {
+                    let rows = QuantisedRows {
                         words: row.words(),
                         pitch: words(k),
                         limits: &limits,
@@ -100,13 +102,13 @@ fn few_pass_that_do_not_reach_the_limit() {
     let (k, users) = (128, 13);
     let kernels = Kernels::in_use();
     let right = Right::new(kernels, k);
-    let panel = CoarsePanel {
+    let panel = QuantisedPanel {
         words: &right.words,
-        sizes: &right.sizes,
+        scales: &right.scales,
     };
     let (mut all, mut limits, mut below) = (Vec::new(), Vec::new(), Vec::new());
     for left in numbers(9, users * k).chunks_exact(k) {
-        let row = kernels.coarse_row(left, &mut Vec::new()).unwrap();
+        let row = kernels.quantise_row(left, &mut Vec::new()).unwrap();
         // A limit beyond every product by three hundredths of the greatest one of usual size.
         let scores = (7..LANES)
             .map(|lane| kernels.score(left, &right.rows[lane * k..][..k], right.scale[lane]));
@@ -117,7 +119,7 @@ fn few_pass_that_do_not_reach_the_limit() {
         all.extend_from_slice(row.words());
     }
     for screen in SCREENS {
-        let rows = |limits| CoarseRows {
+        let rows = |limits| QuantisedRows {
             words: &all,
             pitch: words(k),
             limits,
@@ -158,7 +160,7 @@ fn rows_as_they_lie_have_the_products_of_panels() {
                 kernels.products(&p, rows, &picked, &mut lying);
                 for (some, lying) in picked.chunks(LANES).zip(lying.chunks(LANES)) {
                     let (mut panel, mut out) = (vec![9.0; k * LANES], [0.0; LANES]);
-                    kernels.turn(rows, some, &mut panel);
+                    kernels.transpose_rows(rows, some, &mut panel);
                     for (lane, &row) in some.iter().enumerate() {
                         let scale = scale.map_or(1.0, |scale| scale[row as usize]);
                         for f in 0..k {

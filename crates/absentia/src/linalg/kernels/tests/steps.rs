@@ -3,14 +3,14 @@
 use super::*;
 
 /// Quadratics of some rows: well conditioned, but row 0 flat along coordinate 5.
-struct Steps {
+struct StepCase {
     h: Vec<f32>,
     base: Vec<f32>,
     penalty: Vec<f32>,
     g: Vec<f32>,
 }
 
-impl Steps {
+impl StepCase {
     fn new(rows: usize) -> Self {
         let mut steps = Self {
             h: numbers(9, rows.next_multiple_of(LANES) * LANES * LANES),
@@ -69,7 +69,7 @@ impl Steps {
 #[test]
 fn descending_is_one_gauss_seidel_pass() {
     for rows in [1, 4, 6] {
-        let mut steps = Steps::new(rows);
+        let mut steps = StepCase::new(rows);
         on_every_set(|kernels| {
             let mut delta = vec![9.0; rows * LANES];
             assert_eq!(
@@ -107,7 +107,7 @@ fn descending_is_one_gauss_seidel_pass() {
 #[test]
 fn sixteen_quadratics_at_once_are_solved_as_each_alone() {
     let rows = 21;
-    let mut steps = Steps::new(rows);
+    let mut steps = StepCase::new(rows);
     let h = steps.folded();
     on_every_set(|kernels| {
         let (mut delta, mut work) = (vec![9.0; 32 * LANES], Solving::default());
@@ -138,7 +138,7 @@ fn sixteen_quadratics_at_once_are_solved_as_each_alone() {
 
 #[test]
 fn a_step_that_cannot_be_judged_is_left_to_others() {
-    let mut steps = Steps::new(21);
+    let mut steps = StepCase::new(21);
     // A row of the first sixteen, and one that is none.
     steps.h[3 * LANES * LANES] = f32::NAN;
     steps.h[25 * LANES * LANES] = f32::NAN;
