@@ -7,6 +7,7 @@
     reason = "arguments come from Python by value"
 )]
 
+mod columns;
 mod data;
 mod error;
 mod evaluate;
@@ -38,6 +39,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_class::<weights::MissingWeights>()?;
     module.add_class::<weights::Scheme>()?;
+    module.add_function(wrap_pyfunction!(columns::table_columns, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(factors::solve_rows, module)?)?;
     module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;

@@ -3,9 +3,7 @@
 use absentia::data::{Confidence, Targets};
 use absentia::weights::{Frozen, PartKind};
 use absentia::{Baseline, Method, Params, Solver};
-
-/// Times above this are taken to be in milliseconds.
-pub(crate) const MILLISECONDS_FROM: i64 = 100_000_000_000;
+use absentia_io::time::{TimeSpan, TimeUnit};
 
 /// The value of `--targets`.
 pub(crate) fn targets(targets: Targets) -> String {
@@ -23,27 +21,17 @@ pub(crate) fn confidence(confidence: Confidence, now: i64) -> String {
         Confidence::Constant { weight } => weight.to_string(),
         Confidence::Linear { alpha } => format!("linear:{alpha}"),
         Confidence::Log { alpha, epsilon } => format!("log:{alpha},{epsilon}"),
-        Confidence::Decay { half_life, .. } if now > MILLISECONDS_FROM => {
-            format!("decay:{}", span(half_life / 1000.0))
+        Confidence::Decay { half_life, .. } => {
+            let per_second = TimeUnit::of_latest(now).per_second();
+            format!("decay:{}", span(half_life / per_second))
         }
-        Confidence::Decay { half_life, .. } => format!("decay:{}", span(half_life)),
         Confidence::Column => "column".to_owned(),
     }
 }
 
-/// Seconds in the largest unit of which they are a whole number.
+/// A half-life in seconds as it is written; one that is not above zero has no unit.
 fn span(seconds: f64) -> String {
-    let units = [
-        (604_800.0, "w"),
-        (86_400.0, "d"),
-        (3600.0, "h"),
-        (60.0, "m"),
-    ];
-    let whole = |unit: f64| (seconds / unit).fract() == 0.0;
-    match units.into_iter().find(|(unit, _)| whole(*unit)) {
-        Some((unit, name)) => format!("{}{name}", seconds / unit),
-        None => format!("{seconds}s"),
-    }
+    TimeSpan::from_seconds(seconds).map_or_else(|| seconds.to_string(), |span| span.to_string())
 }
 
 /// The value of `--solver`, with the option that goes with it.

@@ -56,6 +56,7 @@ pub mod limits;
 pub mod model;
 pub mod npy;
 mod read;
+pub mod time;
 mod write;
 
 pub use atomic::AtomicFile;
@@ -66,6 +67,7 @@ pub use error::Error;
 pub use format::Format;
 pub use ids::{IdMap, RawIds};
 pub use read::{
-    DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, Unknown, expand, read, read_with_ids,
+    DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, expand, read,
+    read_with_ids,
 };
 pub use write::{write, write_id_lists};

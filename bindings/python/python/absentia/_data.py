@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,14 +12,6 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._ids import MOST, Ids, Side, intern
-
-_HEADINGS: Dict[str, Sequence[str]] = {
-    "user": ("user", "userid", "users", "uid", "useridx", "visitorid", "customerid", "reviewerid", "u"),
-    "item": ("item", "itemid", "items", "iid", "itemidx", "movieid", "productid", "asin", "businessid", "i"),
-    "value": ("rating", "ratings", "value", "score", "count", "stars"),
-    "time": ("time", "timestamp", "ts", "date", "datetime", "unixtime"),
-    "weight": ("weight", "weights", "confidence"),
-}
 
 DUPLICATES = "sum"
 """What becomes of repeated pairs, but for those of files."""
@@ -170,9 +162,9 @@ def _from_files(data: Any, ids: Optional[Ids], grow: bool) -> Taken:
 def _columns(data: Any) -> Columns:
     if isinstance(data, Columns):
         return data
-    names = _headings(data)
-    if names is not None:
-        return _table(data, names)
+    labels = _labels(data)
+    if labels is not None:
+        return _table(data, labels)
     if isinstance(data, (tuple, list)) and 2 <= len(data) <= 3:
         return Columns(*data)
     raise TypeError(
@@ -181,32 +173,34 @@ def _columns(data: Any) -> Columns:
     )
 
 
-def _headings(data: Any) -> Optional[List[str]]:
-    names = getattr(data, "column_names", None)  # pyarrow
-    if names is None:
-        names = getattr(data, "columns", None)  # pandas, polars
-    return None if names is None else [str(name) for name in names]
+def _labels(data: Any) -> Optional[List[Any]]:
+    """The labels of a table's columns; ``None`` if it is no table."""
+    labels = getattr(data, "column_names", None)  # pyarrow
+    if labels is None:
+        labels = getattr(data, "columns", None)  # pandas, polars
+    return None if labels is None else list(labels)
 
 
-def _table(data: Any, names: List[str]) -> Columns:
-    plain = ["".join(c for c in name.lower() if c.isalnum()) for name in names]
-    found: Dict[str, int] = {}
-    for role, headings in _HEADINGS.items():
-        at = next((at for at, name in enumerate(plain) if name in headings), None)
-        if at is not None:
-            found[role] = at
-    if "user" not in found or "item" not in found:
-        if len(names) < 2:
-            raise ValueError(f"the table has columns {names}; at least a user and an item are needed")
-        # Without usual headings the order is user, item, value, time.
-        found = dict(zip(("user", "item", "value", "time"), range(len(names))))
-    column = {role: _column(data, names[at]) for role, at in found.items()}
+def _table(data: Any, labels: List[Any]) -> Columns:
+    if len(labels) < 2:
+        raise ValueError(f"the table has columns {labels}; at least a user and an item are needed")
+    first_row = [_first_cell(data[label]) for label in labels]
+    found = _core.table_columns([str(label) for label in labels], first_row)
+    column = {role: _column(data, labels[at]) for role, at in found.items()}
     return Columns(
-        column["user"], column["item"], column.get("value"), column.get("weight"), column.get("time")
+        column["user"], column["item"], column.get("rating"), column.get("weight"), column.get("time")
     )
 
 
-def _column(data: Any, name: str) -> Any:
+def _first_cell(column: Any) -> str:
+    """The first cell of a column as text."""
+    if not len(column):
+        return ""
+    cell = column.iloc[0] if hasattr(column, "iloc") else column[0]
+    return str(cell.as_py() if hasattr(cell, "as_py") else cell)
+
+
+def _column(data: Any, name: Any) -> Any:
     """A column as an array, a view where numbers lie in one piece without nulls."""
     column = data[name]
     if not hasattr(column, "combine_chunks"):

@@ -1,8 +1,8 @@
 //! What to keep of the rows that were read.
 
 use absentia::data::{Core, DataError, Duplicates, EventLog, Report, Sample};
+use absentia_io::time::{Moment, TimeUnit};
 
-use super::moment::{in_unit_of, moment};
 use crate::ui::Ui;
 
 /// Which rows count.
@@ -13,11 +13,11 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "RATING")]
     pub(crate) min_rating: Option<f32>,
     /// Keep rows from this time on: unix time, or a date such as 2020-01-31.
-    #[arg(long, value_name = "TIME", value_parser = moment, allow_hyphen_values = true)]
-    pub(crate) since: Option<i64>,
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) since: Option<Moment>,
     /// Keep rows before this time.
-    #[arg(long, value_name = "TIME", value_parser = moment, allow_hyphen_values = true)]
-    pub(crate) until: Option<i64>,
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) until: Option<Moment>,
     /// Drop the pairs of user and item that these files hold.
     #[arg(long, value_name = "FILE", num_args = 1)]
     pub(crate) exclude: Vec<String>,
@@ -45,7 +45,8 @@ impl PrepareArgs {
     /// Carries out the steps on a log and says what each left.
     pub(crate) fn apply(&self, log: &mut EventLog, ui: &Ui) -> Result<(), DataError> {
         if self.since.is_some() || self.until.is_some() {
-            let in_unit = |moment| in_unit_of(log.time(), moment);
+            let unit = TimeUnit::of_times(log.time());
+            let in_unit = |moment| unit.of_moment(moment);
             let (since, until) = (self.since.map(in_unit), self.until.map(in_unit));
             said(ui, "time window", log.keep_times(since, until)?);
         }

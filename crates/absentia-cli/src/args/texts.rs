@@ -1,8 +1,7 @@
 //! Choices written as short texts: targets, confidence, splits.
 
 use absentia::data::{Confidence, Pick, Split, Targets};
-
-use super::moment::moment;
+use absentia_io::time::{Moment, TimeError, TimeSpan};
 
 /// Reads `raw`, `binary`, `log` or `normalized:0.35[,0.35]`.
 pub(super) fn parse_targets(text: &str) -> Result<Targets, String> {
@@ -46,33 +45,24 @@ pub(super) fn parse_confidence(text: &str) -> Result<Confidence, String> {
             }
         }
         "decay" => Confidence::Decay {
-            half_life: seconds(options.trim()).ok_or_else(no_span)?,
+            half_life: options
+                .trim()
+                .parse::<TimeSpan>()
+                .map_err(|_| no_span())?
+                .seconds(),
             now: None,
         },
         _ => return Err(wrong()),
     })
 }
 
-/// A span with its unit, such as `30d`, `12h` or `90s`.
-fn seconds(text: &str) -> Option<f64> {
-    let digits = text.trim_end_matches(char::is_alphabetic);
-    let unit = match &text[digits.len()..] {
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        "d" => 86_400.0,
-        "w" => 7.0 * 86_400.0,
-        "y" => 365.25 * 86_400.0,
-        _ => return None,
-    };
-    digits.parse::<f64>().ok().map(|number| number * unit)
-}
-
 /// Reads a span of time above 0, in seconds.
 pub(crate) fn parse_span(text: &str) -> Result<f64, String> {
     let wrong = || "expected a time with its unit, s, m or h, as in 10m".to_owned();
-    let span = seconds(text).filter(|span| span.is_finite() && *span > 0.0);
-    span.filter(|span| *span < 1e9).ok_or_else(wrong)
+    let span: TimeSpan = text.parse().map_err(|_| wrong())?;
+    Some(span.seconds())
+        .filter(|seconds| *seconds < 1e9)
+        .ok_or_else(wrong)
 }
 
 /// Reads a number of at least 1.
@@ -129,8 +119,8 @@ pub(crate) fn parse_split(text: &str, pick: Pick, fold_in: f64) -> Result<Split,
             pick,
         }),
         "time" => Ok(Split::TimeCut {
-            test_from: moment(first)?,
-            valid_from: second.map(moment).transpose()?,
+            test_from: seconds_of(first)?,
+            valid_from: second.map(seconds_of).transpose()?,
         }),
         "users" => Ok(Split::HeldOutUsers {
             test: first.parse().map_err(|_| wrong())?,
@@ -140,6 +130,13 @@ pub(crate) fn parse_split(text: &str, pick: Pick, fold_in: f64) -> Result<Split,
         }),
         _ => Err(wrong()),
     }
+}
+
+fn seconds_of(moment: &str) -> Result<i64, String> {
+    let Moment(seconds) = moment
+        .parse()
+        .map_err(|error: TimeError| error.to_string())?;
+    Ok(seconds)
 }
 
 #[cfg(test)]

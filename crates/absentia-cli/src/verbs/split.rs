@@ -6,8 +6,9 @@ use absentia::data::{DataError, EventLog, Part, Pick, Split, SplitReport};
 use absentia::error::Axis;
 use absentia_io::Format;
 use absentia_report::format::counted;
+use absentia_io::time::{Moment, TimeUnit};
 
-use crate::args::{DataArgs, in_unit_of, parse_pick, parse_split};
+use crate::args::{DataArgs, parse_pick, parse_split};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::loading::{Loaded, load};
@@ -219,7 +220,8 @@ fn warn_of_empty(split: &Split, report: &SplitReport, ui: &Ui) {
 
 /// The part of each row; says what to do where there are no times.
 pub(crate) fn split_rows(log: &EventLog, split: &Split, seed: u64) -> anyhow::Result<Vec<Part>> {
-    let in_unit = |moment| in_unit_of(log.time(), moment);
+    let unit = TimeUnit::of_times(log.time());
+    let in_unit = |moment| unit.of_moment(Moment(moment));
     let split = match *split {
         Split::TimeCut {
             test_from,

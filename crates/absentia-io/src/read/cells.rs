@@ -1,10 +1,10 @@
 //! Reads the cells of a row: ratings, weights and times.
 
-use super::iso_time::iso_seconds;
 use crate::bad_row::RowFault;
 use crate::column::Column;
 use crate::error::shorten;
 use crate::ids::canonical_integer;
+use crate::time::iso_seconds;
 
 /// Reads a finite number.
 pub(super) fn number(cell: &[u8], column: Column) -> Result<f32, RowFault> {

@@ -11,7 +11,6 @@ mod chunk;
 mod delimited;
 mod detect;
 mod fields;
-mod iso_time;
 mod json_cells;
 mod json_lines;
 mod lines;
@@ -36,6 +35,7 @@ use chunk::IdRule;
 pub use options::{DenseIds, NoProgress, Progress, ReadOptions, Unknown};
 pub use parquet_file::ParquetFile;
 pub use paths::expand;
+pub use roles::TableColumns;
 use source::Source;
 
 use crate::dataset::Dataset;

@@ -130,6 +130,33 @@ impl Roles {
     }
 }
 
+/// The places of the columns of a table in memory, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableColumns(Roles);
+
+impl TableColumns {
+    /// Finds columns by their usual headings. If neither user nor item has one, the order is user, item,
+    /// rating, time, as far as the cells of the first row look like ratings and times.
+    ///
+    /// # Errors
+    /// There is no column for users or none for items.
+    pub fn find(headings: &[String], first_row: &[String]) -> Result<Self, Error> {
+        let kind = |place| {
+            let cell: Option<&String> = first_row.get(place);
+            Kind::of(cell.map_or(&[][..], |cell| cell.as_bytes()))
+        };
+        let kinds: Vec<Kind> = (0..headings.len()).map(kind).collect();
+        Roles::by_heading_or_place(headings, &kinds, &Columns::default(), Path::new("table"))
+            .map(Self)
+    }
+
+    /// The place of a column, unless the table has none.
+    #[must_use]
+    pub fn get(&self, column: Column) -> Option<usize> {
+        self.0.get(column)
+    }
+}
+
 fn missing(path: &Path, column: Column, names: &[String], wanted: Option<&ColumnRef>) -> Error {
     let wanted = match wanted {
         Some(ColumnRef::Absent) => format!("for the {column} (it cannot be left out)"),
@@ -177,6 +204,28 @@ mod tests {
             place(&[Text, Text, Text], &auto).places,
             [Some(0), Some(1), None, None, None]
         );
+    }
+
+    #[test]
+    fn tables_are_read_by_heading_or_by_place() {
+        let find = |headings: &[&str], cells: &[&str]| {
+            let owned = |texts: &[&str]| texts.iter().map(|&t| t.to_owned()).collect::<Vec<_>>();
+            TableColumns::find(&owned(headings), &owned(cells)).map(|found| found.0.places)
+        };
+        assert_eq!(
+            find(&["plays", "artist", "user_id"], &["3", "Can", "7"]).unwrap(),
+            [Some(2), Some(1), Some(0), None, None]
+        );
+        assert_eq!(
+            find(&["a", "b", "c"], &["7", "8", "2020-01-01 00:00:00"]).unwrap(),
+            [Some(0), Some(1), None, Some(2), None]
+        );
+        assert_eq!(
+            find(&["a", "b", "c"], &[]).unwrap(),
+            [Some(0), Some(1), None, None, None]
+        );
+        assert!(find(&["user", "b"], &["1", "2"]).is_err());
+        assert!(find(&["a"], &["1"]).is_err());
     }
 
     #[test]

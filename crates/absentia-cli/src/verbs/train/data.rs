@@ -5,6 +5,7 @@ use absentia::data::{Confidence, Part, Pick, Split, Targets};
 use absentia::evaluate::TestSet;
 use absentia_io::model::Ids;
 use absentia_report::format::counted;
+use absentia_io::time::TimeUnit;
 use anyhow::Result;
 
 use super::ValidationArgs;
@@ -14,7 +15,6 @@ use crate::loading::{Loaded, load, read_known, warn_of_unliked};
 use crate::tables::Tables;
 use crate::ui::Ui;
 use crate::verbs::split::split_rows;
-use crate::wording::MILLISECONDS_FROM;
 
 /// Data ready to be trained on.
 pub(crate) struct Prepared {
@@ -64,16 +64,13 @@ impl Prepared {
 
     /// A half-life in seconds put into the unit of the data's times.
     pub(crate) fn confidence(&self, confidence: Confidence) -> Confidence {
-        let latest = self
-            .data
-            .times()
-            .and_then(|times| times.iter().max().copied());
-        match (confidence, latest) {
-            (Confidence::Decay { half_life, now }, Some(latest)) if latest > MILLISECONDS_FROM => {
-                let half_life = half_life * 1000.0;
+        match confidence {
+            Confidence::Decay { half_life, now } => {
+                let unit = TimeUnit::of_times(self.data.times());
+                let half_life = half_life * unit.per_second();
                 Confidence::Decay { half_life, now }
             }
-            (confidence, _) => confidence,
+            confidence => confidence,
         }
     }
 }
