@@ -19,6 +19,7 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
     match words.first().map(String::as_str) {
         Some("reading") => reading(),
         Some("ranking") => example("ranking_speed", &[]),
+        Some("python") => crate::python::speed(),
         Some("--kernels") => example("kernel_speed", &words[1..]),
         _ => against_peers(words),
     }

@@ -5,6 +5,7 @@ mod bench;
 mod neon;
 mod pages;
 mod python;
+mod test;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -12,8 +13,9 @@ use std::process::{Command, ExitCode};
 const HELP: &str = "\
 cargo xtask <task>
 
-  test     everything a change must pass: unit, property, command-line and documentation tests
-  lint     formatting, clippy and documentation, warnings denied
+  test     everything a change must pass: unit, property, command-line, documentation and Python tests;
+           ends with the list of those that were skipped
+  lint     formatting, clippy and documentation, warnings denied; the engine without `serde`
   setup    what the tests use beyond Rust, where it can be installed: Chromium (Debian's package),
            and a Python environment; tests that miss them say so and are skipped
   python   the tests of the Python package alone
@@ -30,6 +32,8 @@ cargo xtask <task>
   bench reading | ranking
            seconds and peak memory of reading ten million generated rows; seconds of ranking
            41,000 items for 30,000 users
+  bench python
+           seconds of a sweep from Python beside the command line's, and how soon Ctrl-C ends a call
   accuracy study | gowalla
            whether held-out rows predict the test, and the figure of the Gowalla leaderboard
   accuracy table [--seconds 180] [--only gowalla,amazon-book,...] [--again]
@@ -47,7 +51,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.first().map(String::as_str) {
         Some("test") => {
             setup();
-            test()
+            test::test()
         }
         Some("lint") => lint(),
         Some("python") => {
@@ -75,15 +79,6 @@ fn main() -> ExitCode {
     }
 }
 
-fn test() -> Result<(), String> {
-    let mut command = cargo(&["test", "--workspace", "--all-features"]);
-    if let Some(python) = python::interpreter().filter(|python| python.exists()) {
-        command.env("ABSENTIA_PYTHON", python);
-    }
-    run(&mut command)?;
-    python::test()
-}
-
 fn lint() -> Result<(), String> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     run(&mut cargo(&[
@@ -94,6 +89,13 @@ fn lint() -> Result<(), String> {
         "--",
         "-D",
         "warnings",
+    ]))?;
+    // The engine by itself, without the features that other crates turn on.
+    run(&mut cargo(&[
+        "check",
+        "--package",
+        "absentia",
+        "--no-default-features",
     ]))?;
     run(
         cargo(&["doc", "--workspace", "--no-deps", "--all-features"])

@@ -1,9 +1,12 @@
 //! The Python package: its environment, its tests, its wheels.
 
 use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::test::{SKIPPED_TESTS, skipped_tests};
 use crate::{cargo, repository, run, target};
 
 /// What tests use from Python: the modules that show it is there, and what pip installs. Those the
@@ -65,28 +68,60 @@ pub(crate) fn setup() {
 pub(crate) fn test() -> Result<(), String> {
     let python = interpreter().filter(|python| has_modules(python, &["pytest", "scipy", "tqdm"]));
     let Some(python) = python else {
-        eprintln!(
-            "xtask: no Python environment with pytest and scipy; tests of the Python package are skipped"
-        );
+        let line = "SKIPPED tests of the Python package: no environment with pytest and scipy";
+        eprintln!("xtask: {line}");
+        note_skipped(line);
         return Ok(());
     };
     // The features of the whole workspace, so that nothing is compiled a second time.
     run(&mut cargo(&["build", "--workspace", "--all-features"]))?;
-    let package = repository().join("bindings/python");
-    let built = target().join("debug").join(format!(
+    run(package(&python, "debug")?
+        .args(["-m", "pytest", "-q", "-rs"])
+        .env(SKIPPED_TESTS, skipped_tests())
+        .current_dir(repository().join("bindings/python")))
+}
+
+/// Measures the package: `cargo xtask bench python`.
+pub(crate) fn speed() -> Result<(), String> {
+    setup();
+    let python = interpreter().ok_or("no Python environment")?;
+    run(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "absentia-python",
+        "--package",
+        "absentia-cli",
+    ]))?;
+    run(package(&python, "release")?.arg(repository().join("xtask/python/package_speed.py")))
+}
+
+/// Python with the package as it was built under this profile.
+fn package(python: &Path, profile: &str) -> Result<Command, String> {
+    let folder = repository().join("bindings/python/python");
+    let built = target().join(profile).join(format!(
         "{}_core{}",
         std::env::consts::DLL_PREFIX,
         std::env::consts::DLL_SUFFIX
     ));
-    let module = package.join("python/absentia/_core.abi3.so");
+    let module = folder.join("absentia/_core.abi3.so");
     std::fs::copy(&built, &module).map_err(|error| format!("{}: {error}", built.display()))?;
-    let cli = format!("absentia{}", std::env::consts::EXE_SUFFIX);
-    run(Command::new(python)
-        .args(["-m", "pytest", "-q"])
-        .env("PYTHONPATH", package.join("python"))
-        .env("ABSENTIA_CLI", target().join("debug").join(cli))
-        .env("OPENBLAS_NUM_THREADS", "1")
-        .current_dir(package))
+    let program = format!("absentia{}", std::env::consts::EXE_SUFFIX);
+    let mut command = Command::new(python);
+    command
+        .env("PYTHONPATH", folder)
+        .env("ABSENTIA_CLI", target().join(profile).join(program))
+        .env("OPENBLAS_NUM_THREADS", "1");
+    Ok(command)
+}
+
+/// Adds a line to the list of skipped tests.
+fn note_skipped(line: &str) {
+    let list = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(skipped_tests());
+    let _ = list.and_then(|mut list| writeln!(list, "{line}"));
 }
 
 /// Builds wheels with maturin in an environment of its own.

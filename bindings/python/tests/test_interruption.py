@@ -1,4 +1,7 @@
-"""Ctrl-C is honoured within a second, and other threads run meanwhile, in every long call."""
+"""Ctrl-C ends every long call, and other threads run meanwhile.
+
+How soon it does is measured by ``cargo xtask bench python``.
+"""
 
 import os
 import subprocess
@@ -18,20 +21,13 @@ SCRIPT = Path(__file__).parent / "interrupted.py"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of Unix")
-def test_ctrl_c_ends_every_long_call_within_a_second(tmp_path_factory):
-    late = late_calls(tmp_path_factory.mktemp("first"))
-    # Other work on the machine can only add: what is late by itself is late twice.
-    if late:
-        late = late.keys() & late_calls(tmp_path_factory.mktemp("second")).keys()
-    assert not late
-
-
-def late_calls(folder):
-    done = subprocess.run([sys.executable, str(SCRIPT), str(folder)], capture_output=True, text=True, timeout=120)
+def test_ctrl_c_ends_every_long_call(tmp_path):
+    done = subprocess.run([sys.executable, str(SCRIPT), str(tmp_path)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and "panicked" not in done.stderr, done.stdout + done.stderr
-    took = dict(line.split(": ") for line in done.stdout.splitlines())
-    assert len(took) == 17, done.stdout
-    return {name: seconds for name, seconds in took.items() if seconds == "None" or float(seconds) >= 1.0}
+    ends = dict(line.split(": ") for line in done.stdout.splitlines())
+    assert len(ends) == 17, done.stdout
+    # The script prints seconds for a call that was interrupted and "None" for one that ran to its end.
+    assert "None" not in ends.values(), ends
 
 
 def test_a_process_can_end_while_work_goes_on():
@@ -43,11 +39,9 @@ x = sp.eye(3000, 2000, format="csr", dtype=np.float32)
 threading.Thread(target=lambda: (time.sleep(0.3), os.kill(os.getpid(), signal.SIGINT))).start()
 weights.Dense(np.random.default_rng(0).random((3000, 2000), dtype=np.float32), rank=30).resolve(x)
 """
-    start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert "KeyboardInterrupt" in done.stderr and "panicked" not in done.stderr, done.stderr
     assert done.returncode in (1, 130, -2), (done.returncode, done.stderr)
-    assert time.perf_counter() - start < 10
 
 
 def entries(users, items, density):
@@ -75,27 +69,36 @@ DENSE = weights.Dense(np.random.default_rng(0).random((600, 400)), rank=8)
     ids=["fit", "recommend", "similar", "evaluate", "fold_in", "resolve", "implicit"],
 )
 def test_other_threads_run_meanwhile(call):
-    ticks, stop = [], threading.Event()
+    ticks, running, stop = [], threading.Event(), threading.Event()
 
     def tick():
         while not stop.is_set():
-            ticks.append(time.perf_counter())
+            if running.is_set():
+                ticks.append(None)
             time.sleep(0.002)
 
     thread = threading.Thread(target=tick)
     thread.start()
-    start = time.perf_counter()
-    while time.perf_counter() - start < 0.3:
-        call()
-    took = time.perf_counter() - start
-    stop.set()
-    thread.join()
-    longest = max(np.diff([start, *ticks]))
-    assert longest < 0.25 and len(ticks) > 0.1 * took / 0.002, (longest, len(ticks), took)
+    interval = sys.getswitchinterval()
+    # From here on a thread keeps the interpreter until it gives it up: other threads run during a call
+    # only if the call does that.
+    sys.setswitchinterval(1000)
+    try:
+        for _ in range(100):
+            running.set()
+            call()
+            running.clear()
+            if len(ticks) >= 20:
+                break
+    finally:
+        sys.setswitchinterval(interval)
+        stop.set()
+        thread.join()
+    assert len(ticks) >= 20
 
 
 FORKED = """
-import os, sys, time
+import os, sys
 import numpy as np, scipy.sparse as sp
 from absentia import Factorizer, weights
 x = sp.csr_matrix(sp.random(300, 100, 0.05, format="csr", random_state=0, dtype=np.float32))
@@ -109,14 +112,7 @@ child = os.fork()
 if child == 0:
     use()
     os._exit(0)
-end = time.time() + 30
-while time.time() < end:
-    done, status = os.waitpid(child, os.WNOHANG)
-    if done:
-        sys.exit(status)
-    time.sleep(0.05)
-os.kill(child, 9)
-sys.exit("the child hangs")
+sys.exit(os.waitpid(child, 0)[1])
 """
 
 

@@ -2,11 +2,12 @@
 
 mod support;
 
-use support::{Sandbox, shared};
+use absentia_testing::shared_data;
+use support::Sandbox;
 
 #[test]
 fn gowalla_validation_values_are_pinned() {
-    let Some(folder) = shared("gowalla-lightgcn") else {
+    let Some(folder) = shared_data("gowalla-lightgcn") else {
         return;
     };
     let sandbox = Sandbox::new();

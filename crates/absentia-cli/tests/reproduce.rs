@@ -103,7 +103,7 @@ fn take_up_again(sandbox: &Sandbox, all: &str, page: &str) {
 
 fn look(sandbox: &Sandbox) {
     let Some(found) = browser::find() else {
-        println!("skipped: no Chromium found; install one or set ABSENTIA_CHROMIUM");
+        absentia_testing::skipped("no Chromium; install it or set ABSENTIA_CHROMIUM");
         return;
     };
     let document = browser::dump(&found, &sandbox.path("out/report.html"), sandbox.folder());

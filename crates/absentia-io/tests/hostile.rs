@@ -126,14 +126,13 @@ fn the_fuzzing_corpus() {
 }
 
 /// Found by fuzzing: the decoder skipped a list of two thousand million numbers past the end of the
-/// file, a call into the system for each.
+/// file, a call into the system for each. The error shows that the list was refused instead; how few
+/// bytes that takes is tested beside `thrift.rs`.
 #[test]
 fn a_parquet_page_header_cannot_promise_an_endless_list() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let bytes = std::fs::read(corpus.join("parquet/endless_list.parquet")).unwrap();
-    let start = std::time::Instant::now();
     let error = common::message("x.parquet", bytes);
-    assert!(start.elapsed().as_secs() < 2, "{:?}", start.elapsed());
     assert!(error.contains("would fit"), "{error}");
 }
 

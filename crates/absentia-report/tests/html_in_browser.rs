@@ -22,7 +22,7 @@ const SCHEMES: [(&str, f64, f64); 4] = [
 #[test]
 fn every_figure_is_drawn() {
     let Some(browser) = browser::find() else {
-        println!("skipped: no Chromium found; install one or set ABSENTIA_CHROMIUM");
+        absentia_testing::skipped("no Chromium; install it or set ABSENTIA_CHROMIUM");
         return;
     };
     let folder = tempfile::tempdir().unwrap();

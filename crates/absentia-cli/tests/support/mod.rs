@@ -176,13 +176,3 @@ pub(crate) fn bits(loaded: &LoadedModel) -> (Vec<u32>, Vec<u32>) {
         side(loaded.model.item_factors()),
     )
 }
-
-/// A folder of the shared data, or nothing and a message when it is not there.
-pub(crate) fn shared(name: &str) -> Option<PathBuf> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let found = Some(data.join(name)).filter(|folder| folder.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: ../shared/data/{name} is not there");
-    }
-    found
-}

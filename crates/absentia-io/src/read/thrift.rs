@@ -139,6 +139,8 @@ fn damaged(what: String) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::check;
 
     #[test]
@@ -156,6 +158,30 @@ mod tests {
             let error = check(&bytes[..], 8).unwrap_err().to_string();
             assert!(error.contains("2147483647"), "{kind}: {error}");
         }
+    }
+
+    /// Counts the calls that read from it.
+    struct Counted<'a> {
+        bytes: &'a [u8],
+        calls: usize,
+    }
+
+    impl Read for Counted<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            self.calls += 1;
+            self.bytes.read(into)
+        }
+    }
+
+    #[test]
+    fn a_list_beyond_the_bytes_is_refused_without_reading_on() {
+        let bytes = [0x19, 0xf5, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00];
+        let mut counted = Counted {
+            bytes: &bytes,
+            calls: 0,
+        };
+        assert!(check(&mut counted, 8).is_err());
+        assert!(counted.calls <= bytes.len(), "{} calls", counted.calls);
     }
 
     #[test]

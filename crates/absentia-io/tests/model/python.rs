@@ -62,7 +62,7 @@ fn python(import: &str) -> Option<String> {
 #[test]
 fn the_python_package_reads_the_same_numbers() {
     let Some(python) = python("import safetensors.numpy") else {
-        println!("skipped: no Python with safetensors and numpy; set ABSENTIA_PYTHON");
+        absentia_testing::skipped("no Python with safetensors and numpy; set ABSENTIA_PYTHON");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn libraries_load_what_is_exported_for_them() {
         (Layout::Hnswlib, "import numpy", HNSWLIB),
     ] {
         let Some(python) = python(import) else {
-            println!("skipped: no Python for {import:?}; set ABSENTIA_PYTHON");
+            absentia_testing::skipped(&format!("no Python for {import:?}; set ABSENTIA_PYTHON"));
             continue;
         };
         let folder = tempfile::tempdir().unwrap();

@@ -60,7 +60,6 @@ fn unweighted_eals_reaches_the_svd_on_generated_data() {
 #[test]
 fn unweighted_eals_reaches_the_svd_on_movietweetings() {
     let Some(data) = real::movietweetings() else {
-        println!("skipped: shared/data/movietweetings-100k is not there");
         return;
     };
     for rank in [8, 64] {

@@ -67,6 +67,7 @@ pub(crate) fn random_weights(m: usize, n: usize, seed: u64) -> Dense {
 }
 
 pub(crate) fn assert_same(x: &MissingWeights, y: &MissingWeights, tolerance: f32) {
+    assert_eq!((x.n_users(), x.n_items()), (y.n_users(), y.n_items()));
     for u in 0..x.n_users() as u32 {
         for i in 0..x.n_items() as u32 {
             let (left, right) = (x.weight(u, i), y.weight(u, i));

@@ -133,6 +133,7 @@ pub(super) fn product(p: &Matrix, q: &Matrix) -> Matrix {
 pub(super) fn assert_close(got: &Matrix, want: &Matrix, tolerance: f64) {
     assert_eq!(got.len(), want.len());
     for (row, (got, want)) in got.iter().zip(want).enumerate() {
+        assert_eq!(got.len(), want.len(), "row {row}");
         for (col, (got, want)) in got.iter().zip(want).enumerate() {
             let off = (got - want).abs();
             assert!(

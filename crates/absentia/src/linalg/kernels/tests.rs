@@ -21,6 +21,7 @@ fn numbers(seed: u32, len: usize) -> Vec<f32> {
 }
 
 fn assert_close(got: &[f32], want: &[f64], what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}");
     for (n, (got, want)) in got.iter().zip(want).enumerate() {
         assert!(
             (f64::from(*got) - want).abs() < 1e-4 * (1.0 + want.abs()),
