@@ -67,7 +67,7 @@ pub use error::Error;
 pub use format::Format;
 pub use ids::{IdMap, RawIds};
 pub use read::{
-    DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, expand, read,
-    read_with_ids,
+    DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, expand,
+    parquet_rows, read, read_with_ids,
 };
 pub use write::{write, write_id_lists};

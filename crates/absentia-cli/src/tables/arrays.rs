@@ -4,12 +4,8 @@ use std::path::Path;
 
 use absentia::error::Axis;
 use absentia::linalg::Dense;
-use absentia_io::{IdMap, ParquetFile, npy};
+use absentia_io::{IdMap, npy, parquet_rows};
 use anyhow::{Context as _, Result};
-use arrow::array::{Array as _, ArrayRef, AsArray as _};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float32Type};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::failure::Refusal;
 
@@ -70,7 +66,7 @@ pub(super) fn keyed(path: &Path, axis: Axis, ids: &IdMap) -> Result<Dense> {
         .extension()
         .is_some_and(|extension| extension == "parquet")
     {
-        parquet_lines(path).with_context(|| path.display().to_string())?
+        parquet_rows(path)?
     } else {
         text_lines(path)?
     };
@@ -118,34 +114,6 @@ fn text_lines(path: &Path) -> Result<Vec<Line>> {
         Ok((line[0].clone(), numbers?))
     });
     parsed.collect()
-}
-
-/// An id and its numbers from each row; a column may be a list of numbers, as exports have it.
-fn parquet_lines(path: &Path) -> Result<Vec<Line>> {
-    let file = ParquetFile::new(std::fs::File::open(path)?)?;
-    let mut lines = Vec::new();
-    for batch in ParquetRecordBatchReaderBuilder::try_new(file)?.build()? {
-        let batch = batch?;
-        let ids = cast(batch.column(0), &DataType::Utf8)?;
-        for row in 0..batch.num_rows() {
-            let mut numbers = Vec::new();
-            for column in &batch.columns()[1..] {
-                numbers.extend(numbers_of(column, row)?);
-            }
-            lines.push((ids.as_string::<i32>().value(row).to_owned(), numbers));
-        }
-    }
-    Ok(lines)
-}
-
-fn numbers_of(column: &ArrayRef, row: usize) -> Result<Vec<f32>> {
-    let values = match column.data_type() {
-        DataType::FixedSizeList(..) => column.as_fixed_size_list().value(row),
-        DataType::List(_) => column.as_list::<i32>().value(row),
-        _ => column.slice(row, 1),
-    };
-    let values = cast(&values, &DataType::Float32)?;
-    Ok(values.as_primitive::<Float32Type>().values().to_vec())
 }
 
 #[cfg(test)]

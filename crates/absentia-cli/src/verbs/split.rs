@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use absentia::data::{DataError, EventLog, Part, Pick, Split, SplitReport};
 use absentia::error::Axis;
 use absentia_io::Format;
-use absentia_report::format::counted;
 use absentia_io::time::{Moment, TimeUnit};
+use absentia_report::format::counted;
 
 use crate::args::{DataArgs, parse_pick, parse_split};
 use crate::cli::Context;

@@ -4,7 +4,7 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use arrow::ipc::{Message, RecordBatch, root_as_footer, root_as_message};
+use arrow_ipc::{Message, RecordBatch, root_as_footer, root_as_message};
 
 const MAGIC: &[u8] = b"ARROW1";
 const CONTINUATION: u32 = u32::MAX;

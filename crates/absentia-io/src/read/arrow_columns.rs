@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, Schema, TimeUnit};
+use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 
+use super::arrow_cells::{self, Text, floats, integers, plain};
 use super::arrow_ipc::guarded;
 use super::chunk::{Chunk, IdRule, Key, Record, Shape};
 use super::options::ReadOptions;
@@ -94,7 +94,7 @@ impl ArrowLayout {
                 .position(|&p| Some(p) == self.roles.get(column))?;
             (place < batch.columns.num_columns()).then(|| batch.columns.column(place))
         };
-        let failed = |e: arrow::error::ArrowError| Error::corrupt(&self.shape.path, self.format, e);
+        let failed = |e: ArrowError| Error::corrupt(&self.shape.path, self.format, e);
         let missing = || {
             Error::corrupt(
                 &self.shape.path,
@@ -167,19 +167,12 @@ fn check_type(schema: &Schema, place: usize, column: Column, path: &Path) -> Res
     })
 }
 
-type ArrowResult<T> = Result<T, arrow::error::ArrowError>;
-
-fn plain(array: &ArrayRef) -> ArrowResult<ArrayRef> {
-    match array.data_type() {
-        DataType::Dictionary(_, value) => cast(array, value),
-        _ => Ok(Arc::clone(array)),
-    }
-}
+type ArrowResult<T> = Result<T, ArrowError>;
 
 /// Ids as integers where they are, as text otherwise.
 enum Ids {
-    Integers(ArrayRef),
-    Text(ArrayRef),
+    Integers(Int64Array),
+    Text(Text),
 }
 
 impl Ids {
@@ -188,37 +181,36 @@ impl Ids {
         match array.data_type() {
             // Ids above the signed range keep their digits as text.
             kind if kind.is_integer() && *kind != DataType::UInt64 => {
-                Ok(Self::Integers(cast(&array, &DataType::Int64)?))
+                Ok(Self::Integers(integers(&array)?))
             }
-            _ => Ok(Self::Text(cast(&array, &DataType::LargeUtf8)?)),
+            _ => Ok(Self::Text(Text::new(&array)?)),
         }
     }
 
     fn key(&self, row: usize, rule: IdRule, column: Column) -> Result<Key<'_>, RowFault> {
         match self {
-            Self::Integers(ids) | Self::Text(ids) if ids.is_null(row) => {
-                Err(RowFault::Blank { column })
+            Self::Integers(ids) if ids.is_null(row) => Err(RowFault::Blank { column }),
+            Self::Integers(ids) => rule.integer_key(ids.value(row), column),
+            Self::Text(ids) => {
+                let id = ids.get(row).ok_or(RowFault::Blank { column })?;
+                rule.key(id.as_bytes(), column)
             }
-            Self::Integers(ids) => {
-                rule.integer_key(ids.as_primitive::<Int64Type>().value(row), column)
-            }
-            Self::Text(ids) => rule.key(ids.as_string::<i64>().value(row).as_bytes(), column),
         }
     }
 }
 
-fn numbers(array: &ArrayRef) -> ArrowResult<ArrayRef> {
-    cast(&plain(array)?, &DataType::Float32)
+fn numbers(array: &ArrayRef) -> ArrowResult<Float32Array> {
+    arrow_cells::numbers(&plain(array)?)
 }
 
-fn number(numbers: Option<&ArrayRef>, row: usize, column: Column) -> Result<f32, RowFault> {
+fn number(numbers: Option<&Float32Array>, row: usize, column: Column) -> Result<f32, RowFault> {
     let Some(numbers) = numbers else {
         return Ok(0.0);
     };
     if numbers.is_null(row) {
         return Err(RowFault::Blank { column });
     }
-    let value = numbers.as_primitive::<Float32Type>().value(row);
+    let value = numbers.value(row);
     if value.is_finite() {
         Ok(value)
     } else {
@@ -232,66 +224,58 @@ fn number(numbers: Option<&ArrayRef>, row: usize, column: Column) -> Result<f32,
 /// Times as integers with the number of their units in a second, as floats, or as text.
 enum Times {
     Integers {
-        array: ArrayRef,
+        array: Int64Array,
         per_second: i64,
         seconds_each: i64,
     },
-    Floats(ArrayRef),
-    Text(ArrayRef),
+    Floats(Float64Array),
+    Text(Text),
 }
 
 impl Times {
     fn new(array: &ArrayRef) -> ArrowResult<Self> {
         let array = plain(array)?;
-        let integers = |array, per_second, seconds_each| {
+        let stored = |per_second, seconds_each| {
             Ok(Self::Integers {
-                array,
+                array: integers(&array)?,
                 per_second,
                 seconds_each,
             })
         };
         match array.data_type() {
-            DataType::Timestamp(unit, _) => {
-                integers(cast(&array, &DataType::Int64)?, per_second(*unit), 1)
-            }
-            DataType::Date32 => integers(
-                cast(&cast(&array, &DataType::Int32)?, &DataType::Int64)?,
-                1,
-                86_400,
-            ),
-            DataType::Date64 => integers(cast(&array, &DataType::Int64)?, 1000, 1),
-            kind if kind.is_integer() || kind.is_temporal() => {
-                integers(cast(&array, &DataType::Int64)?, 1, 1)
-            }
-            kind if kind.is_numeric() => Ok(Self::Floats(cast(&array, &DataType::Float64)?)),
-            _ => Ok(Self::Text(cast(&array, &DataType::LargeUtf8)?)),
+            DataType::Timestamp(unit, _) => stored(per_second(*unit), 1),
+            DataType::Date32 => stored(1, 86_400),
+            DataType::Date64 => stored(1000, 1),
+            kind if kind.is_integer() || kind.is_temporal() => stored(1, 1),
+            kind if kind.is_numeric() => Ok(Self::Floats(floats(&array)?)),
+            _ => Ok(Self::Text(Text::new(&array)?)),
         }
     }
 
     fn get(&self, row: usize) -> Result<i64, RowFault> {
         let column = Column::Time;
         match self {
-            Self::Integers { array, .. } | Self::Floats(array) | Self::Text(array)
-                if array.is_null(row) =>
-            {
-                Err(RowFault::Blank { column })
-            }
+            Self::Integers { array, .. } if array.is_null(row) => Err(RowFault::Blank { column }),
+            Self::Floats(array) if array.is_null(row) => Err(RowFault::Blank { column }),
             Self::Integers {
                 array,
                 per_second,
                 seconds_each,
             } => {
-                let time = array.as_primitive::<Int64Type>().value(row);
+                let time = array.value(row);
                 Ok(time.div_euclid(*per_second).saturating_mul(*seconds_each))
             }
             Self::Floats(array) => {
-                let time = array.as_primitive::<Float64Type>().value(row);
+                let time = array.value(row);
                 cells::float_time(time).ok_or_else(|| RowFault::NotFinite {
                     column,
                     text: time.to_string(),
                 })
             }
-            Self::Text(array) => cells::time(array.as_string::<i64>().value(row).as_bytes()),
+            Self::Text(array) => {
+                let text = array.get(row).ok_or(RowFault::Blank { column })?;
+                cells::time(text.as_bytes())
+            }
         }
     }
 }

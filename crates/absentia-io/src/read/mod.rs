@@ -1,6 +1,7 @@
 //! Reads interaction files of every format into a [`Dataset`].
 
 mod adjacency;
+mod arrow_cells;
 mod arrow_check;
 mod arrow_columns;
 mod arrow_ipc;
@@ -19,6 +20,7 @@ mod npz;
 mod options;
 mod parquet;
 mod parquet_file;
+mod parquet_rows;
 mod paths;
 mod pipeline;
 mod roles;
@@ -34,6 +36,7 @@ use builder::Builder;
 use chunk::IdRule;
 pub use options::{DenseIds, NoProgress, Progress, ReadOptions, Unknown};
 pub use parquet_file::ParquetFile;
+pub use parquet_rows::parquet_rows;
 pub use paths::expand;
 pub use roles::TableColumns;
 use source::Source;

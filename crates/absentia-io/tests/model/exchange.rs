@@ -9,7 +9,7 @@ use absentia_io::model::{
     ExportOptions, Ids, ImportOptions, Layout, export, import_implicit, import_npy,
 };
 use absentia_io::npy;
-use arrow::array::{Array, FixedSizeListArray, Float32Array, StringArray};
+use arrow_array::{Array, FixedSizeListArray, Float32Array, StringArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::build::{Shape, bits, model};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use absentia_io::{AtomicFile, Format};
 use anyhow::{Context as _, Result};
-use arrow::array::{ArrayRef, Float32Builder, StringBuilder, UInt32Builder};
-use arrow::datatypes::{DataType, Field, Schema};
-use arrow::record_batch::RecordBatch;
+use arrow_array::builder::{Float32Builder, StringBuilder, UInt32Builder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 
 use super::UserList;

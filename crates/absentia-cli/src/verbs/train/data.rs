@@ -4,8 +4,8 @@ use absentia::Interactions;
 use absentia::data::{Confidence, Part, Pick, Split, Targets};
 use absentia::evaluate::TestSet;
 use absentia_io::model::Ids;
-use absentia_report::format::counted;
 use absentia_io::time::TimeUnit;
+use absentia_report::format::counted;
 use anyhow::Result;
 
 use super::ValidationArgs;
