@@ -19,6 +19,7 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
     match words.first().map(String::as_str) {
         Some("reading") => reading(),
         Some("ranking") => example("ranking_speed", &[]),
+        Some("versus") => crate::versus::versus(&words[1..]),
         Some("python") => crate::python::speed(),
         Some("--kernels") => example("kernel_speed", &words[1..]),
         _ => against_peers(words),
@@ -93,33 +94,36 @@ fn environments() -> PathBuf {
 
 /// Seconds and peak memory of reading ten million generated rows.
 fn reading() -> Result<(), String> {
-    let folder = repository().join("target/bench");
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let file = folder.join("ten-million.csv");
+    let file = ten_million_rows()?;
     run(&mut cargo(&[
         "build",
         "--release",
         "--package",
-        "absentia-cli",
-        "--package",
         "absentia-io",
-        "--examples",
-        "--bins",
+        "--example",
+        "read_speed",
     ]))?;
+    run(Command::new(crate::target().join("release/examples/read_speed")).arg(&file))
+}
+
+/// A file of ten million generated rows, made if it does not exist.
+pub(crate) fn ten_million_rows() -> Result<PathBuf, String> {
+    let folder = crate::target().join("bench");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let file = folder.join("ten-million.csv");
     if !file.exists() {
-        let sizes = [
-            "--users",
-            "500000",
-            "--items",
-            "50000",
-            "--entries",
-            "10000000",
-        ];
-        run(Command::new(repository().join("target/release/absentia"))
+        run(&mut cargo(&[
+            "build",
+            "--release",
+            "--package",
+            "absentia-cli",
+        ]))?;
+        let sizes = "--users 500000 --items 50000 --entries 10000000";
+        run(Command::new(crate::target().join("release/absentia"))
             .arg("generate")
-            .args(sizes)
+            .args(sizes.split(' '))
             .arg("--out")
             .arg(&file))?;
     }
-    run(Command::new(repository().join("target/release/examples/read_speed")).arg(&file))
+    Ok(file)
 }

@@ -6,6 +6,7 @@ mod neon;
 mod pages;
 mod python;
 mod test;
+mod versus;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -32,6 +33,9 @@ cargo xtask <task>
   bench reading | ranking
            seconds and peak memory of reading ten million generated rows; seconds of ranking
            41,000 items for 30,000 users
+  bench versus REV [--rounds 5]
+           the head against another revision, taking turns: sweeps at K = 32, 64, 128 and 256, reading,
+           recommending for all users; prints the best of all rounds and ratios
   bench python
            seconds of a sweep from Python beside the command line's, and how soon Ctrl-C ends a call
   accuracy study | gowalla
