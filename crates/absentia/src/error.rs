@@ -24,6 +24,17 @@ pub enum Axis {
     Item,
 }
 
+impl Axis {
+    /// The opposite side.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Axis::User => Axis::Item,
+            Axis::Item => Axis::User,
+        }
+    }
+}
+
 impl std::fmt::Display for Axis {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

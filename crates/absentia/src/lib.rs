@@ -28,6 +28,7 @@ pub mod linalg;
 pub mod model;
 mod params;
 pub mod ranking;
+mod sides;
 mod solver;
 #[cfg(test)]
 mod testing;
@@ -42,4 +43,5 @@ pub use params::{
     Baseline, CheckedParams, MAX_FACTORS, MAX_ITERATIONS, MAX_THREADS, Method, Params, ParamsError,
     Solver,
 };
+pub use sides::Sides;
 pub use solver::Objective;

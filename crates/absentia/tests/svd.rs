@@ -4,7 +4,8 @@ mod real;
 
 use absentia::data::{Duplicates, Triplets};
 use absentia::linalg::{
-    TallMatrix, DecompositionError, Dense, LinearOperator, RowOperator, Svd, SvdParams, truncated_svd,
+    DecompositionError, Dense, LinearOperator, RowOperator, Svd, SvdParams, TallMatrix,
+    truncated_svd,
 };
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};

@@ -1,5 +1,8 @@
 //! The rungs of a search: few factors and few users first, more of both for what did well.
 
+use absentia::Solver;
+use absentia::fit::ProblemSize;
+
 use crate::staged::options::{Budget, SearchOptions};
 use crate::trial::Trial;
 
@@ -70,7 +73,13 @@ impl DataSize {
     /// Multiply-adds of a trial, leading terms only.
     pub(crate) fn of(&self, rung: &Rung) -> f64 {
         let k = rung.factors as f64;
-        let sweep = 2.0 * (self.users + self.items) * k * k + 36.0 * self.entries * k;
+        let size = ProblemSize {
+            users: self.users,
+            items: self.items,
+            entries: self.entries,
+            rank: 1.0,
+        };
+        let sweep = size.sweep_cost(Solver::Eals.into(), rung.factors);
         let users = |sample: usize| self.users.min(SAMPLES[sample] as f64);
         // The best post-scaling takes about five looks, and on the last rung three more; the last
         // rung measures twice or so.

@@ -17,7 +17,7 @@ use rand::Rng;
 
 use super::random::{below, of_pass, unit};
 use super::sgd_observed::{padded_mut, users_of};
-use super::{Pass, Problem, check, dot};
+use super::{Pass, PassInput, check, dot};
 use crate::linalg::Dense;
 use crate::solver::{Objective, ridge};
 
@@ -26,16 +26,16 @@ const DRAWS: usize = 100;
 /// Triples between two looks at the flag that ends the run.
 const TRIPLES_PER_LOOK: usize = 1 << 16;
 
-pub(super) fn pass(problem: &Problem<'_>, iteration: usize, p: &mut Dense, q: &mut Dense) -> Pass {
-    let observed = problem.data.by_user();
+pub(super) fn pass(input: &PassInput<'_>, iteration: usize, p: &mut Dense, q: &mut Dense) -> Pass {
+    let observed = input.data.by_user();
     let users = users_of(observed);
-    let sampler = Sampler::new(&check::item_weights(problem.weights).unwrap_or_default());
-    let mut random = of_pass(problem.params.seed, iteration);
-    let (rate, lambda) = (problem.params.learning_rate, problem.params.regularization);
+    let sampler = Sampler::new(&check::item_weights(input.weights).unwrap_or_default());
+    let mut random = of_pass(input.params.seed, iteration);
+    let (rate, lambda) = (input.params.learning_rate, input.params.regularization);
     let mut loss = 0.0;
     let mut rows = Rows::new(p.stride());
     for triple in 0..observed.len() {
-        if triple % TRIPLES_PER_LOOK == 0 && problem.is_cancelled() {
+        if triple % TRIPLES_PER_LOOK == 0 && input.is_cancelled() {
             return Pass::Cancelled;
         }
         let at = below(&mut random, observed.len());
@@ -45,7 +45,7 @@ pub(super) fn pass(problem: &Problem<'_>, iteration: usize, p: &mut Dense, q: &m
             continue;
         };
         rows.load(p, q, [user, item, other]);
-        let x = dot(problem.kernels, &rows.user, &rows.difference);
+        let x = dot(input.kernels, &rows.user, &rows.difference);
         loss += f64::from((-x).exp()).ln_1p();
         let pull = rate / (1.0 + x.exp());
         rows.update(p, q, [user, item, other], pull, 1.0 - rate * lambda);

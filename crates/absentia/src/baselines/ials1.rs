@@ -16,27 +16,27 @@
 
 use rayon::prelude::*;
 
-use super::{Pass, Problem, dot};
+use super::{Pass, PassInput, dot};
 use crate::data::{Entries, Values};
 use crate::linalg::kernels::{Gathered, Kernels};
 use crate::linalg::{Dense, LANES, TallMatrix, symmetric_eigen};
 
 /// One pass over both sides.
-pub(super) fn pass(problem: &Problem<'_>, p: &mut Dense, q: &mut Dense) -> Pass {
-    let (users, items) = (problem.data.by_user(), problem.data.by_item());
-    half(problem, users, problem.penalty.0, p, q);
-    if problem.is_cancelled() {
+pub(super) fn pass(input: &PassInput<'_>, p: &mut Dense, q: &mut Dense) -> Pass {
+    let (users, items) = (input.data.by_user(), input.data.by_item());
+    half(input, users, input.penalty.users, p, q);
+    if input.is_cancelled() {
         return Pass::Cancelled;
     }
-    half(problem, items, problem.penalty.1, q, p);
-    if problem.is_cancelled() {
+    half(input, items, input.penalty.items, q, p);
+    if input.is_cancelled() {
         return Pass::Cancelled;
     }
     Pass::Objective
 }
 
 fn half(
-    problem: &Problem<'_>,
+    input: &PassInput<'_>,
     observed: &Entries<'_>,
     penalty: &Values<'_>,
     free: &mut Dense,
@@ -46,9 +46,9 @@ fn half(
         observed,
         penalty,
         fixed,
-        weight: problem.uniform_weight(),
-        examples: synthetic_examples(fixed, problem.uniform_weight()),
-        kernels: problem.kernels,
+        weight: input.uniform_weight(),
+        examples: synthetic_examples(fixed, input.uniform_weight()),
+        kernels: input.kernels,
     };
     let stride = free.stride();
     free.as_mut_slice()
@@ -56,7 +56,7 @@ fn half(
         .enumerate()
         .with_min_len(16)
         .for_each_init(Scratch::default, |scratch, (row, factors)| {
-            if !problem.is_cancelled() {
+            if !input.is_cancelled() {
                 side.regress(row, factors, scratch);
             }
         });

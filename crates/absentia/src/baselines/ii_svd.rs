@@ -17,18 +17,18 @@
 //! user who counts `1/n_v` cannot do that.
 
 use super::svd::{decompose, write};
-use super::{BaselineError, Pass, Problem};
+use super::{BaselineError, Pass, PassInput};
 use crate::data::Interactions;
 use crate::linalg::{Dense, LinearOperator, TallMatrix};
 use crate::solver::Objective;
 
 pub(super) fn pass(
-    problem: &Problem<'_>,
+    input: &PassInput<'_>,
     p: &mut Dense,
     q: &mut Dense,
 ) -> Result<Pass, BaselineError> {
-    let scores = NeighbourScores::new(problem.data);
-    let svd = decompose(&scores, p.cols(), problem.params.seed)?;
+    let scores = NeighbourScores::new(input.data);
+    let svd = decompose(&scores, p.cols(), input.params.seed)?;
     let roots: Vec<f64> = svd
         .sigma
         .iter()

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::BaselineError;
 use crate::data::Interactions;
-use crate::params::{Baseline, Method};
+use crate::params::Baseline;
 use crate::ranking::{ScoreBlock, ScoreTile, Scorer};
 
 /// Similar items of each item, and the items each user took: what an `itemknn` model consists of.
@@ -71,11 +71,17 @@ impl Lists {
 }
 
 impl Neighbours {
-    /// Finds the neighbours when the method is `itemknn`.
-    pub(crate) fn of_method(method: Method, data: &Interactions<'_>) -> Option<Self> {
-        match method {
-            Method::Baseline(Baseline::ItemKnn { neighbours }) => Some(Self::new(data, neighbours)),
-            Method::Solver(_) | Method::Baseline(_) => None,
+    /// Finds the neighbours when the baseline is `itemknn`.
+    pub(crate) fn of_baseline(baseline: Baseline, data: &Interactions<'_>) -> Option<Self> {
+        match baseline {
+            Baseline::ItemKnn { neighbours } => Some(Self::new(data, neighbours)),
+            Baseline::Svd
+            | Baseline::Ials1
+            | Baseline::Rcd
+            | Baseline::IiSvd
+            | Baseline::Bpr
+            | Baseline::SgdObserved
+            | Baseline::Popularity => None,
         }
     }
 

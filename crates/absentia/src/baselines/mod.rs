@@ -38,22 +38,23 @@ use crate::fit::Sizes;
 use crate::linalg::Dense;
 use crate::linalg::kernels::{Gathered, Kernels};
 use crate::params::{Baseline, CheckedParams, Method, Params, ParamsError};
+use crate::sides::Sides;
 use crate::solver::Objective;
 use crate::weights::MissingWeights;
 
 /// What a pass reads.
-pub(crate) struct Problem<'a> {
+pub(crate) struct PassInput<'a> {
     /// Targets and weights as they are trained on.
     pub(crate) data: &'a Interactions<'a>,
     pub(crate) weights: &'a MissingWeights,
     /// `λ_u` and `λ_i`.
-    pub(crate) penalty: (&'a Values<'static>, &'a Values<'static>),
+    pub(crate) penalty: Sides<&'a Values<'static>>,
     pub(crate) params: &'a Params,
     pub(crate) kernels: Kernels,
     pub(crate) cancelled: &'a AtomicBool,
 }
 
-impl Problem<'_> {
+impl PassInput<'_> {
     fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
@@ -77,19 +78,19 @@ pub(crate) enum Pass {
 /// Makes one pass over the data.
 pub(crate) fn pass(
     baseline: Baseline,
-    problem: &Problem<'_>,
+    input: &PassInput<'_>,
     iteration: usize,
     p: &mut Dense,
     q: &mut Dense,
 ) -> Result<Pass, BaselineError> {
     match baseline {
-        Baseline::Svd => svd::pass(problem, p, q),
-        Baseline::Ials1 => Ok(ials1::pass(problem, p, q)),
-        Baseline::Rcd => Ok(rcd::pass(problem, iteration, p, q)),
-        Baseline::IiSvd => ii_svd::pass(problem, p, q),
-        Baseline::Bpr => Ok(bpr::pass(problem, iteration, p, q)),
-        Baseline::SgdObserved => Ok(sgd_observed::pass(problem, iteration, p, q)),
-        Baseline::Popularity => Ok(popularity::pass(problem, p, q)),
+        Baseline::Svd => svd::pass(input, p, q),
+        Baseline::Ials1 => Ok(ials1::pass(input, p, q)),
+        Baseline::Rcd => Ok(rcd::pass(input, iteration, p, q)),
+        Baseline::IiSvd => ii_svd::pass(input, p, q),
+        Baseline::Bpr => Ok(bpr::pass(input, iteration, p, q)),
+        Baseline::SgdObserved => Ok(sgd_observed::pass(input, iteration, p, q)),
+        Baseline::Popularity => Ok(popularity::pass(input, p, q)),
         // Its neighbours are found when the run starts.
         Baseline::ItemKnn { .. } => Ok(Pass::Own(Objective::default())),
     }

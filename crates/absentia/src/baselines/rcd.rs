@@ -15,7 +15,7 @@
 //! methods.
 
 use super::random::{of_pass, shuffled};
-use super::{Pass, Problem, dot};
+use super::{Pass, PassInput, dot};
 use crate::data::{Entries, Values};
 use crate::linalg::Dense;
 use crate::linalg::kernels::{Gathered, Kernels};
@@ -32,29 +32,29 @@ const LEAST_GRADIENT: f32 = 1e-4;
 const ROWS_PER_LOOK: usize = 1024;
 
 /// One pass: every row once, in random order.
-pub(super) fn pass(problem: &Problem<'_>, iteration: usize, p: &mut Dense, q: &mut Dense) -> Pass {
+pub(super) fn pass(input: &PassInput<'_>, iteration: usize, p: &mut Dense, q: &mut Dense) -> Pass {
     let n_users = p.rows();
     let order = shuffled(
-        &mut of_pass(problem.params.seed, iteration),
+        &mut of_pass(input.params.seed, iteration),
         n_users + q.rows(),
     );
     let mut descent = Descent {
-        weight: problem.uniform_weight(),
-        kernels: problem.kernels,
-        grams: [Gram::of(p, problem.kernels), Gram::of(q, problem.kernels)],
+        weight: input.uniform_weight(),
+        kernels: input.kernels,
+        grams: [Gram::of(p, input.kernels), Gram::of(q, input.kernels)],
         scratch: Scratch::default(),
     };
-    let (users, items) = (problem.data.by_user(), problem.data.by_item());
+    let (users, items) = (input.data.by_user(), input.data.by_item());
     for (at, &node) in order.iter().enumerate() {
-        if at % ROWS_PER_LOOK == 0 && problem.is_cancelled() {
+        if at % ROWS_PER_LOOK == 0 && input.is_cancelled() {
             return Pass::Cancelled;
         }
         let node = node as usize;
         if node < n_users {
-            let side = (users, problem.penalty.0);
+            let side = (users, input.penalty.users);
             descent.step(0, side, node, p, q);
         } else {
-            let side = (items, problem.penalty.1);
+            let side = (items, input.penalty.items);
             descent.step(1, side, node - n_users, q, p);
         }
     }

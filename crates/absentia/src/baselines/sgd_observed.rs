@@ -11,33 +11,33 @@
 //! A row's penalty is spread over its entries, so that a pass follows the gradient of J.
 
 use super::random::{of_pass, shuffled};
-use super::{Pass, Problem, dot};
+use super::{Pass, PassInput, dot};
 use crate::data::Entries;
 use crate::linalg::Dense;
 
 /// Entries between two looks at the flag that ends the run.
 const ENTRIES_PER_LOOK: usize = 1 << 16;
 
-pub(super) fn pass(problem: &Problem<'_>, iteration: usize, p: &mut Dense, q: &mut Dense) -> Pass {
-    let observed = problem.data.by_user();
-    let rate = problem.params.learning_rate;
+pub(super) fn pass(input: &PassInput<'_>, iteration: usize, p: &mut Dense, q: &mut Dense) -> Pass {
+    let observed = input.data.by_user();
+    let rate = input.params.learning_rate;
     let users = users_of(observed);
-    let items = problem.data.by_item();
-    let order = shuffled(&mut of_pass(problem.params.seed, iteration), observed.len());
+    let items = input.data.by_item();
+    let order = shuffled(&mut of_pass(input.params.seed, iteration), observed.len());
     let mut before = vec![0.0; p.stride()];
     for (visited, &at) in order.iter().enumerate() {
-        if visited % ENTRIES_PER_LOOK == 0 && problem.is_cancelled() {
+        if visited % ENTRIES_PER_LOOK == 0 && input.is_cancelled() {
             return Pass::Cancelled;
         }
         let at = at as usize;
         let (user, item) = (users[at] as usize, observed.indices()[at] as usize);
         let (p_u, q_i) = (padded_mut(p, user), padded_mut(q, item));
-        let error = observed.targets().get(at) - dot(problem.kernels, p_u, q_i);
+        let error = observed.targets().get(at) - dot(input.kernels, p_u, q_i);
         let pull = rate * observed.weights().get(at) * error;
         let share = |penalty: f32, n: usize| 1.0 - rate * penalty / n as f32;
         let keep = (
-            share(problem.penalty.0.get(user), observed.row_len(user)),
-            share(problem.penalty.1.get(item), items.row_len(item)),
+            share(input.penalty.users.get(user), observed.row_len(user)),
+            share(input.penalty.items.get(item), items.row_len(item)),
         );
         before.copy_from_slice(p_u);
         for ((p_f, q_f), old) in p_u.iter_mut().zip(q_i).zip(&before) {

@@ -11,20 +11,20 @@
 //!
 //! Without penalties this is plain SVD (strategy 2 of the paper), and nothing of rank K is closer.
 
-use super::{BaselineError, Pass, Problem};
+use super::{BaselineError, Pass, PassInput};
 use crate::linalg::{Dense, LinearOperator, Svd, SvdParams, TallMatrix, truncated_svd};
 
 /// Residual of a triplet at which it counts as found; the error of a singular value is its square.
 const TOLERANCE: f64 = 1e-6;
 
 pub(super) fn pass(
-    problem: &Problem<'_>,
+    input: &PassInput<'_>,
     p: &mut Dense,
     q: &mut Dense,
 ) -> Result<Pass, BaselineError> {
-    let svd = decompose(problem.data, p.cols(), problem.params.seed)?;
+    let svd = decompose(input.data, p.cols(), input.params.seed)?;
     let penalty = |values: &crate::data::Values<'_>| f64::from(values.get(0));
-    let (own, other) = (penalty(problem.penalty.0), penalty(problem.penalty.1));
+    let (own, other) = (penalty(input.penalty.users), penalty(input.penalty.items));
     let shrink = (own * other).sqrt();
     let balance = if shrink > 0.0 {
         (other / own).powf(0.25)

@@ -1,6 +1,6 @@
 //! What a run will take, counted before anything large is allocated.
 
-use super::trainer::estimate_params;
+use super::learned::estimate_params;
 use crate::baselines;
 use crate::data::{Confidence, Interactions, Targets, Values};
 use crate::linalg::LANES;

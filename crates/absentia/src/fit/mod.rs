@@ -1,27 +1,37 @@
 //! A training run: start, sweeps, stopping rules, checkpoints, cancellation.
 
-mod dense;
+pub mod backend;
+mod cost;
+mod cpu;
 mod error;
 mod init;
+mod learned;
 mod memory;
 mod observer;
+mod problem;
 mod sketch;
 mod start;
 mod state;
-mod trainer;
+mod sweeps;
+mod training;
 
+pub use cost::ProblemSize;
 pub use error::FitError;
 pub use init::Init;
 pub use memory::{MemoryPlan, Sizes, default_threads};
-pub use observer::{Cancel, Control, Observer, Sweep};
+pub use observer::{Cancel, Control, Estimate, Observer, Sweep};
 pub use state::{Best, Checkpoint};
 
 use crate::baselines;
 use crate::data::Interactions;
 use crate::model::Model;
-use crate::params::{CheckedParams, Params};
+use crate::params::{CheckedParams, Method, Params};
 use crate::weights::Scheme;
-use trainer::Trainer;
+use backend::{Cpu, Device, Problem, ProblemParts};
+use learned::EstimateStage;
+use start::{Start, start};
+use sweeps::{AlternatingSweeps, BaselinePasses, Sweeps};
+use training::Training;
 
 /// Measures a model while it is trained, and ends the run when it no longer improves.
 pub struct Validation<'r> {
@@ -112,17 +122,15 @@ pub fn fit(
     params: &CheckedParams,
     run: Run<'_>,
 ) -> Result<Fitted, FitError> {
-    let threads = params.threads.unwrap_or_else(default_threads);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|_| FitError::Threads { threads })?;
-    // The run's callbacks need not be able to move to another thread: only the sweeps enter the pool.
-    fit_in(&pool, data, scheme, params, run)
+    fit_on(&Cpu, data, scheme, params, run)
 }
 
-fn fit_in(
-    pool: &rayon::ThreadPool,
+/// Does what [`fit`] does, with the solvers running on `device`.
+///
+/// # Errors
+/// Those of [`fit`].
+pub fn fit_on<D: Device>(
+    device: &D,
     data: &Interactions<'_>,
     scheme: &Scheme,
     params: &CheckedParams,
@@ -135,55 +143,90 @@ fn fit_in(
         });
     }
     let params = &baselines::shaped(params)?;
-    let resume = run.resume.take();
-    let init = std::mem::take(&mut run.init);
-    let keeps_best = run.validation.is_some();
-    let mut trainer =
-        pool.install(|| Trainer::new(data, scheme, params, init, resume, keeps_best))?;
+    let plan = planned(data, scheme, params, &run)?;
+    let pool = &pool(params)?;
     if let Some(observer) = &mut run.observer {
-        observer.started(trainer.plan());
+        observer.started(&plan);
     }
-    let reason = sweeps(pool, &mut trainer, params, &mut run)?;
-    Ok(trainer.finish(reason))
+    let (transform, data) = pool.install(|| {
+        let transform = data.freeze(params.targets, params.confidence)?;
+        data.apply(&transform).map(|data| (transform, data))
+    })?;
+    let mut stage = EstimateStage {
+        device,
+        pool,
+        run: &mut run,
+        stopped: None,
+    };
+    let learned = stage.learn(scheme, &data, params)?;
+    let stopped = stage.stopped;
+    let (init, resume) = (std::mem::take(&mut run.init), run.resume.take());
+    let (problem, start) = pool.install(|| {
+        let problem = Problem::new(ProblemParts {
+            weights: learned.resolve(&data)?,
+            data,
+            transform,
+            dense: scheme.dense(),
+            params: (**params).clone(),
+        })?;
+        let start = start(&problem, init, resume)?;
+        Ok::<_, FitError>((problem, start))
+    })?;
+    let Start {
+        factors,
+        history,
+        best,
+    } = start;
+    match params.solver {
+        Method::Solver(solver) => {
+            let sweeps =
+                pool.install(|| AlternatingSweeps::new(device.backend(&problem, solver, factors)));
+            let training = Training::new(&problem, sweeps, history, best);
+            trained(training, stopped, pool, &mut run)
+        }
+        Method::Baseline(baseline) => {
+            let passes = pool.install(|| BaselinePasses::new(baseline, &problem, factors));
+            let training = Training::new(&problem, passes, history, best);
+            trained(training, stopped, pool, &mut run)
+        }
+    }
 }
 
-/// Makes the sweeps and yields why they ended.
-fn sweeps(
+/// Makes the sweeps, unless the run was stopped before them.
+fn trained<S: Sweeps>(
+    mut training: Training<'_, S>,
+    stopped: Option<StopReason>,
     pool: &rayon::ThreadPool,
-    trainer: &mut Trainer<'_>,
-    params: &CheckedParams,
     run: &mut Run<'_>,
-) -> Result<StopReason, FitError> {
-    let cancel = run.cancel.clone();
-    loop {
-        if let Some(reason) = trainer.why_over(params, run.validation.as_ref()) {
-            return Ok(reason);
-        }
-        if cancel.is_cancelled() {
-            return Ok(StopReason::Cancelled);
-        }
-        let Some(mut sweep) = pool.install(|| trainer.sweep(&cancel))? else {
-            return Ok(StopReason::Cancelled);
-        };
-        if let Some(validation) = run
-            .validation
-            .as_mut()
-            .filter(|v| v.is_due(sweep.iteration, params))
-        {
-            sweep.validation = Some((validation.metric)(&trainer.model()));
-        }
-        trainer.record(sweep.clone());
-        let due = run
-            .checkpoint_every
-            .is_some_and(|every| sweep.iteration.is_multiple_of(every.max(1)));
-        if let Some(observer) = &mut run.observer {
-            let mut control = observer.swept(&sweep);
-            if due && observer.checkpoint(&trainer.checkpoint()) == Control::Stop {
-                control = Control::Stop;
-            }
-            if control == Control::Stop {
-                return Ok(StopReason::Observer);
-            }
-        }
+) -> Result<Fitted, FitError> {
+    let reason = match stopped {
+        Some(reason) => reason,
+        None => training.run(pool, run)?,
+    };
+    Ok(training.finish(reason))
+}
+
+/// The memory of the run, if it may take that much.
+fn planned(
+    data: &Interactions<'_>,
+    scheme: &Scheme,
+    params: &Params,
+    run: &Run<'_>,
+) -> Result<MemoryPlan, FitError> {
+    let plan = MemoryPlan::new(&Sizes::of(data, scheme, run.validation.is_some()), params);
+    match params.memory_limit {
+        Some(limit) if limit < plan.total() => Err(FitError::Memory {
+            needed: plan.total(),
+            limit,
+        }),
+        _ => Ok(plan),
     }
+}
+
+fn pool(params: &Params) -> Result<rayon::ThreadPool, FitError> {
+    let threads = params.threads.unwrap_or_else(default_threads);
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|_| FitError::Threads { threads })
 }

@@ -21,6 +21,16 @@ pub struct Sweep {
     pub validation: Option<f64>,
 }
 
+/// How far the estimate of learned weights is, which comes before the sweeps of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Estimate {
+    /// Sweeps of the estimate that were made.
+    pub done: usize,
+    /// Sweeps of the estimate in total.
+    pub total: usize,
+}
+
 /// Whether a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
@@ -32,9 +42,15 @@ pub enum Control {
 
 /// Follows a run; every method has a default that does nothing.
 pub trait Observer {
-    /// Called once the sizes are known, before the first sweep.
+    /// Called once the sizes are known, before anything is trained.
     fn started(&mut self, plan: &MemoryPlan) {
         let _ = plan;
+    }
+
+    /// Called after every sweep that is made to estimate learned weights.
+    fn estimating(&mut self, estimate: &Estimate) -> Control {
+        let _ = estimate;
+        Control::Continue
     }
 
     /// Called after every sweep.
@@ -43,7 +59,7 @@ pub trait Observer {
         Control::Continue
     }
 
-    /// Called with the state of the run every so many sweeps, as [`Run::checkpoint_every`] says.
+    /// Called with the state of the run, as often as [`Run::checkpoint_every`] says.
     ///
     /// [`Run::checkpoint_every`]: super::Run::checkpoint_every
     fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Control {
@@ -66,7 +82,8 @@ impl Cancel {
         Self::default()
     }
 
-    /// Raises the flag: the run ends with the model of its last complete sweep.
+    /// Raises the flag: the run ends with the model of its last complete sweep, or of its start if
+    /// there is none.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -3,34 +3,44 @@
 use super::error::FitError;
 use super::init::{self, Init};
 use super::observer::Sweep;
+use super::problem::Problem;
 use super::sketch::sketch;
 use super::state::{Best, Checkpoint};
-use crate::data::Interactions;
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::model::Factors;
-use crate::params::{CheckedParams, Params};
-use crate::weights::MissingWeights;
+use crate::sides::Sides;
 
-/// Factors of users and items, the sweeps made, and the best so far.
-type Start = (Dense, Dense, Vec<Sweep>, Option<Best>);
+/// Where a run starts.
+pub(super) struct Start {
+    /// Factors, padded.
+    pub(super) factors: Sides<Dense>,
+    /// Sweeps already made.
+    pub(super) history: Vec<Sweep>,
+    /// The best factors so far.
+    pub(super) best: Option<Best>,
+}
 
 pub(super) fn start(
-    data: &Interactions<'_>,
-    weights: &MissingWeights,
-    params: &CheckedParams,
+    problem: &Problem<'_>,
     init: Init,
     resume: Option<Checkpoint>,
 ) -> Result<Start, FitError> {
+    let (data, params) = (problem.data(), problem.params());
     let (users, items, k) = (data.n_users(), data.n_items(), params.factors);
     if let Some(checkpoint) = resume {
-        check_resume(&checkpoint, weights, params)?;
+        check_resume(&checkpoint, problem)?;
         let model = checkpoint.model;
-        let p = given(Axis::User, model.user_factors(), users, k)?;
-        let q = given(Axis::Item, model.item_factors(), items, k)?;
-        return Ok((p, q, model.history().to_vec(), checkpoint.best));
+        return Ok(Start {
+            factors: Sides {
+                users: given(Axis::User, model.user_factors(), users, k)?,
+                items: given(Axis::Item, model.item_factors(), items, k)?,
+            },
+            history: model.history().to_vec(),
+            best: checkpoint.best,
+        });
     }
-    let (p, q) = match init {
+    let (users, items) = match init {
         Init::Gaussian => (
             init::gaussian(users, k, params.init_std, params.seed, 0),
             init::gaussian(items, k, params.init_std, params.seed, 1),
@@ -41,21 +51,23 @@ pub(super) fn start(
             given(Axis::Item, &q, items, k)?,
         ),
     };
-    Ok((p, q, Vec::new(), None))
+    Ok(Start {
+        factors: Sides { users, items },
+        history: Vec::new(),
+        best: None,
+    })
 }
 
 /// A checkpoint goes on only under the settings that decide its bits.
-fn check_resume(
-    checkpoint: &Checkpoint,
-    weights: &MissingWeights,
-    params: &Params,
-) -> Result<(), FitError> {
-    let changed = params.changes_since(checkpoint.model.params());
+fn check_resume(checkpoint: &Checkpoint, problem: &Problem<'_>) -> Result<(), FitError> {
+    let changed = problem.params().changes_since(checkpoint.model.params());
     if !changed.is_empty() {
         return Err(FitError::ResumeParams { changed });
     }
-    let then = checkpoint.model.weights();
-    if then.a() != weights.a() || then.b() != weights.b() {
+    // A run that was cancelled before its first sweep may not have had its final weights yet.
+    let (then, weights) = (checkpoint.model.weights(), problem.missing_weights());
+    let same = then.a() == weights.a() && then.b() == weights.b();
+    if checkpoint.iterations() > 0 && !same {
         return Err(FitError::ResumeWeights);
     }
     Ok(())

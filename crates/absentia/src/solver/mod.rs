@@ -101,16 +101,16 @@ impl<'a> Side<'a> {
 
 /// A row whose quadratic has no minimum, because weights on missing entries are negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct NotConvex {
+pub struct NotConvex {
     /// The row.
-    pub(crate) row: usize,
-    /// The curvature found.
-    pub(crate) curvature: f32,
+    pub row: usize,
+    /// Its curvature.
+    pub curvature: f32,
 }
 
 /// Why a half-sweep ended early.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Halt {
+pub enum Halt {
     /// A row has no minimum.
     NotConvex(NotConvex),
     /// The run was cancelled; some rows are improved and some are not.

@@ -7,6 +7,7 @@
 
 use rayon::prelude::*;
 
+use super::cache::GramCache;
 use crate::data::{Interactions, Values};
 use crate::linalg::Dense;
 use crate::weights::MissingWeights;
@@ -53,6 +54,22 @@ impl Objective {
     #[must_use]
     pub fn total(&self) -> f64 {
         self.observed + self.missing + self.regularization
+    }
+}
+
+/// `Σ_{(u,i)∉R} (a_u·b_i)(p_u·q_i)²` from both caches and what the observed entries contribute.
+pub(crate) fn missing_part(
+    sp: &GramCache,
+    sq: &GramCache,
+    loss: &EntryLoss,
+    may_be_negative: bool,
+) -> f64 {
+    let missing = sp.inner(sq) - loss.counted_as_missing;
+    // Where weights are not negative, only rounding can be.
+    if may_be_negative {
+        missing
+    } else {
+        missing.max(0.0)
     }
 }
 

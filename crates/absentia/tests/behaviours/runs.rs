@@ -2,9 +2,9 @@
 
 use absentia::data::{Duplicates, Triplets};
 use absentia::fit::{
-    Cancel, Checkpoint, Control, Observer, Run, StopReason, Sweep, Validation, fit,
+    Cancel, Checkpoint, Control, Estimate, Observer, Run, StopReason, Sweep, Validation, fit,
 };
-use absentia::weights::Scheme;
+use absentia::weights::{Learned, Scheme};
 use absentia::{Params, Solver};
 use absentia_lab::generate::{Generator, Params as GenerateParams};
 
@@ -223,4 +223,84 @@ fn a_user_with_very_many_entries_stalls_nobody() {
     }
     // Two hundred thousand entries squared would take hours.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
+/// Cancels, or stops, once some sweeps of the estimate of learned weights are made.
+struct EndEstimate {
+    after: usize,
+    cancel: Option<Cancel>,
+    estimates: Vec<Estimate>,
+    sweeps: usize,
+}
+
+impl Observer for EndEstimate {
+    fn estimating(&mut self, estimate: &Estimate) -> Control {
+        self.estimates.push(*estimate);
+        if estimate.done < self.after {
+            return Control::Continue;
+        }
+        match &self.cancel {
+            Some(cancel) => {
+                cancel.cancel();
+                Control::Continue
+            }
+            None => Control::Stop,
+        }
+    }
+
+    fn swept(&mut self, _: &Sweep) -> Control {
+        self.sweeps += 1;
+        Control::Continue
+    }
+}
+
+#[test]
+fn the_estimate_of_learned_weights_can_be_followed_and_cancelled() {
+    let data = Generator::new(GenerateParams::new(200, 150, 2000))
+        .unwrap()
+        .interactions()
+        .unwrap();
+    let scheme = Scheme::Learned {
+        learned: Learned {
+            rounds: 3,
+            ..Learned::new(0.1)
+        },
+        exposure: None,
+    };
+    let checked = Params::new().factors(4).iterations(3).check().unwrap();
+    let follow = |after: usize, cancel: Option<Cancel>| {
+        let mut observer = EndEstimate {
+            after,
+            cancel: cancel.clone(),
+            estimates: Vec::new(),
+            sweeps: 0,
+        };
+        let run = Run {
+            observer: Some(&mut observer),
+            cancel: cancel.unwrap_or_default(),
+            ..Run::default()
+        };
+        let fitted = fit(&data, &scheme, &checked, run).unwrap();
+        (fitted, observer.estimates, observer.sweeps)
+    };
+    let (whole, estimates, sweeps) = follow(usize::MAX, None);
+    assert_eq!((whole.reason, sweeps), (StopReason::Iterations, 3));
+    let total = estimates[0].total;
+    let done: Vec<usize> = estimates.iter().map(|estimate| estimate.done).collect();
+    assert_eq!(done, (1..=total).collect::<Vec<_>>());
+
+    let (cut, estimates, sweeps) = follow(2, Some(Cancel::new()));
+    assert_eq!((cut.reason, sweeps), (StopReason::Cancelled, 0));
+    assert_eq!(estimates.len(), 2);
+    assert!(cut.model.history().is_empty());
+    let (stopped, estimates, _) = follow(5, None);
+    assert_eq!((stopped.reason, estimates.len()), (StopReason::Observer, 5));
+
+    // Nothing was trained yet: going on is starting again.
+    let run = Run {
+        resume: Some(cut.checkpoint),
+        ..Run::default()
+    };
+    let resumed = fit(&data, &scheme, &checked, run).unwrap();
+    assert_eq!(bits(&whole), bits(&resumed));
 }

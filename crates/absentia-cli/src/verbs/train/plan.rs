@@ -1,9 +1,9 @@
 //! What a run will take, before it is started.
 
+use absentia::Params;
 use absentia::error::Axis;
-use absentia::fit::{FitError, MemoryPlan, Sizes, default_threads};
+use absentia::fit::{FitError, MemoryPlan, ProblemSize, Sizes, default_threads};
 use absentia::weights::Scheme;
-use absentia::{Baseline, Method, Params, Solver};
 use absentia_report::format;
 use absentia_report::terminal::key_values;
 use absentia_search::Automatic;
@@ -91,7 +91,8 @@ pub(super) fn show(
 ) -> anyhow::Result<()> {
     params.clone().check()?;
     let plan = Plan::new(prepared, scheme, params, open);
-    let (sizes, work) = (plan.sizes, work_of_sweep(&plan.sizes, params));
+    let sizes = plan.sizes;
+    let work = ProblemSize::from(&sizes).sweep_cost(params.solver, params.factors);
     let threads = params.threads.unwrap_or_else(default_threads);
     let line = PlanLine {
         users: sizes.users,
@@ -137,38 +138,6 @@ fn facts(plan: &MemoryPlan, line: &PlanLine<'_>, threads: usize) -> Vec<(String,
         ),
     );
     facts
-}
-
-/// Multiply-adds of one sweep over both sides, leading terms only.
-fn work_of_sweep(sizes: &Sizes, params: &Params) -> f64 {
-    let (k, z) = (params.factors as f64, sizes.rank as f64);
-    let (rows, entries) = (
-        (sizes.users + sizes.items) as f64,
-        2.0 * sizes.entries as f64,
-    );
-    let caches = rows * z * k * k;
-    match params.solver {
-        Method::Solver(Solver::Eals) => caches * 2.0 + entries * k * (16.0 + 2.0),
-        Method::Solver(Solver::EalsVanilla) => 4.0 * sizes.users as f64 * sizes.items as f64 * k,
-        Method::Solver(Solver::Subspace { block }) => {
-            let block = block.min(params.factors).max(16) as f64;
-            caches * 2.0 + entries * k * (block + 2.0) + rows * k * block * block / 6.0
-        }
-        Method::Solver(Solver::Als) => {
-            caches * 2.0 + entries * k * k / 2.0 + rows * k * k * k / 6.0
-        }
-        Method::Solver(Solver::AlsCg { steps }) => {
-            caches + steps as f64 * (rows * z * k * k + 2.0 * entries * k)
-        }
-        Method::Baseline(Baseline::Ials1) => rows * k * k * 3.0 + entries * k * 4.0,
-        Method::Baseline(Baseline::Rcd) => rows * k * k * 4.0 + entries * k * 3.0,
-        Method::Baseline(Baseline::Bpr | Baseline::SgdObserved) => entries * k * 3.0,
-        // Some tens of products with a block a quarter wider than the rank.
-        Method::Baseline(Baseline::Svd | Baseline::IiSvd) => {
-            40.0 * 1.25 * (entries * k + rows * k * k * 4.0)
-        }
-        Method::Baseline(Baseline::Popularity | Baseline::ItemKnn { .. }) => entries,
-    }
 }
 
 /// Says which user or item an error means instead of its row number.

@@ -1,7 +1,10 @@
 //! A user with very many entries keeps every thread busy, not one.
 
+use super::tests::{backend_of, problem_of};
 use super::*;
-use crate::data::{Duplicates, Triplets};
+use crate::data::{Duplicates, Interactions, Triplets};
+use crate::params::Params;
+use crate::weights::Scheme;
 
 /// Nanoseconds that the calling thread has been on a processor, where the system tells.
 fn time_on_processor() -> Option<u64> {
@@ -23,8 +26,8 @@ fn shares(data: &Interactions<'_>, solver: Solver) -> Option<Vec<u64>> {
         .num_threads(2)
         .build()
         .unwrap();
-    let mut trainer =
-        pool.install(|| Trainer::new(data, &scheme, &params, Init::Gaussian, None, false).unwrap());
+    let problem = problem_of(data, &scheme, &params).unwrap();
+    let mut backend = pool.install(|| backend_of(&problem));
     let read = || -> Option<Vec<u64>> {
         pool.broadcast(|_| time_on_processor())
             .into_iter()
@@ -33,8 +36,8 @@ fn shares(data: &Interactions<'_>, solver: Solver) -> Option<Vec<u64>> {
     let before = read()?;
     pool.install(|| {
         for _ in 0..20 {
-            trainer
-                .half_sweep(solver, Axis::User, None, &Cancel::new())
+            backend
+                .half_sweep(Axis::User, false, &Cancel::new())
                 .unwrap();
         }
     });

@@ -1,0 +1,77 @@
+//! The seam behind which any hardware can train: what a sweep needs of it, and nothing else.
+//!
+//! A sweep is the same everywhere. With Q fixed it improves every row of P, sums the caches of P, does
+//! the same for Q, and reads the sums of the objective. A [`Backend`] does these steps for one
+//! [`Problem`]; the run decides when to stop, to report, to write a checkpoint and to cancel. A
+//! [`Device`] makes backends: [`Cpu`] is the one that [`fit`](crate::fit()) uses.
+
+use super::observer::Cancel;
+use crate::error::Axis;
+use crate::linalg::Dense;
+use crate::model::Factors;
+use crate::params::Solver;
+use crate::sides::Sides;
+use crate::solver::Objective;
+
+pub use super::cpu::{Cpu, CpuBackend};
+pub use super::problem::{Problem, ProblemParts};
+pub use crate::solver::{Halt, NotConvex};
+
+/// How exactly the sums of the objective are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// As the half-sweep left them; an error of rounding in single precision is allowed.
+    Fast,
+    /// From the factors, in double precision.
+    Exact,
+}
+
+/// The objective of the current factors, as a backend sums it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ObjectiveSums {
+    /// The objective and its parts.
+    pub objective: Objective,
+    /// `Σ_R (a·b) (p·q)²`: what was taken away from the sum over all entries to get the part of the
+    /// missing ones. Where it exceeds the objective, rounding may show.
+    pub counted_as_missing: f64,
+}
+
+/// The steps of a sweep over one problem, on some hardware.
+///
+/// A backend holds the factors of both sides and the caches `S_t = Σ b_t q qᵀ` of each. All of its
+/// results depend on the problem and on the factors alone, not on how its work is scheduled.
+pub trait Backend: Send {
+    /// Improves every row of one side with the other side held fixed, reading the caches of the other
+    /// side as [`sum_caches`](Self::sum_caches) left them. `measured` says that the sums of the
+    /// objective will be requested before the next half-sweep.
+    ///
+    /// # Errors
+    /// A row without a minimum, or cancellation; the factors are then those from before the call.
+    fn half_sweep(&mut self, axis: Axis, measured: bool, cancel: &Cancel) -> Result<(), Halt>;
+
+    /// Sums the caches over the rows of one side as they are now.
+    fn sum_caches(&mut self, axis: Axis);
+
+    /// Restores the factors that a side had before its last half-sweep.
+    fn undo(&mut self, axis: Axis);
+
+    /// Sums the objective. Both sides have been improved, and their caches summed since.
+    fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums;
+
+    /// The factors as they are.
+    fn factors(&self) -> Sides<Factors>;
+}
+
+/// Hardware that can make backends.
+pub trait Device: Sync {
+    /// The backend for one problem.
+    type Backend<'p>: Backend;
+
+    /// Yields a backend that starts from the given factors, whose rows are padded to whole lanes.
+    fn backend<'p>(
+        &self,
+        problem: &'p Problem<'p>,
+        solver: Solver,
+        start: Sides<Dense>,
+    ) -> Self::Backend<'p>;
+}

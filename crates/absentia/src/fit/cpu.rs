@@ -1,0 +1,199 @@
+//! The backend that runs on the processor's cores.
+
+use std::sync::Arc;
+
+use super::backend::{Backend, Device, ObjectiveSums, Precision};
+use super::observer::Cancel;
+use super::problem::{Problem, missing_entry_by_entry};
+use crate::data::Entries;
+use crate::error::Axis;
+use crate::linalg::Dense;
+use crate::linalg::kernels::Kernels;
+use crate::model::Factors;
+use crate::params::Solver;
+use crate::sides::Sides;
+use crate::solver::block::BlockSolver;
+use crate::solver::cache::GramCache;
+use crate::solver::cg::CgSolver;
+use crate::solver::lane_parallel::ElementSolver;
+use crate::solver::objective::{Objective, entry_loss, missing_part};
+use crate::solver::vanilla::VanillaSolver;
+use crate::solver::{EntryLoss, Halt, KEPT_ENTRIES, Side, Tiles, half_sweep};
+
+/// The processor's cores, with the best kernels that they have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cpu;
+
+impl Device for Cpu {
+    type Backend<'p> = CpuBackend<'p>;
+
+    fn backend<'p>(
+        &self,
+        problem: &'p Problem<'p>,
+        solver: Solver,
+        start: Sides<Dense>,
+    ) -> CpuBackend<'p> {
+        CpuBackend::new(problem, solver, start)
+    }
+}
+
+/// The factors and caches of a run on the processor's cores.
+pub struct CpuBackend<'p> {
+    problem: &'p Problem<'p>,
+    solver: Solver,
+    kernels: Kernels,
+    tiles: Sides<Tiles>,
+    factors: Sides<Arc<Dense>>,
+    /// Factors before each side's last half-sweep: what cancellation returns to, and the memory that
+    /// the next half-sweep writes to.
+    before: Sides<Option<Arc<Dense>>>,
+    caches: Sides<Option<GramCache>>,
+    /// `Σ λ|p|²` of each side after its last half-sweep.
+    ridge: Sides<f64>,
+    /// What the entries contribute to the objective, if the last half-sweep measured it.
+    loss: Option<EntryLoss>,
+}
+
+impl<'p> CpuBackend<'p> {
+    fn new(problem: &'p Problem<'p>, solver: Solver, start: Sides<Dense>) -> Self {
+        let kernels = Kernels::in_use();
+        let stride = start.users.stride();
+        Self {
+            problem,
+            solver,
+            kernels,
+            tiles: Sides::from_fn(|axis| tiles(solver, kernels, problem.entries(axis), stride)),
+            factors: start.map(Arc::new),
+            before: Sides::default(),
+            caches: Sides::default(),
+            ridge: Sides::default(),
+            loss: None,
+        }
+    }
+}
+
+impl Backend for CpuBackend<'_> {
+    fn half_sweep(&mut self, axis: Axis, measured: bool, cancel: &Cancel) -> Result<(), Halt> {
+        let (problem, other) = (self.problem, axis.other());
+        let cache = summed(
+            &mut self.caches[other],
+            &self.factors[other],
+            problem.weights(other),
+            self.kernels,
+        );
+        let (free, fixed) = self.factors.own_and_other(axis);
+        let side = Side {
+            observed: problem.entries(axis),
+            own_weights: problem.weights(axis),
+            fixed_weights: problem.weights(other),
+            fixed,
+            cache,
+            penalty: problem.penalty(axis),
+            may_be_negative: problem.may_be_negative(),
+            wants_loss: measured,
+            kernels: self.kernels,
+            cancelled: cancel.flag(),
+        };
+        // What was there before the last half-sweep may be shared with a checkpoint or the best model.
+        let spare = self.before[axis].take().and_then(Arc::into_inner);
+        let mut after = spare.unwrap_or_else(|| Dense::padded(free.rows(), free.cols()));
+        let (tiles, dense) = (&self.tiles[axis], problem.dense(axis));
+        let loss = improve(self.solver, (free, &mut after), &side, tiles, dense)?;
+        self.before[axis] = Some(std::mem::replace(free, Arc::new(after)));
+        self.ridge[axis] = loss.ridge;
+        self.loss = measured.then_some(loss);
+        Ok(())
+    }
+
+    fn sum_caches(&mut self, axis: Axis) {
+        // The old ones go first: there need not be room for both.
+        self.caches[axis] = None;
+        let (factors, weights) = (&self.factors[axis], self.problem.weights(axis));
+        summed(&mut self.caches[axis], factors, weights, self.kernels);
+    }
+
+    fn undo(&mut self, axis: Axis) {
+        if let Some(before) = self.before[axis].take() {
+            self.factors[axis] = before;
+        }
+    }
+
+    fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums {
+        let problem = self.problem;
+        let (p, q) = (&*self.factors.users, &*self.factors.items);
+        let measured = self.loss.filter(|_| precision == Precision::Fast);
+        let loss =
+            measured.unwrap_or_else(|| entry_loss(problem.data(), problem.missing_weights(), p, q));
+        let missing = if let Some(w) = problem.dense(Axis::User) {
+            missing_entry_by_entry(problem.data(), w, p, q)
+        } else {
+            let (a, b) = (problem.weights(Axis::User), problem.weights(Axis::Item));
+            let sp = summed(&mut self.caches.users, p, a, self.kernels);
+            let sq = summed(&mut self.caches.items, q, b, self.kernels);
+            missing_part(sp, sq, &loss, problem.may_be_negative())
+        };
+        ObjectiveSums {
+            objective: Objective {
+                observed: loss.observed,
+                missing,
+                regularization: self.ridge.users + self.ridge.items,
+            },
+            counted_as_missing: loss.counted_as_missing,
+        }
+    }
+
+    fn factors(&self) -> Sides<Factors> {
+        let share = |factors: &Arc<Dense>| Factors::share(Arc::clone(factors));
+        self.factors.as_ref().map(share)
+    }
+}
+
+/// The caches of one side, summed now if they have not been.
+fn summed<'c>(
+    cache: &'c mut Option<GramCache>,
+    factors: &Dense,
+    weights: &Dense,
+    kernels: Kernels,
+) -> &'c GramCache {
+    cache.get_or_insert_with(|| GramCache::new(factors, weights, kernels))
+}
+
+/// Rows cut into tiles as the solver reads them.
+fn tiles(solver: Solver, kernels: Kernels, observed: &Entries<'_>, stride: usize) -> Tiles {
+    match solver {
+        Solver::Eals if kernels.uses_lane_parallel() => {
+            Tiles::sorted(observed, stride, KEPT_ENTRIES)
+        }
+        Solver::Eals
+        | Solver::EalsVanilla
+        | Solver::Subspace { .. }
+        | Solver::Als
+        | Solver::AlsCg { .. } => Tiles::new(observed, stride),
+    }
+}
+
+fn improve(
+    solver: Solver,
+    (before, after): (&Dense, &mut Dense),
+    side: &Side<'_>,
+    tiles: &Tiles,
+    dense: Option<&Dense>,
+) -> Result<EntryLoss, Halt> {
+    let in_blocks =
+        |block, after: &mut Dense| half_sweep(&BlockSolver { block }, before, after, side, tiles);
+    match solver {
+        Solver::Eals if side.kernels.uses_lane_parallel() => {
+            half_sweep(&ElementSolver, before, after, side, tiles)
+        }
+        Solver::Eals => in_blocks(1, after),
+        Solver::Subspace { block } => in_blocks(block, after),
+        Solver::Als => in_blocks(side.fixed.stride(), after),
+        Solver::AlsCg { steps } => half_sweep(&CgSolver { steps }, before, after, side, tiles),
+        Solver::EalsVanilla => half_sweep(&VanillaSolver { dense }, before, after, side, tiles),
+    }
+}
+
+#[cfg(test)]
+mod long_row;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! The stage of a run that estimates learned weights: P and Q are fitted to the weights, and the
+//! weights estimated from P and Q, in turn.
+//!
+//! It ends early when the run is cancelled or the observer stops it; the weights are then those
+//! estimated so far.
+
+use std::borrow::Cow;
+
+use super::backend::Device;
+use super::error::FitError;
+use super::init::Init;
+use super::observer::{Control, Estimate};
+use super::problem::{Problem, ProblemParts};
+use super::start::start;
+use super::sweeps::{AlternatingSweeps, Sweeps};
+use super::{Run, StopReason};
+use crate::data::{Confidence, FrozenTransform, Interactions, Targets};
+use crate::params::{CheckedParams, Params, Solver};
+use crate::weights::{Exposure, Learned, Scheme};
+
+/// Sweeps before each estimate.
+const SWEEPS: usize = 4;
+/// The most factors that estimates are made with: exposures need no finer taste.
+const FACTORS: usize = 32;
+
+/// Parameters of the runs between estimates, whose data is already as it is trained on.
+pub(super) fn estimate_params(params: &Params) -> Params {
+    Params {
+        factors: params.factors.min(FACTORS),
+        iterations: SWEEPS,
+        solver: Solver::Eals.into(),
+        targets: Targets::Raw,
+        confidence: Confidence::Column,
+        memory_limit: None,
+        ..params.clone()
+    }
+}
+
+/// The stage: what it computes on, and how the outside follows and ends it.
+pub(super) struct EstimateStage<'e, 'r, D> {
+    pub(super) device: &'e D,
+    pub(super) pool: &'e rayon::ThreadPool,
+    pub(super) run: &'e mut Run<'r>,
+    /// Why the stage ended early, if it did.
+    pub(super) stopped: Option<StopReason>,
+}
+
+impl<D: Device> EstimateStage<'_, '_, D> {
+    /// Yields the scheme with every estimate that it needs, for data whose targets and weights are
+    /// final.
+    pub(super) fn learn<'s>(
+        &mut self,
+        scheme: &'s Scheme,
+        data: &Interactions<'_>,
+        params: &CheckedParams,
+    ) -> Result<Cow<'s, Scheme>, FitError> {
+        match scheme {
+            Scheme::Learned {
+                learned,
+                exposure: None,
+            } if learned.rounds > 0 => {
+                learned.check()?;
+                Ok(Cow::Owned(Scheme::Learned {
+                    learned: *learned,
+                    exposure: Some(self.alternate(learned, data, params)?),
+                }))
+            }
+            Scheme::Sum(terms) if scheme.rank_to_estimate() > 0 => {
+                let terms = terms
+                    .iter()
+                    .map(|term| self.learn(term, data, params).map(Cow::into_owned));
+                Ok(Cow::Owned(Scheme::Sum(terms.collect::<Result<_, _>>()?)))
+            }
+            _ => Ok(Cow::Borrowed(scheme)),
+        }
+    }
+
+    fn alternate(
+        &mut self,
+        learned: &Learned,
+        data: &Interactions<'_>,
+        params: &CheckedParams,
+    ) -> Result<Exposure, FitError> {
+        let (pool, params) = (self.pool, estimate_params(params).check()?);
+        let first = || Exposure::of_observed(data, learned.rank, learned.seed);
+        let mut exposure = pool.install(first);
+        let mut init = Init::Gaussian;
+        for round in 0..learned.rounds {
+            let scheme = Scheme::Learned {
+                learned: *learned,
+                exposure: Some(exposure.clone()),
+            };
+            let problem = pool.install(|| resolved(data, &scheme, &params))?;
+            let begin = std::mem::take(&mut init);
+            let start = pool.install(|| start(&problem, begin, None))?;
+            let backend = pool.install(|| {
+                let backend = self.device.backend(&problem, Solver::Eals, start.factors);
+                AlternatingSweeps::new(backend)
+            });
+            let Some(sweeps) = self.sweeps(backend, (round, learned.rounds))? else {
+                return Ok(exposure);
+            };
+            let factors = sweeps.factors();
+            let score = |user: u32, item: u32| -> f32 {
+                let p = factors.users.row(user as usize);
+                let q = factors.items.row(item as usize);
+                p.iter().zip(q).map(|(p, q)| p * q).sum()
+            };
+            let seed = learned.seed.wrapping_add(round as u64);
+            pool.install(|| exposure.estimate(data, score, seed))?;
+            init = Init::Given {
+                users: factors.users,
+                items: factors.items,
+            };
+        }
+        Ok(exposure)
+    }
+
+    /// Makes the sweeps of a round, or yields `None` if the stage is to end.
+    fn sweeps<S: Sweeps>(
+        &mut self,
+        mut sweeps: S,
+        (round, rounds): (usize, usize),
+    ) -> Result<Option<S>, FitError> {
+        for sweep in 1..=SWEEPS {
+            let cancel = &self.run.cancel;
+            let made = if self.stopped.is_some() || cancel.is_cancelled() {
+                None
+            } else {
+                self.pool.install(|| sweeps.sweep(sweep, cancel))?
+            };
+            let Some(objective) = made else {
+                self.stopped.get_or_insert(StopReason::Cancelled);
+                return Ok(None);
+            };
+            if !objective.total().is_finite() {
+                return Err(FitError::Diverged { iteration: sweep });
+            }
+            let estimate = Estimate {
+                done: round * SWEEPS + sweep,
+                total: rounds * SWEEPS,
+            };
+            if let Some(observer) = &mut self.run.observer
+                && observer.estimating(&estimate) == Control::Stop
+            {
+                self.stopped = Some(StopReason::Observer);
+            }
+        }
+        Ok(Some(sweeps))
+    }
+}
+
+/// The problem of one round, whose weights are those of the exposures so far.
+fn resolved<'d>(
+    data: &Interactions<'d>,
+    scheme: &Scheme,
+    params: &Params,
+) -> Result<Problem<'d>, FitError> {
+    let transform: FrozenTransform = data.freeze(params.targets, params.confidence)?;
+    let data = data.apply(&transform)?;
+    Problem::new(ProblemParts {
+        weights: scheme.resolve(&data)?,
+        data,
+        transform,
+        dense: None,
+        params: params.clone(),
+    })
+}

@@ -1,0 +1,227 @@
+//! What a run minimises: entries, weights and penalties of both sides, frozen before the first sweep.
+
+use std::borrow::Cow;
+
+use super::error::FitError;
+use crate::baselines;
+use crate::data::{Entries, FrozenTransform, Interactions, Values};
+use crate::error::Axis;
+use crate::linalg::Dense;
+use crate::params::{Method, Params, Solver};
+use crate::sides::Sides;
+use crate::solver::penalty::{penalties, row_penalty};
+use crate::weights::MissingWeights;
+
+/// What a problem is made of.
+pub struct ProblemParts<'a> {
+    /// Targets and weights as they are trained on.
+    pub data: Interactions<'a>,
+    /// How they follow from raw values.
+    pub transform: FrozenTransform,
+    /// Low-rank weights on missing entries.
+    pub weights: MissingWeights,
+    /// A dense W, for the one solver that takes it as it is.
+    pub dense: Option<&'a Dense>,
+    /// Parameters of the run.
+    pub params: Params,
+}
+
+/// The objective of a run: everything about it that no sweep changes.
+pub struct Problem<'a> {
+    data: Interactions<'a>,
+    transform: FrozenTransform,
+    weights: MissingWeights,
+    /// W with a row per user, and with a row per item.
+    dense: Option<Sides<Cow<'a, Dense>>>,
+    penalty: Sides<Values<'static>>,
+    may_be_negative: bool,
+    params: Params,
+}
+
+impl<'a> Problem<'a> {
+    /// Yields the problem of these parts.
+    ///
+    /// # Errors
+    /// Weights or data that the method cannot honour, and rows whose total weight is negative.
+    pub fn new(parts: ProblemParts<'a>) -> Result<Self, FitError> {
+        let ProblemParts {
+            data,
+            transform,
+            weights,
+            dense,
+            params,
+        } = parts;
+        if let Method::Baseline(baseline) = params.solver {
+            baselines::check(baseline, &data, &weights)?;
+        }
+        let dense = dense
+            .filter(|_| params.solver == Method::Solver(Solver::EalsVanilla))
+            .map(|w| Sides {
+                users: Cow::Borrowed(w),
+                items: Cow::Owned(transposed(w)),
+            });
+        let penalty = penalties_of(&data, &weights, dense.as_ref(), &params)?;
+        Ok(Self {
+            may_be_negative: weights.may_be_negative(),
+            data,
+            transform,
+            weights,
+            dense,
+            penalty,
+            params,
+        })
+    }
+
+    /// Targets and weights of the observed entries, as they are trained on.
+    #[must_use]
+    pub fn data(&self) -> &Interactions<'a> {
+        &self.data
+    }
+
+    /// The observed entries of the rows of one side.
+    #[must_use]
+    pub fn entries(&self, axis: Axis) -> &Entries<'a> {
+        match axis {
+            Axis::User => self.data.by_user(),
+            Axis::Item => self.data.by_item(),
+        }
+    }
+
+    /// The weight rows of one side: A of the users, B of the items.
+    #[must_use]
+    pub fn weights(&self, axis: Axis) -> &Dense {
+        match axis {
+            Axis::User => self.weights.a(),
+            Axis::Item => self.weights.b(),
+        }
+    }
+
+    /// The weights on missing entries.
+    #[must_use]
+    pub fn missing_weights(&self) -> &MissingWeights {
+        &self.weights
+    }
+
+    /// A dense W with a row for each row of one side, where it is taken as it is.
+    #[must_use]
+    pub fn dense(&self, axis: Axis) -> Option<&Dense> {
+        self.dense.as_ref().map(|dense| &*dense[axis])
+    }
+
+    /// The regularization `λ_u` of every row of one side.
+    #[must_use]
+    pub fn penalty(&self, axis: Axis) -> &Values<'static> {
+        &self.penalty[axis]
+    }
+
+    /// Whether some weight on missing entries may be below zero.
+    #[must_use]
+    pub fn may_be_negative(&self) -> bool {
+        self.may_be_negative
+    }
+
+    /// How targets and weights follow from raw values.
+    #[must_use]
+    pub fn transform(&self) -> &FrozenTransform {
+        &self.transform
+    }
+
+    /// Parameters of the run.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+}
+
+/// Penalties of users and of items.
+fn penalties_of(
+    data: &Interactions<'_>,
+    weights: &MissingWeights,
+    dense: Option<&Sides<Cow<'_, Dense>>>,
+    params: &Params,
+) -> Result<Sides<Values<'static>>, FitError> {
+    let side = |axis: Axis, observed: &Entries<'_>, own: &Dense, fixed: &Dense| {
+        penalties(
+            observed,
+            own,
+            fixed,
+            params.regularization,
+            params.reg_exponent,
+        )
+        .map_err(|bad| FitError::RowWeight {
+            axis,
+            row: bad.row,
+            total: bad.total,
+        })
+    };
+    if let Some(dense) = dense {
+        return Ok(Sides {
+            users: dense_penalties(Axis::User, data.by_user(), &dense.users, params)?,
+            items: dense_penalties(Axis::Item, data.by_item(), &dense.items, params)?,
+        });
+    }
+    Ok(Sides {
+        users: side(Axis::User, data.by_user(), weights.a(), weights.b())?,
+        items: side(Axis::Item, data.by_item(), weights.b(), weights.a())?,
+    })
+}
+
+/// The penalties of rows whose weights on missing entries are the rows of `w`.
+fn dense_penalties(
+    axis: Axis,
+    observed: &Entries<'_>,
+    w: &Dense,
+    params: &Params,
+) -> Result<Values<'static>, FitError> {
+    if params.reg_exponent == 0.0 || params.regularization == 0.0 {
+        return Ok(Values::Constant(params.regularization));
+    }
+    let penalty = |row: usize| {
+        let (entries, weights) = (observed.row(row), w.row(row));
+        let mut total: f64 = weights.iter().map(|w| f64::from(*w)).sum();
+        for (n, &column) in entries.indices.iter().enumerate() {
+            total += f64::from(entries.c.get(n)) - f64::from(weights[column as usize]);
+        }
+        row_penalty(row, total, params.regularization, params.reg_exponent).map_err(|bad| {
+            FitError::RowWeight {
+                axis,
+                row: bad.row,
+                total: bad.total,
+            }
+        })
+    };
+    Ok(Values::from_vec(
+        (0..observed.rows())
+            .map(penalty)
+            .collect::<Result<_, _>>()?,
+    ))
+}
+
+fn transposed(w: &Dense) -> Dense {
+    Dense::from_fn(w.cols(), w.rows(), |row, col| w.row(col)[row])
+}
+
+/// `Σ_{(u,i)∉R} w_ui (p_u·q_i)²` entry by entry, for a W that is not factorised.
+pub(super) fn missing_entry_by_entry(
+    data: &Interactions<'_>,
+    w: &Dense,
+    p: &Dense,
+    q: &Dense,
+) -> f64 {
+    let mut total = 0.0;
+    for user in 0..data.n_users() {
+        let mut observed = data.by_user().row(user).indices.iter().peekable();
+        for item in 0..data.n_items() {
+            if observed.next_if(|&&seen| seen as usize == item).is_none() {
+                let predicted: f64 = p
+                    .row(user)
+                    .iter()
+                    .zip(q.row(item))
+                    .map(|(p, q)| f64::from(*p) * f64::from(*q))
+                    .sum();
+                total += f64::from(w.row(user)[item]) * predicted * predicted;
+            }
+        }
+    }
+    total
+}
