@@ -5,7 +5,7 @@ use absentia::evaluate::{FactorRows, FactorScorer, RankError, RankRequest, rank}
 use absentia::fit::Cancel;
 use absentia::linalg::Dense;
 use absentia::model::{Factors as Shared, Model, ModelError, ModelParts, NewEntry, RowWeights};
-use absentia::weights::{Frozen, FrozenPart, MissingWeights, PartKind};
+use absentia::weights::MissingWeights;
 use absentia::{Axis, Params};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -195,17 +195,10 @@ fn refuse(entry: &mut NewEntry) {
 fn one_sided(fixed: Shared, regularization: f32) -> Result<Model, ModelError> {
     let (n, k) = (fixed.rows(), fixed.cols());
     let none = Shared::new(0, k, Storage::from(Vec::new())).ok_or(ModelError::NoMinimum)?;
-    let frozen = Frozen {
-        parts: vec![FrozenPart {
-            rank: 1,
-            kind: PartKind::Uniform { weight: 1.0 },
-        }],
-    };
-    let ones = Dense::from_fn(n, 1, |_, _| 1.0);
     Model::from_parts(ModelParts {
         user_factors: none,
         item_factors: fixed,
-        weights: MissingWeights::from_parts(Dense::zeros(0, 1), ones, frozen)?,
+        weights: MissingWeights::uniform(0, n, 1.0)?,
         transform: FrozenTransform {
             targets: Targets::Raw,
             confidence: Confidence::Column,

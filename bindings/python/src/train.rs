@@ -163,10 +163,10 @@ impl Job {
                 cancel: cancel.clone(),
                 ..Run::default()
             };
-            let settled = settled(data, &scheme.wish, params, open, cancel)?;
+            let settled = settled(data, &scheme.requested, params, open, cancel)?;
             let weights = settled.weights().map(|weights| weights.to_string());
             let params = settled.params.check().map_err(FitError::from)?;
-            let scheme = settled.scheme.as_ref().unwrap_or(&scheme.wish);
+            let scheme = settled.scheme.as_ref().unwrap_or(&scheme.requested);
             Ok((absentia::fit(data, scheme, &params, run)?, weights))
         });
         fitted.map_err(|error: SearchError| scheme.blame(error))

@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError};
 use absentia::data::DataError;
 use absentia::linalg::Dense;
 use absentia::weights::{
-    Approximation, Groups, Method, MissingWeights as Weights, Rank, Scheme as Wish, SchemeSpec,
-    Strength, WeightFunction,
+    Approximation, Decomposition, Groups, MissingWeights as Weights, Rank, Scheme as Requested,
+    SchemeSpec, Strength, WeightFunction,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -21,14 +21,14 @@ use crate::rule::{Failure, PythonRule};
 /// A way to weight missing entries, before it meets data.
 #[pyclass(frozen, module = "absentia._core")]
 pub(crate) struct Scheme {
-    pub(crate) wish: Wish,
+    pub(crate) requested: Requested,
     failures: Vec<Failure>,
 }
 
 impl Scheme {
-    fn of(wish: Wish) -> Self {
+    fn of(requested: Requested) -> Self {
         Self {
-            wish,
+            requested,
             failures: Vec::new(),
         }
     }
@@ -72,21 +72,21 @@ impl Scheme {
 
     #[staticmethod]
     fn uniform(weight: f32) -> Self {
-        Self::of(Wish::Uniform { weight })
+        Self::of(Requested::uniform(weight))
     }
 
     #[staticmethod]
     #[pyo3(signature = (c0, mean, alpha))]
     fn popularity(c0: Option<f32>, mean: Option<f32>, alpha: f32) -> PyResult<Self> {
         let strength = strength(c0, mean)?;
-        Ok(Self::of(Wish::Popularity { strength, alpha }))
+        Ok(Self::of(Requested::popularity(strength, alpha)))
     }
 
     #[staticmethod]
     #[pyo3(signature = (c0, mean, alpha))]
     fn activity(c0: Option<f32>, mean: Option<f32>, alpha: f32) -> PyResult<Self> {
         let strength = strength(c0, mean)?;
-        Ok(Self::of(Wish::Activity { strength, alpha }))
+        Ok(Self::of(Requested::activity(strength, alpha)))
     }
 
     #[staticmethod]
@@ -97,11 +97,11 @@ impl Scheme {
         alpha: f32,
         beta: f32,
     ) -> PyResult<Self> {
-        Ok(Self::of(Wish::PopularityActivity {
-            strength: strength(c0, mean)?,
+        Ok(Self::of(Requested::popularity_activity(
+            strength(c0, mean)?,
             alpha,
             beta,
-        }))
+        )))
     }
 
     #[staticmethod]
@@ -110,7 +110,7 @@ impl Scheme {
         users: PyReadonlyArray1<'_, u32>,
         items: PyReadonlyArray1<'_, u32>,
     ) -> PyResult<Self> {
-        Ok(Self::of(Wish::Groups(Groups {
+        Ok(Self::of(Requested::groups(Groups {
             table: dense(&table)?,
             user_segment: users.as_slice()?.to_vec(),
             item_category: items.as_slice()?.to_vec(),
@@ -119,10 +119,7 @@ impl Scheme {
 
     #[staticmethod]
     fn low_rank(a: PyReadonlyArray2<'_, f32>, b: PyReadonlyArray2<'_, f32>) -> PyResult<Self> {
-        Ok(Self::of(Wish::LowRank {
-            a: dense(&a)?,
-            b: dense(&b)?,
-        }))
+        Ok(Self::of(Requested::low_rank(dense(&a)?, dense(&b)?)))
     }
 
     #[staticmethod]
@@ -133,11 +130,11 @@ impl Scheme {
         error: Option<f32>,
         method: &str,
     ) -> PyResult<Self> {
-        Ok(Self::of(Wish::Dense {
-            w: dense(&w)?,
-            rank: closeness(rank, error)?,
-            method: parse_method(method)?,
-        }))
+        Ok(Self::of(Requested::dense(
+            dense(&w)?,
+            closeness(rank, error)?,
+            parse_method(method)?,
+        )))
     }
 
     #[staticmethod]
@@ -153,13 +150,13 @@ impl Scheme {
             function,
             failure: Arc::clone(&failure),
         };
-        let wish = Wish::Function {
-            function: WeightFunction::new(rule),
-            rank: closeness(rank, error)?,
-            method: parse_method(method)?,
-        };
+        let requested = Requested::function(
+            WeightFunction::new(rule),
+            closeness(rank, error)?,
+            parse_method(method)?,
+        );
         Ok(Self {
-            wish,
+            requested,
             failures: vec![failure],
         })
     }
@@ -169,7 +166,7 @@ impl Scheme {
         let failures = terms.iter().flat_map(|term| term.get().failures.clone());
         Self {
             failures: failures.collect(),
-            wish: Wish::Sum(terms.iter().map(|term| term.get().wish.clone()).collect()),
+            requested: Requested::sum(terms.iter().map(|term| term.get().requested.clone())),
         }
     }
 
@@ -187,7 +184,7 @@ impl Scheme {
             let (lent, scheme) = (data.lend()?, scheme.get());
             let resolved = detached(py, threads, || {
                 let whole = lent.whole()?;
-                Ok::<_, DataError>(scheme.wish.resolve(whole.matrix()))
+                Ok::<_, DataError>(scheme.requested.resolve(whole.matrix()))
             })?;
             resolved.or_raise()?.map_err(|error| scheme.blame(error))
         });
@@ -211,10 +208,10 @@ fn closeness(rank: Option<usize>, error: Option<f32>) -> PyResult<Rank> {
     }
 }
 
-fn parse_method(name: &str) -> PyResult<Method> {
+fn parse_method(name: &str) -> PyResult<Decomposition> {
     match name {
-        "svd" => Ok(Method::Svd),
-        "nonnegative" => Ok(Method::NonNegative),
+        "svd" => Ok(Decomposition::Svd),
+        "nonnegative" => Ok(Decomposition::NonNegative),
         _ => Err(PyValueError::new_err(format!(
             "method is {name:?}; it must be 'svd' or 'nonnegative'"
         ))),

@@ -49,14 +49,11 @@ pub(crate) fn settings(request: &Request) -> Result<(Scheme, Params)> {
         .iterations(request.iterations)
         .solver(solver)
         .threads(request.threads);
-    let popularity = |alpha| Scheme::Popularity {
-        strength: Strength::Mean(0.1),
-        alpha,
-    };
+    let popularity = |alpha| Scheme::popularity(Strength::Mean(0.1), alpha);
     Ok(match request.objective {
         Objective::Default => (popularity(0.4), params),
         Objective::Implicit => (
-            Scheme::Uniform { weight: 1.0 },
+            Scheme::uniform(1.0),
             params
                 .confidence(Confidence::Constant { weight: 50.0 })
                 .regularization(60.0)
@@ -79,10 +76,10 @@ pub(crate) fn settings(request: &Request) -> Result<(Scheme, Params)> {
 fn random_weights(users: usize, items: usize, rank: usize) -> Scheme {
     let value = |row: usize, col: usize| 1.0 + 0.5 * ((row * 131 + col * 71) as f64).sin() as f32;
     let share = 0.1 / rank as f32;
-    Scheme::LowRank {
-        a: Dense::from_fn(users, rank, value),
-        b: Dense::from_fn(items, rank, |row, col| share * value(row + 7777, col)),
-    }
+    Scheme::low_rank(
+        Dense::from_fn(users, rank, value),
+        Dense::from_fn(items, rank, |row, col| share * value(row + 7777, col)),
+    )
 }
 
 /// Seconds of each sweep.

@@ -4,6 +4,7 @@
 //! lower case. Keys at the top hold for whatever command reads the file; a table named after a
 //! command holds for that command only.
 
+use absentia::suggest;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -13,7 +14,6 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use toml::{Table, Value};
 
 use crate::failure::Refusal;
-use crate::near;
 use crate::presets::Preset;
 
 /// Flags that say how to run a command, not what it computes: never stored.
@@ -209,9 +209,9 @@ fn find<'c>(command: &'c Command, key: &str) -> anyhow::Result<&'c Arg> {
         return Ok(arg);
     }
     let known: Vec<String> = command.get_arguments().map(key_of).collect();
-    let near = near::near(key, known.iter().map(String::as_str));
+    let similar = suggest::similar(key, known.iter().map(String::as_str));
     let verb = command.get_name();
-    let hint = near::did_you_mean(&near)
+    let hint = suggest::did_you_mean(&similar)
         .unwrap_or_else(|| format!("`absentia {verb} --help` lists what there is"));
     let message = format!("unknown key {key:?}: `absentia {verb}` takes no such argument");
     Err(Refusal::usage(message).hint(hint).into())

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use absentia::Interactions;
 use absentia::data::{Duplicates, EventLog};
 use absentia::error::Axis;
+use absentia::suggest::did_you_mean;
 use absentia_io::{Dataset, IdMap, Unknown, expand, read, read_with_ids};
 use absentia_report::format::counted;
 use anyhow::Result;
 
 use crate::args::{DataArgs, ReadArgs};
 use crate::failure::Refusal;
-use crate::near;
 use crate::ui::Ui;
 
 /// Rows and the ids their numbers stand for.
@@ -263,13 +263,12 @@ fn renumbered(log: &EventLog, axis: Axis, present: &[u32]) -> Result<EventLog> {
     Ok(changed)
 }
 
-/// The row of an id, or an error that offers near ones.
+/// The row of an id, or an error that suggests similar ones.
 pub(crate) fn row_of(ids: &IdMap, axis: Axis, id: &str) -> Result<u32> {
     if let Some(row) = ids.get(id) {
         return Ok(row);
     }
-    let near = near::near_ids(id, ids);
-    let hint = near::did_you_mean(&near)
+    let hint = did_you_mean(&ids.similar(id))
         .unwrap_or_else(|| format!("the model knows {} {axis}s, none like it", ids.len()));
     let refusal = Refusal::not_found(format!("{axis} {id:?} is not in the model"));
     Err(refusal.hint(hint).into())

@@ -9,7 +9,6 @@ mod failure;
 mod folding;
 mod loading;
 mod measure;
-mod near;
 mod presets;
 mod store;
 mod tables;

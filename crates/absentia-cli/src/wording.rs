@@ -1,7 +1,7 @@
 //! Parameters as they are written on the command line.
 
 use absentia::data::{Confidence, Targets};
-use absentia::weights::{Frozen, PartKind};
+use absentia::weights::Frozen;
 use absentia::{Baseline, Method, Params, Solver};
 use absentia_io::time::{TimeSpan, TimeUnit};
 
@@ -49,26 +49,7 @@ pub(crate) fn solver(method: Method) -> String {
 
 /// Weights on missing entries as a scheme, where they can be written as one.
 pub(crate) fn weights(frozen: &Frozen) -> String {
-    let parts: Vec<String> = frozen.parts.iter().map(|part| term(&part.kind)).collect();
-    parts.join(" + ")
-}
-
-fn term(kind: &PartKind) -> String {
-    let name = kind.name();
-    match kind {
-        PartKind::Uniform { weight } => format!("{name}:{weight}"),
-        PartKind::Popularity { c0, items } => {
-            format!("{name}:c0={},alpha={}", *c0 as f32, items.exponent)
-        }
-        PartKind::Activity { c0, users } => {
-            format!("{name}:c0={},alpha={}", *c0 as f32, users.exponent)
-        }
-        PartKind::PopularityActivity { c0, items, users } => format!(
-            "{name}:c0={},alpha={},beta={}",
-            *c0 as f32, items.exponent, users.exponent
-        ),
-        _ => name.to_owned(),
-    }
+    frozen.to_string()
 }
 
 /// Parameters that differ from those of an earlier run and decide its bits: the name of the flag, its

@@ -57,7 +57,7 @@ fn build(pairs: &[(u32, u32)]) -> Interactions<'static> {
 /// A trial that was never made.
 pub(crate) fn trial(number: usize, point: Vec<f64>, score: f64) -> Trial {
     let settings = Settings {
-        weights: SchemeSpec::Uniform { weight: 0.1 },
+        weights: SchemeSpec::uniform(0.1),
         params: Params::default(),
     };
     Trial {

@@ -108,10 +108,7 @@ impl TrialRunner<'_> {
         rung: &Rung,
         start: Option<&TrainedFactors>,
     ) -> Result<TrainedFactors, SearchError> {
-        let scheme = trial
-            .weights
-            .scheme()
-            .unwrap_or(Scheme::Uniform { weight: 0.0 });
+        let scheme = trial.weights.scheme().unwrap_or(Scheme::uniform(0.0));
         let mut runs = FoldRuns::new(self, scheme, trial.params.clone(), start);
         let sweeps: &[usize] = match (rung.is_last, start.is_some()) {
             (true, _) => &LAST_SWEEPS,

@@ -56,10 +56,7 @@ fn main() -> Result<(), Failure> {
     time("without structure", &FactorScorer::new(&p, &q)?, &seen, k)?;
 
     let data = Generator::new(Generated::yelp_shape())?.interactions()?;
-    let scheme = Scheme::Popularity {
-        strength: Strength::Mean(0.05),
-        alpha: 0.4,
-    };
+    let scheme = Scheme::popularity(Strength::Mean(0.05), 0.4);
     let params = Params::new().factors(k).iterations(8).check()?;
     let model = fit(&data, &scheme, &params, Run::default())?.model;
     let rows = |factors: &absentia::model::Factors| {

@@ -58,20 +58,14 @@ fn solver(name: &str) -> Result<Solver, Failure> {
 /// Popularity for rank one; otherwise positive numbers of the rank asked for.
 fn scheme(data: &Interactions<'_>, rank: usize) -> Scheme {
     if rank == 1 {
-        return Scheme::Popularity {
-            strength: Strength::Mean(0.05),
-            alpha: 0.4,
-        };
+        return Scheme::popularity(Strength::Mean(0.05), 0.4);
     }
     let weights = |rows, step| {
         Dense::from_fn(rows, rank, |row, t| {
             0.01 + ((row * step + t) % 13) as f32 * 0.001
         })
     };
-    Scheme::LowRank {
-        a: weights(data.n_users(), 7),
-        b: weights(data.n_items(), 5),
-    }
+    Scheme::low_rank(weights(data.n_users(), 7), weights(data.n_items(), 5))
 }
 
 fn main() -> Result<(), Failure> {

@@ -30,6 +30,7 @@ mod params;
 pub mod ranking;
 mod sides;
 mod solver;
+pub mod suggest;
 #[cfg(test)]
 mod testing;
 pub mod weights;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use absentia::data::{Confidence, Targets};
-use absentia::weights::{SchemeSpec, Strength};
+use absentia::weights::SchemeSpec;
 use absentia::{Baseline, Method, Params, Solver};
 use absentia_io::ColumnRef;
 use absentia_search::Automatic;
@@ -208,29 +208,21 @@ pub(crate) enum SolverName {
 }
 
 impl SolverName {
+    /// The method with the number that goes with it at its default.
+    fn method(self) -> Method {
+        let value = clap::ValueEnum::to_possible_value(&self);
+        let method = value.and_then(|value| value.get_name().parse().ok());
+        method.unwrap_or_default()
+    }
+
     /// The weights on missing entries of a method that leaves no choice.
     pub(crate) fn own_weights(self) -> Option<SchemeSpec> {
-        let weight = match self {
-            SolverName::Svd => 1.0,
-            SolverName::IiSvd
-            | SolverName::SgdObserved
-            | SolverName::Popularity
-            | SolverName::Itemknn => 0.0,
-            _ => return None,
-        };
-        Some(SchemeSpec::Uniform { weight })
+        SchemeSpec::only_for(self.method())
     }
 
     /// The weights on missing entries when none are given.
     pub(crate) fn default_weights(self) -> SchemeSpec {
-        match self {
-            SolverName::Ials1 | SolverName::Rcd => SchemeSpec::Uniform { weight: 0.01 },
-            SolverName::Bpr => SchemeSpec::Uniform { weight: 1.0 },
-            other => other.own_weights().unwrap_or(SchemeSpec::Popularity {
-                strength: Strength::Mean(0.01),
-                alpha: 0.25,
-            }),
-        }
+        SchemeSpec::default_for(self.method())
     }
 }
 

@@ -12,7 +12,7 @@ use absentia::error::Axis;
 use absentia::fit::Init;
 use absentia::linalg::Dense;
 use absentia::model::Factors;
-use absentia::weights::{Groups, Scheme, SchemeSpec};
+use absentia::weights::{ArrayLoader, GroupPaths, Groups, Scheme, SchemeSpec};
 use absentia_io::{IdMap, NoProgress, npy, read};
 use anyhow::{Context as _, Result};
 
@@ -27,36 +27,37 @@ pub(crate) struct Tables<'d> {
     pub(crate) items: &'d IdMap,
 }
 
-impl Tables<'_> {
-    /// Yields the scheme a text stands for, its files read.
-    pub(crate) fn scheme(&self, spec: &SchemeSpec) -> Result<Scheme> {
-        Ok(match spec {
-            SchemeSpec::LowRank { a, b } => Scheme::LowRank {
-                a: self.side(a, Axis::User)?,
-                b: self.side(b, Axis::Item)?,
-            },
-            SchemeSpec::Dense { w, rank, method } => {
-                self.need_dense_ids(w)?;
-                Scheme::Dense {
-                    w: array(w)?,
-                    rank: *rank,
-                    method: *method,
-                }
-            }
-            SchemeSpec::Groups {
-                table,
-                users,
-                items,
-            } => Scheme::Groups(self.groups(table, users, items)?),
-            SchemeSpec::Sum(terms) => {
-                let terms: Result<Vec<Scheme>> =
-                    terms.iter().map(|term| self.scheme(term)).collect();
-                Scheme::Sum(terms?)
-            }
-            spec => spec
-                .scheme()
-                .context("this weight scheme cannot be used on the command line")?,
+impl ArrayLoader for Tables<'_> {
+    type Error = anyhow::Error;
+
+    /// One row of numbers for each user or item.
+    fn rows(&self, path: &Path, axis: Axis) -> Result<Dense> {
+        if is_array(path) {
+            self.need_dense_ids(path)?;
+            return array(path);
+        }
+        keyed(path, axis, self.ids(axis))
+    }
+
+    fn full(&self, path: &Path) -> Result<Dense> {
+        self.need_dense_ids(path)?;
+        array(path)
+    }
+
+    fn groups(&self, paths: &GroupPaths) -> Result<Groups> {
+        let table = GroupTable::read(&paths.table)?;
+        Ok(Groups {
+            user_segment: self.group_of_each(&paths.users, Axis::User, &table.segments)?,
+            item_category: self.group_of_each(&paths.items, Axis::Item, &table.categories)?,
+            table: table.weights,
         })
+    }
+}
+
+impl Tables<'_> {
+    /// Yields the scheme of a text, with its files read.
+    pub(crate) fn scheme(&self, spec: &SchemeSpec) -> Result<Scheme> {
+        spec.load(self)
     }
 
     /// Yields the start that `--init` names: two arrays, or a model whose rows are found by id.
@@ -65,8 +66,8 @@ impl Tables<'_> {
             [] => Ok(Init::Gaussian),
             [model] => self.init_from_model(model, factors),
             [p, q] => Ok(Init::Given {
-                users: self.side(p, Axis::User)?.into(),
-                items: self.side(q, Axis::Item)?.into(),
+                users: self.rows(p, Axis::User)?.into(),
+                items: self.rows(q, Axis::Item)?.into(),
             }),
             _ => Err(Refusal::usage("--init takes P.npy,Q.npy or one model").into()),
         }
@@ -114,24 +115,6 @@ impl Tables<'_> {
         let hint =
             "pass --dense-ids if they are, or give a CSV table with an id in its first column";
         Err(refusal.hint(hint).into())
-    }
-
-    /// One row of numbers for each user or item.
-    fn side(&self, path: &Path, axis: Axis) -> Result<Dense> {
-        if is_array(path) {
-            self.need_dense_ids(path)?;
-            return array(path);
-        }
-        keyed(path, axis, self.ids(axis))
-    }
-
-    fn groups(&self, table: &Path, users: &Path, items: &Path) -> Result<Groups> {
-        let table = GroupTable::read(table)?;
-        Ok(Groups {
-            user_segment: self.group_of_each(users, Axis::User, &table.segments)?,
-            item_category: self.group_of_each(items, Axis::Item, &table.categories)?,
-            table: table.weights,
-        })
     }
 
     /// The number of each user's or item's group, from a file of id and group.

@@ -2,6 +2,7 @@
 
 mod index;
 mod raw;
+mod similar;
 mod store;
 
 use std::borrow::Cow;

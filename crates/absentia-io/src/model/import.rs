@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use absentia::data::{Confidence, FrozenTransform, Storage, Targets};
-use absentia::linalg::Dense;
 use absentia::model::{Factors, ModelParts};
-use absentia::weights::{Frozen, FrozenPart, MissingWeights, PartKind};
+use absentia::weights::MissingWeights;
 use absentia::{Axis, Model, Params, Solver};
 
 use super::error::ModelFileError;
@@ -199,19 +198,8 @@ fn ids(list: Option<&Path>, axis: Axis, rows: usize) -> Result<IdMap, Error> {
     Ok(ids)
 }
 
-/// The weights that [`Scheme::Uniform`](absentia::weights::Scheme::Uniform) would resolve to.
 fn uniform(m: usize, n: usize, weight: f32, path: &Path) -> Result<MissingWeights, Error> {
-    let frozen = Frozen {
-        parts: vec![FrozenPart {
-            rank: 1,
-            kind: PartKind::Uniform { weight },
-        }],
-    };
-    let (a, b) = (
-        Dense::from_fn(m, 1, |_, _| weight),
-        Dense::from_fn(n, 1, |_, _| 1.0),
-    );
-    MissingWeights::from_parts(a, b, frozen).map_err(|source| {
+    MissingWeights::uniform(m, n, weight).map_err(|source| {
         ModelFileError::Weights {
             path: path.to_owned(),
             source,

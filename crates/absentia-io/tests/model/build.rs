@@ -4,7 +4,7 @@ use absentia::data::{Duplicates, FrozenTransform, Interactions, Triplets};
 use absentia::fit::{Best, Checkpoint, Sweep};
 use absentia::linalg::Dense;
 use absentia::model::{Factors, ModelParts};
-use absentia::weights::{Frozen, FrozenPart, MissingWeights, PartKind};
+use absentia::weights::{Frozen, FrozenPart, GivenFactors, MissingWeights, Term};
 use absentia::{Model, Objective, Params};
 use absentia_io::IdMap;
 use absentia_io::model::Ids;
@@ -65,7 +65,7 @@ pub(crate) fn model(shape: &Shape) -> Model {
         dense(shape.users, rank, shape.seed ^ 3),
         dense(shape.items, rank, shape.seed ^ 4),
     );
-    let kind = PartKind::LowRank;
+    let kind = Term::LowRank(GivenFactors);
     let frozen = Frozen {
         parts: vec![FrozenPart { rank, kind }],
     };

@@ -22,10 +22,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 fn train() -> (Fitted, Ids) {
-    let scheme = Scheme::Popularity {
-        strength: Strength::Mean(0.2),
-        alpha: 0.5,
-    };
+    let scheme = Scheme::popularity(Strength::Mean(0.2), 0.5);
     let params = Params::new()
         .factors(5)
         .iterations(3)

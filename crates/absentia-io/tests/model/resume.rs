@@ -37,10 +37,7 @@ fn metric(model: &Model) -> f64 {
 
 fn train(solver: Solver, resume: Option<Checkpoint>, killed: Option<&mut Killed>) -> Fitted {
     let data = interactions(USERS, ITEMS);
-    let scheme = Scheme::Popularity {
-        strength: Strength::Mean(0.2),
-        alpha: 0.5,
-    };
+    let scheme = Scheme::popularity(Strength::Mean(0.2), 0.5);
     let params = Params::new()
         .factors(11)
         .iterations(7)

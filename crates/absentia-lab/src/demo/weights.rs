@@ -12,14 +12,8 @@ const MEAN: f32 = 0.01;
 pub(super) fn schemes(generator: &Generator) -> [(&'static str, Scheme); 3] {
     let truth = generator.expected_exposures();
     [
-        ("uniform", Scheme::Uniform { weight: MEAN }),
-        (
-            "popularity",
-            Scheme::Popularity {
-                strength: Strength::Mean(MEAN),
-                alpha: 1.0,
-            },
-        ),
+        ("uniform", Scheme::uniform(MEAN)),
+        ("popularity", Scheme::popularity(Strength::Mean(MEAN), 1.0)),
         ("exposure-aware", with_mean(truth.users, truth.items)),
     ]
 }
@@ -42,5 +36,5 @@ fn with_mean(mut a: Dense, b: Dense) -> Scheme {
             *x = (f64::from(*x) * wanted / total) as f32;
         }
     }
-    Scheme::LowRank { a, b }
+    Scheme::low_rank(a, b)
 }

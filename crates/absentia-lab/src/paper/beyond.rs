@@ -49,46 +49,18 @@ fn quartiles(train: &Interactions<'_>) -> Groups {
 fn schemes(set: &Set) -> Vec<(&'static str, Scheme)> {
     let strength = Strength::Mean(MEAN);
     vec![
-        ("uniform", Scheme::Uniform { weight: MEAN }),
-        (
-            "popularity, α = 0.25",
-            Scheme::Popularity {
-                strength,
-                alpha: 0.25,
-            },
-        ),
-        (
-            "popularity, α = 0.5",
-            Scheme::Popularity {
-                strength,
-                alpha: 0.5,
-            },
-        ),
-        (
-            "activity, α = 0.5",
-            Scheme::Activity {
-                strength,
-                alpha: 0.5,
-            },
-        ),
-        (
-            "activity, α = 1",
-            Scheme::Activity {
-                strength,
-                alpha: 1.0,
-            },
-        ),
+        ("uniform", Scheme::uniform(MEAN)),
+        ("popularity, α = 0.25", Scheme::popularity(strength, 0.25)),
+        ("popularity, α = 0.5", Scheme::popularity(strength, 0.5)),
+        ("activity, α = 0.5", Scheme::activity(strength, 0.5)),
+        ("activity, α = 1", Scheme::activity(strength, 1.0)),
         (
             "popularity × activity, 0.25 and 0.5",
-            Scheme::PopularityActivity {
-                strength,
-                alpha: 0.25,
-                beta: 0.5,
-            },
+            Scheme::popularity_activity(strength, 0.25, 0.5),
         ),
         (
             "groups: quartiles of both",
-            Scheme::Groups(quartiles(&set.train)),
+            Scheme::groups(quartiles(&set.train)),
         ),
     ]
 }
@@ -203,7 +175,7 @@ pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     let Some(shown) = Shown::of(set) else {
         return Ok(vec![Block::text("This set does not say what was shown.")]);
     };
-    let setting = setting(lab, Scheme::Uniform { weight: MEAN });
+    let setting = setting(lab, Scheme::uniform(MEAN));
     let mut grid = Grid::new(
         format!(
             "{}: weight of an entry that was shown and not taken; the others weigh {MEAN}",

@@ -38,10 +38,7 @@ fn methods(lab: &Lab, set: &Set) -> Result<(Vec<Method>, String)> {
     };
     // Steps and penalties of the stochastic methods are common ones, not tuned here.
     let steps = |baseline: Baseline| params(baseline.into()).init_std(0.1).learning_rate(0.05);
-    let by_item = Scheme::Popularity {
-        strength: Strength::Mean(1.0),
-        alpha: 0.5,
-    };
+    let by_item = Scheme::popularity(Strength::Mean(1.0), 0.5);
     let rank = factors.min(set.train.n_items().min(set.train.n_users()) / 2);
     let svd = |baseline: Baseline| params(baseline.into()).factors(rank).regularization(0.0);
     let list = vec![

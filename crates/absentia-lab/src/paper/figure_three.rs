@@ -18,10 +18,7 @@ fn low_rank(data: &Interactions<'_>, z: usize) -> Scheme {
             0.05 + ((row * step + col * 31) % 17) as f32 / 40.0 / z as f32
         })
     };
-    Scheme::LowRank {
-        a: part(data.n_users(), 7),
-        b: part(data.n_items(), 11),
-    }
+    Scheme::low_rank(part(data.n_users(), 7), part(data.n_items(), 11))
 }
 
 fn seconds(lab: &Lab, data: &Interactions<'_>, k: usize, z: usize, threads: usize) -> Result<f64> {

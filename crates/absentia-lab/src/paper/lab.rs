@@ -305,10 +305,7 @@ pub(super) fn findings(
 
 /// Popularity weights with the paper's c0 and α.
 pub(super) fn popularity(c0: f32, alpha: f32) -> Scheme {
-    Scheme::Popularity {
-        strength: Strength::C0(c0),
-        alpha,
-    }
+    Scheme::popularity(Strength::C0(c0), alpha)
 }
 
 /// The weights each baseline leaves no choice of, or one weight on all missing entries.
@@ -317,9 +314,7 @@ pub(super) fn weights_of(method: impl Into<Method>, weight: f32) -> Scheme {
         Method::Solver(_) => None,
         Method::Baseline(baseline) => baseline.only_weight(),
     };
-    Scheme::Uniform {
-        weight: only.unwrap_or(weight),
-    }
+    Scheme::uniform(only.unwrap_or(weight))
 }
 
 /// The last value of a list that cannot be empty.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use absentia::evaluate::Evaluation;
 use absentia::fit::{FitError, Run, fit};
 use absentia::linalg::Dense;
-use absentia::weights::{Method, Rank, Scheme};
+use absentia::weights::{Decomposition, Rank, Scheme};
 use absentia::{Interactions, Solver};
 use absentia_report::format::{count, p_value, percent, signed, significant};
 use anyhow::Result;
@@ -103,15 +103,12 @@ fn setting(lab: &Lab, scheme: Scheme, solver: Solver) -> Setting {
 }
 
 fn of_matrix(lab: &Lab, set: &Set, name: &str, w: &Dense) -> Result<(Grid, Vec<(f64, f64)>)> {
-    let scheme = |rank: usize, method: Method| Scheme::Dense {
-        w: w.clone(),
-        rank: Rank::Fixed(rank),
-        method,
-    };
+    let scheme =
+        |rank: usize, method: Decomposition| Scheme::dense(w.clone(), Rank::Fixed(rank), method);
     // Any rank will do for the vanilla algorithm: it takes W itself.
     let exact = Lab::train(
         &set.train,
-        &setting(lab, scheme(1, Method::Svd), Solver::EalsVanilla),
+        &setting(lab, scheme(1, Decomposition::Svd), Solver::EalsVanilla),
     )?;
     let exact = measured(&exact.scorer(), &set.train, &set.test, true)?;
     let mut grid = Grid::new(
@@ -139,12 +136,12 @@ fn of_matrix(lab: &Lab, set: &Set, name: &str, w: &Dense) -> Result<(Grid, Vec<(
     ]);
     let mut curve = Vec::new();
     for &rank in lab.size.ranks() {
-        let tried = Tried::new(lab, set, &scheme(rank, Method::Svd))?;
+        let tried = Tried::new(lab, set, &scheme(rank, Decomposition::Svd))?;
         curve.push((rank as f64, tried.error));
-        grid.row(tried.row(rank, Method::Svd, &exact)?);
+        grid.row(tried.row(rank, Decomposition::Svd, &exact)?);
         if lab.size.nonnegative_ranks().contains(&rank) {
-            let tried = Tried::new(lab, set, &scheme(rank, Method::NonNegative))?;
-            grid.row(tried.row(rank, Method::NonNegative, &exact)?);
+            let tried = Tried::new(lab, set, &scheme(rank, Decomposition::NonNegative))?;
+            grid.row(tried.row(rank, Decomposition::NonNegative, &exact)?);
         }
     }
     Ok((grid, curve))
@@ -172,10 +169,7 @@ impl Tried {
             share = negatives as f64 / found.measured.entries().max(1) as f64;
         }
         // The factors are at hand: W need not be factorised again.
-        let found = Scheme::LowRank {
-            a: weights.a().clone(),
-            b: weights.b().clone(),
-        };
+        let found = Scheme::low_rank(weights.a().clone(), weights.b().clone());
         let Setting { scheme, params } = setting(lab, found, Solver::Eals);
         let outcome = match fit(&set.train, &scheme, &params.check()?, Run::default()) {
             Ok(fitted) => Ok(measured(
@@ -203,7 +197,7 @@ impl Tried {
         })
     }
 
-    fn row(&self, rank: usize, method: Method, exact: &Evaluation) -> Result<Vec<String>> {
+    fn row(&self, rank: usize, method: Decomposition, exact: &Evaluation) -> Result<Vec<String>> {
         let mut row = vec![
             format!("Z = {rank}, {method}"),
             significant(self.seconds, 2),

@@ -206,10 +206,7 @@ fn entries_and_rank(lab: &Lab) -> Result<Block> {
     let time = |z: usize| {
         let part = |rows: usize| Dense::from_fn(rows, z, |_, _| 0.1 / z as f32);
         let setting = Setting {
-            scheme: Scheme::LowRank {
-                a: part(data.n_users()),
-                b: part(data.n_items()),
-            },
+            scheme: Scheme::low_rank(part(data.n_users()), part(data.n_items())),
             params: lab.params(factors, 1).threads(1),
         };
         lab.timed(&data, &setting)

@@ -24,7 +24,7 @@ impl Fit {
         let factors = factors.min(set.train.n_items().min(set.train.n_users()));
         let params = lab.params(factors, sweeps).regularization(0.0);
         let setting = Setting {
-            scheme: Scheme::Uniform { weight: 1.0 },
+            scheme: Scheme::uniform(1.0),
             params: params.solver(solver).seed(seed),
         };
         let (model, found) = Lab::tested(set, &setting)?;

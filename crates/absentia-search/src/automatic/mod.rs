@@ -85,12 +85,7 @@ impl ChosenSettings {
     /// The weights on missing entries, where they are others than those given, as they are written.
     #[must_use]
     pub fn weights(&self) -> Option<SchemeSpec> {
-        match self.scheme {
-            Some(Scheme::Popularity { strength, alpha }) => {
-                Some(SchemeSpec::Popularity { strength, alpha })
-            }
-            _ => None,
-        }
+        self.scheme.as_ref().and_then(Scheme::spec)
     }
 }
 
@@ -128,7 +123,7 @@ pub fn choose_settings(
         follow,
     };
     // Weights that are approximated take longer to find than a run.
-    let is_quick = open.trains_models(data.len(), params.solver) && !is_approximated(scheme);
+    let is_quick = open.trains_models(data.len(), params.solver) && !scheme.is_approximated();
     let found = if is_quick { question.answer()? } else { None };
     if let Some((best, tried)) = found {
         (settled.tried, settled.score) = (tried, Some(best.score));
@@ -140,15 +135,6 @@ pub fn choose_settings(
         settled.params.regularization = question.lambda(None, MIDDLING)?;
     }
     Ok(settled)
-}
-
-/// Whether W, or a part of it, is factorised first.
-fn is_approximated(scheme: &Scheme) -> bool {
-    match scheme {
-        Scheme::Dense { .. } | Scheme::Function { .. } => true,
-        Scheme::Sum(terms) => terms.iter().any(is_approximated),
-        _ => false,
-    }
 }
 
 /// What models are compared by.
@@ -166,7 +152,7 @@ fn pool(params: &Params) -> Result<ThreadPool, SearchError> {
 
 /// The mean weight on missing entries; a middling one where it would take long to find.
 fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, SearchError> {
-    if is_approximated(scheme) {
+    if scheme.is_approximated() {
         return Ok(0.1);
     }
     let weights = scheme.resolve(data).map_err(FitError::from)?;
@@ -239,10 +225,7 @@ mod tests {
     use absentia::data::{Duplicates, Triplets, mix};
     use absentia::weights::Strength;
 
-    const WEIGHTS: Scheme = Scheme::Popularity {
-        strength: Strength::Mean(0.02),
-        alpha: 0.25,
-    };
+    const WEIGHTS: Scheme = Scheme::popularity(Strength::Mean(0.02), 0.25);
     const BOTH: Automatic = Automatic {
         regularization: true,
         post_scale: true,
@@ -354,7 +337,7 @@ mod tests {
             assert!(again > 0.8 * one.score.unwrap(), "{again} {:?}", one.score);
         }
         // Weights that no single number makes stronger stay as they are, or give way as a whole.
-        let uniform = Scheme::Uniform { weight: 0.05 };
+        let uniform = Scheme::uniform(0.05);
         let (data, params) = (data(300, true), Params::new().factors(8));
         let found =
             choose_settings(&data, &uniform, &params, open, &Cancel::new(), &|| {}).unwrap();
@@ -367,10 +350,7 @@ mod tests {
     fn weights_below_zero_leave_the_choice_to_a_rule_of_thumb() {
         let data = data(300, true);
         let column = |rows, value| absentia::linalg::Dense::from_fn(rows, 1, |_, _| value);
-        let scheme = Scheme::LowRank {
-            a: column(data.n_users(), -1.0),
-            b: column(data.n_items(), 1.0),
-        };
+        let scheme = Scheme::low_rank(column(data.n_users(), -1.0), column(data.n_items(), 1.0));
         let params = Params::new().factors(4).reg_exponent(0.0);
         let found = choose_settings(&data, &scheme, &params, BOTH, &Cancel::new(), &|| {}).unwrap();
         assert_eq!((found.tried, found.score), (0, None));

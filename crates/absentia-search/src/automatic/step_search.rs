@@ -6,7 +6,7 @@ use crate::evaluator::{Evaluator, Steps, best_post_scale};
 use absentia::data::{Interactions, Targets};
 use absentia::fit::{FitError, Init, Run, StopReason, fit};
 use absentia::model::Model;
-use absentia::weights::{Scheme, Strength};
+use absentia::weights::{Popularity, Scheme, Strength, Term};
 use absentia::{Params, Solver};
 
 /// Sweeps from random factors, and from those of another model.
@@ -31,10 +31,7 @@ const OTHER_TARGETS: Targets = Targets::Normalized {
     user: 0.1,
     item: 0.1,
 };
-const OTHER_WEIGHTS: Scheme = Scheme::Popularity {
-    strength: Strength::Mean(0.02),
-    alpha: 0.25,
-};
+const OTHER_WEIGHTS: Scheme = Scheme::popularity(Strength::Mean(0.02), 0.25);
 
 /// The question with rows put aside to answer it by.
 pub(crate) struct Search<'s> {
@@ -227,19 +224,16 @@ fn other_penalty(point: &Point, by: f64) -> Option<Point> {
 }
 
 fn other_strength(point: &Point, scheme: &Scheme, by: f64) -> Option<Point> {
-    let &Scheme::Popularity {
+    let &Scheme::One(Term::Popularity(Popularity {
         strength: Strength::Mean(mean),
         alpha,
-    } = scheme
+    })) = scheme
     else {
         return None;
     };
     let (mean, (least, most)) = (mean * by as f32, STRENGTHS);
     (least..=most).contains(&mean).then(|| Point {
-        scheme: Some(Scheme::Popularity {
-            strength: Strength::Mean(mean),
-            alpha,
-        }),
+        scheme: Some(Scheme::popularity(Strength::Mean(mean), alpha)),
         ..point.clone()
     })
 }

@@ -346,20 +346,13 @@ fn scheme(weight: f64, alpha: f64, beta: f64) -> SchemeSpec {
     let (weight, alpha, beta) = (weight as f32, alpha as f32, beta as f32);
     let strength = Strength::Mean(weight);
     if alpha == 0.0 && beta == 0.0 {
-        SchemeSpec::Uniform { weight }
+        SchemeSpec::uniform(weight)
     } else if beta == 0.0 {
-        SchemeSpec::Popularity { strength, alpha }
+        SchemeSpec::popularity(strength, alpha)
     } else if alpha == 0.0 {
-        SchemeSpec::Activity {
-            strength,
-            alpha: beta,
-        }
+        SchemeSpec::activity(strength, beta)
     } else {
-        SchemeSpec::PopularityActivity {
-            strength,
-            alpha,
-            beta,
-        }
+        SchemeSpec::popularity_activity(strength, alpha, beta)
     }
 }
 

@@ -16,7 +16,7 @@ use super::sweeps::{AlternatingSweeps, Sweeps};
 use super::{Run, StopReason};
 use crate::data::{Confidence, FrozenTransform, Interactions, Targets};
 use crate::params::{CheckedParams, Params, Solver};
-use crate::weights::{Exposure, Learned, Scheme};
+use crate::weights::{ExposureRates, InMemory, Learned, LearnedWeights, Scheme, Term};
 
 /// Sweeps before each estimate.
 const SWEEPS: usize = 4;
@@ -54,25 +54,18 @@ impl<D: Device> EstimateStage<'_, '_, D> {
         data: &Interactions<'_>,
         params: &CheckedParams,
     ) -> Result<Cow<'s, Scheme>, FitError> {
-        match scheme {
-            Scheme::Learned {
-                learned,
-                exposure: None,
-            } if learned.rounds > 0 => {
-                learned.check()?;
-                Ok(Cow::Owned(Scheme::Learned {
-                    learned: *learned,
-                    exposure: Some(self.alternate(learned, data, params)?),
-                }))
-            }
-            Scheme::Sum(terms) if scheme.rank_to_estimate() > 0 => {
-                let terms = terms
-                    .iter()
-                    .map(|term| self.learn(term, data, params).map(Cow::into_owned));
-                Ok(Cow::Owned(Scheme::Sum(terms.collect::<Result<_, _>>()?)))
-            }
-            _ => Ok(Cow::Borrowed(scheme)),
+        if scheme.rank_to_estimate() == 0 {
+            return Ok(Cow::Borrowed(scheme));
         }
+        let estimated = scheme.try_map(|term| match term.to_estimate() {
+            Some(learned) => {
+                learned.check()?;
+                let exposure = self.alternate(learned, data, params)?;
+                Ok::<_, FitError>(with_exposure(learned, exposure))
+            }
+            None => Ok(term.clone()),
+        });
+        estimated.map(Cow::Owned)
     }
 
     fn alternate(
@@ -80,16 +73,13 @@ impl<D: Device> EstimateStage<'_, '_, D> {
         learned: &Learned,
         data: &Interactions<'_>,
         params: &CheckedParams,
-    ) -> Result<Exposure, FitError> {
+    ) -> Result<ExposureRates, FitError> {
         let (pool, params) = (self.pool, estimate_params(params).check()?);
-        let first = || Exposure::of_observed(data, learned.rank, learned.seed);
+        let first = || ExposureRates::of_observed(data, learned.rank, learned.seed);
         let mut exposure = pool.install(first);
         let mut init = Init::Gaussian;
         for round in 0..learned.rounds {
-            let scheme = Scheme::Learned {
-                learned: *learned,
-                exposure: Some(exposure.clone()),
-            };
+            let scheme = Scheme::One(with_exposure(learned, exposure.clone()));
             let problem = pool.install(|| resolved(data, &scheme, &params))?;
             let begin = std::mem::take(&mut init);
             let start = pool.install(|| start(&problem, begin, None))?;
@@ -148,6 +138,13 @@ impl<D: Device> EstimateStage<'_, '_, D> {
         }
         Ok(Some(sweeps))
     }
+}
+
+fn with_exposure(learned: &Learned, exposure: ExposureRates) -> Term<InMemory> {
+    Term::Learned(LearnedWeights {
+        learned: *learned,
+        exposure: Some(exposure),
+    })
 }
 
 /// The problem of one round, whose weights are those of the exposures so far.

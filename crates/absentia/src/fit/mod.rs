@@ -108,7 +108,7 @@ pub struct Fitted {
 ///
 /// let data = Triplets::new(&[0, 0, 1, 1, 2], &[0, 1, 0, 1, 2]).build(3, 3, Duplicates::Error)?;
 /// let params = Params::new().factors(2).iterations(30).init_std(0.1).check()?;
-/// let fitted = fit(&data, &Scheme::Uniform { weight: 0.1 }, &params, Run::default())?;
+/// let fitted = fit(&data, &Scheme::uniform(0.1), &params, Run::default())?;
 /// let scores = fitted.model.scores(&[(0, 1), (0, 2)])?;
 /// assert!(scores[0] > scores[1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -166,7 +166,7 @@ pub fn fit_on<D: Device>(
             weights: learned.resolve(&data)?,
             data,
             transform,
-            dense: scheme.dense(),
+            dense: scheme.full_weights(),
             params: (**params).clone(),
         })?;
         let start = start(&problem, init, resume)?;

@@ -189,7 +189,7 @@ mod tests {
     fn the_first_sweep_gets_further_from_a_sketch() {
         let data = generated();
         let params = Params::new().factors(16).iterations(1).check().unwrap();
-        let scheme = Scheme::Uniform { weight: 0.1 };
+        let scheme = Scheme::uniform(0.1);
         let after = |init| {
             let run = Run {
                 init,

@@ -1,4 +1,4 @@
-//! Why weights could not be made.
+//! Why a scheme could not be resolved.
 
 use crate::error::{Axis, Fault};
 use crate::linalg::DecompositionError;
@@ -24,7 +24,7 @@ pub enum WeightsError {
     Rows {
         /// Name of the array.
         what: &'static str,
-        /// Side its rows stand for.
+        /// Side its rows belong to.
         axis: Axis,
         /// Number of users or items.
         expected: usize,
@@ -80,19 +80,19 @@ pub enum WeightsError {
     /// The rank is 0 or above the smaller side of W.
     #[error("rank {rank} for weights of {n_users} users × {n_items} items; it must be from 1 to {}", n_users.min(n_items))]
     Rank {
-        /// What was asked for.
+        /// The requested rank.
         rank: usize,
         /// Number of users.
         n_users: usize,
         /// Number of items.
         n_items: usize,
     },
-    /// No rank up to the cap approximates W as well as asked for.
+    /// No rank up to the highest allowed one reaches the requested error.
     #[error(
-        "the weights are off by {reached:.4} of their norm at rank {max_rank}, the highest allowed, but {target} was asked for; raise the error or the rank"
+        "the relative error of the approximated weights is {reached:.4} at rank {max_rank}, the highest allowed, but {target} was requested; raise the error or the highest rank"
     )]
     Unreachable {
-        /// Relative error asked for.
+        /// Requested relative error.
         target: f64,
         /// Relative error at the highest rank.
         reached: f64,
@@ -115,27 +115,27 @@ pub enum WeightsError {
         /// The exponent.
         exponent: f32,
     },
-    /// Frequencies are wanted of data without interactions.
-    #[error("{scheme}: there are no interactions to take frequencies from")]
+    /// Frequencies were requested of data without interactions.
+    #[error("{scheme}: the data has no interactions to compute frequencies from")]
     NoInteractions {
         /// Name of the scheme.
         scheme: &'static str,
     },
-    /// A mean over missing entries is wanted, but all of them have weight 0 or there are none.
+    /// A mean over missing entries was requested, but all of them have weight 0 or there are none.
     #[error(
-        "{scheme}: the mean weight over {missing} missing entries cannot be made {mean}, it is 0 whatever the strength; {}",
-        if *missing == 0 { "every user has every item, so that nothing is left to recommend" } else { "set c0 instead" }
+        "{scheme}: the mean weight over {missing} missing entries cannot be {mean}: it is 0 for every c0; {}",
+        if *missing == 0 { "every user has every item, so nothing is left to recommend" } else { "set c0 instead" }
     )]
     NoMean {
         /// Name of the scheme.
         scheme: &'static str,
         /// Number of missing entries.
         missing: u64,
-        /// Mean asked for.
+        /// Requested mean.
         mean: f32,
     },
     /// A sum without terms.
-    #[error("a sum of schemes needs at least one; for no weight at all use uniform with weight 0")]
+    #[error("a sum of schemes needs at least one term; for no weight at all, use uniform:0")]
     EmptySum,
     /// The weights of a new user or item do not follow from its interactions alone.
     #[error(

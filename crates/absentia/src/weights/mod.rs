@@ -10,44 +10,53 @@
 //! | given A, B | as given | as given | any |
 //! | given dense W, or a function w(u, i) | truncated SVD or non-negative factors | | chosen |
 //! | learned | `(a_u)^α`, scaled | `(b_i)^α`, rates at which items are seen | chosen |
-//! | sum | side by side | side by side | added |
+//! | sum | columns joined | columns joined | added |
 //!
-//! A [`Scheme`] is a wish; [`Scheme::resolve`] turns it into [`MissingWeights`] for given data, with
-//! everything that was learned from the data (counts, normalisers, errors of approximation) frozen.
-//! [`SchemeSpec`] is the same wish as a line of text, with arrays named by path.
+//! A [`Scheme`] is what was requested; [`Scheme::resolve`] turns it into [`MissingWeights`] for given data
+//! and freezes everything that was learned from the data (counts, normalisers, errors of approximation).
+//! [`SchemeSpec`] is the same scheme as a line of text, with arrays named by path:
 //!
-//! A truncated SVD of a positive W can give **negative** weights, under which training can
+//! ```text
+//! uniform:0.01
+//! popularity:c0=512,alpha=0.4
+//! popularity:mean=0.1,alpha=0.25
+//! activity:mean=0.1,alpha=0.5
+//! popularity*activity:mean=0.1,alpha=0.4,beta=0.5
+//! groups:table.csv,users=segments.csv,items=categories.csv
+//! lowrank:A.npy,B.npy
+//! dense:W.npy,rank=8,method=nonnegative
+//! dense:W.npy,error=0.05,max_rank=32
+//! learned:mean=0.01,rank=4,alpha=0.25,rounds=2
+//! uniform:0.01 + popularity:mean=0.1,alpha=0.4
+//! ```
+//!
+//! A truncated SVD of a positive W can yield **negative** weights, under which training can
 //! diverge. [`Approximation::negatives`] counts them and [`MissingWeights::may_be_negative`] warns;
-//! [`Method::NonNegative`] cannot fail this way.
+//! [`Decomposition::NonNegative`] cannot fail this way.
 
-mod approximate;
 mod approximation;
+mod default;
 mod error;
-mod explain;
-mod frozen;
-mod function;
-mod learned;
-mod measure;
-mod missing;
-mod new_rows;
-mod normaliser;
-mod resolve;
+mod resolved;
 mod scheme;
-mod spec;
-mod spec_display;
-mod spec_error;
-mod spec_near;
-mod spec_parse;
+mod schemes;
+mod sums;
+mod text;
 
-pub use approximation::{Approximation, Measured, Negatives};
+pub use approximation::{
+    Approximation, Decomposition, Measured, Negatives, Rank, WeightFunction, WeightRule,
+};
 pub use error::WeightsError;
-pub use explain::{Explanation, PartExplanation};
-pub use frozen::{Frozen, FrozenGroups, FrozenPart, PartKind};
-pub use function::{WeightFunction, WeightRule};
-pub use learned::{Exposure, Learned};
-pub use missing::MissingWeights;
-pub use new_rows::NewRow;
-pub use normaliser::Normaliser;
-pub use scheme::{Groups, Method, Rank, Scheme, Strength};
-pub use spec::{ArrayLoader, SchemeSpec};
-pub use spec_error::SpecError;
+pub use resolved::{
+    Frozen, FrozenPart, MissingWeights, NewRow, Normaliser, TermExplanation, WeightExplanation,
+};
+pub use scheme::{
+    ArrayLoader, ByPath, Form, InMemory, Requested, Resolved, Scheme, SchemeSpec, Term,
+};
+pub use schemes::{
+    Activity, Approximated, ExposureRates, GivenFactors, GroupPaths, Groups, Learned,
+    LearnedWeights, LowRank, Popularity, PopularityActivity, ResolvedActivity, ResolvedFunction,
+    ResolvedGroups, ResolvedLearned, ResolvedPopularity, ResolvedPopularityActivity, Strength,
+    Uniform,
+};
+pub use text::{SpecError, SpecErrorKind};

@@ -1,219 +1,474 @@
-//! What weights on missing entries can be asked for.
+//! The one enumeration of weight schemes.
+//!
+//! Each kind of scheme is a variant of [`Term`] and a file in `schemes/`. A scheme passes through three
+//! [forms](Form): written as text with its arrays named by path ([`ByPath`]), with its arrays
+//! [in memory](InMemory), and [resolved](Resolved) on data. A [`Scheme`] is one term or several added up.
 
-use super::function::{WeightFunction, WeightRule};
-use super::learned::{Exposure, Learned};
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+use super::approximation::{Approximation, Decomposition, Rank};
+use super::approximation::{WeightFunction, WeightRule};
+use super::schemes::{
+    Activity, Approximated, GivenFactors, GroupPaths, Groups, Learned, LearnedWeights, LowRank,
+    Popularity, PopularityActivity, ResolvedActivity, ResolvedFunction, ResolvedGroups,
+    ResolvedLearned, ResolvedPopularity, ResolvedPopularityActivity, Strength, Uniform,
+};
 use crate::data::Interactions;
 use crate::linalg::Dense;
 
-/// A way to weight missing entries, before it meets data.
+/// What a scheme consists of at one point of its way from text to weights.
+pub trait Form {
+    /// Popularity of items.
+    type Popularity: Clone + Debug + PartialEq;
+    /// Activity of users.
+    type Activity: Clone + Debug + PartialEq;
+    /// The product of both.
+    type PopularityActivity: Clone + Debug + PartialEq;
+    /// User segments and item categories.
+    type Groups: Clone + Debug + PartialEq;
+    /// Given factors A and B.
+    type LowRank: Clone + Debug + PartialEq;
+    /// Every weight given.
+    type Dense: Clone + Debug + PartialEq;
+    /// Every weight given by a rule.
+    type Function: Clone + Debug + PartialEq;
+    /// Estimated from the data.
+    type Learned: Clone + Debug + PartialEq;
+}
+
+/// A scheme that has not met its data yet: [`ByPath`] or [`InMemory`].
+pub trait Requested:
+    Form<Popularity = Popularity, Activity = Activity, PopularityActivity = PopularityActivity>
+{
+}
+
+/// As text: arrays and tables are named by path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByPath {}
+
+impl Requested for ByPath {}
+
+impl Form for ByPath {
+    type Popularity = Popularity;
+    type Activity = Activity;
+    type PopularityActivity = PopularityActivity;
+    type Groups = GroupPaths;
+    type LowRank = LowRank<PathBuf>;
+    type Dense = Approximated<PathBuf>;
+    // A rule is code and has no text.
+    type Function = std::convert::Infallible;
+    type Learned = Learned;
+}
+
+/// Arrays and tables are in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InMemory {}
+
+impl Requested for InMemory {}
+
+impl Form for InMemory {
+    type Popularity = Popularity;
+    type Activity = Activity;
+    type PopularityActivity = PopularityActivity;
+    type Groups = Groups;
+    type LowRank = LowRank<Dense>;
+    type Dense = Approximated<Dense>;
+    type Function = Approximated<WeightFunction>;
+    type Learned = LearnedWeights;
+}
+
+/// Resolved on data: what there is to know besides A and B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolved {}
+
+impl Form for Resolved {
+    type Popularity = ResolvedPopularity;
+    type Activity = ResolvedActivity;
+    type PopularityActivity = ResolvedPopularityActivity;
+    type Groups = ResolvedGroups;
+    type LowRank = GivenFactors;
+    type Dense = Approximation;
+    type Function = ResolvedFunction;
+    type Learned = ResolvedLearned;
+}
+
+/// One kind of weights on missing entries.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum Term<F: Form> {
+    /// The same weight everywhere (Hu, Koren and Volinsky 2008).
+    Uniform(Uniform),
+    /// `w_ui = c0 f_i^α / Σ_j f_j^α`, `f_i` the item's share of all interactions (the paper's).
+    Popularity(F::Popularity),
+    /// `w_ui = c0 f_u^α / Σ_v f_v^α`, `f_u` the user's share of all interactions.
+    Activity(F::Activity),
+    /// `w_ui = c0 (f_u^β / Σ_v f_v^β) (f_i^α / Σ_j f_j^α)`.
+    PopularityActivity(F::PopularityActivity),
+    /// A weight for each pair of user segment and item category.
+    Groups(F::Groups),
+    /// `w_ui = a_u · b_i` with both given. Negative numbers are allowed;
+    /// [`may_be_negative`](super::MissingWeights::may_be_negative) warns of them.
+    LowRank(F::LowRank),
+    /// Every weight given, `(M, N)`, all at least 0; approximated.
+    Dense(F::Dense),
+    /// Every weight given by a rule; approximated without storing more than a few rows of W when W is
+    /// large. All pairs are evaluated up to 2·10⁹ of them, several times; beyond that, the pairs of a few
+    /// thousand users and items.
+    Function(F::Function),
+    /// Estimated from the data: the chance that a missing entry was seen, see [`Learned`].
+    ///
+    /// Training alternates with the estimate; [`Scheme::resolve`] alone uses the observed entries only.
+    Learned(F::Learned),
+}
+
+impl<F: Form> Term<F> {
+    /// Name of the scheme, as its text form has it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Term::Uniform(_) => "uniform",
+            Term::Popularity(_) => "popularity",
+            Term::Activity(_) => "activity",
+            Term::PopularityActivity(_) => "popularity*activity",
+            Term::Groups(_) => "groups",
+            Term::LowRank(_) => "lowrank",
+            Term::Dense(_) => "dense",
+            Term::Function(_) => "function",
+            Term::Learned(_) => "learned",
+        }
+    }
+}
+
+/// A way to weight missing entries, before it meets data: one [`Term`], or several added up.
 ///
 /// ```
 /// use absentia::weights::{Scheme, Strength};
 /// use absentia::data::{Duplicates, Triplets};
 ///
 /// let data = Triplets::new(&[0, 0, 1], &[0, 1, 0]).build(2, 3, Duplicates::Error)?;
-/// let scheme = Scheme::Popularity { strength: Strength::C0(6.0), alpha: 1.0 };
+/// let scheme: Scheme = Scheme::popularity(Strength::C0(6.0), 1.0);
 /// let weights = scheme.resolve(&data)?;
 /// assert_eq!(weights.weight(1, 1), 2.0); // f_1 = 1/3 of all interactions, times 6
 /// assert_eq!(weights.weight(1, 2), 0.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Scheme {
-    /// The same weight everywhere (Hu, Koren and Volinsky 2008).
-    Uniform {
-        /// w₀ ≥ 0.
-        weight: f32,
-    },
-    /// `w_ui = c0 f_i^α / Σ_j f_j^α`, `f_i` the item's share of all interactions (the paper's).
-    Popularity {
-        /// c0, or the mean weight it should lead to.
-        strength: Strength,
-        /// Exponent α; 0 is uniform.
-        alpha: f32,
-    },
-    /// `w_ui = c0 f_u^α / Σ_v f_v^α`, `f_u` the user's share of all interactions.
-    Activity {
-        /// c0, or the mean weight it should lead to.
-        strength: Strength,
-        /// Exponent α; 0 is uniform.
-        alpha: f32,
-    },
-    /// `w_ui = c0 (f_u^β / Σ_v f_v^β) (f_i^α / Σ_j f_j^α)`.
-    PopularityActivity {
-        /// c0, or the mean weight it should lead to.
-        strength: Strength,
-        /// Exponent α of items.
-        alpha: f32,
-        /// Exponent β of users.
-        beta: f32,
-    },
-    /// A weight for each pair of user segment and item category.
-    Groups(Groups),
-    /// `w_ui = a_u · b_i` with both given; negative numbers are allowed, and warned about by
-    /// [`may_be_negative`](super::MissingWeights::may_be_negative).
-    LowRank {
-        /// A, `(M, Z)`.
-        a: Dense,
-        /// B, `(N, Z)`.
-        b: Dense,
-    },
-    /// Every weight given, `(M, N)`, all at least 0; approximated.
-    Dense {
-        /// W, `(M, N)`.
-        w: Dense,
-        /// How close.
-        rank: Rank,
-        /// By what.
-        method: Method,
-    },
-    /// Every weight given by a rule; approximated without storing more than a few rows of it when
-    /// it is large. Up to 2·10⁹ pairs are all looked at, several times; of more, a few thousand
-    /// users and items are.
-    Function {
-        /// The rule.
-        function: WeightFunction,
-        /// How close.
-        rank: Rank,
-        /// By what.
-        method: Method,
-    },
-    /// Estimated from the data: the chance that a missing entry was seen, see [`Learned`].
+pub enum Scheme<F: Requested = InMemory> {
+    /// A single term.
+    One(Term<F>),
+    /// The sum of its terms.
+    Sum(Vec<Term<F>>),
+}
+
+/// A [`Scheme`] as text, its arrays named by path; [`weights`](super) has the syntax.
+///
+/// ```
+/// use absentia::weights::SchemeSpec;
+///
+/// let spec: SchemeSpec = "popularity:c0=512,alpha=0.4 + uniform:0.01".parse()?;
+/// assert_eq!(spec.to_string(), "popularity:c0=512,alpha=0.4 + uniform:0.01");
+/// assert!(spec.scheme().is_some());
+/// # Ok::<(), absentia::weights::SpecError>(())
+/// ```
+pub type SchemeSpec = Scheme<ByPath>;
+
+impl<F: Requested> Scheme<F> {
+    /// Yields the scheme that gives every missing entry the same weight w₀ ≥ 0.
+    #[must_use]
+    pub const fn uniform(weight: f32) -> Self {
+        Scheme::One(Term::Uniform(Uniform { weight }))
+    }
+
+    /// Yields the paper's scheme: weights by popularity of items, with exponent α (0 is uniform).
+    #[must_use]
+    pub const fn popularity(strength: Strength, alpha: f32) -> Self {
+        Scheme::One(Term::Popularity(Popularity { strength, alpha }))
+    }
+
+    /// Yields weights by activity of users, with exponent α (0 is uniform).
+    #[must_use]
+    pub const fn activity(strength: Strength, alpha: f32) -> Self {
+        Scheme::One(Term::Activity(Activity { strength, alpha }))
+    }
+
+    /// Yields weights by popularity of items (exponent α) times activity of users (exponent β).
+    #[must_use]
+    pub const fn popularity_activity(strength: Strength, alpha: f32, beta: f32) -> Self {
+        Scheme::One(Term::PopularityActivity(PopularityActivity {
+            strength,
+            alpha,
+            beta,
+        }))
+    }
+
+    /// Yields the sum of several schemes; sums among them are flattened.
+    #[must_use]
+    pub fn sum(schemes: impl IntoIterator<Item = Self>) -> Self {
+        let mut terms: Vec<Term<F>> = schemes.into_iter().flat_map(Self::into_terms).collect();
+        if terms.len() == 1 {
+            return Scheme::One(terms.remove(0));
+        }
+        Scheme::Sum(terms)
+    }
+
+    /// The terms that are added up.
+    #[must_use]
+    pub fn terms(&self) -> &[Term<F>] {
+        match self {
+            Scheme::One(term) => std::slice::from_ref(term),
+            Scheme::Sum(terms) => terms,
+        }
+    }
+
+    fn into_terms(self) -> Vec<Term<F>> {
+        match self {
+            Scheme::One(term) => vec![term],
+            Scheme::Sum(terms) => terms,
+        }
+    }
+
+    /// Yields the scheme with every term replaced.
     ///
-    /// Training alternates with the estimate; [`resolve`](Self::resolve) on its own looks at the
-    /// observed entries only.
-    Learned {
-        /// What is asked for.
-        learned: Learned,
-        /// The estimate, once there is one.
-        exposure: Option<Exposure>,
-    },
-    /// All of these added up.
-    Sum(Vec<Scheme>),
+    /// # Errors
+    /// The first failure of `replace`.
+    pub fn try_map<G: Requested, E>(
+        &self,
+        replace: impl FnMut(&Term<F>) -> Result<Term<G>, E>,
+    ) -> Result<Scheme<G>, E> {
+        let terms: Result<Vec<_>, E> = self.terms().iter().map(replace).collect();
+        Ok(Scheme::sum(terms?.into_iter().map(Scheme::One)))
+    }
 }
 
 impl Scheme {
-    /// Yields the weights of a rule `(user, item) -> weight` at a given rank, by truncated SVD.
+    /// Yields a weight for each pair of user segment and item category.
+    #[must_use]
+    pub fn groups(groups: Groups) -> Self {
+        Scheme::One(Term::Groups(groups))
+    }
+
+    /// Yields `w_ui = a_u · b_i` with A, `(M, Z)`, and B, `(N, Z)`, given.
+    #[must_use]
+    pub fn low_rank(a: Dense, b: Dense) -> Self {
+        Scheme::One(Term::LowRank(LowRank { a, b }))
+    }
+
+    /// Yields the approximation of a given W, `(M, N)`.
+    #[must_use]
+    pub fn dense(w: Dense, rank: Rank, method: Decomposition) -> Self {
+        Scheme::One(Term::Dense(Approximated {
+            source: w,
+            rank,
+            method,
+        }))
+    }
+
+    /// Yields the approximation of a rule `(user, item) -> weight`.
+    #[must_use]
+    pub fn function(function: WeightFunction, rank: Rank, method: Decomposition) -> Self {
+        Scheme::One(Term::Function(Approximated {
+            source: function,
+            rank,
+            method,
+        }))
+    }
+
+    /// Yields the approximation of a rule `(user, item) -> weight` by truncated SVD.
     #[must_use]
     pub fn from_rule(rule: impl WeightRule + 'static, rank: Rank) -> Self {
-        Scheme::Function {
-            function: WeightFunction::new(rule),
-            rank,
-            method: Method::Svd,
-        }
+        Self::function(WeightFunction::new(rule), rank, Decomposition::Svd)
+    }
+
+    /// Yields weights that are estimated from the data.
+    #[must_use]
+    pub fn learned(learned: Learned) -> Self {
+        Scheme::One(Term::Learned(LearnedWeights {
+            learned,
+            exposure: None,
+        }))
     }
 
     /// The most components Z the weights of this scheme can have on `data`.
     #[must_use]
     pub fn rank_bound(&self, data: &Interactions<'_>) -> usize {
-        match self {
-            Scheme::Groups(Groups { table, .. }) => table.rows().min(table.cols()),
-            Scheme::LowRank { a, .. } => a.cols(),
-            Scheme::Dense { rank, .. } | Scheme::Function { rank, .. } => match rank {
-                // Larger ranks are refused by name when the scheme is resolved.
-                Rank::Fixed(rank) | Rank::Error { max_rank: rank, .. } => {
-                    (*rank).min(data.n_users().min(data.n_items()))
-                }
-            },
-            Scheme::Learned { learned, .. } => learned.rank,
-            Scheme::Sum(terms) => terms.iter().map(|term| term.rank_bound(data)).sum(),
-            _ => 1,
-        }
+        let bounds = self.terms().iter().map(|term| term.rank_bound(data));
+        bounds.sum()
     }
 
-    /// The most components of a part that training has yet to estimate from the data, 0 if none.
+    /// The most components of a term that training has yet to estimate from the data, 0 if none.
     #[must_use]
     pub fn rank_to_estimate(&self) -> usize {
-        match self {
-            Scheme::Learned {
-                learned,
-                exposure: None,
-            } if learned.rounds > 0 => learned.rank,
-            Scheme::Sum(terms) => terms.iter().map(Self::rank_to_estimate).max().unwrap_or(0),
-            _ => 0,
-        }
+        let terms = self.terms().iter();
+        let ranks = terms.filter_map(Term::to_estimate);
+        ranks.map(|learned| learned.rank).max().unwrap_or(0)
     }
 
-    /// The weights as given in full, where they are: what an approximation stands for.
+    /// W, where the scheme is an approximation of a W given in full.
     #[must_use]
-    pub fn dense(&self) -> Option<&Dense> {
+    pub fn full_weights(&self) -> Option<&Dense> {
         match self {
-            Scheme::Dense { w, .. } => Some(w),
+            Scheme::One(Term::Dense(dense)) => Some(&dense.source),
             _ => None,
         }
     }
-}
 
-/// How strong a scheme is overall.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Strength {
-    /// The paper's c0: the sum of the weights over the normalised side.
-    C0(f32),
-    /// The mean weight over missing entries, whatever the size of the data.
-    Mean(f32),
-}
-
-/// A table of weights for groups of users and items; zeros say "cannot be seen".
-#[derive(Clone, Debug, PartialEq)]
-pub struct Groups {
-    /// Weights, segments × categories, each at least 0.
-    pub table: Dense,
-    /// Segment of each user, a row of the table.
-    pub user_segment: Vec<u32>,
-    /// Category of each item, a column of the table.
-    pub item_category: Vec<u32>,
-}
-
-/// How many components an approximation of W has.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Rank {
-    /// Exactly this many.
-    Fixed(usize),
-    /// As few as give this relative error over missing entries.
-    Error {
-        /// Relative error to reach.
-        target: f32,
-        /// Rank above which to give up.
-        max_rank: usize,
-    },
-}
-
-impl Rank {
-    /// Rank above which [`Rank::error`] gives up.
-    pub const DEFAULT_MAX: usize = 64;
-
-    /// Yields the smallest rank with this relative error, up to [`Rank::DEFAULT_MAX`].
+    /// Whether W, or a term of it, has to be factorised first.
     #[must_use]
-    pub fn error(target: f32) -> Self {
-        Rank::Error {
-            target,
-            max_rank: Self::DEFAULT_MAX,
+    pub fn is_approximated(&self) -> bool {
+        let mut terms = self.terms().iter();
+        terms.any(|term| matches!(term, Term::Dense(_) | Term::Function(_)))
+    }
+
+    /// Yields the text form of a scheme that holds neither arrays nor rules.
+    #[must_use]
+    pub fn spec(&self) -> Option<SchemeSpec> {
+        self.try_map(|term| term.spec().ok_or(())).ok()
+    }
+}
+
+impl Term<InMemory> {
+    /// The learned weights that training has yet to estimate, if this term is such.
+    #[must_use]
+    pub fn to_estimate(&self) -> Option<&Learned> {
+        match self {
+            Term::Learned(LearnedWeights {
+                learned,
+                exposure: None,
+            }) if learned.rounds > 0 => Some(learned),
+            _ => None,
+        }
+    }
+
+    fn rank_bound(&self, data: &Interactions<'_>) -> usize {
+        match self {
+            Term::Groups(groups) => groups.table.rows().min(groups.table.cols()),
+            Term::LowRank(given) => given.a.cols(),
+            Term::Dense(dense) => dense.rank.bound(data),
+            Term::Function(function) => function.rank.bound(data),
+            Term::Learned(weights) => weights.learned.rank,
+            Term::Uniform(_)
+            | Term::Popularity(_)
+            | Term::Activity(_)
+            | Term::PopularityActivity(_) => 1,
+        }
+    }
+
+    fn spec(&self) -> Option<Term<ByPath>> {
+        Some(match self {
+            Term::Uniform(uniform) => Term::Uniform(*uniform),
+            Term::Popularity(popularity) => Term::Popularity(*popularity),
+            Term::Activity(activity) => Term::Activity(*activity),
+            Term::PopularityActivity(both) => Term::PopularityActivity(*both),
+            Term::Learned(weights) => Term::Learned(weights.learned),
+            Term::Groups(_) | Term::LowRank(_) | Term::Dense(_) | Term::Function(_) => return None,
+        })
+    }
+}
+
+/// Reads the arrays and tables that a [`SchemeSpec`] names.
+pub trait ArrayLoader {
+    /// Why an array could not be read.
+    type Error;
+
+    /// Yields A or B: one row for each user or item of `axis`, in the order of the data.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being read.
+    fn rows(&self, path: &Path, axis: crate::Axis) -> Result<Dense, Self::Error>;
+
+    /// Yields W: one row for each user, one column for each item, in the order of the data.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being read.
+    fn full(&self, path: &Path) -> Result<Dense, Self::Error>;
+
+    /// Yields a table of groups with the groups of users and items.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being read.
+    fn groups(&self, paths: &GroupPaths) -> Result<Groups, Self::Error>;
+}
+
+impl SchemeSpec {
+    /// Yields the scheme, its arrays read by `loader`.
+    ///
+    /// # Errors
+    /// Whatever the loader fails with.
+    pub fn load<L: ArrayLoader>(&self, loader: &L) -> Result<Scheme, L::Error> {
+        self.try_map(|term| term.load(loader))
+    }
+
+    /// Yields the scheme if it needs no arrays.
+    #[must_use]
+    pub fn scheme(&self) -> Option<Scheme> {
+        self.load(&NoArrays).ok()
+    }
+
+    /// Paths of the arrays it needs.
+    #[must_use]
+    pub fn paths(&self) -> Vec<&Path> {
+        self.terms().iter().flat_map(Term::paths).collect()
+    }
+}
+
+impl Term<ByPath> {
+    fn load<L: ArrayLoader>(&self, loader: &L) -> Result<Term<InMemory>, L::Error> {
+        Ok(match self {
+            Term::Uniform(uniform) => Term::Uniform(*uniform),
+            Term::Popularity(popularity) => Term::Popularity(*popularity),
+            Term::Activity(activity) => Term::Activity(*activity),
+            Term::PopularityActivity(both) => Term::PopularityActivity(*both),
+            Term::Groups(paths) => Term::Groups(loader.groups(paths)?),
+            Term::LowRank(paths) => Term::LowRank(LowRank {
+                a: loader.rows(&paths.a, crate::Axis::User)?,
+                b: loader.rows(&paths.b, crate::Axis::Item)?,
+            }),
+            Term::Dense(dense) => Term::Dense(Approximated {
+                source: loader.full(&dense.source)?,
+                rank: dense.rank,
+                method: dense.method,
+            }),
+            Term::Function(function) => match *function {},
+            Term::Learned(learned) => Term::Learned(LearnedWeights {
+                learned: *learned,
+                exposure: None,
+            }),
+        })
+    }
+
+    fn paths(&self) -> Vec<&Path> {
+        match self {
+            Term::Groups(paths) => vec![&paths.table, &paths.users, &paths.items],
+            Term::LowRank(paths) => vec![&paths.a, &paths.b],
+            Term::Dense(dense) => vec![&dense.source],
+            Term::Function(function) => match *function {},
+            Term::Uniform(_)
+            | Term::Popularity(_)
+            | Term::Activity(_)
+            | Term::PopularityActivity(_)
+            | Term::Learned(_) => Vec::new(),
         }
     }
 }
 
-/// How W is approximated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Method {
-    /// Truncated singular value decomposition: closest, but weights can come out negative.
-    #[default]
-    Svd,
-    /// Non-negative factors: never a negative weight.
-    NonNegative,
-}
+/// The loader of schemes that name no arrays.
+struct NoArrays;
 
-impl std::fmt::Display for Method {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Method::Svd => "svd",
-            Method::NonNegative => "nonnegative",
-        })
+impl ArrayLoader for NoArrays {
+    type Error = ();
+
+    fn rows(&self, _: &Path, _: crate::Axis) -> Result<Dense, ()> {
+        Err(())
+    }
+
+    fn full(&self, _: &Path) -> Result<Dense, ()> {
+        Err(())
+    }
+
+    fn groups(&self, _: &GroupPaths) -> Result<Groups, ()> {
+        Err(())
     }
 }

@@ -95,7 +95,7 @@ fn recommendations_leave_out_what_was_seen_and_rank_like_scores() {
         .interactions()
         .unwrap();
     let base = Params::new().factors(10).iterations(5).post_scale(0.3);
-    let model = train(&data, &Scheme::Uniform { weight: 0.1 }, base).model;
+    let model = train(&data, &Scheme::uniform(0.1), base).model;
     let filter = Filter {
         exclude: Some(&data),
         deny: &[3, 5],
@@ -136,7 +136,7 @@ fn the_hundredth_user_gets_the_list_that_all_together_get() {
         .interactions()
         .unwrap();
     let base = Params::new().factors(10).iterations(3);
-    let model = train(&data, &Scheme::Uniform { weight: 0.1 }, base).model;
+    let model = train(&data, &Scheme::uniform(0.1), base).model;
     let users: Vec<u32> = (0..300).collect();
     let filter = Filter {
         exclude: Some(&data),
@@ -167,7 +167,7 @@ fn folding_in_without_a_penalty_and_with_more_factors_than_items_has_a_minimum()
             .regularization(0.0)
             .seed(seed)
             .init_std(0.1);
-        let model = train(&data, &Scheme::Uniform { weight: 0.1 }, base).model;
+        let model = train(&data, &Scheme::uniform(0.1), base).model;
         let folded = model
             .fold_in(Axis::User)
             .solve(&[NewEntry::new(3)], &RowWeights::Frozen)

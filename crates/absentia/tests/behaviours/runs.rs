@@ -112,7 +112,7 @@ fn a_cancelled_run_yields_the_model_of_its_last_complete_sweep() {
         .unwrap()
         .interactions()
         .unwrap();
-    let scheme = Scheme::Uniform { weight: 0.05 };
+    let scheme = Scheme::uniform(0.05);
     let checked = Params::new().factors(32).iterations(500).check().unwrap();
     let cancel = Cancel::new();
     let mut observer = CancelAt(2, cancel.clone());
@@ -146,14 +146,14 @@ fn patience_keeps_the_best_model_not_the_last() {
         validation: Some(validation),
         ..Run::default()
     };
-    let fitted = fit(&data, &Scheme::Uniform { weight: 0.1 }, &checked, run).unwrap();
+    let fitted = fit(&data, &Scheme::uniform(0.1), &checked, run).unwrap();
     assert_eq!(
         (fitted.reason, fitted.chosen_iteration),
         (StopReason::Patience, 2)
     );
     let second = train(
         &data,
-        &Scheme::Uniform { weight: 0.1 },
+        &Scheme::uniform(0.1),
         Params::new().factors(4).iterations(2),
     );
     assert_eq!(fitted.model.user_factors(), second.model.user_factors());
@@ -168,7 +168,7 @@ fn a_tolerance_ends_the_run() {
         .unwrap();
     let fitted = train(
         &data,
-        &Scheme::Uniform { weight: 0.1 },
+        &Scheme::uniform(0.1),
         Params::new().factors(4).iterations(500).tolerance(1e-4),
     );
     assert_eq!(fitted.reason, StopReason::Converged);
@@ -182,14 +182,9 @@ fn a_run_that_cannot_fit_is_refused_with_numbers() {
         .interactions()
         .unwrap();
     let checked = Params::new().memory_limit(10_000).check().unwrap();
-    let text = fit(
-        &data,
-        &Scheme::Uniform { weight: 0.1 },
-        &checked,
-        Run::default(),
-    )
-    .unwrap_err()
-    .to_string();
+    let text = fit(&data, &Scheme::uniform(0.1), &checked, Run::default())
+        .unwrap_err()
+        .to_string();
     assert!(text.contains("10000") && text.contains("bytes"), "{text}");
 }
 
@@ -212,7 +207,7 @@ fn a_user_with_very_many_entries_stalls_nobody() {
     ] {
         let fitted = train(
             &data,
-            &Scheme::Uniform { weight: 1e-4 },
+            &Scheme::uniform(1e-4),
             Params::new()
                 .factors(16)
                 .iterations(2)
@@ -260,13 +255,10 @@ fn the_estimate_of_learned_weights_can_be_followed_and_cancelled() {
         .unwrap()
         .interactions()
         .unwrap();
-    let scheme = Scheme::Learned {
-        learned: Learned {
-            rounds: 3,
-            ..Learned::new(0.1)
-        },
-        exposure: None,
-    };
+    let scheme = Scheme::learned(Learned {
+        rounds: 3,
+        ..Learned::new(0.1)
+    });
     let checked = Params::new().factors(4).iterations(3).check().unwrap();
     let follow = |after: usize, cancel: Option<Cancel>| {
         let mut observer = EndEstimate {

@@ -4,7 +4,7 @@ use absentia::data::{Confidence, Duplicates, Interactions, Targets, Triplets};
 use absentia::fit::{Fitted, Init, Run, fit};
 use absentia::linalg::Dense;
 use absentia::model::Factors;
-use absentia::weights::{Scheme, Strength};
+use absentia::weights::{LowRank, Scheme, Strength, Term};
 use absentia::{Params, Solver};
 
 use crate::oracle::{Problem, Shape, relative_distance};
@@ -26,10 +26,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     }
     let (long, scheme) = (
         with_long_rows(),
-        Scheme::Popularity {
-            strength: Strength::Mean(0.01),
-            alpha: 0.5,
-        },
+        Scheme::popularity(Strength::Mean(0.01), 0.5),
     );
     for solver in [
         Solver::Eals,
@@ -92,7 +89,7 @@ fn check_long_row(entries: u32, factors: usize) {
         .build(12, entries as usize, Duplicates::Last)
         .unwrap();
     let (weight, lambda) = (0.02, 0.1);
-    let scheme = Scheme::Uniform { weight };
+    let scheme = Scheme::uniform(weight);
     let base = Params::new()
         .factors(factors)
         .iterations(1)
@@ -130,7 +127,7 @@ fn check_long_row(entries: u32, factors: usize) {
 fn pieces_of_long_rows_add_up_to_the_oracle() {
     // One user with more entries than a piece holds, checked against the vanilla solver.
     let data = with_long_rows();
-    let scheme = Scheme::Uniform { weight: 0.02 };
+    let scheme = Scheme::uniform(0.02);
     let base = Params::new()
         .factors(3)
         .iterations(2)
@@ -149,7 +146,7 @@ fn pieces_of_long_rows_add_up_to_the_oracle() {
 fn transposing_the_data_swaps_the_factors() {
     let problem = Problem::random(shape());
     let data = problem.interactions();
-    let Scheme::LowRank { a, b } = problem.scheme() else {
+    let Scheme::One(Term::LowRank(LowRank { a, b })) = problem.scheme() else {
         unreachable!()
     };
     for solver in SOLVERS {
@@ -162,10 +159,7 @@ fn transposing_the_data_swaps_the_factors() {
             users: p0.clone(),
             items: q0.clone(),
         };
-        let scheme = Scheme::LowRank {
-            a: a.clone(),
-            b: b.clone(),
-        };
+        let scheme = Scheme::low_rank(a.clone(), b.clone());
         let straight = fit(
             &data,
             &scheme,
@@ -182,10 +176,7 @@ fn transposing_the_data_swaps_the_factors() {
             users: q0,
             items: straight.model.user_factors().clone(),
         };
-        let swapped = Scheme::LowRank {
-            a: b.clone(),
-            b: a.clone(),
-        };
+        let swapped = Scheme::low_rank(b.clone(), a.clone());
         let crossed = fit(
             &data.transposed(),
             &swapped,
@@ -211,7 +202,7 @@ fn relabelling_users_permutes_their_factors() {
         ..shape()
     });
     let data = problem.interactions();
-    let Scheme::LowRank { a, b } = problem.scheme() else {
+    let Scheme::One(Term::LowRank(LowRank { a, b })) = problem.scheme() else {
         unreachable!()
     };
     let order = |user: usize| (user * 37 + 11) % 90;
@@ -250,18 +241,12 @@ fn relabelling_users_permutes_their_factors() {
         };
         let plain = fit(
             &data,
-            &Scheme::LowRank {
-                a: a.clone(),
-                b: b.clone(),
-            },
+            &Scheme::low_rank(a.clone(), b.clone()),
             &checked,
             run(p0.clone()),
         )
         .unwrap();
-        let scheme = Scheme::LowRank {
-            a: moved(&a),
-            b: b.clone(),
-        };
+        let scheme = Scheme::low_rank(moved(&a), b.clone());
         let other = fit(&relabelled, &scheme, &checked, run(moved(&p0))).unwrap();
         let rows = |model: &absentia::Model, at: &dyn Fn(usize) -> usize| -> Vec<f64> {
             (0..90)

@@ -23,7 +23,7 @@ fn check_against_svd(data: &Interactions<'_>, rank: usize) {
         .regularization(0.0)
         .init_std(0.01)
         .seed(2);
-    let model = train(data, &Scheme::Uniform { weight: 1.0 }, base).model;
+    let model = train(data, &Scheme::uniform(1.0), base).model;
     let loss = model.history().last().unwrap().objective.total();
     assert!(
         (loss - best) / best < 1e-4,

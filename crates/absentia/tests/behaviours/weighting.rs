@@ -3,7 +3,7 @@
 use absentia::data::{Duplicates, Triplets};
 use absentia::fit::{Init, Run, fit};
 use absentia::linalg::Dense;
-use absentia::weights::{Method, Rank, Scheme, Strength};
+use absentia::weights::{Decomposition, Rank, Scheme, Strength};
 use absentia::{Params, Solver};
 use absentia_lab::generate::{Generator, Params as GenerateParams};
 
@@ -21,24 +21,14 @@ fn the_same_weights_by_any_road_give_the_same_model() {
         .iterations(5)
         .regularization(0.05)
         .init_std(0.1);
-    let popularity = Scheme::Popularity {
-        strength: Strength::C0(40.0),
-        alpha: 0.6,
-    };
+    let popularity = Scheme::popularity(Strength::C0(40.0), 0.6);
     let direct = train(&data, &popularity, base.clone());
     let resolved = popularity.resolve(&data).unwrap();
-    let given = Scheme::LowRank {
-        a: resolved.a().clone(),
-        b: resolved.b().clone(),
-    };
+    let given = Scheme::low_rank(resolved.a().clone(), resolved.b().clone());
     assert_eq!(bits(&direct), bits(&train(&data, &given, base.clone())));
     let w = Dense::from_fn(300, 200, |u, i| resolved.weight(u as u32, i as u32));
-    for method in [Method::Svd, Method::NonNegative] {
-        let dense = Scheme::Dense {
-            w: w.clone(),
-            rank: Rank::Fixed(1),
-            method,
-        };
+    for method in [Decomposition::Svd, Decomposition::NonNegative] {
+        let dense = Scheme::dense(w.clone(), Rank::Fixed(1), method);
         let factored = train(&data, &dense, base.clone());
         let distance = relative_distance(
             all(factored.model.user_factors()).into_iter(),
@@ -48,11 +38,7 @@ fn the_same_weights_by_any_road_give_the_same_model() {
     }
     let vanilla = train(
         &data,
-        &Scheme::Dense {
-            w,
-            rank: Rank::Fixed(1),
-            method: Method::Svd,
-        },
+        &Scheme::dense(w, Rank::Fixed(1), Decomposition::Svd),
         base.clone().solver(Solver::EalsVanilla),
     );
     let distance = relative_distance(
@@ -62,17 +48,10 @@ fn the_same_weights_by_any_road_give_the_same_model() {
     assert!(distance < 1e-3, "dense W under vanilla: {distance}");
     let twice = train(
         &data,
-        &Scheme::Sum(vec![popularity.clone(), popularity]),
+        &Scheme::sum(vec![popularity.clone(), popularity]),
         base.clone(),
     );
-    let double = train(
-        &data,
-        &Scheme::Popularity {
-            strength: Strength::C0(80.0),
-            alpha: 0.6,
-        },
-        base,
-    );
+    let double = train(&data, &Scheme::popularity(Strength::C0(80.0), 0.6), base);
     let distance = relative_distance(
         all(twice.model.user_factors()).into_iter(),
         all(double.model.user_factors()).into_iter(),
@@ -87,11 +66,7 @@ fn an_approximated_dense_matrix_is_taken_as_it_is_by_vanilla() {
         .interactions()
         .unwrap();
     let w = Dense::from_fn(60, 50, |u, i| 0.05 + 0.1 * ((u * i) % 7) as f32 / 7.0);
-    let scheme = Scheme::Dense {
-        w: w.clone(),
-        rank: Rank::Fixed(1),
-        method: Method::NonNegative,
-    };
+    let scheme = Scheme::dense(w.clone(), Rank::Fixed(1), Decomposition::NonNegative);
     let base = Params::new()
         .factors(4)
         .iterations(3)
@@ -133,10 +108,10 @@ fn negative_weights_are_named_and_never_diverge_in_silence() {
     let data = Triplets::new(&[0, 1, 2], &[0, 1, 2])
         .build(3, 3, Duplicates::Error)
         .unwrap();
-    let scheme = Scheme::LowRank {
-        a: Dense::from_fn(3, 1, |u, _| if u == 1 { -5.0 } else { 1.0 }),
-        b: Dense::from_fn(3, 1, |_, _| 1.0),
-    };
+    let scheme = Scheme::low_rank(
+        Dense::from_fn(3, 1, |u, _| if u == 1 { -5.0 } else { 1.0 }),
+        Dense::from_fn(3, 1, |_, _| 1.0),
+    );
     for solver in SOLVERS {
         let base = Params::new()
             .factors(4)
@@ -183,7 +158,7 @@ fn a_coordinate_without_curvature_stays_as_it_is() {
             .unwrap();
         let fitted = fit(
             &data,
-            &Scheme::Uniform { weight: 1.0 },
+            &Scheme::uniform(1.0),
             &params,
             Run {
                 init,

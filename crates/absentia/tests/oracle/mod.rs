@@ -257,10 +257,10 @@ impl Problem {
 
     pub fn scheme(&self) -> Scheme {
         let single = |values: &[f64]| values.iter().map(|x| *x as f32).collect::<Vec<_>>();
-        Scheme::LowRank {
-            a: Dense::from_slice(self.shape.users, self.shape.z, &single(&self.a)).unwrap(),
-            b: Dense::from_slice(self.shape.items, self.shape.z, &single(&self.b)).unwrap(),
-        }
+        Scheme::low_rank(
+            Dense::from_slice(self.shape.users, self.shape.z, &single(&self.a)).unwrap(),
+            Dense::from_slice(self.shape.items, self.shape.z, &single(&self.b)).unwrap(),
+        )
     }
 
     pub fn dense(&self, values: &[f64], rows: usize) -> Dense {

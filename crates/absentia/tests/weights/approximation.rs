@@ -1,7 +1,9 @@
 //! W given in full or as a rule.
 
 use absentia::linalg::Dense;
-use absentia::weights::{Measured, Method, Rank, Scheme, Strength, WeightFunction, WeightsError};
+use absentia::weights::{
+    Decomposition, Measured, Rank, Scheme, Strength, WeightFunction, WeightsError,
+};
 
 use crate::{assert_same, full, is_missing, missing, popularity, random_data, random_weights};
 
@@ -10,19 +12,12 @@ fn popularity_equals_its_factors_given_and_its_dense_form_approximated_at_rank_o
     let data = random_data(40, 30, 200, 1);
     let scheme = popularity(Strength::Mean(0.1), 0.4);
     let weights = scheme.resolve(&data).unwrap();
-    let given = Scheme::LowRank {
-        a: weights.a().clone(),
-        b: weights.b().clone(),
-    };
+    let given = Scheme::low_rank(weights.a().clone(), weights.b().clone());
     assert_same(&weights, &given.resolve(&data).unwrap(), 0.0);
-    for method in [Method::Svd, Method::NonNegative] {
+    for method in [Decomposition::Svd, Decomposition::NonNegative] {
         let w = full(&weights);
         for rank in [Rank::Fixed(1), Rank::error(1e-4)] {
-            let dense = Scheme::Dense {
-                w: w.clone(),
-                rank,
-                method,
-            };
+            let dense = Scheme::dense(w.clone(), rank, method);
             let approximated = dense.resolve(&data).unwrap();
             assert_same(&weights, &approximated, 2e-6);
             assert!(!approximated.may_be_negative());
@@ -38,12 +33,8 @@ fn a_reconstruction_says_so_and_names_its_error_and_its_negative_weights() {
     let data = random_data(30, 30, 100, 6);
     // A sharp corner of large weights, which two singular vectors overshoot.
     let w = Dense::from_fn(30, 30, |u, i| if (u * i) % 11 == 3 { 9.0 } else { 0.01 });
-    let scheme = |method| Scheme::Dense {
-        w: w.clone(),
-        rank: Rank::Fixed(3),
-        method,
-    };
-    let weights = scheme(Method::Svd).resolve(&data).unwrap();
+    let scheme = |method| Scheme::dense(w.clone(), Rank::Fixed(3), method);
+    let weights = scheme(Decomposition::Svd).resolve(&data).unwrap();
     let found = weights.approximation().unwrap();
     let negative: Vec<f32> = missing(&data)
         .into_iter()
@@ -61,7 +52,7 @@ fn a_reconstruction_says_so_and_names_its_error_and_its_negative_weights() {
         text.contains("reconstruction") && text.contains("nonnegative avoids this"),
         "{text}"
     );
-    let safe = scheme(Method::NonNegative).resolve(&data).unwrap();
+    let safe = scheme(Decomposition::NonNegative).resolve(&data).unwrap();
     assert!(!safe.may_be_negative());
     assert_eq!(safe.approximation().unwrap().negatives.count, 0);
 }
@@ -70,15 +61,8 @@ fn a_reconstruction_says_so_and_names_its_error_and_its_negative_weights() {
 fn a_chosen_error_is_reached_with_the_smallest_rank_that_does() {
     let data = random_data(40, 30, 150, 7);
     let w = random_weights(40, 30, 2);
-    for method in [Method::Svd, Method::NonNegative] {
-        let at = |rank| {
-            Scheme::Dense {
-                w: w.clone(),
-                rank,
-                method,
-            }
-            .resolve(&data)
-        };
+    for method in [Decomposition::Svd, Decomposition::NonNegative] {
+        let at = |rank| Scheme::dense(w.clone(), rank, method).resolve(&data);
         let found = at(Rank::error(0.1))
             .unwrap()
             .approximation()
@@ -104,11 +88,7 @@ fn a_rule_is_the_same_as_the_matrix_it_fills() {
     let by_rule = Scheme::from_rule(rule, Rank::Fixed(2))
         .resolve(&data)
         .unwrap();
-    let by_matrix = Scheme::Dense {
-        w,
-        rank: Rank::Fixed(2),
-        method: Method::Svd,
-    };
+    let by_matrix = Scheme::dense(w, Rank::Fixed(2), Decomposition::Svd);
     assert_same(&by_rule, &by_matrix.resolve(&data).unwrap(), 0.0);
     let found = by_rule.approximation().unwrap();
     assert!(matches!(found.measured, Measured::All { .. }) && found.relative_error < 1e-6);
@@ -151,13 +131,9 @@ fn a_rule_over_more_pairs_than_can_be_looked_at_is_factorised_from_some_of_them(
     let data = random_data(m, n, 20_000, 10);
     let rule =
         |u: u32, i: u32| 0.2 + (u % 4) as f32 * (i % 5) as f32 + f32::from(u8::from(i < 25_000));
-    for method in [Method::Svd, Method::NonNegative] {
+    for method in [Decomposition::Svd, Decomposition::NonNegative] {
         let function = WeightFunction::new(rule);
-        let scheme = Scheme::Function {
-            function,
-            rank: Rank::Fixed(3),
-            method,
-        };
+        let scheme = Scheme::function(function, Rank::Fixed(3), method);
         let weights = scheme.resolve(&data).unwrap();
         let found = weights.approximation().unwrap();
         assert!(found.relative_error < 2e-3, "{method}: {found}");
@@ -168,12 +144,8 @@ fn a_rule_over_more_pairs_than_can_be_looked_at_is_factorised_from_some_of_them(
 #[test]
 fn the_number_of_threads_does_not_change_a_bit() {
     let data = random_data(300, 200, 2000, 13);
-    for method in [Method::Svd, Method::NonNegative] {
-        let scheme = Scheme::Dense {
-            w: random_weights(300, 200, 3),
-            rank: Rank::error(0.2),
-            method,
-        };
+    for method in [Decomposition::Svd, Decomposition::NonNegative] {
+        let scheme = Scheme::dense(random_weights(300, 200, 3), Rank::error(0.2), method);
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)

@@ -10,10 +10,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 fn scheme(learned: Learned) -> Scheme {
-    Scheme::Learned {
-        learned,
-        exposure: None,
-    }
+    Scheme::learned(learned)
 }
 
 fn fitted(data: &Interactions<'_>, scheme: &Scheme, threads: usize) -> MissingWeights {
@@ -55,11 +52,7 @@ fn one_component_of_observed_entries_is_popularity_times_activity() {
         ..Learned::new(0.1)
     };
     let got = scheme(learned).resolve(&data).unwrap();
-    let counts = Scheme::PopularityActivity {
-        strength: Strength::Mean(0.1),
-        alpha: 1.0,
-        beta: 1.0,
-    };
+    let counts = Scheme::popularity_activity(Strength::Mean(0.1), 1.0, 1.0);
     let want = counts.resolve(&data).unwrap();
     for (user, item) in [(0, 1), (3, 3), (77, 120), (199, 149)] {
         let (got, want) = (got.weight(user, item), want.weight(user, item));
@@ -114,10 +107,7 @@ fn what_was_shown_and_refused_weighs_more_than_under_popularity() {
         }
         (refused.0 / refused.1) / (never.0 / never.1)
     };
-    let popularity = Scheme::Popularity {
-        strength: Strength::Mean(0.01),
-        alpha: 1.0,
-    };
+    let popularity = Scheme::popularity(Strength::Mean(0.01), 1.0);
     let learned = Learned {
         rank: 8,
         alpha: 1.0,

@@ -81,5 +81,5 @@ pub(crate) fn assert_same(x: &MissingWeights, y: &MissingWeights, tolerance: f32
 }
 
 pub(crate) fn popularity(strength: Strength, alpha: f32) -> Scheme {
-    Scheme::Popularity { strength, alpha }
+    Scheme::popularity(strength, alpha)
 }

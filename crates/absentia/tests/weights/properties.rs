@@ -1,6 +1,6 @@
 //! What holds for any data and parameters.
 
-use absentia::weights::{Measured, Method, Rank, Scheme, Strength};
+use absentia::weights::{Decomposition, Measured, Rank, Scheme, Strength};
 use proptest::prelude::*;
 
 use crate::{brute_mean, missing, popularity, random_data, random_weights};
@@ -24,8 +24,8 @@ proptest! {
         let strength = Strength::Mean(mean);
         let scheme = match kind {
             0 => popularity(strength, alpha),
-            1 => Scheme::Activity { strength, alpha },
-            _ => Scheme::PopularityActivity { strength, alpha, beta },
+            1 => Scheme::activity(strength, alpha),
+            _ => Scheme::popularity_activity(strength, alpha, beta),
         };
         if let Ok(weights) = scheme.resolve(&data) {
             let brute = brute_mean(&data, &weights);
@@ -41,8 +41,8 @@ proptest! {
         let data = random_data(m, n, (m * n) / 4, seed);
         let w = random_weights(m, n, seed);
         let rank = rank.min(m).min(n);
-        let method = if nonnegative { Method::NonNegative } else { Method::Svd };
-        let scheme = Scheme::Dense { w: w.clone(), rank: Rank::Fixed(rank), method };
+        let method = if nonnegative { Decomposition::NonNegative } else { Decomposition::Svd };
+        let scheme = Scheme::dense(w.clone(), Rank::Fixed(rank), method);
         let weights = scheme.resolve(&data).unwrap();
         let (mut off, mut all) = (0.0, 0.0);
         for (u, i) in missing(&data) {
@@ -65,8 +65,8 @@ proptest! {
         let strength = Strength::C0(c0);
         let scheme = match kind {
             0 => popularity(strength, alpha),
-            1 => Scheme::Activity { strength, alpha },
-            _ => Scheme::PopularityActivity { strength, alpha, beta },
+            1 => Scheme::activity(strength, alpha),
+            _ => Scheme::popularity_activity(strength, alpha, beta),
         };
         let weights = scheme.resolve(&data).unwrap();
         for (u, count) in data.user_counts().into_iter().enumerate() {

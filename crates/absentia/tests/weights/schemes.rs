@@ -4,7 +4,7 @@ use absentia::data::{Duplicates, Triplets};
 use absentia::error::{Axis, Fault};
 use absentia::linalg::Dense;
 use absentia::weights::{
-    Groups, Method, MissingWeights, NewRow, Rank, Scheme, Strength, WeightsError,
+    Decomposition, Groups, MissingWeights, NewRow, Rank, Scheme, Strength, WeightsError,
 };
 
 use crate::{assert_same, brute_mean, missing, popularity, random_data, random_weights};
@@ -32,19 +32,12 @@ fn activity_and_the_product_follow_their_formulas() {
     let data = Triplets::new(&[0, 0, 0, 0, 1], &[0, 1, 2, 3, 0])
         .build(3, 4, Duplicates::Error)
         .unwrap();
-    let active = Scheme::Activity {
-        strength: Strength::C0(3.0),
-        alpha: 0.5,
-    };
+    let active = Scheme::activity(Strength::C0(3.0), 0.5);
     let weights = active.resolve(&data).unwrap();
     assert!((weights.weight(0, 2) - 2.0).abs() < 1e-6 && (weights.weight(1, 2) - 1.0).abs() < 1e-6);
     assert!((weights.new_user(4).unwrap()[0] - 2.0).abs() < 1e-6);
     assert_eq!(weights.new_item(7).unwrap(), [1.0]);
-    let both = Scheme::PopularityActivity {
-        strength: Strength::C0(3.0),
-        alpha: 1.0,
-        beta: 0.5,
-    };
+    let both = Scheme::popularity_activity(Strength::C0(3.0), 1.0, 0.5);
     let weights = both.resolve(&data).unwrap();
     assert!((weights.weight(0, 0) - 2.0 * 0.4).abs() < 1e-6);
     assert!((weights.weight(1, 3) - 1.0 * 0.2).abs() < 1e-6);
@@ -78,7 +71,7 @@ fn groups_give_each_pair_the_weight_of_the_table_with_the_smaller_side_as_compon
             user_segment: (0..11).map(|u| u % segments as u32).collect(),
             item_category: (0..13).map(|i| (i * 2) % categories as u32).collect(),
         };
-        let weights = Scheme::Groups(groups.clone()).resolve(&data).unwrap();
+        let weights = Scheme::groups(groups.clone()).resolve(&data).unwrap();
         assert_eq!(weights.rank(), segments.min(categories));
         assert!(!weights.may_be_negative());
         for u in 0..11 {
@@ -116,16 +109,16 @@ fn a_scheme_summed_with_itself_is_twice_the_scheme() {
     let data = random_data(20, 25, 90, 4);
     let schemes = [
         popularity(Strength::Mean(0.2), 0.5),
-        Scheme::Uniform { weight: 0.03 },
-        Scheme::Dense {
-            w: random_weights(20, 25, 1),
-            rank: Rank::Fixed(4),
-            method: Method::Svd,
-        },
+        Scheme::uniform(0.03),
+        Scheme::dense(
+            random_weights(20, 25, 1),
+            Rank::Fixed(4),
+            Decomposition::Svd,
+        ),
     ];
     for scheme in schemes {
         let once = scheme.resolve(&data).unwrap();
-        let twice = Scheme::Sum(vec![scheme.clone(), scheme])
+        let twice = Scheme::sum(vec![scheme.clone(), scheme])
             .resolve(&data)
             .unwrap();
         assert_eq!(twice.rank(), 2 * once.rank());
@@ -141,10 +134,10 @@ fn a_sum_explains_itself_part_by_part_and_takes_new_rows_part_by_part() {
     let data = random_data(20, 25, 90, 5);
     let a = Dense::from_fn(20, 2, |u, t| (u + t) as f32);
     let b = Dense::from_fn(25, 2, |i, t| (i * t) as f32 - 1.0);
-    let scheme = Scheme::Sum(vec![
-        Scheme::Uniform { weight: 0.5 },
+    let scheme = Scheme::sum(vec![
+        Scheme::uniform(0.5),
         popularity(Strength::C0(512.0), 0.4),
-        Scheme::LowRank { a, b },
+        Scheme::low_rank(a, b),
     ]);
     let weights = scheme.resolve(&data).unwrap();
     let explanation = weights.explain(3, 0);
@@ -175,13 +168,9 @@ fn a_sum_explains_itself_part_by_part_and_takes_new_rows_part_by_part() {
 #[test]
 fn what_cannot_be_a_scheme_is_refused_by_name() {
     let data = random_data(6, 5, 12, 11);
-    let dense = |w, rank| Scheme::Dense {
-        w,
-        rank,
-        method: Method::Svd,
-    };
+    let dense = |w, rank| Scheme::dense(w, rank, Decomposition::Svd);
     let groups = |segment| {
-        Scheme::Groups(Groups {
+        Scheme::groups(Groups {
             table: Dense::from_fn(2, 2, |_, _| 1.0),
             user_segment: vec![segment; 6],
             item_category: vec![0; 5],
@@ -191,7 +180,7 @@ fn what_cannot_be_a_scheme_is_refused_by_name() {
     holed.row_mut(4)[2] = -1.0;
     for (scheme, expected) in [
         (
-            Scheme::Uniform { weight: -1.0 },
+            Scheme::uniform(-1.0),
             "uniform: weight is -1; it must be finite and at least 0",
         ),
         (
@@ -207,24 +196,15 @@ fn what_cannot_be_a_scheme_is_refused_by_name() {
             "alpha is inf; it must be finite",
         ),
         (
-            Scheme::LowRank {
-                a: Dense::zeros(7, 2),
-                b: Dense::zeros(5, 2),
-            },
+            Scheme::low_rank(Dense::zeros(7, 2), Dense::zeros(5, 2)),
             "A has 7 rows, expected 6: one per user",
         ),
         (
-            Scheme::LowRank {
-                a: Dense::zeros(6, 2),
-                b: Dense::zeros(5, 3),
-            },
+            Scheme::low_rank(Dense::zeros(6, 2), Dense::zeros(5, 3)),
             "A has 2 columns and B has 3",
         ),
         (
-            Scheme::LowRank {
-                a: Dense::zeros(6, 0),
-                b: Dense::zeros(5, 0),
-            },
+            Scheme::low_rank(Dense::zeros(6, 0), Dense::zeros(5, 0)),
             "at least 1",
         ),
         (
@@ -249,7 +229,7 @@ fn what_cannot_be_a_scheme_is_refused_by_name() {
             Scheme::from_rule(|u, _| if u == 3 { f32::NAN } else { 1.0 }, Rank::Fixed(1)),
             "NaN at row 3, column 0",
         ),
-        (Scheme::Sum(vec![]), "needs at least one"),
+        (Scheme::sum(vec![]), "needs at least one"),
     ] {
         let error = scheme.resolve(&data).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
@@ -279,8 +259,8 @@ fn a_mean_that_no_strength_gives_is_refused() {
 #[test]
 fn saved_parts_come_back_as_they_were_and_are_checked() {
     let data = random_data(20, 25, 90, 12);
-    let scheme = Scheme::Sum(vec![
-        Scheme::Uniform { weight: 0.5 },
+    let scheme = Scheme::sum(vec![
+        Scheme::uniform(0.5),
         popularity(Strength::C0(2.0), 0.4),
     ]);
     let weights = scheme.resolve(&data).unwrap();

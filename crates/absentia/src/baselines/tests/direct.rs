@@ -9,8 +9,8 @@ fn svd_params(lambda: f32) -> Params {
     Small::params(false, Baseline::Svd).regularization(lambda)
 }
 
-const EVERYWHERE: Scheme = Scheme::Uniform { weight: 1.0 };
-const NOWHERE: Scheme = Scheme::Uniform { weight: 0.0 };
+const EVERYWHERE: Scheme = Scheme::uniform(1.0);
+const NOWHERE: Scheme = Scheme::uniform(0.0);
 
 #[test]
 fn svd_leaves_what_the_smaller_singular_values_hold() {

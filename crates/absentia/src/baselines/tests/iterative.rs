@@ -36,7 +36,7 @@ fn ials1_takes_the_steps_of_coordinate_descent_over_every_entry() {
             coordinate_pass(&small.r, &small.w, &mut p, &q);
             coordinate_pass(&rt, &wt, &mut q, &p);
         }
-        let scheme = Scheme::Uniform { weight: 0.25 };
+        let scheme = Scheme::uniform(0.25);
         let fitted = small.train(&scheme, Small::params(vary, Baseline::Ials1));
         assert_close(&matrix(fitted.model.user_factors()), &p, 2e-4);
         assert_close(&matrix(fitted.model.item_factors()), &q, 2e-4);
@@ -93,7 +93,7 @@ fn rcd_takes_the_gradient_steps_that_a_search_on_the_loss_itself_finds() {
                 }
             }
         }
-        let scheme = Scheme::Uniform { weight: 0.25 };
+        let scheme = Scheme::uniform(0.25);
         let fitted = small.train(&scheme, Small::params(vary, Baseline::Rcd));
         assert_close(&matrix(fitted.model.user_factors()), &p, 2e-4);
         assert_close(&matrix(fitted.model.item_factors()), &q, 2e-4);
@@ -105,7 +105,7 @@ fn rcd_takes_the_gradient_steps_that_a_search_on_the_loss_itself_finds() {
 #[test]
 fn rcd_and_ials1_end_where_exact_solves_end() {
     let small = Small::new(0.25, false);
-    let scheme = Scheme::Uniform { weight: 0.25 };
+    let scheme = Scheme::uniform(0.25);
     let end = |solver: Method| {
         let params = Small::params(false, solver).iterations(800);
         last(&small.train(&scheme, params))
@@ -142,7 +142,7 @@ fn sgd_follows_its_update_entry_by_entry() {
             }
         }
         let params = Small::params(vary, Baseline::SgdObserved).learning_rate(0.02);
-        let fitted = small.train(&Scheme::Uniform { weight: 0.0 }, params);
+        let fitted = small.train(&Scheme::uniform(0.0), params);
         assert_close(&matrix(fitted.model.user_factors()), &p, 1e-4);
         assert_close(&matrix(fitted.model.item_factors()), &q, 1e-4);
         let (want, got) = (small.objective(&p, &q, LAMBDA), last(&fitted));
@@ -180,7 +180,7 @@ fn bpr_follows_its_update_triple_by_triple() {
             }
         }
     }
-    let scheme = Scheme::Uniform { weight: 0.5 };
+    let scheme = Scheme::uniform(0.5);
     let fitted = small.train(&scheme, Small::params(false, Baseline::Bpr));
     assert_close(&matrix(fitted.model.user_factors()), &p, 1e-4);
     assert_close(&matrix(fitted.model.item_factors()), &q, 1e-4);

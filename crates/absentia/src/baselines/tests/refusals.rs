@@ -22,10 +22,7 @@ const ALL: [(Baseline, f32); 8] = [
 ];
 
 fn popularity() -> Scheme {
-    Scheme::Popularity {
-        strength: Strength::Mean(0.1),
-        alpha: 0.5,
-    }
+    Scheme::popularity(Strength::Mean(0.1), 0.5)
 }
 
 fn try_fit(data: &Interactions<'_>, scheme: &Scheme, params: Params) -> Result<Fitted, FitError> {
@@ -45,10 +42,7 @@ fn assert_refused(result: Result<Fitted, FitError>, solver: Baseline) {
 #[test]
 fn weights_that_would_be_ignored_are_refused() {
     let small = Small::new(0.0, false);
-    let activity = Scheme::Activity {
-        strength: Strength::Mean(0.1),
-        alpha: 1.0,
-    };
+    let activity = Scheme::activity(Strength::Mean(0.1), 1.0);
     for (solver, _) in ALL {
         let params = || Small::params(false, solver);
         assert_refused(try_fit(&small.data, &activity, params()), solver);
@@ -59,7 +53,7 @@ fn weights_that_would_be_ignored_are_refused() {
             assert_refused(by_item, solver);
         }
         let takes_any_uniform = matches!(solver, Baseline::Ials1 | Baseline::Rcd | Baseline::Bpr);
-        let uniform = try_fit(&small.data, &Scheme::Uniform { weight: 0.7 }, params());
+        let uniform = try_fit(&small.data, &Scheme::uniform(0.7), params());
         assert_eq!(uniform.is_ok(), takes_any_uniform, "{}", solver.name());
     }
 }
@@ -76,7 +70,7 @@ fn entries_that_would_be_ignored_are_refused() {
             solver,
             Baseline::Ials1 | Baseline::Rcd | Baseline::SgdObserved
         );
-        let scheme = Scheme::Uniform { weight };
+        let scheme = Scheme::uniform(weight);
         let varied = try_fit(&small.data, &scheme, Small::params(true, solver));
         assert_eq!(varied.is_ok(), takes_weights, "{}", solver.name());
         let exposed = try_fit(&shown, &scheme, Small::params(false, solver));
@@ -88,7 +82,7 @@ fn entries_that_would_be_ignored_are_refused() {
 fn a_rank_above_the_smaller_side_is_refused() {
     let small = Small::new(0.0, false);
     let params = Small::params(false, Baseline::Svd).factors(ITEMS + 1);
-    let error = try_fit(&small.data, &Scheme::Uniform { weight: 1.0 }, params).unwrap_err();
+    let error = try_fit(&small.data, &Scheme::uniform(1.0), params).unwrap_err();
     assert!(
         matches!(error, FitError::Baseline(BaselineError::Decomposition(_))),
         "{error}"
@@ -118,7 +112,7 @@ fn threads_and_resumption_change_no_bit() {
         )
     };
     for (solver, weight) in ALL {
-        let scheme = Scheme::Uniform { weight };
+        let scheme = Scheme::uniform(weight);
         let params = || Small::params(false, solver).threads(1);
         let once = try_fit(&small.data, &scheme, params()).unwrap();
         let many = try_fit(&small.data, &scheme, params().threads(3)).unwrap();
@@ -169,7 +163,7 @@ fn neighbours_from_elsewhere_are_checked() {
 fn models_answer_only_what_their_method_can() {
     let small = Small::new(0.0, false);
     for (solver, weight) in ALL {
-        let scheme = Scheme::Uniform { weight };
+        let scheme = Scheme::uniform(weight);
         let model = try_fit(&small.data, &scheme, Small::params(false, solver))
             .unwrap()
             .model;

@@ -21,7 +21,7 @@ fn data() -> Interactions<'static> {
 /// Processor time of each of two threads while the users are solved.
 fn shares(data: &Interactions<'_>, solver: Solver) -> Option<Vec<u64>> {
     let params = Params::new().factors(32).solver(solver).check().unwrap();
-    let scheme = Scheme::Uniform { weight: 1e-4 };
+    let scheme = Scheme::uniform(1e-4);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(2)
         .build()

@@ -20,7 +20,7 @@ pub(super) fn problem_of<'a>(
         weights: scheme.resolve(&data)?,
         data,
         transform,
-        dense: scheme.dense(),
+        dense: scheme.full_weights(),
         params: (**params).clone(),
     })
 }
@@ -84,10 +84,10 @@ fn problem() -> (Interactions<'static>, Scheme) {
         .values(&values)
         .weights(&weights);
     let data = triplets.build(30, 30, Duplicates::Error).unwrap();
-    let scheme = Scheme::LowRank {
-        a: Dense::from_fn(30, 2, |u, t| 0.1 * ((u + t) % 4) as f32),
-        b: Dense::from_fn(30, 2, |i, t| 0.2 * ((i * 3 + t) % 5) as f32),
-    };
+    let scheme = Scheme::low_rank(
+        Dense::from_fn(30, 2, |u, t| 0.1 * ((u + t) % 4) as f32),
+        Dense::from_fn(30, 2, |i, t| 0.2 * ((i * 3 + t) % 5) as f32),
+    );
     (data, scheme)
 }
 
@@ -178,7 +178,7 @@ fn no_half_sweep_raises_the_objective_where_blocks_are_nearly_singular() {
                 .confidence(Confidence::Constant { weight: c })
                 .check()
                 .unwrap();
-            let scheme = Scheme::Uniform { weight };
+            let scheme = Scheme::uniform(weight);
             let problem = problem_of(&data, &scheme, &params).unwrap();
             let mut backend = backend_of(&problem);
             let (cancel, mut before) = (Cancel::new(), by_hand(&backend));
@@ -214,7 +214,7 @@ fn layouts_that_are_kept_change_nothing() {
         item: 0.3,
     };
     let params = Params::new().factors(16).targets(targets).check().unwrap();
-    let scheme = Scheme::Uniform { weight: 0.05 };
+    let scheme = Scheme::uniform(0.05);
     let problem = problem_of(&data, &scheme, &params).unwrap();
     let factors = |keeps: bool| {
         let mut backend = backend_of(&problem);
@@ -238,7 +238,7 @@ fn layouts_that_are_kept_change_nothing() {
 #[test]
 fn measuring_the_objective_changes_nothing_and_needs_no_second_look_at_the_entries() {
     let data = crate::testing::generated(300, 200, 6_000);
-    let scheme = Scheme::Uniform { weight: 0.05 };
+    let scheme = Scheme::uniform(0.05);
     for method in Method::ALL {
         let Method::Solver(solver) = method else {
             continue;

@@ -1,9 +1,10 @@
 //! `f^α / Σ f^α`: frequencies of users or items, raised and normalised, then frozen.
 
-use super::error::WeightsError;
 use crate::error::Axis;
+use crate::weights::error::WeightsError;
+use crate::weights::sums::sum;
 
-/// What turns a number of interactions n into `(n / total)^exponent / sum`.
+/// The rule that turns a number of interactions n into `(n / total)^exponent / sum`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Normaliser {
@@ -17,7 +18,7 @@ pub struct Normaliser {
 
 impl Normaliser {
     /// Yields the normaliser of some counts, with the share of each.
-    pub(super) fn of_counts(
+    pub(in crate::weights) fn of_counts(
         scheme: &'static str,
         axis: Axis,
         exponent: f32,
@@ -39,7 +40,7 @@ impl Normaliser {
                 exponent,
             });
         }
-        let sum: f64 = shares.iter().sum();
+        let sum = sum(&shares);
         if sum <= 0.0 {
             return Err(WeightsError::NoInteractions { scheme });
         }
@@ -60,8 +61,8 @@ impl Normaliser {
         f.powf(f64::from(self.exponent)) / self.sum
     }
 
-    /// The number of interactions behind a weight, where it can be told for sure.
-    pub(super) fn count_of(&self, scale: f64, weight: f32) -> Option<u32> {
+    /// The number of interactions that leads to a weight, where only one does.
+    pub(in crate::weights) fn count_of(&self, scale: f64, weight: f32) -> Option<u32> {
         let weight_of = |n: u32| (scale * self.share(n)) as f32;
         let f = (f64::from(weight) / scale * self.sum).powf(1.0 / f64::from(self.exponent));
         let n = (f * self.total as f64).round();

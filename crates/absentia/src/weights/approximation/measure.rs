@@ -1,26 +1,26 @@
-//! The error of an approximation, over the missing entries and nothing else.
+//! The error of an approximation over the missing entries.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::approximation::{Measured, Negatives};
-use super::function::WeightRule;
+use super::rule::WeightRule;
+use super::{Measured, Negatives};
 use crate::data::Interactions;
 use crate::linalg::{Dense, RowBlocks};
 
-/// Rows whose weights are looked at by one task.
-const TILE: usize = 64;
-/// Missing entries drawn when not all can be looked at.
+/// Rows whose weights are compared by one task.
+const ROWS_PER_TASK: usize = 64;
+/// Missing entries drawn when W is too large to compare all.
 pub(super) const SAMPLE: usize = 1 << 20;
-/// Sampled entries looked at by one task.
-const PIECE: usize = 1 << 14;
+/// Sampled entries compared by one task.
+const ENTRIES_PER_TASK: usize = 1 << 14;
 /// Half the width of a 95% interval in standard deviations.
 const NORMAL_95: f64 = 1.959_964;
-/// Draws of a pair for each missing entry wanted, before a nearly full matrix is given up on.
-const PATIENCE: usize = 64;
+/// Draws for each missing entry, after which sampling a nearly full matrix ends.
+const DRAWS_PER_ENTRY: usize = 64;
 
-/// The missing entries that approximations are judged by.
+/// The missing entries on which approximations are compared with W.
 pub(super) enum Probe<'a> {
     /// All of them.
     All {
@@ -31,8 +31,8 @@ pub(super) enum Probe<'a> {
     Sample(Vec<(u32, u32, f32)>),
 }
 
-/// What is found out about an approximation.
-pub(super) struct Findings {
+/// The error of an approximation.
+pub(super) struct MeasuredError {
     pub(super) relative_error: f64,
     pub(super) measured: Measured,
     pub(super) negatives: Negatives,
@@ -40,7 +40,7 @@ pub(super) struct Findings {
 
 /// Sums over missing entries: squared errors `d²`, squared weights `w²` and their products.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct ErrorSums {
     entries: u64,
     off: f64,
     all: f64,
@@ -50,8 +50,8 @@ struct Sums {
     negatives: Negatives,
 }
 
-impl Sums {
-    fn see(&mut self, user: u32, item: u32, w: f32, approximated: f32) {
+impl ErrorSums {
+    fn add(&mut self, user: u32, item: u32, w: f32, approximated: f32) {
         let w = f64::from(w);
         let (off, all) = ((w - f64::from(approximated)).powi(2), w * w);
         self.entries += 1;
@@ -60,7 +60,7 @@ impl Sums {
         self.off_off += off * off;
         self.off_all += off * all;
         self.all_all += all * all;
-        self.negatives.see(user, item, approximated);
+        self.negatives.add(user, item, approximated);
     }
 
     fn merge(mut self, other: Self) -> Self {
@@ -95,7 +95,7 @@ impl Probe<'_> {
         let mut below =
             |count: u64| ((u128::from(rng.next_u64()) * u128::from(count)) >> 64) as u32;
         let mut drawn = Vec::with_capacity(wanted);
-        for _ in 0..wanted.saturating_mul(PATIENCE) {
+        for _ in 0..wanted.saturating_mul(DRAWS_PER_ENTRY) {
             if drawn.len() == wanted || m == 0 || n == 0 {
                 break;
             }
@@ -108,7 +108,7 @@ impl Probe<'_> {
         Probe::Sample(drawn)
     }
 
-    /// Yields `each` folded over pieces of the missing entries, in an order of their own.
+    /// Yields `each` folded over chunks of the missing entries, in the order of the chunks.
     fn fold<T: Clone + Send + Sync>(
         &self,
         start: &T,
@@ -116,19 +116,19 @@ impl Probe<'_> {
     ) -> Vec<T> {
         match self {
             Probe::Sample(pairs) => pairs
-                .par_chunks(PIECE)
-                .map(|piece| {
+                .par_chunks(ENTRIES_PER_TASK)
+                .map(|pairs| {
                     let mut folded = start.clone();
-                    for &(u, i, w) in piece {
+                    for &(u, i, w) in pairs {
                         each(&mut folded, u, i, w);
                     }
                     folded
                 })
                 .collect(),
-            Probe::All { w, data } => (0..w.rows().div_ceil(TILE))
+            Probe::All { w, data } => (0..w.rows().div_ceil(ROWS_PER_TASK))
                 .into_par_iter()
-                .map_init(Vec::new, |buffer, tile| {
-                    let users = tile * TILE..w.rows().min((tile + 1) * TILE);
+                .map_init(Vec::new, |buffer, task| {
+                    let users = task * ROWS_PER_TASK..w.rows().min((task + 1) * ROWS_PER_TASK);
                     buffer.resize(users.len() * w.cols(), 0.0);
                     w.fill(users.clone(), buffer);
                     let mut folded = start.clone();
@@ -144,15 +144,17 @@ impl Probe<'_> {
     }
 
     /// Yields the error of `A Bᵀ` and its negative weights.
-    pub(super) fn measure(&self, a: &Dense, b: &Dense) -> Findings {
-        let parts = self.fold(&Sums::default(), |sums, u, i, w| {
+    pub(super) fn measure(&self, a: &Dense, b: &Dense) -> MeasuredError {
+        let parts = self.fold(&ErrorSums::default(), |sums, u, i, w| {
             let approximated = dot(a.row(u as usize), b.row(i as usize));
-            sums.see(u, i, w, approximated);
+            sums.add(u, i, w, approximated);
         });
-        let sums = parts.into_iter().fold(Sums::default(), Sums::merge);
+        let sums = parts
+            .into_iter()
+            .fold(ErrorSums::default(), ErrorSums::merge);
         let (low, high) = sums.interval();
         let entries = sums.entries;
-        Findings {
+        MeasuredError {
             relative_error: root_ratio(sums.off, sums.all),
             measured: match self {
                 Probe::All { .. } => Measured::All { entries },
@@ -183,7 +185,7 @@ impl Probe<'_> {
     }
 }
 
-/// Calls `each` with every column below `n` that is not in the rising `observed`.
+/// Calls `each` with every column below `n` that is not in `observed`, which is sorted.
 fn for_missing(observed: &[u32], n: usize, mut each: impl FnMut(usize)) {
     let mut start = 0;
     for &index in observed {
@@ -201,7 +203,7 @@ fn root_ratio(off: f64, all: f64) -> f64 {
     }
 }
 
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub(in crate::weights) fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 

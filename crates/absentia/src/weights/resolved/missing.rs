@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
-use super::approximation::Approximation;
-use super::error::WeightsError;
-use super::frozen::{Frozen, PartKind};
-use super::measure::dot;
+use super::frozen::{Frozen, FrozenPart};
 use crate::data::Interactions;
-use crate::error::Axis;
 use crate::linalg::Dense;
+use crate::weights::approximation::{Approximation, dot};
+use crate::weights::error::WeightsError;
+use crate::weights::scheme::{Scheme, Term};
+use crate::weights::schemes::Uniform;
+use crate::weights::sums::mean_over_missing;
 
-/// Users whose observed weights are added up by one task.
-const PIECE: usize = 1024;
-
-/// `w_ui = a_u · b_i` for every pair, with what it was made from.
+/// `w_ui = a_u · b_i` for every pair, with the scheme it was made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingWeights {
     // Shared: every checkpoint and every measured model holds the same ones.
@@ -25,7 +21,23 @@ pub struct MissingWeights {
 }
 
 impl MissingWeights {
-    /// Puts together what was saved apart.
+    /// Yields what [`Scheme::uniform`] resolves to for any data of this size.
+    ///
+    /// # Errors
+    /// A weight that is not finite.
+    pub fn uniform(n_users: usize, n_items: usize, weight: f32) -> Result<Self, WeightsError> {
+        let frozen = Frozen {
+            parts: vec![FrozenPart {
+                rank: 1,
+                kind: Term::Uniform(Uniform { weight }),
+            }],
+        };
+        let a = Dense::from_fn(n_users, 1, |_, _| weight);
+        let b = Dense::from_fn(n_items, 1, |_, _| 1.0);
+        Self::from_parts(a, b, frozen)
+    }
+
+    /// Assembles weights from what was saved.
     ///
     /// # Errors
     /// Matrices and parts that do not fit each other, and numbers that are not finite.
@@ -47,7 +59,9 @@ impl MissingWeights {
         }
         check_finite("A", &a)?;
         check_finite("B", &b)?;
-        check_groups(&frozen, a.rows(), b.rows())?;
+        for part in &frozen.parts {
+            part.kind.behaviour().check(part.rank, a.rows(), b.rows())?;
+        }
         Ok(Self {
             a: Arc::new(a.into_compact()),
             b: Arc::new(b.into_compact()),
@@ -85,7 +99,7 @@ impl MissingWeights {
         &self.b
     }
 
-    /// What the columns are and what was learned from data.
+    /// The meaning of the columns, and what was learned from data.
     #[must_use]
     pub fn frozen(&self) -> &Frozen {
         &self.frozen
@@ -105,7 +119,7 @@ impl MissingWeights {
         self.frozen
             .parts
             .iter()
-            .filter_map(|part| part.kind.approximation())
+            .filter_map(|part| part.kind.behaviour().approximation())
     }
 
     /// The approximation with the largest error, if any part is one.
@@ -119,7 +133,7 @@ impl MissingWeights {
     /// Whether A or B has a negative entry: a sign, not a proof, that weights can be negative.
     ///
     /// Training with them may meet a row whose quadratic has no minimum;
-    /// [`Method::NonNegative`](super::Method::NonNegative) cannot.
+    /// [`Decomposition::NonNegative`](crate::weights::Decomposition::NonNegative) cannot.
     #[must_use]
     pub fn may_be_negative(&self) -> bool {
         let below = |side: &Dense| side.as_slice().iter().any(|&x| x < 0.0);
@@ -129,48 +143,29 @@ impl MissingWeights {
     /// The mean weight over missing entries, exactly, in `O(|R| Z + (M + N) Z)`; 0 if there are none.
     #[must_use]
     pub fn mean_missing(&self, data: &Interactions<'_>) -> f64 {
-        let missing = data.n_users() as u64 * data.n_items() as u64 - data.len() as u64;
-        if missing == 0 {
-            return 0.0;
-        }
-        let all = column_sums(&self.b);
-        let users: Vec<usize> = (0..self.n_users()).collect();
-        let parts: Vec<f64> = users
-            .par_chunks(PIECE)
-            .map(|piece| {
-                piece
-                    .iter()
-                    .map(|&user| self.total_missing(data, user, &all))
-                    .sum()
-            })
-            .collect();
-        parts.iter().sum::<f64>() / missing as f64
+        mean_over_missing(data, &self.a, &self.b)
     }
 
-    /// The weights of a user's missing entries added up, `b_sum` being those of B.
-    fn total_missing(&self, data: &Interactions<'_>, user: usize, b_sum: &[f64]) -> f64 {
-        let mut rest = b_sum.to_vec();
-        for &item in data.by_user().row(user).indices {
-            let row = self.b.row(item as usize);
-            rest.iter_mut()
-                .zip(row)
-                .for_each(|(sum, &b)| *sum -= f64::from(b));
-        }
-        let pairs = self.a.row(user).iter().zip(&rest);
-        pairs.map(|(&a, sum)| f64::from(a) * sum).sum()
+    /// Yields a scheme that gives the same weights on the same data; a part that was approximated or
+    /// estimated is given by its A and B.
+    #[must_use]
+    pub fn to_scheme(&self) -> Scheme {
+        let mut start = 0;
+        let parts = self.frozen.parts.iter().map(|part| {
+            let columns = start..start + part.rank;
+            start = columns.end;
+            let cut = |side: &Dense| {
+                Dense::from_fn(side.rows(), part.rank, |row, t| {
+                    side.row(row)[columns.start + t]
+                })
+            };
+            part.kind
+                .behaviour()
+                .scheme()
+                .unwrap_or_else(|| Scheme::low_rank(cut(&self.a), cut(&self.b)))
+        });
+        Scheme::sum(parts)
     }
-}
-
-/// Yields the sum of every column.
-pub(super) fn column_sums(matrix: &Dense) -> Vec<f64> {
-    let mut sums = vec![0.0; matrix.cols()];
-    for row in 0..matrix.rows() {
-        let values = matrix.row(row).iter();
-        sums.iter_mut()
-            .zip(values)
-            .for_each(|(sum, &x)| *sum += f64::from(x));
-    }
-    sums
 }
 
 fn check_finite(what: &'static str, matrix: &Dense) -> Result<(), WeightsError> {
@@ -184,36 +179,6 @@ fn check_finite(what: &'static str, matrix: &Dense) -> Result<(), WeightsError> 
                 value: values[col],
                 range: "finite",
             });
-        }
-    }
-    Ok(())
-}
-
-/// Saved groups come from outside, so they are checked as if new.
-fn check_groups(frozen: &Frozen, n_users: usize, n_items: usize) -> Result<(), WeightsError> {
-    for part in &frozen.parts {
-        let PartKind::Groups(groups) = &part.kind else {
-            continue;
-        };
-        if groups.rank() != part.rank
-            || groups.segments.checked_mul(groups.categories) != Some(groups.table.len())
-        {
-            return Err(WeightsError::Parts {
-                parts: groups.rank(),
-                columns: part.rank,
-            });
-        }
-        let sides = [
-            (Axis::User, &groups.user_segment, n_users, groups.segments),
-            (
-                Axis::Item,
-                &groups.item_category,
-                n_items,
-                groups.categories,
-            ),
-        ];
-        for (axis, given, expected, count) in sides {
-            super::resolve::check_groups(axis, given, expected, count)?;
         }
     }
     Ok(())

@@ -33,7 +33,7 @@ impl<F: Fn(u32, u32) -> f32 + Send + Sync> WeightRule for F {
     }
 }
 
-/// A shared [`WeightRule`]; two are equal only if they are the same one.
+/// A shared [`WeightRule`]; it equals only itself and its clones.
 #[derive(Clone)]
 pub struct WeightFunction(Arc<dyn WeightRule>);
 
@@ -133,7 +133,7 @@ impl RowBlocks for SampledRows<'_> {
     }
 }
 
-/// Yields `size` different numbers below `count` (all of them, if there are fewer), rising.
+/// Yields `size` different numbers below `count` (all of them, if there are fewer), sorted.
 pub(super) fn draw_indices(count: usize, size: usize, seed: u64) -> Vec<u32> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut drawn = rand::seq::index::sample(&mut rng, count, size.min(count)).into_vec();

@@ -2,43 +2,46 @@
 
 use rayon::prelude::*;
 
-use super::approximation::Approximation;
-use super::error::WeightsError;
-use super::function::{RuleRows, SampledColumns, SampledRows, WeightRule, draw_indices};
 use super::measure::{Probe, SAMPLE};
-use super::scheme::{Method, Rank};
+use super::rule::{RuleRows, SampledColumns, SampledRows, WeightRule, draw_indices};
+use super::{Approximation, Decomposition, Rank};
 use crate::data::Interactions;
 use crate::linalg::{
     Dense, LinearOperator, NmfParams, RowBlocks, RowOperator, SvdParams, TallMatrix,
     least_squares_rows, nonnegative_factors, nonnegative_rows, truncated_svd,
 };
+use crate::weights::error::WeightsError;
 
-/// Pairs up to which a rule is written out once (200 MB) and its error taken over all of them.
-pub(super) const STORED: u64 = 50_000_000;
-/// Pairs up to which all of a rule enters its factors; each product looks at all of them again.
+/// Pairs up to which W is stored (200 MB) and the error is measured over all of them.
+const STORED: u64 = 50_000_000;
+/// Pairs up to which the factors use all of a rule; every product evaluates all pairs again.
 const VISITED: u64 = 2_000_000_000;
-/// Users and items, for each component, that the factors of a still larger rule are made from.
+/// Sampled users and items for each component, for the factors of a still larger rule.
 const PER_COMPONENT: usize = 16;
-/// The least number of such users and items.
+/// The least number of sampled users and items.
 const LEAST_SAMPLED: usize = 256;
 
 /// Rows checked by one task.
-const TILE: usize = 64;
-/// Part of a singular vector's largest entry below which another is rounding.
+const ROWS_PER_TASK: usize = 64;
+/// Entries of a singular vector below this share of its largest one are rounding errors.
 const ROUNDING: f64 = 1e-9;
 /// What a rule is called in errors.
 const RULE: &str = "the weight function";
 
-/// A, B and how well they do.
-pub(super) type Approximated = (Dense, Dense, Approximation);
+/// A, B and their error.
+pub(in crate::weights) struct ApproximateFactors {
+    pub(in crate::weights) a: Dense,
+    pub(in crate::weights) b: Dense,
+    pub(in crate::weights) approximation: Approximation,
+}
 
 /// Approximates a W that is stored.
-pub(super) fn approximate_dense(
+pub(in crate::weights) fn approximate_dense(
     w: &Dense,
     data: &Interactions<'_>,
     rank: Rank,
-    method: Method,
-) -> Result<Approximated, WeightsError> {
+    method: Decomposition,
+) -> Result<ApproximateFactors, WeightsError> {
     let (n_users, n_items) = (data.n_users(), data.n_items());
     if (w.rows(), w.cols()) != (n_users, n_items) {
         return Err(WeightsError::Shape {
@@ -50,17 +53,17 @@ pub(super) fn approximate_dense(
     }
     check_weights("W", w)?;
     let probe = Probe::All { w, data };
-    let search = Search::new(&probe, data, rank, method)?;
+    let search = RankSearch::new(&probe, data, rank, method)?;
     search.run(|rank| factors(&RowOperator(w), rank, method))
 }
 
 /// Approximates a W that is a rule.
-pub(super) fn approximate_rule(
+pub(in crate::weights) fn approximate_rule(
     rule: &dyn WeightRule,
     data: &Interactions<'_>,
     rank: Rank,
-    method: Method,
-) -> Result<Approximated, WeightsError> {
+    method: Decomposition,
+) -> Result<ApproximateFactors, WeightsError> {
     let (n_users, n_items) = (data.n_users(), data.n_items());
     let rows = RuleRows {
         rule,
@@ -78,7 +81,7 @@ pub(super) fn approximate_rule(
     if pairs <= VISITED {
         check_weights(RULE, &rows)?;
     }
-    let search = Search::new(&probe, data, rank, method)?;
+    let search = RankSearch::new(&probe, data, rank, method)?;
     search.run(|rank| {
         if pairs <= VISITED {
             factors(&RowOperator(&rows), rank, method)
@@ -106,9 +109,13 @@ impl Factors {
     }
 }
 
-fn factors(w: &dyn LinearOperator, rank: usize, method: Method) -> Result<Factors, WeightsError> {
+fn factors(
+    w: &dyn LinearOperator,
+    rank: usize,
+    method: Decomposition,
+) -> Result<Factors, WeightsError> {
     let (a, b, converged) = match method {
-        Method::Svd => {
+        Decomposition::Svd => {
             let mut svd = truncated_svd(w, &SvdParams::new(rank))?;
             let roots: Vec<f64> = svd.sigma.iter().map(|sigma| sigma.sqrt()).collect();
             for side in [&mut svd.u, &mut svd.v] {
@@ -117,7 +124,7 @@ fn factors(w: &dyn LinearOperator, rank: usize, method: Method) -> Result<Factor
             }
             (svd.u, svd.v, svd.converged)
         }
-        Method::NonNegative => {
+        Decomposition::NonNegative => {
             let found = nonnegative_factors(w, &NmfParams::new(rank))?;
             (found.a, found.b, found.converged)
         }
@@ -129,8 +136,8 @@ fn factors(w: &dyn LinearOperator, rank: usize, method: Method) -> Result<Factor
     })
 }
 
-/// Sets what is nothing but rounding to 0, so that users and items without any weight have none,
-/// rather than one of either sign.
+/// Sets rounding errors to 0, so that users and items without weight get exactly 0 instead of a tiny
+/// number of either sign.
 fn clear_rounding(side: &mut TallMatrix) {
     for t in 0..side.cols() {
         let largest = (0..side.rows()).fold(0.0, |most, row| side.get(row, t).abs().max(most));
@@ -142,12 +149,12 @@ fn clear_rounding(side: &mut TallMatrix) {
     }
 }
 
-/// Factors of a rule over more pairs than can be looked at: A from some of the items, then each
-/// item's `b_i` by least squares over some of the users. Their error is measured like any other.
+/// Factors of a rule over more pairs than can be evaluated: A from a sample of the items, then each
+/// item's `b_i` by least squares over a sample of the users. Their error is measured like any other.
 fn factors_of_sample(
     w: &RuleRows<'_>,
     rank: usize,
-    method: Method,
+    method: Decomposition,
 ) -> Result<Factors, WeightsError> {
     let size = (PER_COMPONENT * rank).max(LEAST_SAMPLED);
     let items = draw_indices(w.n_items, size, 1);
@@ -164,8 +171,8 @@ fn factors_of_sample(
     });
     let product = RowOperator(&rows).apply_transposed(&own);
     let b = match method {
-        Method::Svd => least_squares_rows(&product, &own)?,
-        Method::NonNegative => nonnegative_rows(&product, &own),
+        Decomposition::Svd => least_squares_rows(&product, &own)?,
+        Decomposition::NonNegative => nonnegative_rows(&product, &own),
     };
     Ok(Factors {
         b: b.to_dense(),
@@ -173,33 +180,33 @@ fn factors_of_sample(
     })
 }
 
-/// The way to a rank.
-struct Search<'a> {
+/// The search for the rank.
+struct RankSearch<'a> {
     probe: &'a Probe<'a>,
     rank: Rank,
-    method: Method,
+    method: Decomposition,
     cap: usize,
 }
 
-impl<'a> Search<'a> {
+impl<'a> RankSearch<'a> {
     fn new(
         probe: &'a Probe<'a>,
         data: &Interactions<'_>,
         rank: Rank,
-        method: Method,
+        method: Decomposition,
     ) -> Result<Self, WeightsError> {
         let (n_users, n_items) = (data.n_users(), data.n_items());
         let least = n_users.min(n_items);
-        let (asked, cap) = match rank {
+        let (requested, cap) = match rank {
             Rank::Fixed(z) => (z, z),
             Rank::Error { target, max_rank } => {
                 check_target(target)?;
                 (max_rank.min(least), max_rank.min(least))
             }
         };
-        if asked == 0 || asked > least {
+        if requested == 0 || requested > least {
             return Err(WeightsError::Rank {
-                rank: asked,
+                rank: requested,
                 n_users,
                 n_items,
             });
@@ -215,30 +222,34 @@ impl<'a> Search<'a> {
     fn run(
         &self,
         factorise: impl Fn(usize) -> Result<Factors, WeightsError>,
-    ) -> Result<Approximated, WeightsError> {
+    ) -> Result<ApproximateFactors, WeightsError> {
         let found = match (self.rank, self.method) {
             (Rank::Fixed(z), _) => factorise(z)?,
-            (Rank::Error { target, .. }, Method::Svd) => {
+            (Rank::Error { target, .. }, Decomposition::Svd) => {
                 self.nested(f64::from(target), factorise)?
             }
-            (Rank::Error { target, .. }, Method::NonNegative) => {
+            (Rank::Error { target, .. }, Decomposition::NonNegative) => {
                 self.one_by_one(f64::from(target), factorise)?
             }
         };
         let Factors { a, b, converged } = found;
-        let findings = self.probe.measure(&a, &b);
+        let measured = self.probe.measure(&a, &b);
         let approximation = Approximation {
             rank: a.cols(),
             method: self.method,
-            relative_error: findings.relative_error,
-            measured: findings.measured,
-            negatives: findings.negatives,
+            relative_error: measured.relative_error,
+            measured: measured.measured,
+            negatives: measured.negatives,
             converged,
         };
-        Ok((a, b, approximation))
+        Ok(ApproximateFactors {
+            a,
+            b,
+            approximation,
+        })
     }
 
-    /// A truncated SVD holds those of all lower ranks, so one of a high enough rank tells them all.
+    /// A truncated SVD contains those of all lower ranks: one of a high enough rank is enough to choose from.
     fn nested(
         &self,
         target: f64,
@@ -311,16 +322,19 @@ fn check_target(target: f32) -> Result<(), WeightsError> {
 }
 
 /// Refuses numbers that cannot be weights, naming the first.
-pub(super) fn check_weights(what: &'static str, w: &dyn RowBlocks) -> Result<(), WeightsError> {
+pub(in crate::weights) fn check_weights(
+    what: &'static str,
+    w: &dyn RowBlocks,
+) -> Result<(), WeightsError> {
     let (m, n) = (w.rows(), w.cols().max(1));
-    let found = (0..m.div_ceil(TILE))
+    let found = (0..m.div_ceil(ROWS_PER_TASK))
         .into_par_iter()
-        .map_init(Vec::new, |buffer, tile| {
-            let rows = tile * TILE..m.min((tile + 1) * TILE);
+        .map_init(Vec::new, |buffer, task| {
+            let rows = task * ROWS_PER_TASK..m.min((task + 1) * ROWS_PER_TASK);
             buffer.resize(rows.len() * w.cols(), 0.0);
             w.fill(rows, buffer);
             let bad = buffer.iter().position(|value| !is_weight(*value))?;
-            Some((tile * TILE + bad / n, bad % n, buffer[bad]))
+            Some((task * ROWS_PER_TASK + bad / n, bad % n, buffer[bad]))
         })
         .find_map_first(|bad| bad);
     match found {

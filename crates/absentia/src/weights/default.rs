@@ -1,0 +1,57 @@
+//! The weights on missing entries of a run that was given none.
+
+use super::scheme::{Requested, Scheme};
+use super::schemes::Strength;
+use crate::params::{Baseline, Method};
+
+impl<F: Requested> Scheme<F> {
+    /// Yields the weights of a method for which none were given.
+    ///
+    /// The solvers have weights by popularity, baselines the weights they were published with.
+    #[must_use]
+    pub fn default_for(method: Method) -> Self {
+        if let Some(only) = Self::only_for(method) {
+            return only;
+        }
+        match method {
+            Method::Solver(_) => Scheme::popularity(Strength::Mean(0.01), 0.25),
+            Method::Baseline(Baseline::Bpr) => Scheme::uniform(1.0),
+            Method::Baseline(_) => Scheme::uniform(0.01),
+        }
+    }
+
+    /// Yields the only weights that a method accepts, where it leaves no choice.
+    #[must_use]
+    pub fn only_for(method: Method) -> Option<Self> {
+        match method {
+            Method::Solver(_) => None,
+            Method::Baseline(baseline) => baseline.only_weight().map(Scheme::uniform),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::weights::SchemeSpec;
+
+    #[test]
+    fn every_method_has_its_default() {
+        for (method, default, only) in [
+            ("eals", "popularity:mean=0.01,alpha=0.25", false),
+            ("als-cg", "popularity:mean=0.01,alpha=0.25", false),
+            ("svd", "uniform:1", true),
+            ("ials1", "uniform:0.01", false),
+            ("rcd", "uniform:0.01", false),
+            ("ii-svd", "uniform:0", true),
+            ("bpr", "uniform:1", false),
+            ("sgd-observed", "uniform:0", true),
+            ("popularity", "uniform:0", true),
+            ("itemknn", "uniform:0", true),
+        ] {
+            let method = method.parse().expect("a method");
+            let scheme = SchemeSpec::default_for(method);
+            assert_eq!(scheme.to_string(), default);
+            assert_eq!(SchemeSpec::only_for(method), only.then_some(scheme));
+        }
+    }
+}

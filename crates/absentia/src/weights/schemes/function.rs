@@ -1,0 +1,42 @@
+//! Every weight given by a rule, approximated by factors.
+
+use super::{Approximated, Part, ResolvedTerm, SchemeTerm};
+use crate::data::Interactions;
+use crate::error::Axis;
+use crate::weights::approximation::{Approximation, WeightFunction, approximate_rule};
+use crate::weights::error::WeightsError;
+use crate::weights::resolved::{NewRowValues, Pair};
+use crate::weights::scheme::Term;
+
+const NAME: &str = "function";
+
+/// A rule on data: how well A and B approximate it.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
+pub struct ResolvedFunction(pub Approximation);
+
+impl SchemeTerm for Approximated<WeightFunction> {
+    fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
+        let found = approximate_rule(self.source.rule(), data, self.rank, self.method)?;
+        Ok(Part {
+            a: found.a,
+            b: found.b,
+            term: Term::Function(ResolvedFunction(found.approximation)),
+        })
+    }
+}
+
+impl ResolvedTerm for ResolvedFunction {
+    fn reason(&self, _: &Pair<'_>) -> String {
+        format!("reconstruction of the weight function: {}", self.0)
+    }
+
+    fn new_row(&self, axis: Axis, given: &mut NewRowValues<'_>) -> Result<Vec<f32>, WeightsError> {
+        given.next_row(NAME, axis)
+    }
+
+    fn approximation(&self) -> Option<&Approximation> {
+        Some(&self.0)
+    }
+}

@@ -1,0 +1,214 @@
+//! One file for each kind of scheme: its parameters, its text, its A and B, and its explanation.
+
+mod activity;
+mod dense;
+mod exposure;
+mod function;
+mod groups;
+mod learned;
+mod low_rank;
+mod popularity;
+mod popularity_activity;
+mod strength;
+mod uniform;
+
+pub use activity::{Activity, ResolvedActivity};
+pub use dense::Approximated;
+pub use exposure::ExposureRates;
+pub use function::ResolvedFunction;
+pub use groups::{GroupPaths, Groups, ResolvedGroups};
+pub use learned::{Learned, LearnedWeights, ResolvedLearned};
+pub use low_rank::{GivenFactors, LowRank};
+pub use popularity::{Popularity, ResolvedPopularity};
+pub use popularity_activity::{PopularityActivity, ResolvedPopularityActivity};
+pub use strength::Strength;
+pub use uniform::Uniform;
+
+use super::approximation::Approximation;
+use super::error::WeightsError;
+use super::resolved::{Frozen, FrozenPart, MissingWeights, NewRowValues, Pair};
+use super::scheme::{ByPath, InMemory, Resolved, Scheme, Term};
+use super::text::Syntax;
+use crate::data::Interactions;
+use crate::error::Axis;
+use crate::linalg::Dense;
+
+/// The text forms there are; a name that starts another comes after it.
+pub(super) const SYNTAXES: [&Syntax; 8] = [
+    &popularity_activity::SYNTAX,
+    &popularity::SYNTAX,
+    &activity::SYNTAX,
+    &uniform::SYNTAX,
+    &groups::SYNTAX,
+    &low_rank::SYNTAX,
+    &learned::SYNTAX,
+    &dense::SYNTAX,
+];
+
+/// The columns of one term.
+pub(super) struct Part {
+    pub(super) a: Dense,
+    pub(super) b: Dense,
+    pub(super) term: Term<Resolved>,
+}
+
+/// A term before it meets data.
+pub(super) trait SchemeTerm {
+    /// Yields its columns of A and B.
+    fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError>;
+}
+
+/// A term that has met its data.
+pub(super) trait ResolvedTerm {
+    /// Why a pair has its weight.
+    fn reason(&self, pair: &Pair<'_>) -> String;
+
+    /// Yields its part of the row of A or B of a new user or item.
+    fn new_row(&self, axis: Axis, given: &mut NewRowValues<'_>) -> Result<Vec<f32>, WeightsError>;
+
+    /// A scheme that yields the same weights on the same data, where A and B are not needed for it.
+    fn scheme(&self) -> Option<Scheme> {
+        None
+    }
+
+    /// How well it approximates the weights that were given.
+    fn approximation(&self) -> Option<&Approximation> {
+        None
+    }
+
+    /// Refuses what does not fit `rank` columns and the numbers of users and items.
+    fn check(&self, rank: usize, n_users: usize, n_items: usize) -> Result<(), WeightsError> {
+        let _ = (rank, n_users, n_items);
+        Ok(())
+    }
+}
+
+impl Term<InMemory> {
+    fn behaviour(&self) -> &dyn SchemeTerm {
+        match self {
+            Term::Uniform(term) => term,
+            Term::Popularity(term) => term,
+            Term::Activity(term) => term,
+            Term::PopularityActivity(term) => term,
+            Term::Groups(term) => term,
+            Term::LowRank(term) => term,
+            Term::Dense(term) => term,
+            Term::Function(term) => term,
+            Term::Learned(term) => term,
+        }
+    }
+}
+
+impl Term<Resolved> {
+    pub(super) fn behaviour(&self) -> &dyn ResolvedTerm {
+        match self {
+            Term::Uniform(term) => term,
+            Term::Popularity(term) => term,
+            Term::Activity(term) => term,
+            Term::PopularityActivity(term) => term,
+            Term::Groups(term) => term,
+            Term::LowRank(term) => term,
+            Term::Dense(approximation) => approximation,
+            Term::Function(term) => term,
+            Term::Learned(term) => term,
+        }
+    }
+}
+
+impl std::fmt::Display for Term<ByPath> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Term::Uniform(term) => term.fmt(f),
+            Term::Popularity(term) => term.fmt(f),
+            Term::Activity(term) => term.fmt(f),
+            Term::PopularityActivity(term) => term.fmt(f),
+            Term::Groups(term) => term.fmt(f),
+            Term::LowRank(term) => term.fmt(f),
+            Term::Dense(term) => term.fmt(f),
+            Term::Function(function) => match *function {},
+            Term::Learned(term) => term.fmt(f),
+        }
+    }
+}
+
+impl Scheme {
+    /// Yields the weights this scheme gives to the missing entries of `data`.
+    ///
+    /// Costs `O(|R| + (M + N) Z)`, except for [`Term::Dense`] and [`Term::Function`], which factorise W.
+    /// Frequencies count interactions, not exceptions.
+    ///
+    /// # Errors
+    /// Names what is at fault: a parameter out of range, an array of the wrong shape or with numbers that
+    /// cannot be weights, a group outside the table, an approximation that cannot be reached.
+    pub fn resolve(&self, data: &Interactions<'_>) -> Result<MissingWeights, WeightsError> {
+        if self.terms().is_empty() {
+            return Err(WeightsError::EmptySum);
+        }
+        let (mut a, mut b, mut frozen) = (Vec::new(), Vec::new(), Frozen::default());
+        for term in self.terms() {
+            let part = term.behaviour().resolve(data)?;
+            frozen.parts.push(FrozenPart {
+                rank: part.a.cols(),
+                kind: part.term,
+            });
+            a.push(part.a);
+            b.push(part.b);
+        }
+        MissingWeights::from_parts(join_columns(a), join_columns(b), frozen)
+    }
+}
+
+fn join_columns(mut parts: Vec<Dense>) -> Dense {
+    if parts.len() == 1 {
+        return parts.remove(0).into_compact();
+    }
+    let rows = parts.first().map_or(0, Dense::rows);
+    let mut joined = Dense::zeros(rows, parts.iter().map(Dense::cols).sum());
+    for row in 0..rows {
+        let mut start = 0;
+        for part in &parts {
+            let end = start + part.cols();
+            joined.row_mut(row)[start..end].copy_from_slice(part.row(row));
+            start = end;
+        }
+    }
+    joined
+}
+
+/// Yields a matrix of one column.
+fn column(values: Vec<f32>) -> Dense {
+    Dense::from_fn(values.len(), 1, |row, _| values[row])
+}
+
+/// Yields `by · share` of every row as a column.
+fn scaled_column(shares: &[f64], by: f64) -> Dense {
+    column(shares.iter().map(|share| (by * share) as f32).collect())
+}
+
+fn check_finite(scheme: &'static str, name: &'static str, got: f32) -> Result<(), WeightsError> {
+    if got.is_finite() {
+        return Ok(());
+    }
+    Err(WeightsError::Parameter {
+        scheme,
+        name,
+        got: f64::from(got),
+        range: "finite",
+    })
+}
+
+fn check_at_least_zero(
+    scheme: &'static str,
+    name: &'static str,
+    got: f32,
+) -> Result<(), WeightsError> {
+    if got.is_finite() && got >= 0.0 {
+        return Ok(());
+    }
+    Err(WeightsError::Parameter {
+        scheme,
+        name,
+        got: f64::from(got),
+        range: "finite and at least 0",
+    })
+}

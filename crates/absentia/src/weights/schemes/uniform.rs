@@ -1,0 +1,61 @@
+//! The same weight for every missing entry.
+
+use super::{Part, ResolvedTerm, SchemeTerm, check_at_least_zero, column};
+use crate::data::Interactions;
+use crate::error::Axis;
+use crate::weights::error::WeightsError;
+use crate::weights::resolved::{NewRowValues, Pair};
+use crate::weights::scheme::{Scheme, Term};
+use crate::weights::text::Syntax;
+
+/// `w_ui = w₀`: A is w₀, B is 1, Z = 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Uniform {
+    /// w₀ ≥ 0.
+    pub weight: f32,
+}
+
+pub(in crate::weights) const SYNTAX: Syntax = Syntax {
+    name: "uniform",
+    accepted: "a weight, as in uniform:0.01",
+    options: &["weight"],
+    read: |options| {
+        let weight = options.weight("weight")?;
+        Ok(Term::Uniform(Uniform { weight }))
+    },
+};
+
+impl std::fmt::Display for Uniform {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "uniform:{}", self.weight)
+    }
+}
+
+impl SchemeTerm for Uniform {
+    fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
+        check_at_least_zero("uniform", "weight", self.weight)?;
+        Ok(Part {
+            a: column(vec![self.weight; data.n_users()]),
+            b: column(vec![1.0; data.n_items()]),
+            term: Term::Uniform(*self),
+        })
+    }
+}
+
+impl ResolvedTerm for Uniform {
+    fn reason(&self, _: &Pair<'_>) -> String {
+        format!("{} for every missing entry", self.weight)
+    }
+
+    fn new_row(&self, axis: Axis, _: &mut NewRowValues<'_>) -> Result<Vec<f32>, WeightsError> {
+        Ok(match axis {
+            Axis::User => vec![self.weight],
+            Axis::Item => vec![1.0],
+        })
+    }
+
+    fn scheme(&self) -> Option<Scheme> {
+        Some(Scheme::uniform(self.weight))
+    }
+}

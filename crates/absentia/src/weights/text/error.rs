@@ -1,0 +1,114 @@
+//! Why a line of text is not a scheme.
+
+use crate::error::Fault;
+
+/// Why a line of text is not a scheme, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    /// Number of characters before the word at fault.
+    pub position: usize,
+    /// What is wrong with it.
+    pub kind: SpecErrorKind,
+}
+
+impl std::error::Error for SpecError {}
+
+impl std::fmt::Display for SpecError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.position > 0 {
+            write!(f, "at character {}: ", self.position + 1)?;
+        }
+        write!(f, "{}", self.kind)
+    }
+}
+
+/// What is wrong with a word, and what would be accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpecErrorKind {
+    /// Not the name of a scheme.
+    #[error("'{word}' is not a weight scheme; {}", suggested_scheme(*suggestion))]
+    Scheme {
+        /// The word.
+        word: String,
+        /// The scheme that was probably meant.
+        suggestion: Option<&'static str>,
+    },
+    /// An option that the scheme does not have.
+    #[error("{scheme}: '{word}' is not an option; {}", suggested_option(*suggestion, accepted))]
+    Option {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// The word.
+        word: String,
+        /// The option that was probably meant.
+        suggestion: Option<&'static str>,
+        /// What the scheme takes.
+        accepted: &'static str,
+    },
+    /// The same option more than once.
+    #[error("{scheme}: {name}= is given more than once; keep one of them")]
+    Repeated {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// Name of the option.
+        name: &'static str,
+    },
+    /// An option that contradicts another one.
+    #[error("{scheme}: '{word}' excludes another option that is given; it takes {accepted}")]
+    Conflict {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// The word.
+        word: String,
+        /// What the scheme takes.
+        accepted: &'static str,
+    },
+    /// The value of an option cannot be used.
+    #[error("{scheme}: '{value}' is not a value of {name} ({name}={value}); it must be {accepted}")]
+    Value {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// Name of the option.
+        name: &'static str,
+        /// The value.
+        value: String,
+        /// What is accepted.
+        accepted: &'static str,
+    },
+    /// An option that is required.
+    #[error("{scheme}: {name} is missing; it takes {accepted}")]
+    Missing {
+        /// Name of the scheme.
+        scheme: &'static str,
+        /// Name of the option.
+        name: &'static str,
+        /// What the scheme takes.
+        accepted: &'static str,
+    },
+}
+
+impl SpecError {
+    /// Whose fault the error is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Caller
+    }
+}
+
+fn suggested_scheme(suggestion: Option<&str>) -> String {
+    match suggestion {
+        Some(name) => format!("did you mean {name}?"),
+        None => "it must be uniform:W, popularity:c0=..|mean=..,alpha=.., activity:.., \
+                 popularity*activity:..,beta=.., groups:TABLE,users=..,items=.., lowrank:A,B, \
+                 dense:W,rank=..|error=.., learned:mean=.., or a sum of them with ' + '"
+            .to_owned(),
+    }
+}
+
+fn suggested_option(suggestion: Option<&str>, accepted: &str) -> String {
+    match suggestion {
+        Some(name) => format!("did you mean {name}=? It takes {accepted}"),
+        None => format!("it takes {accepted}"),
+    }
+}

@@ -1,0 +1,207 @@
+//! Schemes as a line of text, for command lines, configuration files and saved parameters.
+
+mod error;
+mod options;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use error::{SpecError, SpecErrorKind};
+pub(super) use options::{Options, Syntax};
+
+use super::scheme::{ByPath, Scheme, SchemeSpec, Term};
+use super::schemes::SYNTAXES;
+use crate::suggest::closest;
+
+impl FromStr for SchemeSpec {
+    type Err = SpecError;
+
+    fn from_str(line: &str) -> Result<Self, SpecError> {
+        let terms = split_terms(line).into_iter();
+        let terms: Result<Vec<_>, SpecError> = terms.map(|term| read_term(line, term)).collect();
+        Ok(Scheme::sum(terms?.into_iter().map(Scheme::One)))
+    }
+}
+
+/// Cuts at each `+` that starts another scheme; that of `1e+3` or of a file's name does not.
+fn split_terms(line: &str) -> Vec<&str> {
+    let mut terms = Vec::new();
+    let mut start = 0;
+    for (at, _) in line.match_indices('+') {
+        let rest = line[at + 1..].trim_start();
+        let spaced = line[..at].ends_with(' ') && line[at + 1..].starts_with(' ');
+        if spaced || syntax_of(rest).is_some() {
+            terms.push(line[start..at].trim());
+            start = at + 1;
+        }
+    }
+    terms.push(line[start..].trim());
+    terms
+}
+
+/// The syntax of the scheme that a text starts with, and the text of its options.
+fn syntax_of(text: &str) -> Option<(&'static Syntax, &str)> {
+    SYNTAXES.into_iter().find_map(|syntax| {
+        let options = text.strip_prefix(syntax.name)?.trim_start();
+        Some((syntax, options.strip_prefix(':')?))
+    })
+}
+
+fn read_term(line: &str, term: &str) -> Result<Term<ByPath>, SpecError> {
+    let Some((syntax, options)) = syntax_of(term) else {
+        let word = term.split(':').next().unwrap_or(term).trim();
+        let kind = SpecErrorKind::Scheme {
+            word: word.to_owned(),
+            suggestion: closest(word, SYNTAXES.iter().map(|syntax| syntax.name)),
+        };
+        let position = options::position(line, word);
+        return Err(SpecError { position, kind });
+    };
+    let mut options = Options::new(line, term, syntax, options)?;
+    let term = (syntax.read)(&mut options)?;
+    options.finish()?;
+    Ok(term)
+}
+
+impl fmt::Display for SchemeSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, term) in self.terms().iter().enumerate() {
+            let plus = if at == 0 { "" } else { " + " };
+            write!(f, "{plus}{term}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for SchemeSpec {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for SchemeSpec {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::SpecError;
+    use crate::weights::SchemeSpec;
+
+    fn parse(text: &str) -> Result<SchemeSpec, SpecError> {
+        text.parse()
+    }
+
+    #[test]
+    fn every_form_is_written_as_it_is_read() {
+        for text in [
+            "uniform:0.01",
+            "popularity:c0=512,alpha=0.4",
+            "popularity:mean=0.1,alpha=0.25",
+            "activity:mean=0.1,alpha=-0.5",
+            "popularity*activity:mean=0.1,alpha=0.4,beta=0.5",
+            "groups:table.csv,users=segments.csv,items=categories.csv",
+            "lowrank:A.npy,B.npy",
+            "dense:W.npy,rank=8,method=nonnegative",
+            "learned:mean=0.01,rank=8,alpha=0.5,rounds=3,seed=7",
+            "learned:mean=0.01,rank=4,alpha=0.25,rounds=2",
+            "dense:W.npy,error=0.05,max_rank=32,method=svd",
+            "uniform:0.01 + popularity*activity:c0=1,alpha=0.4,beta=0 + lowrank:a+b.npy,B.npy",
+        ] {
+            assert_eq!(
+                parse(text).map(|spec| spec.to_string()),
+                Ok(text.to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn spaces_order_and_defaults_are_free() {
+        let spec = parse(" popularity : alpha = 0.4 , c0=512+uniform:weight=1e+1").expect("read");
+        assert_eq!(spec.to_string(), "popularity:c0=512,alpha=0.4 + uniform:10");
+        let spec = parse("dense:W.npy,error=0.05").expect("read");
+        assert_eq!(
+            spec.to_string(),
+            "dense:W.npy,error=0.05,max_rank=64,method=svd"
+        );
+        assert_eq!(spec.paths(), [Path::new("W.npy")]);
+        assert!(spec.scheme().is_none());
+        let spec = parse("groups:table.csv,users.csv,items.csv").expect("read");
+        assert_eq!(
+            spec.to_string(),
+            "groups:table.csv,users=users.csv,items=items.csv"
+        );
+    }
+
+    #[test]
+    fn errors_name_the_word_and_what_is_accepted() {
+        for (text, expected) in [
+            ("popular:c0=1", "'popular' is not a weight scheme"),
+            ("uniform:0.1 + best:3", "'best' is not a weight scheme"),
+            ("", "'' is not a weight scheme"),
+            ("uniform:lots", "'lots' is not a value of weight"),
+            ("uniform:", "weight is missing"),
+            (
+                "popularity:c0=1",
+                "alpha is missing; it takes c0= or mean=, and alpha=",
+            ),
+            (
+                "popularity:c0=1,mean=2,alpha=0",
+                "'mean=2' excludes another option",
+            ),
+            (
+                "popularity:c0=1,alpha=0,gamma=2",
+                "'gamma=2' is not an option",
+            ),
+            ("dense:W.npy,rank=x", "'x' is not a value of rank"),
+            (
+                "dense:W.npy,rank=4,method=qr",
+                "it must be svd or nonnegative",
+            ),
+            ("lowrank:A.npy", "b is missing"),
+            ("popularty:c0=1", "did you mean popularity?"),
+            (
+                "popularity:mean=1,alfa=2",
+                "'alfa=2' is not an option; did you mean alpha=?",
+            ),
+            ("popularity:mean=1,alpha=x", "alpha=x"),
+            (
+                "popularity:mean=1,alpha=1,alpha=2",
+                "alpha= is given more than once",
+            ),
+            ("uniform:nan", "'nan' is not a value of weight"),
+            ("uniform:-1", "at least 0"),
+            ("uniform:inf", "finite"),
+        ] {
+            let message = parse(text).expect_err(text).to_string();
+            assert!(message.contains(expected), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn errors_have_the_position_of_the_word() {
+        for (text, position) in [
+            ("popular:c0=1", 0),
+            (" uniform:0.1 + best:3", 15),
+            ("popularity:mean=1,alfa=2", 18),
+            ("popularity:mean=1,alpha=x", 24),
+            ("uniform:1 + popularity:mean=1", 12),
+            ("lowrank:ä.npy,B.npy,C.npy", 20),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert_eq!(error.position, position, "{text}: {error}");
+        }
+        let message = parse("uniform:1+best:3").expect_err("best").to_string();
+        assert!(
+            message.starts_with("uniform:") || message.contains("'1+best:3'"),
+            "{message}"
+        );
+    }
+}
