@@ -129,8 +129,7 @@ enum ParseError {
 }
 
 fn parse(argv: Vec<OsString>) -> Result<(Cli, toml::Table), ParseError> {
-    let argv = config::expand(Cli::command(), argv).map_err(ParseError::Config)?;
-    let mut command = Cli::command();
+    let mut command = config::with_defaults(Cli::command(), &argv).map_err(ParseError::Config)?;
     let matches = command
         .try_get_matches_from_mut(argv)
         .map_err(ParseError::Clap)?;

@@ -1,199 +1,206 @@
-//! Arguments from a file: the keys of a TOML table become flags, and flags become keys.
+//! Arguments from a file: the keys of a TOML table hold where a flag is not given.
 //!
 //! A key is the long name of a flag without its dashes, or the name of a positional argument in
-//! lower case. Keys at the top hold for whatever command reads the file; a table named after a
-//! command holds for that command only.
+//! lower case. Keys at the top hold for every command that reads the file; a table named after a
+//! command holds for that command only. A preset is such a table that is built in; it gives way to
+//! the file, and both give way to flags: they become the defaults of the command's arguments before
+//! the command line is parsed.
 
-use absentia::suggest;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use anyhow::Context as _;
-use clap::parser::ValueSource;
+use absentia::suggest;
+use absentia_job::keys::{text_of, typed};
+use absentia_job::{ConfigFile, Entry, Preset};
+use clap::builder::{ArgPredicate, OsStr as ArgText};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use toml::{Table, Value};
 
 use crate::failure::Refusal;
-use crate::presets::Preset;
 
 /// Flags that say how to run a command, not what it computes: never stored.
 const NOT_STORED: [&str; 7] = [
     "config", "json", "quiet", "help", "version", "resume", "dry-run",
 ];
 
-/// Yields the words of the command line with those of its `--config` file put in.
+/// Yields the command with the values of its `--config` file and its `--preset` as defaults.
 ///
 /// # Errors
-/// A file that cannot be read, a key that the command does not know, a value of the wrong kind.
-pub(crate) fn expand(command: Command, argv: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
-    // Nothing is required yet: what is missing may be in the file. Whatever is wrong with the words
-    // themselves is said when they are parsed in earnest.
-    let mut lenient = optional(command);
-    let Ok(matches) = lenient.try_get_matches_from_mut(&argv) else {
-        return Ok(argv);
-    };
-    let Some((verb, given)) = matches.subcommand() else {
-        return Ok(argv);
-    };
-    let path = given
-        .try_get_one::<std::path::PathBuf>("config")
-        .ok()
-        .flatten();
-    let names: Vec<String> = lenient
+/// A file that cannot be read, a key that the command does not know, a value that it does not take.
+pub(crate) fn with_defaults(command: Command, argv: &[OsString]) -> anyhow::Result<Command> {
+    let mut built = command.clone();
+    built.build();
+    let verbs: Vec<String> = built
         .get_subcommands()
         .map(|verb| verb.get_name().to_owned())
         .collect();
-    let command = lenient
-        .find_subcommand(verb)
-        .context("the command that was just parsed is known")?;
-    let file = match path {
-        Some(path) => keys_for(read(path)?, verb, &names),
-        None => Table::new(),
+    let Some(arguments) = verb_of(argv, &verbs).and_then(|verb| built.find_subcommand(verb)) else {
+        return Ok(command);
     };
-    let mut table = preset(&file, command, given);
-    if path.is_none() && table.is_empty() {
-        return Ok(argv);
+    let verb = arguments.get_name();
+    let file = value_of(argv, "--config").map(|path| ConfigFile::read(Path::new(&path)));
+    let file = file.transpose()?;
+    let entries = file.as_ref().map_or_else(Vec::new, |file| {
+        let own = |table: &str| table == verb || !verbs.iter().any(|verb| table == verb);
+        let holds = |entry: &&Entry| entry.table.as_deref().is_none_or(own);
+        file.entries.iter().filter(holds).collect()
+    });
+    let mut defaults: Vec<DefaultValue> = Vec::new();
+    let mut add = |default: Option<DefaultValue>| {
+        let Some(default) = default else { return };
+        // Those that come later win.
+        defaults.retain(|earlier| earlier.id != default.id);
+        defaults.push(default);
+    };
+    if let Some(preset) = preset(argv, &entries) {
+        for (key, value) in preset.table() {
+            // Presets are for training; other commands take of them what they have.
+            if find(arguments, &key).is_ok() {
+                add(DefaultValue::new(arguments, &key, &value)?);
+            }
+        }
     }
-    table.extend(file);
-    let source = path.map_or_else(String::new, |path| path.display().to_string());
-    let words = Words::of(&table, command, given).context(source)?;
-    Ok(words.put_into(argv, verb))
+    for (entry, file) in entries.into_iter().zip(file.iter().cycle()) {
+        let key = match &entry.table {
+            Some(table) if table != verb => table,
+            _ => &entry.key,
+        };
+        let default = DefaultValue::new(arguments, key, &entry.value);
+        let place = format!("{}:{}", file.path.display(), entry.line);
+        add(default.map_err(|refusal| refusal.at(&place))?);
+    }
+    let put = |arg: Arg| {
+        let default = defaults.iter().find(|default| default.id == *arg.get_id());
+        match default {
+            Some(default) => default.put_into(arg),
+            None => arg,
+        }
+    };
+    let verb = verb.to_owned();
+    let command = command.mut_args(put);
+    Ok(command.mut_subcommand(verb, |verb| verb.mut_args(put)))
 }
 
-/// The keys of the preset that the command line or the file names; they hold where nothing else does.
-fn preset(file: &Table, command: &Command, given: &ArgMatches) -> Table {
-    let on_line = given
-        .try_get_one::<Preset>("preset")
-        .ok()
-        .flatten()
-        .copied();
-    let in_file = || file.get("preset")?.as_str().and_then(Preset::named);
-    let knows = |key: &str| find(command, key).is_ok();
-    on_line
-        .or_else(in_file)
-        .map_or_else(Table::new, |preset| preset.table(knows))
-}
-
-fn optional(command: Command) -> Command {
-    let mut command = command.subcommand_required(false);
-    command.build();
-    command.mut_subcommands(|verb| verb.mut_args(|arg| arg.required(false)))
-}
-
-fn read(path: &Path) -> anyhow::Result<Table> {
-    let text = std::fs::read_to_string(path).map_err(|source| absentia_io::Error::Io {
-        path: path.to_owned(),
-        source,
+/// The command that the words name.
+fn verb_of(argv: &[OsString], verbs: &[String]) -> Option<String> {
+    let takes_value = |word: &OsStr| word == "--config" || word == "--threads";
+    let at = (1..argv.len()).find(|&at| {
+        let is_verb = verbs.iter().any(|verb| argv[at] == **verb);
+        is_verb && !takes_value(&argv[at - 1])
     })?;
-    text.parse::<Table>().map_err(|error| {
-        let line = error
-            .span()
-            .map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-        Refusal::usage(format!("{}:{line}: {}", path.display(), error.message()))
-            .hint("a configuration is TOML: one `key = value` a line")
-            .into()
+    argv[at].to_str().map(str::to_owned)
+}
+
+/// The value of a flag that is given as two words or as one, the last one if it is given again.
+fn value_of(argv: &[OsString], flag: &str) -> Option<OsString> {
+    let mut value = None;
+    let mut words = argv.iter().take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
+        if word == flag {
+            value = words.next().cloned();
+        } else if let Some(rest) = word.to_str().and_then(|word| word.strip_prefix(flag)) {
+            value = rest.strip_prefix('=').map(OsString::from).or(value);
+        }
+    }
+    value
+}
+
+/// The preset that the command line or the file names; what is no preset is refused as an argument.
+fn preset(argv: &[OsString], file: &[&Entry]) -> Option<Preset> {
+    match value_of(argv, "--preset") {
+        Some(name) => name.to_str()?.parse().ok(),
+        None => {
+            let entry = file.iter().rev().find(|entry| entry.key == "preset")?;
+            entry.value.as_str()?.parse().ok()
+        }
+    }
+}
+
+/// Why an argument does not take a text, found by parsing it alone.
+fn check(arg: &Arg, text: &str) -> Result<(), String> {
+    let name = "value";
+    let alone = Arg::new(name)
+        .long(name)
+        .value_parser(arg.get_value_parser().clone())
+        .allow_hyphen_values(true);
+    let alone = match arg.get_value_delimiter() {
+        Some(delimiter) => alone.value_delimiter(delimiter),
+        None => alone,
+    };
+    let command = Command::new("check").no_binary_name(true).arg(alone);
+    let parsed = command.try_get_matches_from([format!("--{name}={text}")]);
+    let Err(error) = parsed else { return Ok(()) };
+    let reason = std::error::Error::source(&error).map(ToString::to_string);
+    let possible: Vec<String> = arg
+        .get_possible_values()
+        .iter()
+        .map(|value| value.get_name().to_owned())
+        .collect();
+    Err(match reason {
+        Some(reason) => reason,
+        None => format!("expected one of {}", possible.join(", ")),
     })
 }
 
-/// The keys that hold for a command: those at the top, and those of its own table.
-fn keys_for(table: Table, verb: &str, verbs: &[String]) -> Table {
-    let (mut keys, mut own) = (Table::new(), Table::new());
-    for (key, value) in table {
-        match value {
-            Value::Table(table) if key == verb => own = table,
-            Value::Table(_) if verbs.contains(&key) => {}
-            value => {
-                keys.insert(key, value);
-            }
-        }
-    }
-    keys.extend(own);
-    keys
+/// What an argument is when it is not on the command line.
+struct DefaultValue {
+    id: String,
+    texts: Vec<String>,
+    /// Arguments whose presence on the command line rules this one out.
+    conflicts: Vec<String>,
+    is_switch: bool,
 }
 
-/// Words that stand for the keys of a file, flags and positional arguments apart.
-#[derive(Default)]
-struct Words {
-    flags: Vec<OsString>,
-    /// Positional arguments that come before those on the command line, and those that come after.
-    before: Vec<OsString>,
-    after: Vec<OsString>,
-}
-
-impl Words {
-    fn of(table: &Table, command: &Command, given: &ArgMatches) -> anyhow::Result<Self> {
-        let last_given = command
-            .get_positionals()
-            .filter(|arg| is_given(given, arg))
-            .filter_map(Arg::get_index)
-            .min();
-        let mut words = Self::default();
-        let mut positional: Vec<(usize, Vec<String>)> = Vec::new();
-        for (key, value) in table {
-            let arg = find(command, key)?;
-            let conflicts = command.get_arg_conflicts_with(arg);
-            if is_given(given, arg) || conflicts.iter().any(|arg| is_given(given, arg)) {
-                continue;
+impl DefaultValue {
+    /// The default of the argument that a key names; none if the value says that it is not given.
+    fn new(command: &Command, key: &str, value: &Value) -> Result<Option<Self>, Refusal> {
+        let wrong = |reason: &str| Refusal::usage(format!("{key} = {value}: {reason}"));
+        let mut arg = find(command, key)?;
+        let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
+        let texts = if is_switch {
+            let on = value
+                .as_bool()
+                .ok_or_else(|| wrong("expected true or false"))?;
+            if !on {
+                match find(command, &format!("no-{key}")) {
+                    Ok(opposite) => arg = opposite,
+                    Err(_) => return Ok(None),
+                }
             }
-            match arg.get_index() {
-                Some(index) => positional.push((index, texts(key, value)?)),
-                None => words.flag(command, arg, key, value)?,
+            vec!["true".to_owned()]
+        } else {
+            let texts = texts(value);
+            let texts =
+                texts.ok_or_else(|| wrong("expected a text, a number or an array of them"))?;
+            for text in &texts {
+                check(arg, text).map_err(|reason| wrong(&reason))?;
             }
-        }
-        positional.sort();
-        for (index, texts) in positional {
-            let place = match last_given {
-                Some(given) if index > given => &mut words.after,
-                _ => &mut words.before,
-            };
-            place.extend(texts.into_iter().map(OsString::from));
-        }
-        Ok(words)
+            texts
+        };
+        let conflicts = command.get_arg_conflicts_with(arg).into_iter();
+        Ok(Some(Self {
+            id: arg.get_id().to_string(),
+            texts,
+            conflicts: conflicts.map(|other| other.get_id().to_string()).collect(),
+            is_switch,
+        }))
     }
 
-    fn flag(
-        &mut self,
-        command: &Command,
-        arg: &Arg,
-        key: &str,
-        value: &Value,
-    ) -> anyhow::Result<()> {
-        if matches!(arg.get_action(), ArgAction::SetTrue) {
-            let Value::Boolean(on) = value else {
-                return Err(wrong(key, "true or false", value).into());
-            };
-            let opposite = format!("no-{key}");
-            if *on {
-                self.flags.push(format!("--{key}").into());
-            } else if find(command, &opposite).is_ok() {
-                self.flags.push(format!("--{opposite}").into());
-            }
-            return Ok(());
-        }
-        for text in texts(key, value)? {
-            self.flags.push(format!("--{key}={text}").into());
-        }
-        Ok(())
-    }
-
-    /// Puts the words right behind the name of the command.
-    fn put_into(self, argv: Vec<OsString>, verb: &str) -> Vec<OsString> {
-        let takes_value = |word: &OsStr| word == "--config" || word == "--threads";
-        let at = (1..argv.len())
-            .find(|&at| argv[at] == *verb && !takes_value(&argv[at - 1]))
-            .unwrap_or(0);
-        let mut words = argv;
-        let tail = words.split_off(at + 1);
-        words.extend(self.flags);
-        words.extend(self.before);
-        words.extend(tail);
-        words.extend(self.after);
-        words
+    fn put_into(&self, arg: Arg) -> Arg {
+        let otherwise = self.is_switch.then_some("false");
+        let conflicts = self.conflicts.iter().cloned();
+        arg.required(false)
+            .default_values(self.texts.iter().map(ArgText::from))
+            .default_value_ifs(conflicts.map(|other| (other, ArgPredicate::IsPresent, otherwise)))
     }
 }
 
-fn is_given(matches: &ArgMatches, arg: &Arg) -> bool {
-    matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+/// A value, or each value of an array, as it would be written on the command line.
+fn texts(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::Array(values) => values.iter().map(text_of).collect(),
+        value => Some(vec![text_of(value)?]),
+    }
 }
 
 /// The name of an argument in a file.
@@ -204,7 +211,7 @@ fn key_of(arg: &Arg) -> String {
     }
 }
 
-fn find<'c>(command: &'c Command, key: &str) -> anyhow::Result<&'c Arg> {
+fn find<'c>(command: &'c Command, key: &str) -> Result<&'c Arg, Refusal> {
     if let Some(arg) = command.get_arguments().find(|arg| key_of(arg) == key) {
         return Ok(arg);
     }
@@ -214,32 +221,10 @@ fn find<'c>(command: &'c Command, key: &str) -> anyhow::Result<&'c Arg> {
     let hint = suggest::did_you_mean(&similar)
         .unwrap_or_else(|| format!("`absentia {verb} --help` lists what there is"));
     let message = format!("unknown key {key:?}: `absentia {verb}` takes no such argument");
-    Err(Refusal::usage(message).hint(hint).into())
+    Err(Refusal::usage(message).hint(hint))
 }
 
-/// A value, or each value of an array, as it would be written on the command line.
-fn texts(key: &str, value: &Value) -> anyhow::Result<Vec<String>> {
-    match value {
-        Value::Array(values) => values.iter().map(|value| text(key, value)).collect(),
-        value => Ok(vec![text(key, value)?]),
-    }
-}
-
-fn text(key: &str, value: &Value) -> anyhow::Result<String> {
-    match value {
-        Value::String(text) => Ok(text.clone()),
-        Value::Integer(number) => Ok(number.to_string()),
-        Value::Float(number) => Ok(number.to_string()),
-        Value::Datetime(time) => Ok(time.to_string()),
-        value => Err(wrong(key, "a text, a number or an array of them", value).into()),
-    }
-}
-
-fn wrong(key: &str, expected: &str, got: &Value) -> Refusal {
-    Refusal::usage(format!("{key} = {got}: expected {expected}"))
-}
-
-/// Yields every argument in force, defaults included, as a table that [`expand`] understands.
+/// Yields every argument in force, defaults included, as a table that a configuration file can hold.
 pub(crate) fn effective(command: &Command, matches: &ArgMatches) -> Table {
     let mut table = Table::new();
     for arg in command.get_arguments() {
@@ -272,97 +257,113 @@ fn value_in_force(arg: &Arg, matches: &ArgMatches) -> Option<Value> {
     values.pop()
 }
 
-/// A number where writing it out gives the same text again, a text otherwise.
-pub(crate) fn typed(text: &str) -> Value {
-    if let Some(number) = text.parse::<i64>().ok().filter(|x| x.to_string() == text) {
-        return Value::Integer(number);
-    }
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() && number.to_string() == text && text.contains('.') => {
-            Value::Float(number)
-        }
-        _ => Value::String(text.to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+    use clap::{CommandFactory, FromArgMatches};
 
-    fn words(config: &str, argv: &[&str]) -> anyhow::Result<Vec<String>> {
+    use crate::cli::Cli;
+
+    /// The arguments in force, by their keys.
+    fn in_force(config: &str, argv: &[&str]) -> anyhow::Result<Table> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("run.toml");
         std::fs::write(&path, config)?;
         let mut words: Vec<OsString> = argv.iter().map(OsString::from).collect();
         words.push("--config".into());
         words.push(path.into());
-        let expanded = expand(crate::cli::Cli::command(), words)?;
-        Ok(expanded[1..expanded.len() - 2]
-            .iter()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect())
+        let mut command = with_defaults(Cli::command(), &words)?;
+        let matches = command.try_get_matches_from_mut(words)?;
+        Cli::from_arg_matches(&matches)?;
+        let (verb, matches) = matches.subcommand().expect("a command");
+        Ok(effective(
+            command.find_subcommand(verb).expect("known"),
+            matches,
+        ))
     }
 
     #[test]
-    fn keys_become_flags_and_flags_win() -> anyhow::Result<()> {
+    fn keys_hold_where_flags_are_not_given() -> anyhow::Result<()> {
         let config = "data = ['a.csv', 'b.csv']\nfactors = 8\nseed = 3\nheader = false\n";
-        let words = words(config, &["absentia", "train", "--seed", "4"])?;
-        let expected = [
-            "train",
-            "--factors=8",
-            "--no-header",
-            "a.csv",
-            "b.csv",
-            "--seed",
-            "4",
-        ];
-        let (mut words, mut expected) = (words, expected.map(str::to_owned).to_vec());
-        words.sort();
-        expected.sort();
-        assert_eq!(words, expected);
+        let table = in_force(config, &["absentia", "train", "--seed", "4"])?;
+        assert_eq!(table["factors"], Value::Integer(8));
+        assert_eq!(table["seed"], Value::Integer(4));
+        assert_eq!(table["no-header"], Value::Boolean(true));
+        assert_eq!(table["data"].as_array().map(Vec::len), Some(2));
+        let table = in_force(config, &["absentia", "train", "c.csv"])?;
+        assert_eq!(table["data"].as_array().map(Vec::len), Some(1));
+        Ok(())
+    }
+
+    #[test]
+    fn a_flag_rules_out_the_keys_it_conflicts_with() -> anyhow::Result<()> {
+        let config = "valid-split = 'leave-one-out'\nheader = false";
+        let words = ["absentia", "train", "d.csv", "--valid", "v.csv", "--header"];
+        let table = in_force(config, &words)?;
+        assert!(table.contains_key("valid") && !table.contains_key("valid-split"));
+        assert!(table.contains_key("header") && !table.contains_key("no-header"));
         Ok(())
     }
 
     #[test]
     fn presets_give_way_to_files_and_files_to_flags() -> anyhow::Result<()> {
-        let expanded = |config: &str, flags: &[&str]| -> anyhow::Result<Vec<String>> {
+        let weights = |config: &str, flags: &[&str]| -> anyhow::Result<(String, bool)> {
             let mut argv = vec!["absentia", "train", "d.csv"];
             argv.extend(flags);
-            words(config, &argv)
+            let table = in_force(config, &argv)?;
+            let has_targets = table.contains_key("targets");
+            Ok((table["weights"].to_string(), has_targets))
         };
-        let has = |words: &[String], start: &str| words.iter().any(|word| word.starts_with(start));
-        let alone = expanded("", &["--preset", "ratings"])?;
-        assert!(has(&alone, "--weights=popularity") && has(&alone, "--targets=normalized"));
-        let both = expanded("weights = 'uniform:0.1'", &["--preset", "ratings"])?;
-        assert!(has(&both, "--weights=uniform:0.1") && !has(&both, "--weights=popularity"));
-        let flag = expanded("preset = 'ratings'", &["--weights", "uniform:0.5"])?;
-        assert!(!has(&flag, "--weights=") && has(&flag, "--targets=normalized"));
+        let (alone, has_targets) = weights("", &["--preset", "ratings"])?;
+        assert!(alone.contains("popularity") && has_targets);
+        let (both, _) = weights("weights = 'uniform:0.1'", &["--preset=ratings"])?;
+        assert!(both.contains("uniform:0.1") && !both.contains("popularity"));
+        let (flag, has_targets) = weights("preset = 'ratings'", &["--weights", "uniform:0.5"])?;
+        assert!(flag.contains("uniform:0.5") && !flag.contains("popularity") && has_targets);
         Ok(())
     }
 
     #[test]
     fn tables_hold_for_their_command_only() -> anyhow::Result<()> {
         let config = "[train]\nfactors = 8\n[evaluate]\nat = [5]\n";
-        assert_eq!(
-            words(config, &["absentia", "train"])?,
-            ["train", "--factors=8"]
-        );
+        let table = in_force(config, &["absentia", "train", "d.csv"])?;
+        assert_eq!(table["factors"], Value::Integer(8));
+        assert!(!table.contains_key("at"));
         Ok(())
     }
 
     #[test]
-    fn an_unknown_key_is_named_with_what_is_near() {
-        let error = words("factor = 8", &["absentia", "train"]).expect_err("unknown");
-        let text = format!("{error:#}");
-        assert!(text.contains("unknown key \"factor\""), "{text}");
-    }
-
-    #[test]
-    fn texts_that_look_like_numbers_keep_their_zeros() {
-        assert_eq!(typed("007"), Value::String("007".into()));
-        assert_eq!(typed("7"), Value::Integer(7));
-        assert_eq!(typed("0.01"), Value::Float(0.01));
-        assert_eq!(typed("1e-3"), Value::String("1e-3".into()));
+    fn errors_have_the_file_and_the_line() {
+        let wrong = |config: &str| {
+            let error = in_force(config, &["absentia", "train", "d.csv"]).expect_err("wrong");
+            error.to_string()
+        };
+        for (config, expected) in [
+            ("seed = 1\nfactor = 8", "run.toml:2: unknown key \"factor\""),
+            (
+                "factors = 'many'",
+                "run.toml:1: factors = \"many\": invalid digit",
+            ),
+            (
+                "\n\nconfidence = 'decay:30'",
+                "run.toml:3: confidence = \"decay:30\": expected",
+            ),
+            (
+                "targets = 'raw:junk'",
+                "run.toml:1: targets = \"raw:junk\": expected raw",
+            ),
+            (
+                "[train]\nheader = 1",
+                "run.toml:2: header = 1: expected true or false",
+            ),
+            (
+                "preset = 'all'",
+                "run.toml:1: preset = \"all\": expected one of clicks",
+            ),
+            ("data = [", "run.toml:1: "),
+        ] {
+            let text = wrong(config);
+            assert!(text.contains(expected), "{text}");
+        }
     }
 }

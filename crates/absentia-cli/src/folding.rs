@@ -7,12 +7,12 @@ use absentia::evaluate::{FactorScorer, TestSet, UserItems};
 use absentia::linalg::Dense;
 use absentia::model::{NewEntry, RowWeights};
 use absentia_io::{Dataset, IdMap, Unknown, expand, read_with_ids};
+use absentia_job::Reading;
 use anyhow::Result;
 use rayon::prelude::*;
 
-use crate::args::ReadArgs;
 use crate::failure::Refusal;
-use crate::loading::log_of;
+use crate::loading::take_log;
 use crate::store::Stored;
 use crate::ui::Ui;
 
@@ -33,7 +33,7 @@ impl FoldedUsers {
     /// Reads histories and folds every user in; items the model does not know are left out.
     pub(crate) fn read(
         patterns: &[String],
-        args: &ReadArgs,
+        args: &Reading,
         stored: &Stored,
         ui: &Ui,
     ) -> Result<Self> {
@@ -45,7 +45,7 @@ impl FoldedUsers {
                 history.unknown_rows
             ));
         }
-        let log = log_of(&mut history)?;
+        let log = take_log(&mut history)?;
         let entries = entries_of(&log, history.users.len());
         let bar = ui
             .progress()
@@ -71,7 +71,7 @@ impl FoldedUsers {
     pub(crate) fn test(
         &self,
         patterns: &[String],
-        args: &ReadArgs,
+        args: &Reading,
         stored: &Stored,
         ui: &Ui,
     ) -> Result<FoldedTest> {
@@ -103,7 +103,7 @@ impl FoldedUsers {
 /// Reads rows whose items are the model's and whose users may be new.
 fn read_items_known(
     patterns: &[String],
-    args: &ReadArgs,
+    args: &Reading,
     users: IdMap,
     stored: &Stored,
     unknown: Unknown,

@@ -5,16 +5,15 @@
 mod args;
 mod cli;
 mod config;
+mod events;
 mod failure;
 mod folding;
 mod loading;
 mod measure;
-mod presets;
 mod store;
 mod tables;
 mod ui;
 mod verbs;
-mod wording;
 
 fn main() -> std::process::ExitCode {
     cli::run(std::env::args_os().collect())

@@ -3,16 +3,13 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use absentia::Model;
 use absentia::fit::Checkpoint;
-use absentia::weights::SchemeSpec;
-use absentia::{Model, Params};
 use absentia_io::model::{self, Ids};
 use absentia_io::{AtomicFile, IdMap, expand, limits};
-use absentia_search::Automatic;
 use anyhow::{Context as _, Result};
 
 use crate::failure::Refusal;
-use crate::wording::changes;
 
 /// A model with its ids and the configuration it was trained by.
 pub(crate) struct Stored {
@@ -68,87 +65,6 @@ pub(crate) fn save_checkpoint(
     let config = toml::to_string(config)?;
     let saved = model::save_checkpoint(path, checkpoint, ids, Some(&config));
     saved.context("the checkpoint could not be written")
-}
-
-/// Reads the state of a run to go on with, if there is one yet, and takes from it what is open;
-/// refuses that of other data or of other parameters.
-pub(crate) fn resume(
-    path: &Path,
-    own: &Ids,
-    params: &mut Params,
-    weights: &mut SchemeSpec,
-    open: Automatic,
-) -> Result<Option<Checkpoint>> {
-    if !path.exists() {
-        return Ok(None);
-    }
-    let (checkpoint, ids, config) = model::load_checkpoint(path)?;
-    if same_ids(&ids.users, &own.users) && same_ids(&ids.items, &own.items) {
-        let then = checkpoint.model.params();
-        if open.regularization {
-            params.regularization = then.regularization;
-        }
-        if open.post_scale {
-            params.post_scale = then.post_scale;
-        }
-        let stored = config.as_deref().and_then(weights_of);
-        if open.recipe {
-            params.targets = then.targets;
-            *weights = stored.clone().unwrap_or_else(|| weights.clone());
-        }
-        check_params(path, &checkpoint.model, params)?;
-        // Those of files may stand elsewhere now; what they come to is compared when the run goes on.
-        if let Some(then) = stored.filter(|then| then.scheme().is_some() && then != weights) {
-            return Err(
-                cannot_go_on(path, "weights", &then.to_string(), &weights.to_string()).into(),
-            );
-        }
-        return Ok(Some(checkpoint));
-    }
-    let refusal = Refusal::data(format!(
-        "{}: the checkpoint is of other data: its users and items are not those of this run",
-        path.display()
-    ));
-    Err(refusal
-        .hint("resume with the files the run was started on, or leave out --resume")
-        .into())
-}
-
-/// The weights on missing entries that a stored configuration names.
-fn weights_of(config: &str) -> Option<SchemeSpec> {
-    let table: toml::Table = config.parse().ok()?;
-    table
-        .get("weights")?
-        .as_array()?
-        .first()?
-        .as_str()?
-        .parse()
-        .ok()
-}
-
-/// Refuses parameters under which a run would not go on as it began, and names the first.
-fn check_params(path: &Path, then: &Model, params: &Params) -> Result<(), Refusal> {
-    let now = then.parts().transform.now;
-    match changes(then.params(), params, now).first() {
-        Some([name, then, own]) => Err(cannot_go_on(path, name, then, own)),
-        None => Ok(()),
-    }
-}
-
-fn cannot_go_on(path: &Path, name: &str, then: &str, own: &str) -> Refusal {
-    let refusal = Refusal::data(format!(
-        "{}: the checkpoint cannot go on with these settings: it was started with --{name} {then}, \
-         this run has --{name} {own}",
-        path.display()
-    ));
-    refusal.hint(format!(
-        "pass --{name} {then}, or start afresh without --resume"
-    ))
-}
-
-/// Whether two maps give the same rows to the same ids.
-pub(crate) fn same_ids(left: &IdMap, right: &IdMap) -> bool {
-    left.len() == right.len() && left.iter().zip(right.iter()).all(|(l, r)| l == r)
 }
 
 /// Finds out before a long run that its result can be written, and not over what it reads.

@@ -1,7 +1,7 @@
 //! What a person, or a program, gets to read.
 
 use std::io::{self, Write};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use absentia_report::terminal::{Bar, Progress, Screen, Table};
 use serde::Serialize;
@@ -12,6 +12,8 @@ pub(crate) struct Ui {
     quiet: bool,
     screen: Screen,
     progress: Progress,
+    /// The bar of settings being chosen.
+    choosing: Mutex<Option<Bar>>,
 }
 
 impl Ui {
@@ -21,6 +23,7 @@ impl Ui {
             quiet,
             screen: Screen::stdout(),
             progress: Progress::stderr(json || quiet),
+            choosing: Mutex::new(None),
         }
     }
 
@@ -39,9 +42,14 @@ impl Ui {
         &self.progress
     }
 
+    /// The bar of settings being chosen.
+    pub(crate) fn choosing(&self) -> MutexGuard<'_, Option<Bar>> {
+        self.choosing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A bar over the files being read.
-    pub(crate) fn reading(&self) -> Reading {
-        Reading {
+    pub(crate) fn reading_bar(&self) -> ReadingBar {
+        ReadingBar {
             progress: self.progress.clone(),
             bar: OnceLock::new(),
         }
@@ -103,12 +111,12 @@ impl Ui {
 }
 
 /// Shows how reading proceeds.
-pub(crate) struct Reading {
+pub(crate) struct ReadingBar {
     progress: Progress,
     bar: OnceLock<Bar>,
 }
 
-impl absentia_io::Progress for Reading {
+impl absentia_io::Progress for ReadingBar {
     fn start(&self, total_bytes: Option<u64>) {
         self.bar
             .get_or_init(|| self.progress.bytes("reading", total_bytes));

@@ -43,3 +43,30 @@ impl std::fmt::Display for Axis {
         })
     }
 }
+
+/// A text that cannot be read as the value it is meant to be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}")]
+pub struct TextError {
+    /// The text.
+    pub text: String,
+    /// What can be written instead.
+    pub expected: &'static str,
+}
+
+impl TextError {
+    /// An error that names what was read and what was expected.
+    #[must_use]
+    pub fn new(text: &str, expected: &'static str) -> Self {
+        Self {
+            text: text.to_owned(),
+            expected,
+        }
+    }
+
+    /// Whose fault the error is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Caller
+    }
+}

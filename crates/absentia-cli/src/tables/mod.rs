@@ -61,13 +61,13 @@ impl Tables<'_> {
     }
 
     /// Yields the start that `--init` names: two arrays, or a model whose rows are found by id.
-    pub(crate) fn init(&self, paths: &[std::path::PathBuf], factors: usize) -> Result<Init> {
+    pub(crate) fn init(&self, paths: &[String], factors: usize) -> Result<Init> {
         match paths {
             [] => Ok(Init::Gaussian),
-            [model] => self.init_from_model(model, factors),
+            [model] => self.init_from_model(Path::new(model), factors),
             [p, q] => Ok(Init::Given {
-                users: self.rows(p, Axis::User)?.into(),
-                items: self.rows(q, Axis::Item)?.into(),
+                users: self.rows(Path::new(p), Axis::User)?.into(),
+                items: self.rows(Path::new(q), Axis::Item)?.into(),
             }),
             _ => Err(Refusal::usage("--init takes P.npy,Q.npy or one model").into()),
         }

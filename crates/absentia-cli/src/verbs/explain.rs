@@ -4,16 +4,17 @@ use std::path::PathBuf;
 
 use absentia::error::Axis;
 use absentia::model::{Explanation, RowWeights};
+use absentia_job::{Preparation, Reading};
 use absentia_report::format;
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde_json::json;
 
-use crate::args::{PrepareArgs, ReadArgs, parse_length};
+use crate::args::parse_length;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::folding::entries_of;
-use crate::loading::{log_of, read_known, row_of};
+use crate::loading::{read_known, row_of, take_log};
 use crate::store::{self, Stored};
 
 const EXAMPLES: &str = "\
@@ -43,9 +44,9 @@ pub(crate) struct Explain {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = parse_length)]
     top: usize,
     #[command(flatten)]
-    read: ReadArgs,
+    read: Reading,
     #[command(flatten)]
-    prepare: PrepareArgs,
+    prepare: Preparation,
 }
 
 impl Explain {
@@ -55,7 +56,7 @@ impl Explain {
         let item = row_of(&stored.items, Axis::Item, &self.item)?;
         let ids = stored.take_ids();
         let mut train = read_known(&self.train, &self.read, ids, &context.ui)?;
-        let mut log = log_of(&mut train)?;
+        let mut log = take_log(&mut train)?;
         self.prepare.apply(&mut log, &context.ui)?;
         let entries = entries_of(&log, train.users.len()).swap_remove(user as usize);
         (stored.users, stored.items) = (train.users, train.items);

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use absentia::Model;
 use absentia_io::model::{Ids, ImportOptions, import_implicit, import_npy};
+use absentia_job::Reading;
 use absentia_report::format;
 use anyhow::Result;
 use serde_json::json;
 
-use crate::args::ReadArgs;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::loading::read_files;
@@ -53,7 +53,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "LAMBDA")]
     regularization: Option<f32>,
     #[command(flatten)]
-    read: ReadArgs,
+    read: Reading,
 }
 
 impl Import {

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use absentia::fit::Sweep;
 use absentia_io::model::{IdForm, Kind, ModelInfo, inspect, verify};
+use absentia_io::time::TimeUnit;
+use absentia_job::text::ConfidenceRule;
 use absentia_report::format;
 use absentia_report::terminal::{LinePlot, key_values};
 use anyhow::Result;
@@ -13,7 +15,6 @@ use super::train::SweepLine;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::ui::Ui;
-use crate::wording;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -97,13 +98,14 @@ fn facts(info: &ModelInfo) -> Vec<(&'static str, String)> {
         ("items", side(info.n_items, info.item_ids)),
         ("factors", info.n_factors.to_string()),
         ("weights on missing entries", weights(info)),
-        ("solver", wording::solver(params.solver)),
+        ("solver", params.solver.to_string()),
         ("regularization", params.regularization.to_string()),
         ("exponent of it", params.reg_exponent.to_string()),
-        ("targets", wording::targets(params.targets)),
+        ("targets", params.targets.to_string()),
         (
             "confidence",
-            wording::confidence(params.confidence, info.transform.now),
+            ConfidenceRule::of(params.confidence, TimeUnit::of_latest(info.transform.now))
+                .to_string(),
         ),
         ("post-scaling", params.post_scale.to_string()),
         ("seed", params.seed.to_string()),
@@ -160,7 +162,7 @@ fn form_name(form: IdForm) -> &'static str {
 }
 
 fn weights(info: &ModelInfo) -> String {
-    let scheme = given_weights(info).unwrap_or_else(|| wording::weights(&info.weights));
+    let scheme = given_weights(info).unwrap_or_else(|| info.weights.to_string());
     format!("{scheme} (rank {})", info.weights_rank)
 }
 
@@ -194,7 +196,7 @@ fn object(info: &ModelInfo) -> serde_json::Value {
         "chosen_iteration": chosen.map(|sweep| sweep.iteration),
         "objective": chosen.map(|sweep| sweep.objective.total()),
         "validation": chosen.and_then(|sweep| sweep.validation),
-        "scheme": given_weights(info).unwrap_or_else(|| wording::weights(&info.weights)),
+        "scheme": given_weights(info).unwrap_or_else(|| info.weights.to_string()),
         "history": history,
         "best": info.best.map(|(iteration, score)| json!({"iteration": iteration, "score": score})),
         "config": info.config.as_ref().and_then(|config| config.parse::<toml::Table>().ok()),

@@ -2,16 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use absentia::data::{DataError, EventLog, Part, Pick, Split, SplitReport};
+use absentia::data::{EventLog, Part, Pick, SplitReport};
 use absentia::error::Axis;
 use absentia_io::Format;
-use absentia_io::time::{Moment, TimeUnit};
+use absentia_io::time::TimeUnit;
+use absentia_job::text::SplitRule;
+use absentia_job::{defaults, split_rows};
 use absentia_report::format::counted;
 
-use crate::args::{DataArgs, parse_pick, parse_split};
+use crate::args::DataArgs;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
-use crate::loading::{Loaded, load};
+use crate::loading::{Rows, load};
 use crate::ui::Ui;
 use crate::verbs::convert::said_id_lists;
 
@@ -40,13 +42,13 @@ pub(crate) struct SplitCommand {
         value_name = "RULE",
         default_value = "leave-one-out"
     )]
-    by: String,
+    by: SplitRule,
     /// Which rows of a user are held out: latest (ties by rating, then item); random; or drift, at
     /// random but rather items of some kinds, as if demand had moved there.
-    #[arg(long, value_name = "RULE", default_value = "latest", value_parser = parse_pick)]
+    #[arg(long, value_name = "RULE", default_value_t = Pick::Latest)]
     pick: Pick,
     /// Share of a held-out user's rows that they are folded in from.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.8)]
+    #[arg(long, value_name = "SHARE", default_value_t = defaults::FOLD_IN)]
     fold_in: f64,
     /// Seed of random picks.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -63,8 +65,6 @@ pub(crate) struct SplitCommand {
 
 impl SplitCommand {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
-        let split = parse_split(&self.by, self.pick, self.fold_in)
-            .map_err(|expected| Refusal::usage(format!("--by {}: {expected}", self.by)))?;
         let mut loaded = load(&self.data, &context.ui)?;
         // A pair must not be in training and in the test at once.
         let merged = loaded.log.deduplicate(self.data.prepare.duplicates());
@@ -75,7 +75,9 @@ impl SplitCommand {
                 counted((merged.before - merged.after) as u64, "row")
             ));
         }
-        check_users(&loaded.log, &split)?;
+        check_users(&loaded.log, self.by)?;
+        let unit = TimeUnit::of_times(loaded.log.time());
+        let split = self.by.split(self.pick, self.fold_in, unit);
         let parts = split_rows(&loaded.log, &split, self.seed)?;
         self.check_stale(&parts)?;
         std::fs::create_dir_all(&self.out).map_err(|source| absentia_io::Error::Io {
@@ -86,7 +88,7 @@ impl SplitCommand {
             self.write(&loaded, &parts, part, &context.ui)?;
         }
         let report = SplitReport::of(&parts);
-        warn_of_empty(&split, &report, &context.ui);
+        warn_of_empty(self.by, &report, &context.ui);
         context.ui.json(&report)?;
         context.ui.note(format!(
             "{}: {} to train on, {} to validate, {} to test{}",
@@ -102,7 +104,7 @@ impl SplitCommand {
         Ok(Outcome::Done)
     }
 
-    fn write(&self, loaded: &Loaded, parts: &[Part], part: Part, ui: &Ui) -> anyhow::Result<()> {
+    fn write(&self, loaded: &Rows, parts: &[Part], part: Part, ui: &Ui) -> anyhow::Result<()> {
         if !parts.contains(&part) {
             return Ok(());
         }
@@ -176,13 +178,13 @@ fn parts_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Refuses to hold out more users than can be.
-fn check_users(log: &EventLog, split: &Split) -> Result<(), Refusal> {
-    let Split::HeldOutUsers { test, valid, .. } = split else {
+fn check_users(log: &EventLog, rule: SplitRule) -> Result<(), Refusal> {
+    let SplitRule::Users { test, valid } = rule else {
         return Ok(());
     };
     let counts = log.counts(Axis::User);
     let most = counts.iter().filter(|&&rows| rows >= 2).count();
-    let wanted = test.saturating_add(*valid);
+    let wanted = test.saturating_add(valid);
     if wanted <= most {
         return Ok(());
     }
@@ -195,13 +197,8 @@ fn check_users(log: &EventLog, split: &Split) -> Result<(), Refusal> {
 }
 
 /// Says which of the parts that were asked for got no rows.
-fn warn_of_empty(split: &Split, report: &SplitReport, ui: &Ui) {
-    let valid = match split {
-        Split::HoldOut { valid, .. } | Split::HeldOutUsers { valid, .. } => *valid > 0,
-        Split::Ratio { valid, .. } => *valid > 0.0,
-        Split::Share { .. } => false,
-        Split::TimeCut { valid_from, .. } => valid_from.is_some(),
-    };
+fn warn_of_empty(rule: SplitRule, report: &SplitReport, ui: &Ui) {
+    let valid = rule.has_validation();
     let parts = [
         (true, report.train, Part::Train),
         (valid, report.valid, Part::Valid),
@@ -216,31 +213,6 @@ fn warn_of_empty(split: &Split, report: &SplitReport, ui: &Ui) {
             name_of(part)
         ));
     }
-}
-
-/// The part of each row; says what to do where there are no times.
-pub(crate) fn split_rows(log: &EventLog, split: &Split, seed: u64) -> anyhow::Result<Vec<Part>> {
-    let unit = TimeUnit::of_times(log.time());
-    let in_unit = |moment| unit.of_moment(Moment(moment));
-    let split = match *split {
-        Split::TimeCut {
-            test_from,
-            valid_from,
-        } => Split::TimeCut {
-            test_from: in_unit(test_from),
-            valid_from: valid_from.map(in_unit),
-        },
-        split => split,
-    };
-    log.split(&split, seed).map_err(|error| match error {
-        DataError::Lacks { .. } => Refusal::data(format!("cannot split: {error}"))
-            .hint(
-                "name the column with --time-col, or pick rows at random with --pick random \
-                 (train: --valid-pick random)",
-            )
-            .into(),
-        error => error.into(),
-    })
 }
 
 fn extension(format: Format) -> &'static str {

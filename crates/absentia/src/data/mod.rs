@@ -13,6 +13,7 @@ mod prepare;
 mod source;
 mod split;
 mod storage;
+mod text;
 mod transform;
 mod transpose;
 

@@ -5,19 +5,21 @@ mod show;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use absentia::Method;
 use absentia::data::Pick;
 use absentia::evaluate::{
     EvaluateOptions, Evaluation, History, PopularityScorer, TestSet, evaluate,
 };
-use absentia::fit::{Cancel, Run, StopReason, fit};
+use absentia::fit::{Cancel, StopReason};
 use absentia::weights::SchemeSpec;
+use absentia_io::time::TimeUnit;
+use absentia_job::text::SplitRule;
+use absentia_job::{Execution, GivenSettings, HeldOutRows, MissingEntries, Training, TrainingData};
 use anyhow::{Context as _, Result};
 
 use super::evaluate::{Difference, differences};
-use super::train::{
-    Follow, Held, Prepared, check_memory, end_on_interrupt, named_rows, prepare, settled,
-};
-use crate::args::{DataArgs, HyperArgs, SolverName, WeightArgs, parse_pick};
+use super::train::{Follow, end_on_interrupt, tables};
+use crate::args::{DataArgs, warn_of_unused};
 use crate::cli::Context;
 use crate::failure::Outcome;
 use crate::measure;
@@ -40,10 +42,10 @@ pub(crate) struct Compare {
     /// Hold rows out of the data instead: leave-one-out (the default without --test), last:N,
     /// ratio:SHARE, time:FROM.
     #[arg(long, value_name = "RULE")]
-    split: Option<String>,
+    split: Option<SplitRule>,
     /// Which rows --split holds out: latest, random or drift [default: latest where there are times,
     /// or random].
-    #[arg(long, value_name = "RULE", value_parser = parse_pick)]
+    #[arg(long, value_name = "RULE")]
     pick: Option<Pick>,
     /// A weight scheme to compare; give it several times
     /// [default: popularity:mean=0.01,alpha=0.25; for a baseline, what it takes].
@@ -52,11 +54,11 @@ pub(crate) struct Compare {
     /// A solver to compare; give it several times. Every scheme is trained by every solver, but for
     /// the baselines that leave no choice of weights: these are trained once.
     #[arg(long, value_name = "NAME", num_args = 1, default_value = "eals")]
-    solver: Vec<SolverName>,
+    solver: Vec<Method>,
     #[command(flatten)]
-    hyper: HyperArgs,
+    settings: GivenSettings,
     #[command(flatten)]
-    missing: WeightArgs,
+    missing: MissingEntries,
     /// Cut-offs, separated by commas.
     #[arg(long, value_name = "K", value_delimiter = ',', default_value = "20")]
     at: Vec<usize>,
@@ -91,26 +93,43 @@ pub(super) struct Compared {
 
 impl Compare {
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
-        let held = match &self.split {
-            Some(rule) => Held::Split(rule, self.pick),
-            None if self.test.is_empty() => Held::Split("leave-one-out", self.pick),
-            None => Held::Files(&self.test),
+        let split = |rule| HeldOutRows::Split {
+            rule,
+            pick: self.pick,
         };
-        for &solver in &self.solver {
-            self.hyper.params(solver, context.threads).check()?;
+        let held_out = match self.split {
+            Some(rule) => split(rule),
+            None if self.test.is_empty() => split(SplitRule::LEAVE_ONE_OUT),
+            None => HeldOutRows::Files(self.test.clone()),
+        };
+        for &method in &self.solver {
+            let params = self
+                .settings
+                .params(method, context.threads, TimeUnit::default());
+            params.check()?;
         }
-        self.hyper.warn_of_unused(&self.solver, &context.ui);
-        self.missing
-            .warn_of_unused(&self.data.read, self.hyper.confidence, &context.ui);
-        let prepared = prepare(&self.data, &self.missing, &held, &context.ui)?;
-        prepared.check_rules(&self.hyper, &context.ui)?;
+        let ui = &context.ui;
+        warn_of_unused(
+            &self.settings,
+            &self.missing,
+            &self.data.read,
+            &self.solver,
+            ui,
+        );
+        let DataArgs {
+            data,
+            read,
+            prepare,
+        } = &self.data;
+        let prepared = TrainingData::read(data, read, prepare, &self.missing, &held_out, ui)?;
+        prepared.check_rules(&self.settings, ui)?;
         let options = measure::options(&self.metrics, &self.at)?;
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
         let mut found: Vec<Compared> = Vec::new();
-        for (weights, solver) in self.variants() {
+        for (weights, method) in self.variants() {
             let Some(compared) =
-                self.variant(&prepared, &weights, solver, &options, &cancel, context)?
+                self.variant(&prepared, &weights, method, &options, &cancel, context)?
             else {
                 context
                     .ui
@@ -133,14 +152,14 @@ impl Compare {
         Ok(Outcome::interrupted_if(cancel.is_cancelled()))
     }
 
-    fn variants(&self) -> Vec<(SchemeSpec, SolverName)> {
+    fn variants(&self) -> Vec<(SchemeSpec, Method)> {
         let mut variants = Vec::new();
-        for &solver in &self.solver {
-            match (solver.own_weights(), &self.weights[..]) {
-                (Some(own), _) => variants.push((own, solver)),
-                (None, []) => variants.push((solver.default_weights(), solver)),
+        for &method in &self.solver {
+            match (SchemeSpec::only_for(method), &self.weights[..]) {
+                (Some(own), _) => variants.push((own, method)),
+                (None, []) => variants.push((SchemeSpec::default_for(method), method)),
                 (None, given) => {
-                    variants.extend(given.iter().map(|weights| (weights.clone(), solver)));
+                    variants.extend(given.iter().map(|weights| (weights.clone(), method)));
                 }
             }
         }
@@ -153,38 +172,41 @@ impl Compare {
     /// Trains and measures one variant; nothing if it was interrupted.
     fn variant(
         &self,
-        prepared: &Prepared,
+        prepared: &TrainingData,
         weights: &SchemeSpec,
-        solver: SolverName,
+        method: Method,
         options: &EvaluateOptions,
         cancel: &Cancel,
         context: &Context,
     ) -> Result<Option<Compared>> {
-        let mut params = self.hyper.params(solver, context.threads);
-        params.confidence = prepared.confidence(params.confidence);
-        let (scheme, open) = (prepared.tables().scheme(weights)?, self.hyper.open());
-        let name = self.name(weights, solver, params.solver.name());
-        check_memory(prepared, &scheme, &params, open)?;
-        if self.hyper.regularization.is_none() {
+        let input = prepared.input();
+        let params = self.settings.params(method, context.threads, input.unit());
+        let name = self.name(weights, method);
+        let mut training = Training::new(
+            input,
+            params,
+            Some(weights.clone()),
+            tables(&input).scheme(weights)?,
+            self.settings.automatic(),
+        );
+        training.check_memory()?;
+        if self.settings.regularization.is_none() {
             context.ui.note(format!("{name}:"));
         }
-        let params = match settled(params, open, prepared, &scheme, cancel, &context.ui) {
+        match training.choose(cancel, &context.ui) {
             Err(_) if cancel.is_cancelled() => return Ok(None),
-            settled => settled.with_context(|| name.clone())?.params,
-        };
-        let mut follow = Follow::new(&context.ui, params.iterations).without_lines();
-        let run = Run {
-            init: prepared
-                .tables()
-                .init(&self.missing.init, self.hyper.factors)?,
+            chosen => chosen.with_context(|| name.clone())?,
+        }
+        let factors = training.params.factors;
+        let mut follow = Follow::new(&context.ui, training.params.iterations).without_lines();
+        let execution = Execution {
+            init: tables(&input).init(&self.missing.init, factors)?,
             observer: Some(&mut follow),
             cancel: cancel.clone(),
-            ..Run::default()
+            ..Execution::default()
         };
         let start = Instant::now();
-        let fitted = fit(&prepared.data, &scheme, &params.check()?, run)
-            .map_err(|error| named_rows(error, prepared))
-            .with_context(|| name.clone())?;
+        let fitted = training.fit(execution).with_context(|| name.clone())?;
         let seconds = start.elapsed().as_secs_f64();
         follow.finish();
         if fitted.reason == StopReason::Cancelled {
@@ -215,9 +237,10 @@ impl Compare {
     }
 
     /// What tells a variant from the others.
-    fn name(&self, weights: &SchemeSpec, solver: SolverName, name: &str) -> String {
+    fn name(&self, weights: &SchemeSpec, method: Method) -> String {
+        let name = method.name();
         match (self.weights.len(), self.solver.len()) {
-            _ if solver.own_weights().is_some() => name.to_owned(),
+            _ if SchemeSpec::only_for(method).is_some() => name.to_owned(),
             (_, 1) => weights.to_string(),
             (0 | 1, _) => name.to_owned(),
             _ => format!("{weights}, {name}"),
@@ -233,11 +256,11 @@ fn push(found: &mut Vec<Compared>, mut compared: Compared) -> Result<()> {
     Ok(())
 }
 
-fn held_out(prepared: &Prepared) -> Result<&TestSet> {
+fn held_out(prepared: &TrainingData) -> Result<&TestSet> {
     prepared.held_out.as_ref().context("rows were held out")
 }
 
-fn floor(prepared: &Prepared, options: &EvaluateOptions) -> Result<Compared> {
+fn floor(prepared: &TrainingData, options: &EvaluateOptions) -> Result<Compared> {
     let start = Instant::now();
     let data = &prepared.data;
     let scorer = PopularityScorer::new(data.n_users(), &data.item_counts());

@@ -1,18 +1,17 @@
 //! A comparison as one table, as JSON and as a page.
 
-use std::path::Path;
-
+use absentia_job::TrainingData;
 use absentia_report::format;
 use absentia_report::html::{Axis, BarChart, LineChart, Report};
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde_json::{Map, Value, json};
+use std::path::Path;
 
 use super::Compared;
 use crate::cli::Context;
 use crate::store;
 use crate::verbs::evaluate::{difference_json, metrics_json};
-use crate::verbs::train::Prepared;
 
 /// One object for a variant that is complete.
 pub(super) fn line(compared: Option<&Compared>, context: &Context) -> Result<()> {
@@ -101,7 +100,7 @@ fn p_only(p: f64) -> String {
 }
 
 /// The page.
-pub(super) fn report(path: &Path, found: &[Compared], prepared: &Prepared) -> Result<()> {
+pub(super) fn report(path: &Path, found: &[Compared], prepared: &TrainingData) -> Result<()> {
     let Some(first) = found.first() else {
         return Ok(());
     };

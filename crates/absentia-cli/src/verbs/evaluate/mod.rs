@@ -10,10 +10,10 @@ use absentia::evaluate::{
     Scorer, TestSet, UserItems, bootstrap_difference, evaluate, paired_t_test,
 };
 use absentia_io::Dataset;
+use absentia_job::{Reading, same_ids};
 use absentia_report::format::counted;
 use anyhow::Result;
 
-use crate::args::ReadArgs;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::folding::FoldedUsers;
@@ -78,7 +78,7 @@ pub(crate) struct Evaluate {
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["train", "negatives"])]
     fold_in: Vec<String>,
     #[command(flatten)]
-    read: ReadArgs,
+    read: Reading,
 }
 
 /// Test rows that cannot be measured, for the model does not know their user or item.
@@ -120,7 +120,7 @@ impl Evaluate {
     ) -> Result<Option<(String, Evaluation)>> {
         if let Some(path) = &self.against {
             let other = store::load(path)?;
-            same_ids(stored, &other, path)?;
+            check_same_ids(stored, &other, path)?;
             let evaluation = setting.measure(&other.model.scorer(), ui)?;
             return Ok(Some((path.display().to_string(), evaluation)));
         }
@@ -215,7 +215,7 @@ impl Evaluate {
         let mut other = None;
         if let Some(path) = &self.against {
             let against = store::load(path)?;
-            same_ids(stored, &against, path)?;
+            check_same_ids(stored, &against, path)?;
             let folded = FoldedUsers::read(&self.fold_in, &self.read, &against, ui)?;
             let evaluation = setting.measure(&folded.scorer(&against.model)?, ui)?;
             other = Some((path.display().to_string(), evaluation));
@@ -344,8 +344,8 @@ fn warn_of_overlap(seen: &UserItems, test: &TestSet, ui: &Ui) {
     }
 }
 
-fn same_ids(own: &Stored, other: &Stored, path: &std::path::Path) -> Result<()> {
-    if store::same_ids(&own.users, &other.users) && store::same_ids(&own.items, &other.items) {
+fn check_same_ids(own: &Stored, other: &Stored, path: &std::path::Path) -> Result<()> {
+    if same_ids(&own.users, &other.users) && same_ids(&own.items, &other.items) {
         return Ok(());
     }
     let refusal = Refusal::data(format!(

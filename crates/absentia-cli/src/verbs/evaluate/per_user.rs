@@ -5,9 +5,9 @@ use std::path::Path;
 
 use absentia::evaluate::{Evaluation, TestSet, UserItems};
 use absentia_io::{AtomicFile, IdMap, Unknown, expand, read_with_ids};
+use absentia_job::Reading;
 use anyhow::Result;
 
-use crate::args::ReadArgs;
 use crate::failure::Refusal;
 
 /// Writes one line a user: the id, then every metric.
@@ -39,7 +39,7 @@ pub(super) fn negatives(
     path: &Path,
     ids: &(IdMap, IdMap),
     test: &TestSet,
-    read: &ReadArgs,
+    read: &Reading,
 ) -> Result<UserItems> {
     let text = std::fs::read_to_string(path).ok();
     let (users, items) = if let Some(text) = text.filter(|text| text.starts_with('(')) {

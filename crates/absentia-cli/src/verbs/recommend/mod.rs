@@ -8,11 +8,12 @@ use absentia::error::Axis;
 use absentia::evaluate::{Scored, UserItems};
 use absentia::model::Filter;
 use absentia_io::IdMap;
+use absentia_job::Reading;
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::args::{ReadArgs, parse_length};
+use crate::args::parse_length;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::loading::{id_list, read_known, row_of};
@@ -66,7 +67,7 @@ pub(crate) struct Recommend {
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    read: ReadArgs,
+    read: Reading,
 }
 
 /// The list of one user.

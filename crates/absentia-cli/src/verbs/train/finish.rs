@@ -4,26 +4,25 @@ use std::path::Path;
 
 use absentia::fit::{Fitted, StopReason};
 use absentia::model::Factors;
-use absentia::weights::SchemeSpec;
+use absentia_job::Training;
+use absentia_job::text::ConfidenceRule;
 use absentia_report::format;
 use absentia_report::html::{Axis, LineChart, Report};
 use absentia_report::terminal::{Cell, Column, Table};
 use serde::Serialize;
 
-use super::{Prepared, RunningArgs};
+use super::RunningArgs;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::store;
-use crate::wording;
 
 /// A run that has ended.
 pub(super) struct Finished<'a> {
     pub(super) fitted: &'a Fitted,
-    pub(super) prepared: &'a Prepared,
-    pub(super) weights: &'a SchemeSpec,
+    pub(super) training: &'a Training<'a>,
     pub(super) metric: &'a str,
-    /// The arguments in force.
-    pub(super) effective: &'a toml::Table,
+    /// The configuration that repeats the run.
+    pub(super) config: &'a toml::Table,
     pub(super) seconds: f64,
 }
 
@@ -51,15 +50,15 @@ impl Finished<'_> {
         context: &Context,
     ) -> anyhow::Result<Outcome> {
         let interrupted = self.fitted.reason == StopReason::Cancelled;
-        let ids = &self.prepared.ids;
+        let ids = self.training.input.ids;
         if let Some(checkpoint) = running.checkpoint.as_ref().filter(|_| interrupted) {
-            store::save_checkpoint(checkpoint, &self.fitted.checkpoint, ids, self.effective)?;
+            store::save_checkpoint(checkpoint, &self.fitted.checkpoint, ids, self.config)?;
         }
         if self.fitted.model.history().is_empty() {
             let refusal = Refusal::interrupted("interrupted before the first sweep was complete");
             return Err(refusal.hint("no model was saved").into());
         }
-        store::save(path, &self.fitted.model, ids, self.effective)?;
+        store::save(path, &self.fitted.model, ids, self.config)?;
         if let Some(path) = &running.report {
             self.report(path)?;
         }
@@ -131,9 +130,9 @@ impl Finished<'_> {
             .find(|sweep| sweep.iteration == self.fitted.chosen_iteration);
         FinalLine {
             model: path,
-            users: self.prepared.data.n_users(),
-            items: self.prepared.data.n_items(),
-            interactions: self.prepared.data.n_interactions(),
+            users: self.training.input.data.n_users(),
+            items: self.training.input.data.n_items(),
+            interactions: self.training.input.data.n_interactions(),
             iterations: self.fitted.checkpoint.iterations(),
             chosen_iteration: self.fitted.chosen_iteration,
             reason: self.fitted.reason,
@@ -153,10 +152,10 @@ impl Finished<'_> {
         let mut report = Report::new("Training run")
             .paragraph(&format!(
                 "{} interactions of {} users with {} items, weights {}.",
-                format::count(self.prepared.data.n_interactions() as u64),
-                format::count(self.prepared.data.n_users() as u64),
-                format::count(self.prepared.data.n_items() as u64),
-                self.weights
+                format::count(self.training.input.data.n_interactions() as u64),
+                format::count(self.training.input.data.n_users() as u64),
+                format::count(self.training.input.data.n_items() as u64),
+                self.weights()
             ))
             .line_chart(
                 LineChart::new("Objective", sweeps(), Axis::linear("objective"))
@@ -180,6 +179,16 @@ impl Finished<'_> {
         store::write_text(path, &report.render())
     }
 
+    fn weights(&self) -> String {
+        let weights = self.training.weights.as_ref();
+        weights.map_or_else(String::new, ToString::to_string)
+    }
+
+    fn confidence(&self) -> String {
+        let unit = self.training.input.unit();
+        ConfidenceRule::of(self.training.params.confidence, unit).to_string()
+    }
+
     fn parameters(&self) -> Table {
         let params = self.fitted.model.params();
         let mut table = Table::new([Column::left("parameter"), Column::left("value")]);
@@ -192,12 +201,9 @@ impl Finished<'_> {
                 params.reg_exponent.to_string(),
             ),
             ("solver", params.solver.name().to_owned()),
-            ("weights on missing entries", self.weights.to_string()),
-            ("targets", wording::targets(params.targets)),
-            (
-                "confidence",
-                wording::confidence(params.confidence, self.fitted.model.parts().transform.now),
-            ),
+            ("weights on missing entries", self.weights()),
+            ("targets", params.targets.to_string()),
+            ("confidence", self.confidence()),
             ("post-scaling", params.post_scale.to_string()),
             ("seed", params.seed.to_string()),
         ];

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use absentia::fit::{Cancel, Checkpoint, Control, Observer, Sweep};
+use absentia_io::model::Ids;
 use absentia_report::terminal::TrainingBar;
 use serde::Serialize;
 
-use super::Prepared;
 use crate::store;
 use crate::ui::Ui;
 
@@ -38,9 +38,9 @@ impl From<&Sweep> for SweepLine {
 }
 
 /// Where checkpoints go, and what is saved with them.
-struct Keeper<'a> {
+struct CheckpointFile<'a> {
     path: PathBuf,
-    prepared: &'a Prepared,
+    ids: &'a Ids,
     config: &'a toml::Table,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Follow<'a> {
     ui: &'a Ui,
     bar: TrainingBar,
     metric: Option<String>,
-    keeper: Option<Keeper<'a>>,
+    keeper: Option<CheckpointFile<'a>>,
     lines: bool,
     trouble: Option<anyhow::Error>,
 }
@@ -82,12 +82,12 @@ impl<'a> Follow<'a> {
     pub(crate) fn checkpoints(
         mut self,
         path: &Path,
-        prepared: &'a Prepared,
+        ids: &'a Ids,
         config: &'a toml::Table,
     ) -> Self {
-        self.keeper = Some(Keeper {
+        self.keeper = Some(CheckpointFile {
             path: path.to_owned(),
-            prepared,
+            ids,
             config,
         });
         self
@@ -114,8 +114,8 @@ impl Observer for Follow<'_> {
 
     fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Control {
         if let Some(keeper) = &self.keeper {
-            let ids = &keeper.prepared.ids;
-            if let Err(error) = store::save_checkpoint(&keeper.path, checkpoint, ids, keeper.config)
+            if let Err(error) =
+                store::save_checkpoint(&keeper.path, checkpoint, keeper.ids, keeper.config)
             {
                 self.bar
                     .say(&format!("warning: {error:#}; training goes on"));

@@ -4,18 +4,18 @@ use absentia::Interactions;
 use absentia::data::{Duplicates, Part, Pick, Split};
 use absentia::evaluate::TestSet;
 use absentia_io::model::Ids;
+use absentia_io::time::TimeUnit;
+use absentia_job::{Reading, defaults, pairs_of, split_rows};
 use absentia_report::format::counted;
 use absentia_search::Fold;
 use anyhow::Result;
 
 use super::HeldOutArgs;
 use super::tilt::tilted;
-use crate::args::{DataArgs, ReadArgs, parse_split};
+use crate::args::DataArgs;
 use crate::failure::Refusal;
-use crate::loading::{Loaded, load, warn_of_unliked};
+use crate::loading::{Rows, load};
 use crate::ui::Ui;
-use crate::verbs::split::split_rows;
-use crate::verbs::train::from_files;
 
 /// Users with a held-out row below which the data is split in so many ways.
 const FEW_USERS: [(usize, usize); 3] = [(2000, 5), (5000, 3), (10_000, 2)];
@@ -26,7 +26,7 @@ pub(super) struct Folds {
     /// Every row, for the model that is trained in the end.
     pub(super) all: Interactions<'static>,
     /// Its rows and their ids.
-    pub(super) loaded: Loaded,
+    pub(super) loaded: Rows,
     /// Latest time of the data.
     pub(super) now: i64,
     /// How many rows each fold holds out.
@@ -47,10 +47,10 @@ impl Folds {
     pub(super) fn rows_of(
         &mut self,
         patterns: &[String],
-        read: &ReadArgs,
+        read: &Reading,
         ui: &Ui,
     ) -> Result<TestSet> {
-        from_files(&mut self.loaded, patterns, read, ui)
+        Ok(pairs_of(&mut self.loaded, patterns, read, ui)?)
     }
 
     /// Hands the folds over.
@@ -62,7 +62,7 @@ impl Folds {
 /// Reads the data and holds rows out of it.
 pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds> {
     let mut loaded = load(data, ui)?;
-    warn_of_unliked(&loaded, data, ui);
+    loaded.report_ratings(&data.prepare, ui);
     // A pair must not be in training and held out at once.
     let merged = loaded.log.deduplicate(data.prepare.duplicates());
     merged.map_err(|error| loaded.named(error))?;
@@ -103,24 +103,19 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
     })
 }
 
-fn given(
-    loaded: &mut Loaded,
-    data: &DataArgs,
-    args: &HeldOutArgs,
-    ui: &Ui,
-) -> Result<Fold<'static>> {
-    let held_out = from_files(loaded, &args.valid, &data.read, ui)?;
+fn given(loaded: &mut Rows, data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Fold<'static>> {
+    let held_out = pairs_of(loaded, &args.valid, &data.read, ui)?;
     let train = loaded.interactions(data.prepare.duplicates())?;
     Ok(Fold { train, held_out })
 }
 
-fn split(loaded: &Loaded, args: &HeldOutArgs) -> Result<Vec<Fold<'static>>> {
+fn split(loaded: &Rows, args: &HeldOutArgs) -> Result<Vec<Fold<'static>>> {
     let timed = loaded.log.time().is_some();
     let pick = args
         .pick
         .unwrap_or(if timed { Pick::Latest } else { Pick::Drift });
-    let wrong = |expected| Refusal::usage(format!("--split {}: {expected}", args.split));
-    let rule = parse_split(&args.split, pick, 0.8).map_err(wrong)?;
+    let unit = TimeUnit::of_times(loaded.log.time());
+    let rule = args.split.split(pick, defaults::FOLD_IN, unit);
     if matches!(rule, Split::HeldOutUsers { .. }) {
         let refusal =
             Refusal::usage("users held out whole cannot be ranked without folding them in");
@@ -158,7 +153,7 @@ fn how_many(users: usize, random: bool) -> usize {
 }
 
 /// Holds rows out of prepared data by a rule; pairs occur once, so that there is nothing to merge.
-pub(super) fn part(loaded: &Loaded, rule: &Split, seed: u64) -> Result<Fold<'static>> {
+pub(super) fn part(loaded: &Rows, rule: &Split, seed: u64) -> Result<Fold<'static>> {
     let parts = split_rows(&loaded.log, rule, seed)?;
     let held = loaded.log.select(|row| parts[row] != Part::Train);
     let mut train = loaded.log.clone();

@@ -52,7 +52,7 @@ impl Header {
             interactions: folds.all.n_interactions(),
             held_out: folds.held_out,
             splits: folds.splits,
-            split: held_out.split.clone(),
+            split: held_out.split.to_string(),
             pick: held_out.pick,
             tilt: held_out.tilt,
         }

@@ -14,10 +14,11 @@ use std::time::Duration;
 use absentia::data::Pick;
 use absentia::evaluate::TestSet;
 use absentia::fit::{Cancel, Run, fit};
+use absentia_job::text::SplitRule;
 use absentia_search::{Budget, Scope, SearchOptions, SearchResult, StagedSearch, Trial};
 use anyhow::{Context as _, Result};
 
-use crate::args::{DataArgs, parse_bytes, parse_length, parse_pick, parse_span};
+use crate::args::{DataArgs, parse_bytes, parse_length, parse_span};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::measure;
@@ -95,10 +96,10 @@ pub(crate) struct HeldOutArgs {
     /// Rows to hold out: share:SHARE of every user's and at least one, leave-one-out, last:N,
     /// ratio:SHARE, time:FROM.
     #[arg(long, value_name = "RULE", default_value = "share:0.2")]
-    split: String,
+    split: SplitRule,
     /// Which rows of a user are held out: latest; random; or drift, at random but rather items of
     /// some kinds, as if demand had moved there [default: latest where there are times, or drift].
-    #[arg(long, value_name = "RULE", value_parser = parse_pick)]
+    #[arg(long, value_name = "RULE")]
     pick: Option<Pick>,
     /// Thin the held-out rows, a row being kept in proportion to this power of its item's number of
     /// interactions: above 0 where what is asked for later will be more popular than what was seen.

@@ -2,13 +2,14 @@
 
 use absentia::evaluate::MetricName;
 use absentia::{Method, Solver};
+use absentia_io::time::TimeUnit;
+use absentia_job::text::ConfidenceRule;
 use absentia_search::{SearchResult, Trial};
 use anyhow::Result;
 use clap::CommandFactory;
 use toml::{Table, Value};
 
 use crate::cli::Cli;
-use crate::wording;
 
 /// Arguments that `train` has too but that mean something else there, or that the search decides.
 const OWN: [&str; 8] = [
@@ -62,10 +63,10 @@ fn settings(trial: &Trial, now: i64) -> Table {
         "weights",
         Value::Array(vec![text(trial.weights.to_string())]),
     );
-    set("targets", text(wording::targets(params.targets)));
+    set("targets", text(params.targets.to_string()));
     set(
         "confidence",
-        text(wording::confidence(params.confidence, now)),
+        text(ConfidenceRule::of(params.confidence, TimeUnit::of_latest(now)).to_string()),
     );
     set("post-scale", text(params.post_scale.to_string()));
     set("seed", whole(params.seed));

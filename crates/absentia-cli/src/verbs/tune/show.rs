@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use absentia_io::time::TimeUnit;
+use absentia_job::text::ConfidenceRule;
 use absentia_report::format;
 use absentia_report::terminal::{Bar, Cell, Column, Table};
 use absentia_search::{Budget, SearchResult, StagedSearch, Trial, sensitivity};
@@ -10,7 +12,6 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::cli::Context;
-use crate::wording;
 
 /// Half of a 95% interval, in standard errors.
 pub(super) const HALF: f64 = 1.96;
@@ -120,8 +121,8 @@ pub(super) fn brief(trial: &Trial) -> String {
     if (params.reg_exponent - 1.0).abs() > 1e-6 {
         add(format!("ν={}", params.reg_exponent));
     }
-    add(wording::targets(params.targets));
-    let confidence = wording::confidence(params.confidence, 0);
+    add(params.targets.to_string());
+    let confidence = ConfidenceRule::of(params.confidence, TimeUnit::default()).to_string();
     if confidence != "1" {
         add(format!("c={confidence}"));
     }

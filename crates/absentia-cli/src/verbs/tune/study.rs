@@ -20,7 +20,7 @@ use super::show::brief;
 use super::tilt::{even, tilted};
 use crate::cli::Context;
 use crate::failure::Refusal;
-use crate::loading::Loaded;
+use crate::loading::Rows;
 
 /// Users measured at the most, on the test and on held-out rows alike.
 const USERS: usize = 4000;
@@ -51,7 +51,7 @@ struct Way {
 /// What settings are measured by.
 pub(super) struct Study<'a> {
     pub(super) test: TestSet,
-    pub(super) loaded: &'a Loaded,
+    pub(super) loaded: &'a Rows,
     /// Places of a list that count.
     pub(super) cutoff: usize,
     pub(super) context: &'a Context,

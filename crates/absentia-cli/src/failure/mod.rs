@@ -1,4 +1,6 @@
-//! What goes wrong, told in one line with a hint, and the exit code it leads to.
+//! What goes wrong, in one line with a hint, and the exit code it leads to.
+
+mod explained;
 
 use std::process::ExitCode;
 
@@ -15,6 +17,7 @@ use absentia_lab::paper::PaperError;
 use absentia_search::SearchError;
 
 use crate::ui::Ui;
+use explained::{explained, unwrapped};
 
 /// How a command ended when nothing went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +96,12 @@ impl Refusal {
         }
     }
 
+    /// Says where it is, before anything else.
+    pub(crate) fn at(mut self, place: &str) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
+    }
+
     /// Says what to do about it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -118,23 +127,14 @@ pub(crate) struct Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
-        let mut message = one_line(&error);
-        let mut hint = error
-            .downcast_ref::<Refusal>()
-            .and_then(|refusal| refusal.hint.clone());
-        if hint.is_none() && error.downcast_ref::<Refusal>().is_none() {
-            // The libraries write what is wrong, a semicolon, and what to do about it.
-            if let Some((fact, remedy)) = message.rsplit_once("; ") {
-                (hint, message) = (Some(remedy.to_owned()), fact.to_owned());
-            }
-        }
+        let mut hint = error.chain().find_map(hint_of);
         let exit = exit_of(&error);
         if hint.is_none() && exit == Exit::NotFound {
             hint = Some("check the name and the folder".to_owned());
         }
         Self {
             exit,
-            message,
+            message: one_line(&error),
             hint,
             silent: is_closed_pipe(&error),
         }
@@ -156,7 +156,8 @@ impl Failure {
 fn one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain() {
-        let text = cause.to_string();
+        let cause = unwrapped(cause);
+        let text = explained(cause).map_or_else(|| cause.to_string(), |refusal| refusal.message);
         if line.is_empty() {
             line = text;
         } else if !line.contains(&text) {
@@ -164,6 +165,15 @@ fn one_line(error: &anyhow::Error) -> String {
         }
     }
     line.replace('\n', " ")
+}
+
+/// What to do about a cause.
+fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let cause = unwrapped(cause);
+    match cause.downcast_ref::<Refusal>() {
+        Some(refusal) => refusal.hint.clone(),
+        None => explained(cause)?.hint,
+    }
 }
 
 /// Whoever read our output has gone away; there is nobody to tell.
@@ -180,7 +190,11 @@ fn exit_of(error: &anyhow::Error) -> Exit {
 }
 
 fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    let cause = unwrapped(cause);
     if let Some(refusal) = cause.downcast_ref::<Refusal>() {
+        return Some(refusal.exit);
+    }
+    if let Some(refusal) = explained(cause) {
         return Some(refusal.exit);
     }
     if let Some(error) = cause.downcast_ref::<absentia_io::Error>() {
@@ -269,7 +283,7 @@ mod tests {
     use anyhow::Context as _;
 
     #[test]
-    fn causes_are_told_once_and_remedies_apart() {
+    fn causes_are_said_once_and_remedies_apart() {
         let error = Err::<(), _>(DataError::Duplicate { user: 1, item: 2 })
             .context("while building")
             .expect_err("an error");
@@ -279,6 +293,28 @@ mod tests {
         assert!(failure.hint.is_some_and(|hint| hint.contains("merge them")));
     }
 
+    #[test]
+    fn errors_of_a_job_are_said_with_flags() {
+        let failure = |error: absentia_job::JobError| Failure::from(anyhow::Error::from(error));
+        let range = failure(
+            absentia::Params::new()
+                .factors(0)
+                .check()
+                .unwrap_err()
+                .into(),
+        );
+        assert_eq!(range.exit, Exit::Usage);
+        assert_eq!(
+            range.message,
+            "--factors is 0; it must be between 1 and 8192"
+        );
+        let weights = failure(absentia_job::JobError::SeveralWeights { count: 2 });
+        assert_eq!(weights.exit, Exit::Usage);
+        assert!(weights.message.contains("--weights is given 2 times"));
+        assert!(weights.hint.is_some_and(|hint| hint.contains("' + '")));
+    }
+
+    /// A semicolon in a message is part of it.
     #[test]
     fn refusals_keep_their_code_and_hint() {
         let error = anyhow::Error::from(Refusal::not_found("no such user; sorry").hint("look"));

@@ -1,0 +1,94 @@
+//! Arguments that several commands share beside the groups of a job.
+
+use absentia::Method;
+use absentia::error::TextError;
+use absentia_io::time::TimeSpan;
+use absentia_job::text::{ByteSize, Count};
+use absentia_job::{GivenSettings, MissingEntries, Preparation, Reading};
+
+use crate::ui::Ui;
+
+/// Interaction files, and what to do with them before anything else.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DataArgs {
+    /// Interaction files or globs, read as one data set: CSV, TSV or any separator, .dat, .rating,
+    /// .inter, adjacency lists, JSON lines, parquet, arrow, MatrixMarket, scipy .npz; gzip and zstd
+    /// are decompressed.
+    #[arg(required = true, value_name = "DATA")]
+    pub(crate) data: Vec<String>,
+    #[command(flatten)]
+    pub(crate) read: Reading,
+    #[command(flatten)]
+    pub(crate) prepare: Preparation,
+}
+
+/// Shows what a preset stands for, and warns of settings that have no effect.
+pub(crate) fn warn_of_unused(
+    settings: &GivenSettings,
+    missing: &MissingEntries,
+    reading: &Reading,
+    methods: &[Method],
+    ui: &Ui,
+) {
+    if let Some(preset) = settings.preset {
+        let flags: Vec<String> = preset
+            .table()
+            .iter()
+            .map(|(key, value)| format!("--{key} {}", value.as_str().unwrap_or_default()))
+            .collect();
+        ui.note(format!("unless given otherwise: {}", flags.join(" ")));
+    }
+    for unused in settings.unused(methods) {
+        ui.warn(format!(
+            "--{} is for --solver {} alone and has no effect here",
+            unused.key, unused.methods
+        ));
+    }
+    if missing.has_unused_column(reading, settings.confidence.unwrap_or_default()) {
+        ui.warn("--weight-col has no effect without --confidence column");
+    }
+}
+
+/// Reads a number of at least 1.
+pub(crate) fn parse_length(text: &str) -> Result<usize, TextError> {
+    text.parse().map(Count::get)
+}
+
+/// Reads a number of bytes.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, TextError> {
+    text.parse().map(|ByteSize(bytes)| bytes)
+}
+
+/// Reads the length of a search, in seconds.
+pub(crate) fn parse_span(text: &str) -> Result<f64, TextError> {
+    let span = text.parse().ok().map(TimeSpan::seconds);
+    span.filter(|seconds| *seconds < 1e9)
+        .ok_or_else(|| TextError::new(text, "a time with its unit, s, m or h, as in 10m"))
+}
+
+#[cfg(test)]
+mod tests {
+    use absentia_job::defaults;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn help_names_the_defaults() {
+        let mut command = crate::cli::Cli::command();
+        let train = command.find_subcommand_mut("train").expect("a command");
+        let help = train.render_long_help().to_string();
+        let help: String = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        for (key, value) in defaults::table() {
+            // Two are chosen, and their help says how.
+            if key == "post-scale" || key == "regularization" {
+                continue;
+            }
+            let start = help.find(&format!("--{key} ")).expect("an argument");
+            let said = &help[start..];
+            let said = &said[..said.find("[default: ").map_or(0, |at| at + 60)];
+            assert!(
+                said.contains(&format!("[default: {value}")),
+                "{key}: {said}"
+            );
+        }
+    }
+}

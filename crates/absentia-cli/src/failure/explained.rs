@@ -1,0 +1,165 @@
+//! Errors of the libraries with the flags and remedies of the command line.
+
+use std::error::Error;
+
+use absentia::ParamsError;
+use absentia::data::DataError;
+use absentia::suggest;
+use absentia_job::JobError;
+
+use super::{Exit, Refusal};
+
+/// The error that a job's error stands for, where it only passes one on.
+pub(super) fn unwrapped<'e>(cause: &'e (dyn Error + 'static)) -> &'e (dyn Error + 'static) {
+    match cause.downcast_ref::<JobError>() {
+        Some(JobError::File(error)) => error,
+        Some(JobError::Data(error)) => error,
+        Some(JobError::Params(error)) => error,
+        Some(JobError::Weights(error)) => error,
+        Some(JobError::Evaluate(error)) => error,
+        Some(JobError::Search(error)) => error,
+        Some(JobError::Fit(error)) => error,
+        _ => cause,
+    }
+}
+
+/// What the command line says about an error, if that is more than the error itself does.
+pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
+    if let Some(error) = cause.downcast_ref::<JobError>() {
+        return Some(of_job(error));
+    }
+    if let Some(error) = cause.downcast_ref::<ParamsError>() {
+        return of_params(error);
+    }
+    if let Some(DataError::Duplicate { user, item }) = cause.downcast_ref() {
+        let refusal = Refusal::data(format!(
+            "user {user} and item {item} occur together more than once"
+        ));
+        return Some(refusal.hint(MERGE));
+    }
+    match cause.downcast_ref()? {
+        absentia_io::Error::Row { row } => Some(Refusal::data(row.to_string()).hint(row.remedy())),
+        absentia_io::Error::TooManyBad { limit, first } => {
+            let message =
+                format!("more than {limit} bad rows (--skip-bad {limit}), the first at {first}");
+            Some(Refusal::data(message).hint(first.remedy()))
+        }
+        _ => None,
+    }
+}
+
+const MERGE: &str = "merge them with --duplicates sum, last or max";
+
+/// A parameter by the name of its flag.
+fn of_params(error: &ParamsError) -> Option<Refusal> {
+    let flag = |name: &str| match name {
+        "steps" => "cg-steps".to_owned(),
+        name => name.replace('_', "-"),
+    };
+    let message = match error {
+        ParamsError::Whole {
+            name,
+            got,
+            least,
+            most,
+        } => format!(
+            "--{} is {got}; it must be between {least} and {most}",
+            flag(name)
+        ),
+        ParamsError::Real { name, got, range } => {
+            format!("--{} is {got}; it must be {range}", flag(name))
+        }
+        ParamsError::Block { .. } | ParamsError::Method { .. } => format!("--{error}"),
+        _ => return None,
+    };
+    Some(Refusal::usage(message))
+}
+
+fn of_job(error: &JobError) -> Refusal {
+    let text = error.to_string();
+    match error {
+        JobError::Key(_) | JobError::Syntax(_) => Refusal::usage(text),
+        JobError::UnknownKey { similar, .. } => {
+            let refusal = Refusal::usage(text);
+            match suggest::did_you_mean(similar) {
+                Some(hint) => refusal.hint(hint),
+                None => refusal,
+            }
+        }
+        JobError::Configuration { reason, .. } => Refusal {
+            message: text,
+            ..of_job(reason)
+        },
+        JobError::SeveralWeights { count } => {
+            let message = format!("--weights is given {count} times, and a model has one scheme");
+            Refusal::usage(message).hint(
+                "add schemes up with ' + ' inside one --weights, or weigh them against each other \
+                 with `absentia compare`",
+            )
+        }
+        JobError::ExposedWeightAlone => {
+            let message = "--exposed-weight is the weight of pairs that --exposed names";
+            Refusal::usage(message).hint("pass --exposed FILE as well")
+        }
+        JobError::MetricLacksCutoff { metric } => {
+            let message = format!("--valid-metric {metric}: {metric}@K is needed, a cut-off");
+            Refusal::usage(message).hint(format!("write {metric}@20, say"))
+        }
+        JobError::NoWeightColumn => {
+            let message = "--confidence column: the data has no column of weights";
+            Refusal::usage(message).hint("name it with --weight-col COLUMN")
+        }
+        JobError::UsersHeldOut => {
+            Refusal::usage(text).hint("use `absentia split --by users:N` and `evaluate --fold-in`")
+        }
+        JobError::InterruptedChoosing => Refusal::interrupted(text).hint("no model was saved"),
+        error => of_data(error, text),
+    }
+}
+
+/// Data that does not allow what was requested.
+fn of_data(error: &JobError, text: String) -> Refusal {
+    let refusal = Refusal::data(text);
+    match error {
+        JobError::NoRowsLeft => {
+            refusal.hint("loosen --min-rating, --k-core, --since, --until, --sample or --exclude")
+        }
+        JobError::Duplicate { .. } => refusal.hint(MERGE),
+        JobError::NothingKnown { .. } => refusal.hint(
+            "check that the ids are those of the training data; users held out whole are measured \
+             by `evaluate --fold-in FILE`, from their history",
+        ),
+        JobError::SplitLacks(_) => refusal.hint(
+            "name the column with --time-col, or pick rows at random with --pick random (train: \
+             --valid-pick random)",
+        ),
+        JobError::NothingToValidateOn => refusal.hint("check --valid or --valid-split"),
+        JobError::NotConvex { .. } => {
+            refusal.hint("use method=nonnegative for dense weights, or raise --regularization")
+        }
+        JobError::RowWeight { axis, id, total } => Refusal::data(format!(
+            "the total weight of {axis} {id:?} is {total}, so --reg-exponent has no meaning for it"
+        ))
+        .hint("use method=nonnegative for dense weights, or --reg-exponent 0"),
+        JobError::OtherData { .. } => {
+            refusal.hint("resume with the files the run was started on, or leave out --resume")
+        }
+        JobError::OtherSettings {
+            path,
+            key,
+            then,
+            now,
+        } => Refusal::data(format!(
+            "{}: the checkpoint cannot go on with these settings: it was started with --{key} \
+             {then}, this run has --{key} {now}",
+            path.display()
+        ))
+        .hint(format!(
+            "pass --{key} {then}, or start afresh without --resume"
+        )),
+        _ => Refusal {
+            exit: Exit::Failed,
+            ..refusal
+        },
+    }
+}

@@ -1,0 +1,80 @@
+//! What a run will take, before it is started.
+
+use absentia::fit::{MemoryPlan, ProblemSize, default_threads};
+use absentia_job::Training;
+use absentia_report::format;
+use absentia_report::terminal::key_values;
+use serde::Serialize;
+
+use crate::ui::Ui;
+
+/// Multiply-adds a second that one thread is assumed to reach; a guess, and said to be one.
+const PER_THREAD: f64 = 5e9;
+
+#[derive(Serialize)]
+struct PlanLine<'a> {
+    users: usize,
+    items: usize,
+    interactions: usize,
+    weight_rank: usize,
+    memory: std::collections::BTreeMap<&'a str, u64>,
+    total_bytes: u64,
+    limit_bytes: Option<u64>,
+    fits: bool,
+    multiply_adds_per_sweep: f64,
+    estimated_seconds_per_sweep: f64,
+}
+
+/// Shows the plan of a run, and refuses one that does not fit.
+pub(super) fn show(training: &Training<'_>, ui: &Ui) -> anyhow::Result<()> {
+    let params = &training.params;
+    params.clone().check()?;
+    let plan = training.plan();
+    let sizes = plan.sizes;
+    let work = ProblemSize::from(&sizes).sweep_cost(params.solver, params.factors);
+    let threads = params.threads.unwrap_or_else(default_threads);
+    let line = PlanLine {
+        users: sizes.users,
+        items: sizes.items,
+        interactions: training.input.data.n_interactions(),
+        weight_rank: sizes.rank,
+        memory: plan.memory.parts.iter().copied().collect(),
+        total_bytes: plan.memory.total(),
+        limit_bytes: plan.limit,
+        fits: plan.check().is_ok(),
+        multiply_adds_per_sweep: work,
+        estimated_seconds_per_sweep: work / (PER_THREAD * threads as f64),
+    };
+    ui.json(&line)?;
+    ui.say(key_values(facts(&plan.memory, &line, threads), ui.screen()))?;
+    Ok(plan.check()?)
+}
+
+fn facts(plan: &MemoryPlan, line: &PlanLine<'_>, threads: usize) -> Vec<(String, String)> {
+    let mut facts: Vec<(String, String)> = plan
+        .parts
+        .iter()
+        .map(|(name, bytes)| ((*name).to_owned(), format::bytes(*bytes)))
+        .collect();
+    let mut add = |name: &str, text: String| facts.push((name.to_owned(), text));
+    add("in all", format::bytes(line.total_bytes));
+    if let Some(limit) = line.limit_bytes {
+        add("may take", format::bytes(limit));
+    }
+    add(
+        "work a sweep",
+        format!(
+            "{} multiply-adds",
+            format::compact(line.multiply_adds_per_sweep)
+        ),
+    );
+    let seconds = std::time::Duration::from_secs_f64(line.estimated_seconds_per_sweep);
+    add(
+        "time a sweep",
+        format!(
+            "about {} on {threads} threads (a guess)",
+            format::duration(seconds)
+        ),
+    );
+    facts
+}

@@ -1,0 +1,55 @@
+//! The table of defaults: what a job does where nothing was given.
+//!
+//! The numbers of the engine's parameters are those of [`Params::default`]; everything else is here.
+
+use absentia::weights::SchemeSpec;
+use absentia::{Method, Params};
+use absentia_io::time::TimeUnit;
+
+use crate::text::ConfidenceRule;
+
+/// Metric that chooses the best model where rows are held out.
+pub const VALID_METRIC: &str = "ndcg@20";
+
+/// Sweeps between measurements of that metric.
+pub const VALID_EVERY: usize = 1;
+
+/// Sweeps between checkpoints.
+pub const CHECKPOINT_EVERY: usize = 10;
+
+/// Share of the rows of users held out whole that they are folded in from.
+pub const FOLD_IN: f64 = 0.8;
+
+/// Every key that has a default, with its text. Settings that are chosen automatically have the value
+/// that holds where nothing can be chosen.
+#[must_use]
+pub fn table() -> Vec<(&'static str, String)> {
+    let params = Params::default();
+    let confidence = ConfidenceRule::of(params.confidence, TimeUnit::default());
+    let number = |name: &str| {
+        let method = name.parse::<Method>().ok();
+        method.and_then(Method::number).unwrap_or_default()
+    };
+    vec![
+        ("solver", params.solver.to_string()),
+        (
+            "weights",
+            SchemeSpec::default_for(params.solver).to_string(),
+        ),
+        ("factors", params.factors.to_string()),
+        ("iterations", params.iterations.to_string()),
+        ("regularization", params.regularization.to_string()),
+        ("reg-exponent", params.reg_exponent.to_string()),
+        ("block", number("subspace").to_string()),
+        ("cg-steps", number("als-cg").to_string()),
+        ("neighbours", number("itemknn").to_string()),
+        ("learning-rate", params.learning_rate.to_string()),
+        ("targets", params.targets.to_string()),
+        ("confidence", confidence.to_string()),
+        ("post-scale", params.post_scale.to_string()),
+        ("init-std", params.init_std.to_string()),
+        ("seed", params.seed.to_string()),
+        ("valid-metric", VALID_METRIC.to_owned()),
+        ("valid-every", VALID_EVERY.to_string()),
+    ]
+}

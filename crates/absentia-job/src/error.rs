@@ -1,0 +1,197 @@
+//! What can go wrong with a job, as values: front ends add the names of their options.
+
+use std::path::PathBuf;
+
+use absentia::data::DataError;
+use absentia::error::Axis;
+use absentia::evaluate::EvaluateError;
+use absentia::fit::FitError;
+use absentia::weights::WeightsError;
+use absentia::{Fault, ParamsError};
+use absentia_search::SearchError;
+
+use crate::keys::KeyError;
+
+/// Why a job cannot be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// A value of a configuration that cannot be read.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A key that no job has.
+    #[error("unknown key {key:?}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// Keys that are written like it.
+        similar: Vec<String>,
+    },
+    /// A configuration that is wrong at some line.
+    #[error("{}:{line}: {reason}", path.display())]
+    Configuration {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there.
+        reason: Box<JobError>,
+    },
+    /// A configuration that is not TOML.
+    #[error("{0}")]
+    Syntax(String),
+    /// Several weight schemes where a model has one.
+    #[error("weights are given {count} times, and a model has one scheme")]
+    SeveralWeights {
+        /// Number of schemes.
+        count: usize,
+    },
+    /// A weight for exposed pairs, and no pairs.
+    #[error("there is a weight of exposed pairs, but no exposed pairs are given")]
+    ExposedWeightAlone,
+    /// A metric that needs a cut-off.
+    #[error("the metric {metric} needs a cut-off, as in {metric}@20")]
+    MetricLacksCutoff {
+        /// The metric.
+        metric: String,
+    },
+    /// Weights of entries are to come from a column that is not there.
+    #[error("the data has no column of weights")]
+    NoWeightColumn,
+    /// Preparation left no row.
+    #[error("no row is left after preparation")]
+    NoRowsLeft,
+    /// A pair that occurs twice.
+    #[error("user {user:?} and item {item:?} occur together more than once")]
+    Duplicate {
+        /// Id of the user.
+        user: String,
+        /// Id of the item.
+        item: String,
+    },
+    /// A file of which no user and item is known.
+    #[error("{}: none of its users and items are known", files.join(", "))]
+    NothingKnown {
+        /// The files.
+        files: Vec<String>,
+    },
+    /// Rows are to be held out by time, and there are no times.
+    #[error("cannot split: {0}")]
+    SplitLacks(DataError),
+    /// Users held out whole where models are measured while they are trained.
+    #[error("users held out whole cannot be ranked without folding them in")]
+    UsersHeldOut,
+    /// Nobody has a row to validate on.
+    #[error("no user has a validation item")]
+    NothingToValidateOn,
+    /// A row has no best value.
+    #[error(
+        "weights on missing entries give {axis} {id:?} a curvature of {curvature}: some reconstructed \
+         weights are negative, so its factors have no best value"
+    )]
+    NotConvex {
+        /// Whether it is a user or an item.
+        axis: Axis,
+        /// Its id.
+        id: String,
+        /// The curvature.
+        curvature: f32,
+    },
+    /// The total weight of a row has no power.
+    #[error(
+        "the total weight of {axis} {id:?} is {total}, so that its regularization has no value"
+    )]
+    RowWeight {
+        /// Whether it is a user or an item.
+        axis: Axis,
+        /// Its id.
+        id: String,
+        /// The total weight.
+        total: f64,
+    },
+    /// Ctrl-C while settings were chosen.
+    #[error("interrupted while settings were chosen")]
+    InterruptedChoosing,
+    /// A checkpoint of other data.
+    #[error(
+        "{}: the checkpoint is of other data: its users and items are not those of this run",
+        path.display()
+    )]
+    OtherData {
+        /// The checkpoint.
+        path: PathBuf,
+    },
+    /// A checkpoint of a run with other settings.
+    #[error(
+        "{}: the checkpoint was started with {key} {then}, this run has {key} {now}",
+        path.display()
+    )]
+    OtherSettings {
+        /// The checkpoint.
+        path: PathBuf,
+        /// Key of the first setting that differs.
+        key: &'static str,
+        /// Its value then.
+        then: String,
+        /// Its value now.
+        now: String,
+    },
+    /// Reading or writing a file failed.
+    #[error(transparent)]
+    File(#[from] absentia_io::Error),
+    /// The data cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A parameter is out of range.
+    #[error(transparent)]
+    Params(#[from] ParamsError),
+    /// The weights on missing entries cannot be resolved.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// What is to be measured makes no sense.
+    #[error(transparent)]
+    Evaluate(#[from] EvaluateError),
+    /// Settings could not be chosen.
+    #[error(transparent)]
+    Search(SearchError),
+    /// The run failed.
+    #[error(transparent)]
+    Fit(FitError),
+}
+
+impl JobError {
+    /// Whose fault the error is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::File(error) => error.fault(),
+            Self::Data(error) | Self::SplitLacks(error) => error.fault(),
+            Self::Params(error) => error.fault(),
+            Self::Weights(error) => error.fault(),
+            Self::Evaluate(error) => error.fault(),
+            Self::Search(error) => error.fault(),
+            Self::Fit(error) => error.fault(),
+            Self::Configuration { reason, .. } => reason.fault(),
+            _ => Fault::Caller,
+        }
+    }
+}
+
+impl From<FitError> for JobError {
+    fn from(error: FitError) -> Self {
+        match error {
+            FitError::Params(error) => Self::Params(error),
+            error => Self::Fit(error),
+        }
+    }
+}
+
+impl From<SearchError> for JobError {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Cancelled => Self::InterruptedChoosing,
+            SearchError::Fit(error) => error.into(),
+            error => Self::Search(error),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Groups of a job as keys and values: what a configuration file, a model file and Python write.
+//!
+//! A key is the name of a field with dashes. A value is a text, a number, `true` or `false`, or a list of
+//! those; numbers are read like the text that they are written as, so that `factors = 8`,
+//! `factors = "8"` and `--factors 8` are the same.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use toml::{Table, Value};
+
+/// A value that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key} = {given}: {reason}")]
+pub struct KeyError {
+    /// The key.
+    pub key: String,
+    /// The value as it was given.
+    pub given: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl KeyError {
+    fn new(key: &str, given: impl Display, reason: impl Display) -> Self {
+        Self {
+            key: key.to_owned(),
+            given: given.to_string(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// A field that can be read from a value and written as one.
+pub(crate) trait Field {
+    /// Takes a value; fields that were not given yet alone are set from files.
+    fn read(&mut self, key: &str, value: &Value) -> Result<(), KeyError>;
+
+    /// The value, unless the field was not given.
+    fn written(&self) -> Option<Value>;
+}
+
+impl<T> Field for Option<T>
+where
+    T: FromStr + Display,
+    T::Err: Display,
+{
+    fn read(&mut self, key: &str, value: &Value) -> Result<(), KeyError> {
+        *self = Some(parsed(key, value)?);
+        Ok(())
+    }
+
+    fn written(&self) -> Option<Value> {
+        self.as_ref().map(|value| typed(&value.to_string()))
+    }
+}
+
+impl<T> Field for Vec<T>
+where
+    T: FromStr + Display,
+    T::Err: Display,
+{
+    fn read(&mut self, key: &str, value: &Value) -> Result<(), KeyError> {
+        *self = match value {
+            Value::Array(values) => {
+                let values = values.iter().map(|value| parsed(key, value));
+                values.collect::<Result<_, _>>()?
+            }
+            value => vec![parsed(key, value)?],
+        };
+        Ok(())
+    }
+
+    fn written(&self) -> Option<Value> {
+        let values = || self.iter().map(|value| typed(&value.to_string()));
+        (!self.is_empty()).then(|| Value::Array(values().collect()))
+    }
+}
+
+impl Field for bool {
+    fn read(&mut self, key: &str, value: &Value) -> Result<(), KeyError> {
+        let Value::Boolean(given) = value else {
+            return Err(KeyError::new(key, value, "expected true or false"));
+        };
+        *self = *given;
+        Ok(())
+    }
+
+    fn written(&self) -> Option<Value> {
+        self.then_some(Value::Boolean(true))
+    }
+}
+
+fn parsed<T: FromStr<Err: Display>>(key: &str, value: &Value) -> Result<T, KeyError> {
+    let text = text_of(value)
+        .ok_or_else(|| KeyError::new(key, value, "expected a text, a number or a list of them"))?;
+    text.parse()
+        .map_err(|error| KeyError::new(key, value, error))
+}
+
+/// A value as it would be written on the command line; lists and tables have no text.
+#[must_use]
+pub fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        Value::Datetime(time) => Some(time.to_string()),
+        Value::Boolean(_) | Value::Array(_) | Value::Table(_) => None,
+    }
+}
+
+/// A number where writing it out gives the same text again, a text otherwise.
+#[must_use]
+pub fn typed(text: &str) -> Value {
+    if let Some(number) = text.parse::<i64>().ok().filter(|x| x.to_string() == text) {
+        return Value::Integer(number);
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number.to_string() == text && text.contains('.') => {
+            Value::Float(number)
+        }
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+/// A group of fields with their keys.
+pub(crate) trait Keys {
+    /// Takes the value of a key, and says whether the group has it.
+    fn read(&mut self, key: &str, value: &Value) -> Result<bool, KeyError>;
+
+    /// Adds the fields that were given.
+    fn write(&self, into: &mut Table);
+
+    /// The names of all keys.
+    fn names() -> Vec<&'static str>;
+}
+
+/// Lists the fields of a group under their keys.
+macro_rules! keys {
+    ($group:ident { $($key:literal: $field:ident),* $(,)? }) => {
+        impl $crate::keys::Keys for $group {
+            fn read(
+                &mut self,
+                key: &str,
+                value: &toml::Value,
+            ) -> Result<bool, $crate::keys::KeyError> {
+                match key {
+                    $($key => $crate::keys::Field::read(&mut self.$field, key, value)?,)*
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+
+            fn write(&self, into: &mut toml::Table) {
+                $(if let Some(value) = $crate::keys::Field::written(&self.$field) {
+                    into.insert($key.to_owned(), value);
+                })*
+            }
+
+            fn names() -> Vec<&'static str> {
+                vec![$($key),*]
+            }
+        }
+    };
+}
+
+pub(crate) use keys;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_look_like_numbers_keep_their_zeros() {
+        assert_eq!(typed("007"), Value::String("007".into()));
+        assert_eq!(typed("7"), Value::Integer(7));
+        assert_eq!(typed("0.01"), Value::Float(0.01));
+        assert_eq!(typed("1e-3"), Value::String("1e-3".into()));
+    }
+
+    #[test]
+    fn a_value_is_read_like_its_text() {
+        let mut factors: Option<usize> = None;
+        for value in [Value::Integer(8), Value::String("8".into())] {
+            Field::read(&mut factors, "factors", &value).expect("a number");
+            assert_eq!(factors, Some(8));
+        }
+        let wrong = Field::read(&mut factors, "factors", &Value::Boolean(true));
+        let text = wrong.expect_err("no number").to_string();
+        assert!(text.starts_with("factors = true: expected"), "{text}");
+    }
+}

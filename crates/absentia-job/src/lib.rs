@@ -1,0 +1,62 @@
+//! The description of a run, and the one pipeline that carries it out.
+//!
+//! A [`Job`] says where data comes from and how it is prepared, which weights and parameters a model is
+//! trained with, what is left to be chosen automatically, and what the run may take. The command line, a
+//! configuration file and Python build jobs; what a value means is decided here once.
+//!
+//! | step | what does it |
+//! | --- | --- |
+//! | read and prepare | [`Job::read`], [`TrainingData`], [`Rows`] |
+//! | choose settings, check memory, fit | [`Training`] |
+//! | follow it | [`Listener`] |
+//!
+//! | file | concept |
+//! | --- | --- |
+//! | `text/` | values as they are written |
+//! | `keys`, `config_file` | groups of values as keys of a configuration, and files of them |
+//! | `reading`, `preparation`, `missing_entries`, `validation`, `settings` | the groups of a job |
+//! | `defaults`, `preset` | what holds where nothing was given |
+//! | `rows`, `training_data` | from files to a matrix with ids |
+//! | `memory`, `resume`, `validator`, `training` | the run |
+//!
+//! The feature `clap` makes the groups arguments of a command line.
+// Documentation of arguments is shown as help, where back-ticks would be shown too.
+#![allow(clippy::doc_markdown, clippy::struct_excessive_bools)]
+#![deny(missing_docs)]
+
+mod config_file;
+pub mod defaults;
+mod error;
+mod job;
+pub mod keys;
+mod listener;
+mod memory;
+mod missing_entries;
+mod preparation;
+mod preset;
+mod reading;
+mod resume;
+mod rows;
+mod settings;
+pub mod text;
+mod training;
+mod training_data;
+mod validation;
+mod validator;
+
+pub use config_file::{ConfigFile, Entry};
+pub use error::JobError;
+pub use job::Job;
+pub use listener::{Choice, Event, Listener, Step};
+pub use memory::Plan;
+pub use missing_entries::MissingEntries;
+pub use preparation::Preparation;
+pub use preset::Preset;
+pub use reading::Reading;
+pub use resume::same_ids;
+pub use rows::{Rows, read_files, read_known, take_log};
+pub use settings::{GivenSettings, UnusedSetting};
+pub use training::{Execution, Measuring, Training, named};
+pub use training_data::{Input, TrainingData, pairs_of, split_rows};
+pub use validation::{HeldOutRows, Validation};
+pub use validator::{Validator, metric_name};

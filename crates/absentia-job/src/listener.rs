@@ -1,0 +1,138 @@
+//! What happens while a job runs, for whoever shows it.
+
+use absentia::data::{Pick, Report, Targets};
+use absentia_io::{BadRows, NoProgress, Progress};
+use absentia_search::{Automatic, ChosenSettings};
+
+use crate::text::ConfidenceRule;
+
+/// Is given everything worth knowing about a job on its way; all methods may be left out.
+pub trait Listener {
+    /// Follows the bytes and rows of files that are read from now on.
+    fn reading(&self) -> Box<dyn Progress + '_> {
+        Box::new(NoProgress)
+    }
+
+    /// Something happened.
+    fn event(&self, event: &Event<'_>) {
+        let _ = event;
+    }
+}
+
+/// Listens to nothing.
+impl Listener for () {}
+
+/// A step of the preparation of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Rows outside a window of time are dropped.
+    TimeWindow,
+    /// Rows rated too low are dropped.
+    MinimumRating,
+    /// Rows of the same pair are merged.
+    Duplicates,
+    /// A random share is kept.
+    Sample,
+    /// Users and items with too few rows are dropped.
+    Core,
+    /// Pairs that other files hold are dropped.
+    Excluded,
+}
+
+impl Step {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TimeWindow => "time window",
+            Self::MinimumRating => "minimum rating",
+            Self::Duplicates => "duplicates",
+            Self::Sample => "sample",
+            Self::Core => "k-core",
+            Self::Excluded => "excluded",
+        }
+    }
+}
+
+/// Something that happened, as values.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'e> {
+    /// Rows that could not be understood were left out.
+    BadRows(&'e BadRows),
+    /// Rows of users or items that are not known were left out.
+    UnknownRows {
+        /// The files they were in.
+        files: &'e [String],
+        /// Number of rows left out.
+        left_out: u64,
+        /// Number of rows in all.
+        rows: u64,
+    },
+    /// A step of the preparation is done.
+    Prepared {
+        /// The step.
+        step: Step,
+        /// What it left.
+        report: Report,
+    },
+    /// Rows rated 0 or less count like the others.
+    RatedZeroOrLess {
+        /// Number of those rows.
+        rows: usize,
+        /// Number of rows in all.
+        of: usize,
+    },
+    /// Which rows are held out was not given, and the data has no times.
+    HeldOutWithoutTimes(Pick),
+    /// Rows were held out.
+    HeldOut {
+        /// Number of rows.
+        rows: usize,
+    },
+    /// Pairs that were shown and not taken were added.
+    Exposed {
+        /// Number of pairs.
+        pairs: usize,
+    },
+    /// Held-out pairs are trained on as well.
+    Overlap {
+        /// Number of those pairs.
+        pairs: usize,
+        /// Number of held-out pairs in all.
+        of: usize,
+    },
+    /// The data is ready.
+    Ready {
+        /// Number of interactions.
+        interactions: usize,
+        /// Number of users.
+        users: usize,
+        /// Number of items.
+        items: usize,
+    },
+    /// Targets depend on ratings, and the data has none.
+    TargetsWithoutRatings(Targets),
+    /// Weights of entries depend on ratings, and the data has none.
+    ConfidenceWithoutRatings(ConfidenceRule),
+    /// Settings are to be chosen automatically.
+    Choosing {
+        /// Most models that will be trained for it.
+        most_models: usize,
+    },
+    /// A model was trained to choose settings.
+    ModelTried,
+    /// Settings were chosen, or choosing them failed.
+    Chosen(Option<Choice<'e>>),
+}
+
+/// Settings that were chosen automatically.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<'e> {
+    /// What there was to choose.
+    pub automatic: Automatic,
+    /// The result.
+    pub chosen: &'e ChosenSettings,
+    /// Whether anything changed.
+    pub changed: bool,
+}

@@ -1,0 +1,63 @@
+//! What a run will take, before it is started.
+
+use absentia::fit::{FitError, MemoryPlan, Sizes};
+use absentia::weights::Scheme;
+use absentia::{Interactions, Params};
+use absentia_io::limits;
+use absentia_search::Automatic;
+
+/// What a run will take, and what it may.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The sizes it depends on.
+    pub sizes: Sizes,
+    /// Bytes, part by part.
+    pub memory: MemoryPlan,
+    /// Bytes that it may take: the limit that was given, or what the machine or the container has left.
+    pub limit: Option<u64>,
+}
+
+impl Plan {
+    /// Plans a run; `keeps_best` says whether the best model so far is kept beside the current one.
+    #[must_use]
+    pub fn new(
+        data: &Interactions<'_>,
+        scheme: &Scheme,
+        params: &Params,
+        automatic: Automatic,
+        keeps_best: bool,
+    ) -> Self {
+        let sizes = Sizes::of(data, scheme, keeps_best);
+        // The matrix is there already, so what is left comes on top of it.
+        let left = || limits::memory_available().map(|bytes| bytes.saturating_add(sizes.data));
+        let mut memory = MemoryPlan::new(&sizes, params);
+        if automatic.trains_models(sizes.entries, params.solver) {
+            // The rows that remain, and the best two models while the next is trained.
+            let factors = params.factors.next_multiple_of(16) as u64;
+            let models = 2 * 4 * (sizes.users + sizes.items) as u64 * factors;
+            // Other targets differ from entry to entry.
+            let targets = 16 * sizes.entries as u64 * u64::from(automatic.recipe);
+            let choosing = sizes.data.saturating_add(models).saturating_add(targets);
+            memory.parts.push(("to choose settings", choosing));
+        }
+        Self {
+            memory,
+            limit: params.memory_limit.or_else(left),
+            sizes,
+        }
+    }
+
+    /// Refuses a run that does not fit.
+    ///
+    /// # Errors
+    /// Says what is needed and what there is.
+    pub fn check(&self) -> Result<(), FitError> {
+        match self.limit {
+            Some(limit) if self.memory.total() > limit => Err(FitError::Memory {
+                needed: self.memory.total(),
+                limit,
+            }),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Exceptions among the missing entries, and factors to start from.
+
+use absentia_io::ColumnRef;
+
+use crate::keys::keys;
+use crate::reading::Reading;
+use crate::text::ConfidenceRule;
+
+/// Missing entries that are known to have been passed over, and the start of the run.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(
+    feature = "clap",
+    command(next_help_heading = "Weights on missing entries")
+)]
+pub struct MissingEntries {
+    /// File of pairs that were shown and not taken: they get target 0 and a weight of their own.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", num_args = 1))]
+    pub exposed: Vec<String>,
+    /// Weight of the exposed pairs; the file's weight column when not given, or else 1.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "W", allow_negative_numbers = true)
+    )]
+    pub exposed_weight: Option<f32>,
+    /// Start from these factors instead of random ones: P.npy,Q.npy (needs --dense-ids), or a model.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "P,Q|MODEL", value_delimiter = ',')
+    )]
+    pub init: Vec<String>,
+}
+
+keys!(MissingEntries {
+    "exposed": exposed,
+    "exposed-weight": exposed_weight,
+    "init": init,
+});
+
+impl MissingEntries {
+    /// Whether a column of weights is read that nothing uses.
+    #[must_use]
+    pub fn has_unused_column(&self, reading: &Reading, confidence: ConfidenceRule) -> bool {
+        let named = matches!(&reading.weight_col, Some(column) if *column != ColumnRef::Absent);
+        named && confidence != ConfidenceRule::Column && self.exposed.is_empty()
+    }
+}

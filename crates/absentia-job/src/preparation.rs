@@ -1,0 +1,93 @@
+//! Which rows count, of those that were read.
+
+use absentia::data::{Core, DataError, Duplicates, EventLog, Sample};
+use absentia_io::time::{Moment, TimeUnit};
+
+use crate::keys::keys;
+use crate::listener::{Event, Listener, Step};
+
+/// Which rows count.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Preparation"))]
+pub struct Preparation {
+    /// Keep rows rated at least this: those that count as positive.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RATING"))]
+    pub min_rating: Option<f32>,
+    /// Keep rows from this time on: unix time, or a date such as 2020-01-31.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", allow_hyphen_values = true)
+    )]
+    pub since: Option<Moment>,
+    /// Keep rows before this time.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", allow_hyphen_values = true)
+    )]
+    pub until: Option<Moment>,
+    /// Drop the pairs of user and item that these files hold.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", num_args = 1))]
+    pub exclude: Vec<String>,
+    /// What to do with pairs that occur more than once: sum, last, max or error [default: last].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
+    pub duplicates: Option<Duplicates>,
+    /// Keep a random share: users:0.1 (with all their rows) or rows:0.1.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "WHAT:SHARE"))]
+    pub sample: Option<Sample>,
+    /// Seed of --sample [default: 0].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub sample_seed: Option<u64>,
+    /// Drop users and items with fewer than K rows, repeatedly, until every user and item has at
+    /// least K: K, or USERS,ITEMS.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "K"))]
+    pub k_core: Option<Core>,
+}
+
+keys!(Preparation {
+    "min-rating": min_rating,
+    "since": since,
+    "until": until,
+    "exclude": exclude,
+    "duplicates": duplicates,
+    "sample": sample,
+    "sample-seed": sample_seed,
+    "k-core": k_core,
+});
+
+impl Preparation {
+    /// What to do with repeated pairs.
+    #[must_use]
+    pub fn duplicates(&self) -> Duplicates {
+        self.duplicates.unwrap_or_default()
+    }
+
+    /// Carries out the steps on a log and reports what each left.
+    ///
+    /// # Errors
+    /// A column that a step needs is not there, a share out of range, pairs that occur twice.
+    pub fn apply(&self, log: &mut EventLog, listener: &dyn Listener) -> Result<(), DataError> {
+        let done = |step, report| listener.event(&Event::Prepared { step, report });
+        if self.since.is_some() || self.until.is_some() {
+            let unit = TimeUnit::of_times(log.time());
+            let [since, until] =
+                [self.since, self.until].map(|given| given.map(|moment| unit.of_moment(moment)));
+            done(Step::TimeWindow, log.keep_times(since, until)?);
+        }
+        if let Some(minimum) = self.min_rating {
+            done(Step::MinimumRating, log.keep_values_from(minimum)?);
+        }
+        // Without a core to count, the matrix merges repeats when it is built, at no extra cost.
+        if self.duplicates.is_some() || self.k_core.is_some() {
+            done(Step::Duplicates, log.deduplicate(self.duplicates())?);
+        }
+        if let Some(sample) = self.sample {
+            let seed = self.sample_seed.unwrap_or_default();
+            done(Step::Sample, log.sample(sample, seed)?);
+        }
+        if let Some(core) = self.k_core {
+            done(Step::Core, log.keep_core(core));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! How files are read.
+
+use absentia_io::{ColumnRef, Columns, DenseIds, Format, ReadOptions};
+
+use crate::keys::keys;
+use crate::text::Shape;
+
+/// How files are read; whatever is not given is found out from the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Reading"))]
+pub struct Reading {
+    /// text, csv, tsv, rating, inter, adjacency, jsonl, parquet, arrow, arrow-stream, mtx or npz;
+    /// found from name and content when not given.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    pub format: Option<Format>,
+    /// What separates columns: any text such as `::`, or tab, space, comma, semicolon, pipe.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TEXT"))]
+    pub separator: Option<String>,
+    /// The first line names the columns.
+    #[cfg_attr(feature = "clap", arg(long, conflicts_with = "no_header"))]
+    pub header: bool,
+    /// The first line is data.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub no_header: bool,
+    /// Double quotes are part of the text.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub no_quotes: bool,
+    /// Column of users, by heading or by position from 1.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
+    pub user_col: Option<ColumnRef>,
+    /// Column of items.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
+    pub item_col: Option<ColumnRef>,
+    /// Column of ratings or counts; `none` to leave it unread.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
+    pub rating_col: Option<ColumnRef>,
+    /// Column of times: unix time, or dates; `none` to leave it unread.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
+    pub time_col: Option<ColumnRef>,
+    /// Column of weights c_ui, for `--confidence column`.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
+    pub weight_col: Option<ColumnRef>,
+    /// Leave out up to N rows that cannot be understood, and report them [default: 0].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub skip_bad: Option<u64>,
+    /// Ids are row numbers from 0, so that arrays can be given by position.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub dense_ids: bool,
+    /// Number of users and items under --dense-ids; keeps empty rows and columns.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "M,N"))]
+    pub shape: Option<Shape>,
+    /// Longest line accepted, in bytes [default: 1048576].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "BYTES"))]
+    pub max_line: Option<usize>,
+}
+
+keys!(Reading {
+    "format": format,
+    "separator": separator,
+    "header": header,
+    "no-header": no_header,
+    "no-quotes": no_quotes,
+    "user-col": user_col,
+    "item-col": item_col,
+    "rating-col": rating_col,
+    "time-col": time_col,
+    "weight-col": weight_col,
+    "skip-bad": skip_bad,
+    "dense-ids": dense_ids,
+    "shape": shape,
+    "max-line": max_line,
+});
+
+impl Reading {
+    /// The options of the readers.
+    #[must_use]
+    pub fn options(&self) -> ReadOptions {
+        let header = match (self.header, self.no_header) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        let shape = self.shape.map(|shape| (shape.users, shape.items));
+        let usual = ReadOptions::default();
+        ReadOptions {
+            format: self.format,
+            separator: self.separator.clone(),
+            header,
+            quotes: !self.no_quotes,
+            columns: Columns {
+                user: self.user_col.clone(),
+                item: self.item_col.clone(),
+                rating: self.rating_col.clone(),
+                time: self.time_col.clone(),
+                weight: self.weight_col.clone(),
+            },
+            skip_bad: self.skip_bad.unwrap_or(usual.skip_bad),
+            dense_ids: (self.dense_ids || shape.is_some()).then_some(DenseIds { shape }),
+            max_line: self.max_line.unwrap_or(usual.max_line),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Going on with a run from its checkpoint.
+
+use std::path::Path;
+
+use absentia::fit::Checkpoint;
+use absentia::weights::SchemeSpec;
+use absentia::{Model, Params};
+use absentia_io::IdMap;
+use absentia_io::model::{self, Ids};
+use absentia_io::time::TimeUnit;
+use absentia_search::Automatic;
+
+use crate::error::JobError;
+use crate::text::ConfidenceRule;
+
+/// Reads the state of a run, if there is one yet, and takes from it what was to be chosen.
+///
+/// # Errors
+/// A checkpoint that cannot be read, or of other data or settings.
+pub(crate) fn resume(
+    path: &Path,
+    own: &Ids,
+    params: &mut Params,
+    weights: &mut Option<SchemeSpec>,
+    automatic: Automatic,
+) -> Result<Option<Checkpoint>, JobError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let (checkpoint, ids, config) = model::load_checkpoint(path)?;
+    if !same_ids(&ids.users, &own.users) || !same_ids(&ids.items, &own.items) {
+        let path = path.to_owned();
+        return Err(JobError::OtherData { path });
+    }
+    let then = checkpoint.model.params();
+    if automatic.regularization {
+        params.regularization = then.regularization;
+    }
+    if automatic.post_scale {
+        params.post_scale = then.post_scale;
+    }
+    let stored = config.as_deref().and_then(weights_of);
+    if automatic.recipe {
+        params.targets = then.targets;
+        *weights = stored.clone().or(weights.take());
+    }
+    check_params(path, &checkpoint.model, params)?;
+    // Files of weights may have moved; the weights themselves are compared when the run goes on.
+    let comparable = stored.filter(|then| then.scheme().is_some());
+    if let (Some(then), Some(now)) = (comparable, weights.as_ref()) {
+        if then != *now {
+            return Err(JobError::OtherSettings {
+                path: path.to_owned(),
+                key: "weights",
+                then: then.to_string(),
+                now: now.to_string(),
+            });
+        }
+    }
+    Ok(Some(checkpoint))
+}
+
+/// The weights on missing entries that a stored configuration names.
+fn weights_of(config: &str) -> Option<SchemeSpec> {
+    let table: toml::Table = config.parse().ok()?;
+    match table.get("weights")? {
+        toml::Value::Array(schemes) => schemes.first()?.as_str()?.parse().ok(),
+        scheme => scheme.as_str()?.parse().ok(),
+    }
+}
+
+/// Refuses parameters under which a run would not go on as it began, and names the first.
+fn check_params(path: &Path, then: &Model, params: &Params) -> Result<(), JobError> {
+    let unit = TimeUnit::of_latest(then.parts().transform.now);
+    let Some(&name) = params.changes_since(then.params()).first() else {
+        return Ok(());
+    };
+    let (key, then) = written(then.params(), name, unit);
+    let (_, now) = written(params, name, unit);
+    Err(JobError::OtherSettings {
+        path: path.to_owned(),
+        key,
+        then,
+        now,
+    })
+}
+
+/// The key and the text of a parameter.
+fn written(params: &Params, name: &'static str, unit: TimeUnit) -> (&'static str, String) {
+    let confidence = || ConfidenceRule::of(params.confidence, unit).to_string();
+    match name {
+        "factors" => (name, params.factors.to_string()),
+        "regularization" => (name, params.regularization.to_string()),
+        "reg_exponent" => ("reg-exponent", params.reg_exponent.to_string()),
+        "solver" => (name, params.solver.to_string()),
+        "targets" => (name, params.targets.to_string()),
+        "confidence" => (name, confidence()),
+        "post_scale" => ("post-scale", params.post_scale.to_string()),
+        "init_std" => ("init-std", params.init_std.to_string()),
+        "seed" => (name, params.seed.to_string()),
+        "learning_rate" => ("learning-rate", params.learning_rate.to_string()),
+        other => (other, String::new()),
+    }
+}
+
+/// Whether two maps give the same rows to the same ids.
+#[must_use]
+pub fn same_ids(left: &IdMap, right: &IdMap) -> bool {
+    left.len() == right.len() && left.iter().zip(right.iter()).all(|(l, r)| l == r)
+}

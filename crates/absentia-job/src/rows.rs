@@ -1,0 +1,275 @@
+//! Rows of files with the ids that their numbers stand for.
+
+use std::collections::HashSet;
+
+use absentia::Interactions;
+use absentia::data::{DataError, Duplicates, EventLog};
+use absentia::error::Axis;
+use absentia_io::{Dataset, IdMap, Unknown, expand, read, read_with_ids};
+
+use crate::error::JobError;
+use crate::listener::{Event, Listener, Step};
+use crate::preparation::Preparation;
+use crate::reading::Reading;
+
+/// Rows and the ids that their numbers stand for.
+#[derive(Debug)]
+pub struct Rows {
+    /// The rows.
+    pub log: EventLog,
+    /// Ids of users.
+    pub users: IdMap,
+    /// Ids of items.
+    pub items: IdMap,
+}
+
+/// Reads files as they are.
+///
+/// # Errors
+/// Files that cannot be read.
+pub fn read_files(
+    files: &[String],
+    reading: &Reading,
+    listener: &dyn Listener,
+) -> Result<Dataset, JobError> {
+    let paths = expand(files)?;
+    let dataset = read(&paths, &reading.options(), &*listener.reading())?;
+    report_bad_rows(&dataset, listener);
+    Ok(dataset)
+}
+
+/// Reads files whose ids are known and leaves out rows with others; the maps come back in the data.
+///
+/// # Errors
+/// Files that cannot be read, or of which no row is known.
+pub fn read_known(
+    files: &[String],
+    reading: &Reading,
+    ids: (IdMap, IdMap),
+    listener: &dyn Listener,
+) -> Result<Dataset, JobError> {
+    let paths = expand(files)?;
+    let progress = listener.reading();
+    let dataset = read_with_ids(&paths, &reading.options(), ids, Unknown::Skip, &*progress)?;
+    drop(progress);
+    report_bad_rows(&dataset, listener);
+    if dataset.unknown_rows > 0 {
+        listener.event(&Event::UnknownRows {
+            files,
+            left_out: dataset.unknown_rows,
+            rows: dataset.unknown_rows + dataset.len() as u64,
+        });
+    }
+    if dataset.is_empty() {
+        let files = files.to_vec();
+        return Err(JobError::NothingKnown { files });
+    }
+    Ok(dataset)
+}
+
+fn report_bad_rows(dataset: &Dataset, listener: &dyn Listener) {
+    if dataset.bad_rows.count() > 0 {
+        listener.event(&Event::BadRows(&dataset.bad_rows));
+    }
+}
+
+/// Takes the rows of a data set and leaves its ids.
+///
+/// # Errors
+/// More rows than can be numbered.
+pub fn take_log(dataset: &mut Dataset) -> Result<EventLog, DataError> {
+    let user = std::mem::take(&mut dataset.user);
+    let mut log = EventLog::new(user, std::mem::take(&mut dataset.item))?;
+    if let Some(value) = dataset.value.take() {
+        log = log.values(value)?;
+    }
+    if let Some(time) = dataset.time.take() {
+        log = log.times(time)?;
+    }
+    if let Some(weight) = dataset.weight.take() {
+        log = log.weights(weight)?;
+    }
+    Ok(log)
+}
+
+impl Rows {
+    /// Takes what was read.
+    ///
+    /// # Errors
+    /// More rows than can be numbered.
+    pub fn new(mut dataset: Dataset) -> Result<Self, DataError> {
+        let log = take_log(&mut dataset)?;
+        let (users, items) = (dataset.users, dataset.items);
+        Ok(Self { log, users, items })
+    }
+
+    /// Reads and prepares files.
+    ///
+    /// # Errors
+    /// Files that cannot be read, steps that the data does not allow, no row that is left.
+    pub fn read(
+        files: &[String],
+        reading: &Reading,
+        preparation: &Preparation,
+        listener: &dyn Listener,
+    ) -> Result<Self, JobError> {
+        let mut rows = Self::new(read_files(files, reading, listener)?)?;
+        if !preparation.exclude.is_empty() {
+            rows.exclude(&preparation.exclude, reading, listener)?;
+        }
+        let prepared = preparation.apply(&mut rows.log, listener);
+        prepared.map_err(|error| rows.named(error))?;
+        if rows.log.is_empty() {
+            return Err(JobError::NoRowsLeft);
+        }
+        rows.forget_absent()?;
+        Ok(rows)
+    }
+
+    /// Reports rows rated 0 or less: they are rarely meant as something that was liked, but count like
+    /// all others.
+    pub fn report_ratings(&self, preparation: &Preparation, listener: &dyn Listener) {
+        let ratings = self.log.value().unwrap_or_default();
+        let rows = ratings.iter().filter(|&&rating| rating <= 0.0).count();
+        if rows > 0 && preparation.min_rating.is_none() {
+            let of = ratings.len();
+            listener.event(&Event::RatedZeroOrLess { rows, of });
+        }
+    }
+
+    /// Lends the ids to a reader, which gives them back in what it read.
+    pub fn take_ids(&mut self) -> (IdMap, IdMap) {
+        (
+            std::mem::take(&mut self.users),
+            std::mem::take(&mut self.items),
+        )
+    }
+
+    /// The matrix of the rows.
+    ///
+    /// # Errors
+    /// Pairs that occur more than once, where those are refused.
+    pub fn interactions(&self, duplicates: Duplicates) -> Result<Interactions<'static>, JobError> {
+        let (users, items) = (self.users.len(), self.items.len());
+        let built = self.log.interactions(users, items, duplicates);
+        built.map_err(|error| self.named(error))
+    }
+
+    /// The error with the ids of the user and item it means instead of their row numbers.
+    #[must_use]
+    pub fn named(&self, error: DataError) -> JobError {
+        match error {
+            DataError::Duplicate { user, item } => JobError::Duplicate {
+                user: self.users.name(user).unwrap_or_default().into_owned(),
+                item: self.items.name(item).unwrap_or_default().into_owned(),
+            },
+            error => error.into(),
+        }
+    }
+
+    /// Drops the pairs that some files hold.
+    fn exclude(
+        &mut self,
+        files: &[String],
+        reading: &Reading,
+        listener: &dyn Listener,
+    ) -> Result<(), JobError> {
+        let dataset = read_known(files, reading, self.take_ids(), listener)?;
+        let pairs = dataset.user.iter().zip(&dataset.item);
+        let excluded: HashSet<(u32, u32)> = pairs.map(|(&user, &item)| (user, item)).collect();
+        let (users, items) = (self.log.user().to_vec(), self.log.item().to_vec());
+        let report = self
+            .log
+            .retain(|row| !excluded.contains(&(users[row], items[row])));
+        listener.event(&Event::Prepared {
+            step: Step::Excluded,
+            report,
+        });
+        (self.users, self.items) = (dataset.users, dataset.items);
+        Ok(())
+    }
+
+    /// Forgets ids that no row has any more; row numbers given by the caller stay as they are.
+    fn forget_absent(&mut self) -> Result<(), DataError> {
+        for axis in [Axis::User, Axis::Item] {
+            let ids = match axis {
+                Axis::User => &mut self.users,
+                Axis::Item => &mut self.items,
+            };
+            if ids.is_dense() {
+                continue;
+            }
+            let present = self.log.present(axis);
+            if present.len() < ids.len() {
+                *ids = present.iter().filter_map(|&row| ids.name(row)).collect();
+                self.log = renumbered(&self.log, axis, &present)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows for which `keep` says so, as a data set to be written.
+    pub fn part(&self, keep: impl Fn(usize) -> bool) -> Dataset {
+        let log = self.log.select(keep);
+        Dataset {
+            users: self.users.clone(),
+            items: self.items.clone(),
+            user: log.user().to_vec(),
+            item: log.item().to_vec(),
+            value: log.value().map(<[f32]>::to_vec),
+            time: log.time().map(<[i64]>::to_vec),
+            weight: log.weight().map(<[f32]>::to_vec),
+            ..Dataset::default()
+        }
+    }
+}
+
+/// The log with the ids of one side replaced by their place among those present.
+fn renumbered(log: &EventLog, axis: Axis, present: &[u32]) -> Result<EventLog, DataError> {
+    let mut place = vec![0; present.last().map_or(0, |&last| last as usize + 1)];
+    for (at, &row) in present.iter().enumerate() {
+        place[row as usize] = at as u32;
+    }
+    let ids = |side| -> Vec<u32> {
+        if side == axis {
+            let rows = log.ids(side).iter();
+            rows.map(|&row| place[row as usize]).collect()
+        } else {
+            log.ids(side).to_vec()
+        }
+    };
+    let mut changed = EventLog::new(ids(Axis::User), ids(Axis::Item))?;
+    if let Some(value) = log.value() {
+        changed = changed.values(value.to_vec())?;
+    }
+    if let Some(time) = log.time() {
+        changed = changed.times(time.to_vec())?;
+    }
+    if let Some(weight) = log.weight() {
+        changed = changed.weights(weight.to_vec())?;
+    }
+    Ok(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_without_rows_are_forgotten() -> Result<(), DataError> {
+        let dataset = Dataset {
+            users: ["ann", "bob", "cid"].iter().collect(),
+            items: ["x", "y"].iter().collect(),
+            user: vec![2, 0],
+            item: vec![1, 1],
+            ..Dataset::default()
+        };
+        let mut rows = Rows::new(dataset)?;
+        rows.forget_absent()?;
+        assert_eq!(rows.users.iter().collect::<Vec<_>>(), ["ann", "cid"]);
+        assert_eq!(rows.items.iter().collect::<Vec<_>>(), ["y"]);
+        assert_eq!(rows.log.user(), [1, 0]);
+        assert_eq!(rows.log.item(), [0, 0]);
+        Ok(())
+    }
+}

@@ -1,0 +1,285 @@
+//! Settings of a run as they were given; what was not given has a default or is chosen automatically.
+
+use absentia::data::Targets;
+use absentia::{Baseline, Method, Params, Solver};
+use absentia_io::time::TimeUnit;
+use absentia_search::Automatic;
+
+use crate::keys::keys;
+use crate::preset::Preset;
+use crate::text::{ByteSize, ConfidenceRule};
+
+/// Settings that every model of a command shares.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Training"))]
+pub struct GivenSettings {
+    /// Settings for a kind of data, measured on real data sets (docs/accuracy.md); other arguments
+    /// win over them.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "KIND"))]
+    pub preset: Option<Preset>,
+    /// Number of factors K [default: 64].
+    #[cfg_attr(feature = "clap", arg(long, short = 'k', value_name = "K"))]
+    pub factors: Option<usize>,
+    /// Most sweeps over users and items [default: 20].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub iterations: Option<usize>,
+    /// Ridge regularization λ [default: the best of a few on a fifth of the rows held out; 0.01 for a
+    /// baseline].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "LAMBDA", allow_negative_numbers = true)
+    )]
+    pub regularization: Option<f32>,
+    /// Exponent ν of a row's total weight in its regularization λ m^ν: 0 is the paper, 1 suits large K
+    /// [default: 1].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NU", allow_hyphen_values = true)
+    )]
+    pub reg_exponent: Option<f32>,
+    /// Factors solved together by --solver subspace: 1, 2, 4, 8 or a multiple of 16 [default: 16].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub block: Option<usize>,
+    /// Conjugate-gradient steps for each row of --solver als-cg [default: 3].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub cg_steps: Option<usize>,
+    /// Similar items that --solver itemknn stores for each item [default: 100].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub neighbours: Option<usize>,
+    /// Step of --solver bpr and sgd-observed [default: 0.05].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "RATE", allow_negative_numbers = true)
+    )]
+    pub learning_rate: Option<f32>,
+    /// What a row's value says: raw (the value), binary (1), log (ln(1 + value)), or
+    /// normalized:0.35[,0.35] (n_u^-0.35 n_i^-0.35, mean 1) [default: binary; `train` without
+    /// --weights, --targets and --regularization takes normalized:0.1 where that does better on rows
+    /// held out].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TARGETS"))]
+    pub targets: Option<Targets>,
+    /// Weight of an observed entry: a number, linear:ALPHA (1 + αx), log:ALPHA,EPSILON
+    /// (1 + α ln(1 + x/ε)), decay:30d (half the weight for every 30 days of age), or column
+    /// (--weight-col) [default: 1].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
+    pub confidence: Option<ConfidenceRule>,
+    /// Exponent ρ: item factors are rescaled by n_i^ρ after training [default: chosen with
+    /// --regularization, or 0 where that is given].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "RHO", allow_hyphen_values = true)
+    )]
+    pub post_scale: Option<f32>,
+    /// Standard deviation of the random start [default: 0.01].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "SIGMA", allow_negative_numbers = true)
+    )]
+    pub init_std: Option<f32>,
+    /// Seed of the random start [default: 0].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub seed: Option<u64>,
+    /// Stop when a sweep changes the objective by less than this share of it [default: never].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "SHARE", allow_negative_numbers = true)
+    )]
+    pub tolerance: Option<f64>,
+    /// Memory the run may take, as in 8GiB; what the machine or container has when not given.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "BYTES"))]
+    pub memory_limit: Option<ByteSize>,
+}
+
+keys!(GivenSettings {
+    "preset": preset,
+    "factors": factors,
+    "iterations": iterations,
+    "regularization": regularization,
+    "reg-exponent": reg_exponent,
+    "block": block,
+    "cg-steps": cg_steps,
+    "neighbours": neighbours,
+    "learning-rate": learning_rate,
+    "targets": targets,
+    "confidence": confidence,
+    "post-scale": post_scale,
+    "init-std": init_std,
+    "seed": seed,
+    "tolerance": tolerance,
+    "memory-limit": memory_limit,
+});
+
+/// A setting that has no effect on any of the methods it was given with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnusedSetting {
+    /// Key of the setting.
+    pub key: &'static str,
+    /// The methods that take it.
+    pub methods: &'static str,
+}
+
+impl GivenSettings {
+    /// The method with its number, where that is given by a setting of its own: `block`, `cg-steps`
+    /// or `neighbours`.
+    #[must_use]
+    pub fn method(&self, method: Method) -> Method {
+        match method {
+            Method::Solver(Solver::Subspace { block }) => Method::Solver(Solver::Subspace {
+                block: self.block.unwrap_or(block),
+            }),
+            Method::Solver(Solver::AlsCg { steps }) => Method::Solver(Solver::AlsCg {
+                steps: self.cg_steps.unwrap_or(steps),
+            }),
+            Method::Baseline(Baseline::ItemKnn { neighbours }) => {
+                Method::Baseline(Baseline::ItemKnn {
+                    neighbours: self.neighbours.unwrap_or(neighbours),
+                })
+            }
+            method => method,
+        }
+    }
+
+    /// What is left to be chosen on rows held out; targets and weights are a matter of the whole job.
+    #[must_use]
+    pub fn automatic(&self) -> Automatic {
+        Automatic {
+            regularization: self.regularization.is_none(),
+            // Whoever says how the model is regularized wants the model as it is.
+            post_scale: self.regularization.is_none() && self.post_scale.is_none(),
+            recipe: false,
+        }
+    }
+
+    /// The parameters of one run on data whose times have this unit; those that are
+    /// [automatic](Self::automatic) have their defaults.
+    #[must_use]
+    pub fn params(&self, method: Method, threads: Option<usize>, unit: TimeUnit) -> Params {
+        let usual = Params::default();
+        Params {
+            factors: self.factors.unwrap_or(usual.factors),
+            iterations: self.iterations.unwrap_or(usual.iterations),
+            regularization: self.regularization.unwrap_or(usual.regularization),
+            reg_exponent: self.reg_exponent.unwrap_or(usual.reg_exponent),
+            solver: self.method(method),
+            targets: self.targets.unwrap_or(usual.targets),
+            confidence: self
+                .confidence
+                .map_or(usual.confidence, |rule| rule.in_unit(unit)),
+            post_scale: self.post_scale.unwrap_or(usual.post_scale),
+            init_std: self.init_std.unwrap_or(usual.init_std),
+            seed: self.seed.unwrap_or(usual.seed),
+            learning_rate: self.learning_rate.unwrap_or(usual.learning_rate),
+            threads,
+            tolerance: self.tolerance.or(usual.tolerance),
+            memory_limit: self.memory_limit.map(|size| size.0).or(usual.memory_limit),
+        }
+    }
+
+    /// Takes over what a run was made with, so that it can be repeated without choosing anything.
+    pub(crate) fn fix(&mut self, params: &Params, unit: TimeUnit) {
+        self.preset = None;
+        self.factors = Some(params.factors);
+        self.iterations = Some(params.iterations);
+        self.regularization = Some(params.regularization);
+        self.reg_exponent = Some(params.reg_exponent);
+        (self.block, self.cg_steps, self.neighbours) = (None, None, None);
+        self.targets = Some(params.targets);
+        self.confidence = Some(ConfidenceRule::of(params.confidence, unit));
+        self.post_scale = Some(params.post_scale);
+        self.init_std = Some(params.init_std);
+        self.seed = Some(params.seed);
+        self.learning_rate = Some(params.learning_rate);
+        self.tolerance = params.tolerance;
+        self.memory_limit = params.memory_limit.map(ByteSize);
+    }
+
+    /// Settings that none of these methods takes.
+    #[must_use]
+    pub fn unused(&self, methods: &[Method]) -> Vec<UnusedSetting> {
+        let any = |takes: fn(&Method) -> bool| methods.iter().any(takes);
+        let subspace = any(|m| matches!(m, Method::Solver(Solver::Subspace { .. })));
+        let als_cg = any(|m| matches!(m, Method::Solver(Solver::AlsCg { .. })));
+        let itemknn = any(|m| matches!(m, Method::Baseline(Baseline::ItemKnn { .. })));
+        let rate = any(|m| matches!(m, Method::Baseline(Baseline::Bpr | Baseline::SgdObserved)));
+        // A default that is spelled out, as in the configuration of a model, is not worth a word.
+        let usual_rate = Params::default().learning_rate;
+        let other_rate = |given: f32| given.to_bits() != usual_rate.to_bits();
+        let number_differs = |given: Option<usize>, name: &str| {
+            let usual = name.parse::<Method>().ok().and_then(Method::number);
+            given.is_some() && given != usual
+        };
+        let settings = [
+            (
+                number_differs(self.block, "subspace") && !subspace,
+                "block",
+                "subspace",
+            ),
+            (
+                number_differs(self.cg_steps, "als-cg") && !als_cg,
+                "cg-steps",
+                "als-cg",
+            ),
+            (
+                number_differs(self.neighbours, "itemknn") && !itemknn,
+                "neighbours",
+                "itemknn",
+            ),
+            (
+                self.learning_rate.is_some_and(other_rate) && !rate,
+                "learning-rate",
+                "bpr or sgd-observed",
+            ),
+        ];
+        let unused = settings.into_iter().filter(|(unused, ..)| *unused);
+        unused
+            .map(|(_, key, methods)| UnusedSetting { key, methods })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_given_is_the_engine_s_defaults() {
+        let params = GivenSettings::default().params(Method::default(), None, TimeUnit::default());
+        assert_eq!(params, Params::default());
+    }
+
+    #[test]
+    fn fixed_settings_give_the_same_parameters_and_leave_nothing_open() {
+        let params = Params {
+            factors: 7,
+            regularization: 0.3,
+            post_scale: -0.25,
+            solver: Solver::Subspace { block: 32 }.into(),
+            ..Params::default()
+        };
+        let mut given = GivenSettings::default();
+        given.fix(&params, TimeUnit::Milliseconds);
+        assert_eq!(
+            given.params(params.solver, None, TimeUnit::Milliseconds),
+            params
+        );
+        assert_eq!(given.automatic(), Automatic::default());
+    }
+
+    #[test]
+    fn numbers_of_other_methods_are_unused() {
+        let given = GivenSettings {
+            block: Some(32),
+            cg_steps: Some(3),
+            ..GivenSettings::default()
+        };
+        let keys = |name: &str| {
+            let method: Method = name.parse().expect("a method");
+            let unused = given.unused(&[method]).into_iter();
+            unused.map(|unused| unused.key).collect::<Vec<_>>()
+        };
+        assert_eq!(keys("eals"), ["block"]);
+        assert!(keys("subspace").is_empty());
+        assert_eq!(given.method(Method::ALL[2]).to_string(), "subspace:32");
+    }
+}

@@ -1,0 +1,17 @@
+//! Values of a job as they are written, wherever they are written: on the command line, in a
+//! configuration file, in Python.
+//!
+//! Every value has one text form, read by `FromStr` and written by `Display`. Methods, targets,
+//! weights, moments and columns have theirs next to their types in `absentia` and `absentia-io`.
+
+mod byte_size;
+mod confidence;
+mod count;
+mod shape;
+mod split;
+
+pub use byte_size::ByteSize;
+pub use confidence::ConfidenceRule;
+pub use count::Count;
+pub use shape::Shape;
+pub use split::SplitRule;

@@ -1,0 +1,205 @@
+//! Ways to hold rows out as they are written.
+
+use std::fmt;
+use std::str::FromStr;
+
+use absentia::data::{Pick, Split};
+use absentia::error::TextError;
+use absentia_io::time::{Moment, TimeUnit};
+
+/// How many rows are held out, for a test and for validation.
+///
+/// Which rows those are is a [`Pick`]: with it, the rule is the engine's [`Split`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SplitRule {
+    /// `leave-one-out[,valid]` or `last:5[,VALID]`: rows of every user.
+    Rows {
+        /// Rows of each user for the test.
+        test: usize,
+        /// Rows of each user for validation.
+        valid: usize,
+    },
+    /// `ratio:0.2[,0.1]`: a share of the rows of every user.
+    Ratio {
+        /// Share for the test.
+        test: f64,
+        /// Share for validation.
+        valid: f64,
+    },
+    /// `share:0.1`: a share of the rows of every user, and at least one of them.
+    Share {
+        /// Share for the test.
+        test: f64,
+    },
+    /// `time:2020-01-31[,2020-01-01]`: rows from a moment on.
+    Time {
+        /// First moment of the test.
+        test_from: Moment,
+        /// First moment of validation.
+        valid_from: Option<Moment>,
+    },
+    /// `users:1000[,1000]`: users with all their rows.
+    Users {
+        /// Number of users for the test.
+        test: usize,
+        /// Number of users for validation.
+        valid: usize,
+    },
+}
+
+impl SplitRule {
+    /// `leave-one-out`: one row of every user for the test.
+    pub const LEAVE_ONE_OUT: Self = Self::Rows { test: 1, valid: 0 };
+
+    /// The engine's split: `pick` says which rows, `fold_in` which share of the rows of users held out
+    /// whole they are folded in from, `unit` what the data's times are in.
+    #[must_use]
+    pub fn split(self, pick: Pick, fold_in: f64, unit: TimeUnit) -> Split {
+        match self {
+            Self::Rows { test, valid } => Split::HoldOut { test, valid, pick },
+            Self::Ratio { test, valid } => Split::Ratio { test, valid, pick },
+            Self::Share { test } => Split::Share { test, pick },
+            Self::Time {
+                test_from,
+                valid_from,
+            } => Split::TimeCut {
+                test_from: unit.of_moment(test_from),
+                valid_from: valid_from.map(|from| unit.of_moment(from)),
+            },
+            Self::Users { test, valid } => Split::HeldOutUsers {
+                test,
+                valid,
+                fold_in,
+                pick,
+            },
+        }
+    }
+
+    /// Whether it holds rows out for validation too.
+    #[must_use]
+    pub fn has_validation(self) -> bool {
+        match self {
+            Self::Rows { valid, .. } | Self::Users { valid, .. } => valid > 0,
+            Self::Ratio { valid, .. } => valid > 0.0,
+            Self::Share { .. } => false,
+            Self::Time { valid_from, .. } => valid_from.is_some(),
+        }
+    }
+}
+
+impl FromStr for SplitRule {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        let wrong = || {
+            TextError::new(
+                text,
+                "leave-one-out[,valid], last:N[,VALID], ratio:SHARE[,VALID], share:SHARE, \
+                 time:FROM[,VALID-FROM] or users:N[,VALID]",
+            )
+        };
+        let whole = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+        let share = |text: &str| text.parse::<f64>().map_err(|_| wrong());
+        let moment = |given: &str| {
+            let parsed = given.parse::<Moment>();
+            parsed.map_err(|_| TextError::new(text, "a unix time or a date, as in time:2020-01-31"))
+        };
+        let (name, options) = match text {
+            "leave-one-out" => return Ok(Self::LEAVE_ONE_OUT),
+            "leave-one-out,valid" => return Ok(Self::Rows { test: 1, valid: 1 }),
+            _ => text.split_once(':').ok_or_else(wrong)?,
+        };
+        let (first, second) = match options.split_once(',') {
+            Some((first, second)) => (first.trim(), Some(second.trim())),
+            None => (options.trim(), None),
+        };
+        match (name, second) {
+            ("last", _) => Ok(Self::Rows {
+                test: whole(first)?,
+                valid: second.map_or(Ok(0), whole)?,
+            }),
+            ("ratio", _) => Ok(Self::Ratio {
+                test: share(first)?,
+                valid: second.map_or(Ok(0.0), share)?,
+            }),
+            ("share", None) => Ok(Self::Share {
+                test: share(first)?,
+            }),
+            ("time", _) => Ok(Self::Time {
+                test_from: moment(first)?,
+                valid_from: second.map(moment).transpose()?,
+            }),
+            ("users", _) => Ok(Self::Users {
+                test: whole(first)?,
+                valid: second.map_or(Ok(0), whole)?,
+            }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for SplitRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Rows { test: 1, valid: 0 } => f.write_str("leave-one-out"),
+            Self::Rows { test: 1, valid: 1 } => f.write_str("leave-one-out,valid"),
+            Self::Rows { test, valid: 0 } => write!(f, "last:{test}"),
+            Self::Rows { test, valid } => write!(f, "last:{test},{valid}"),
+            Self::Ratio { test, valid } if valid > 0.0 => write!(f, "ratio:{test},{valid}"),
+            Self::Ratio { test, .. } => write!(f, "ratio:{test}"),
+            Self::Share { test } => write!(f, "share:{test}"),
+            Self::Time {
+                test_from,
+                valid_from: Some(valid_from),
+            } => write!(f, "time:{test_from},{valid_from}"),
+            Self::Time { test_from, .. } => write!(f, "time:{test_from}"),
+            Self::Users { test, valid: 0 } => write!(f, "users:{test}"),
+            Self::Users { test, valid } => write!(f, "users:{test},{valid}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_written_as_they_are_read() {
+        for text in [
+            "leave-one-out",
+            "leave-one-out,valid",
+            "last:5",
+            "last:5,2",
+            "ratio:0.2",
+            "ratio:0.2,0.1",
+            "share:0.1",
+            "time:2020-01-31",
+            "time:2020-01-31,2020-01-01",
+            "users:1000",
+            "users:1000,10",
+        ] {
+            let rule: SplitRule = text.parse().expect("a rule");
+            assert_eq!(rule.to_string(), text);
+        }
+        for text in [
+            "half",
+            "share:0.1,0.1",
+            "last",
+            "leave-one-out:2",
+            "time:soon",
+        ] {
+            assert!(text.parse::<SplitRule>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn moments_are_in_the_unit_of_the_data() {
+        let rule: SplitRule = "time:1970-01-02".parse().expect("a rule");
+        let from = |unit| match rule.split(Pick::Random, 0.8, unit) {
+            Split::TimeCut { test_from, .. } => test_from,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(from(TimeUnit::Seconds), 86_400);
+        assert_eq!(from(TimeUnit::Milliseconds), 86_400_000);
+    }
+}

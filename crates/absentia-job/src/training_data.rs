@@ -1,0 +1,235 @@
+//! What a run is made on: the matrix with its exceptions, and the rows held out of it.
+
+use absentia::Interactions;
+use absentia::data::{DataError, EventLog, Part, Pick, Split, Targets};
+use absentia::evaluate::{EvaluateError, TestSet};
+use absentia_io::model::Ids;
+use absentia_io::time::TimeUnit;
+
+use crate::defaults;
+use crate::error::JobError;
+use crate::listener::{Event, Listener};
+use crate::missing_entries::MissingEntries;
+use crate::preparation::Preparation;
+use crate::reading::Reading;
+use crate::rows::{Rows, read_known};
+use crate::settings::GivenSettings;
+use crate::text::{ConfidenceRule, SplitRule};
+use crate::validation::HeldOutRows;
+
+/// Data that was read from files and is ready to be trained on.
+#[derive(Debug)]
+pub struct TrainingData {
+    /// Ids of users and items.
+    pub ids: Ids,
+    /// The matrix.
+    pub data: Interactions<'static>,
+    /// Rows to measure models on.
+    pub held_out: Option<TestSet>,
+    /// Whether the data came with ratings.
+    pub has_ratings: bool,
+    /// Whether the data came with weights.
+    pub has_weights: bool,
+}
+
+/// Data ready to be trained on, wherever it came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'d> {
+    /// The matrix.
+    pub data: &'d Interactions<'d>,
+    /// Ids of users and items.
+    pub ids: &'d Ids,
+    /// Rows to measure models on.
+    pub held_out: Option<&'d TestSet>,
+}
+
+impl Input<'_> {
+    /// The unit of the data's times.
+    #[must_use]
+    pub fn unit(&self) -> TimeUnit {
+        TimeUnit::of_times(self.data.times())
+    }
+}
+
+impl TrainingData {
+    /// Reads files, holds rows out, and adds pairs that were shown and not taken.
+    ///
+    /// # Errors
+    /// Files that cannot be read, data that cannot be prepared or split as given.
+    pub fn read(
+        files: &[String],
+        reading: &Reading,
+        preparation: &Preparation,
+        missing: &MissingEntries,
+        held_out: &HeldOutRows,
+        listener: &dyn Listener,
+    ) -> Result<Self, JobError> {
+        if missing.exposed_weight.is_some() && missing.exposed.is_empty() {
+            return Err(JobError::ExposedWeightAlone);
+        }
+        let mut rows = Rows::read(files, reading, preparation, listener)?;
+        rows.report_ratings(preparation, listener);
+        let has_ratings = rows.log.value().is_some();
+        let has_weights = rows.log.weight().is_some();
+        let held_out = match held_out {
+            HeldOutRows::None => None,
+            HeldOutRows::Files(files) => Some(pairs_of(&mut rows, files, reading, listener)?),
+            HeldOutRows::Split { rule, pick } => {
+                Some(hold_out(&mut rows, preparation, *rule, *pick, listener)?)
+            }
+        };
+        let mut data = rows.interactions(preparation.duplicates())?;
+        if !missing.exposed.is_empty() {
+            data = with_exposed(&mut rows, &data, missing, reading, listener)?;
+        }
+        if let Some(test) = &held_out {
+            report_overlap(&data, test, listener);
+        }
+        listener.event(&Event::Ready {
+            interactions: data.n_interactions(),
+            users: data.n_users(),
+            items: data.n_items(),
+        });
+        Ok(Self {
+            ids: Ids {
+                users: rows.users,
+                items: rows.items,
+            },
+            data,
+            held_out,
+            has_ratings,
+            has_weights,
+        })
+    }
+
+    /// The data as a run takes it.
+    #[must_use]
+    pub fn input(&self) -> Input<'_> {
+        Input {
+            data: &self.data,
+            ids: &self.ids,
+            held_out: self.held_out.as_ref(),
+        }
+    }
+
+    /// Refuses or reports rules for targets and weights of entries that this data has no columns for.
+    ///
+    /// # Errors
+    /// Weights of entries are to come from a column that is not there.
+    pub fn check_rules(
+        &self,
+        settings: &GivenSettings,
+        listener: &dyn Listener,
+    ) -> Result<(), JobError> {
+        let confidence = settings.confidence.unwrap_or_default();
+        if confidence == ConfidenceRule::Column && !self.has_weights {
+            return Err(JobError::NoWeightColumn);
+        }
+        if self.has_ratings {
+            return Ok(());
+        }
+        if let Some(targets @ (Targets::Raw | Targets::Log)) = settings.targets {
+            listener.event(&Event::TargetsWithoutRatings(targets));
+        }
+        if matches!(
+            confidence,
+            ConfidenceRule::Linear { .. } | ConfidenceRule::Log { .. }
+        ) {
+            listener.event(&Event::ConfidenceWithoutRatings(confidence));
+        }
+        Ok(())
+    }
+}
+
+/// Held-out pairs that are trained on as well are never ranked, so figures would be too low.
+fn report_overlap(data: &Interactions<'_>, test: &TestSet, listener: &dyn Listener) {
+    let mut pairs = 0;
+    for (row, &user) in test.users().iter().enumerate() {
+        let trained = data.by_user().row(user as usize).indices;
+        let held = test.lists().row(row).iter();
+        pairs += held
+            .filter(|item| trained.binary_search(item).is_ok())
+            .count();
+    }
+    if pairs > 0 {
+        let of = test.lists().len();
+        listener.event(&Event::Overlap { pairs, of });
+    }
+}
+
+/// The pairs of files, of users and items that the rows know.
+///
+/// # Errors
+/// Files that cannot be read, or of which no row is known.
+pub fn pairs_of(
+    rows: &mut Rows,
+    files: &[String],
+    reading: &Reading,
+    listener: &dyn Listener,
+) -> Result<TestSet, JobError> {
+    let dataset = read_known(files, reading, rows.take_ids(), listener)?;
+    let test = TestSet::from_pairs(&dataset.user, &dataset.item).map_err(EvaluateError::from)?;
+    (rows.users, rows.items) = (dataset.users, dataset.items);
+    Ok(test)
+}
+
+fn hold_out(
+    rows: &mut Rows,
+    preparation: &Preparation,
+    rule: SplitRule,
+    pick: Option<Pick>,
+    listener: &dyn Listener,
+) -> Result<TestSet, JobError> {
+    let pick = pick.unwrap_or_else(|| {
+        if rows.log.time().is_some() {
+            return Pick::Latest;
+        }
+        listener.event(&Event::HeldOutWithoutTimes(Pick::Random));
+        Pick::Random
+    });
+    if matches!(rule, SplitRule::Users { .. }) {
+        return Err(JobError::UsersHeldOut);
+    }
+    // A pair must not be in training and held out at once.
+    let merged = rows.log.deduplicate(preparation.duplicates());
+    merged.map_err(|error| rows.named(error))?;
+    let unit = TimeUnit::of_times(rows.log.time());
+    let split = rule.split(pick, defaults::FOLD_IN, unit);
+    let parts = split_rows(&rows.log, &split, 0)?;
+    let held = rows.log.select(|row| parts[row] != Part::Train);
+    rows.log.retain(|row| parts[row] == Part::Train);
+    listener.event(&Event::HeldOut { rows: held.len() });
+    let test = TestSet::from_pairs(held.user(), held.item()).map_err(EvaluateError::from)?;
+    Ok(test)
+}
+
+/// The part that each row belongs to.
+///
+/// # Errors
+/// The split needs times and there are none, or it is out of range.
+pub fn split_rows(log: &EventLog, split: &Split, seed: u64) -> Result<Vec<Part>, JobError> {
+    log.split(split, seed).map_err(|error| match error {
+        DataError::Lacks { .. } => JobError::SplitLacks(error),
+        error => error.into(),
+    })
+}
+
+fn with_exposed(
+    rows: &mut Rows,
+    data: &Interactions<'_>,
+    missing: &MissingEntries,
+    reading: &Reading,
+    listener: &dyn Listener,
+) -> Result<Interactions<'static>, JobError> {
+    let shown = read_known(&missing.exposed, reading, rows.take_ids(), listener)?;
+    let weights = match (missing.exposed_weight, shown.weight) {
+        (Some(weight), _) => vec![weight; shown.user.len()],
+        (None, Some(weights)) => weights,
+        (None, None) => vec![1.0; shown.user.len()],
+    };
+    let merged = data.with_exposed(&shown.user, &shown.item, &weights)?;
+    let pairs = merged.len() - merged.n_interactions();
+    listener.event(&Event::Exposed { pairs });
+    (rows.users, rows.items) = (shown.users, shown.items);
+    Ok(merged)
+}

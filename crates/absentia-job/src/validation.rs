@@ -1,0 +1,115 @@
+//! What chooses the best model of a run, and may end the run.
+
+use absentia::data::Pick;
+
+use crate::defaults;
+use crate::keys::keys;
+use crate::text::{Count, SplitRule};
+
+/// Rows held out, and how models are measured on them.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Validation"))]
+pub struct Validation {
+    /// Files of held-out rows to validate on.
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "FILE",
+            num_args = 1,
+            conflicts_with = "valid_split"
+        )
+    )]
+    pub valid: Vec<String>,
+    /// Hold rows out of the data to validate on: leave-one-out, last:N, ratio:SHARE, time:FROM.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
+    pub valid_split: Option<SplitRule>,
+    /// Which rows --valid-split holds out: latest, random or drift [default: latest where there are
+    /// times, or random].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
+    pub valid_pick: Option<Pick>,
+    /// Metric that chooses the best model [default: ndcg@20].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "METRIC"))]
+    pub valid_metric: Option<String>,
+    /// Sweeps between measurements [default: 1].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub valid_every: Option<Count>,
+    /// Stop after this many measurements without improvement [default: never].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub patience: Option<Count>,
+}
+
+keys!(Validation {
+    "valid": valid,
+    "valid-split": valid_split,
+    "valid-pick": valid_pick,
+    "valid-metric": valid_metric,
+    "valid-every": valid_every,
+    "patience": patience,
+});
+
+impl Validation {
+    /// Where the rows to validate on come from; nowhere if nothing was given.
+    #[must_use]
+    pub fn held_out(&self) -> HeldOutRows {
+        match self.valid_split {
+            _ if !self.valid.is_empty() => HeldOutRows::Files(self.valid.clone()),
+            Some(rule) => HeldOutRows::Split {
+                rule,
+                pick: self.valid_pick,
+            },
+            None => HeldOutRows::None,
+        }
+    }
+
+    /// The metric that chooses the best model.
+    #[must_use]
+    pub fn metric(&self) -> &str {
+        self.valid_metric
+            .as_deref()
+            .unwrap_or(defaults::VALID_METRIC)
+    }
+
+    /// Sweeps between measurements.
+    #[must_use]
+    pub fn every(&self) -> usize {
+        self.valid_every.map_or(defaults::VALID_EVERY, Count::get)
+    }
+
+    /// Keys that were given and have no effect because no rows are held out.
+    #[must_use]
+    pub fn unused(&self) -> Vec<&'static str> {
+        if self.held_out() != HeldOutRows::None {
+            return Vec::new();
+        }
+        // A default that is spelled out, as in the configuration of a model, is not worth a word.
+        let other_every = self.every() != defaults::VALID_EVERY;
+        let other_metric = self.metric() != defaults::VALID_METRIC;
+        let given = [
+            ("patience", self.patience.is_some()),
+            ("valid-every", other_every),
+            ("valid-metric", other_metric),
+            ("valid-pick", self.valid_pick.is_some()),
+        ];
+        let unused = given.into_iter().filter(|(_, given)| *given);
+        unused.map(|(key, _)| key).collect()
+    }
+}
+
+/// Where held-out rows come from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum HeldOutRows {
+    /// No rows are held out.
+    #[default]
+    None,
+    /// From these files.
+    Files(Vec<String>),
+    /// From the data.
+    Split {
+        /// How many rows.
+        rule: SplitRule,
+        /// Which rows; the latest where there are times, or random ones, when not given.
+        pick: Option<Pick>,
+    },
+}

@@ -1,0 +1,185 @@
+//! Choices about data as they are written on the command line, in files and in Python.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::build::Duplicates;
+use super::prepare::{Core, Sample};
+use super::split::Pick;
+use super::transform::Targets;
+use crate::error::TextError;
+
+impl FromStr for Targets {
+    type Err = TextError;
+
+    /// Reads `raw`, `binary`, `log` or `normalized:0.35[,0.35]`.
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        let wrong = || TextError::new(text, "raw, binary, log or normalized:0.35[,0.35]");
+        Ok(match text.split_once(':') {
+            None if text == "raw" => Targets::Raw,
+            None if text == "binary" => Targets::Binary,
+            None if text == "log" => Targets::Log,
+            Some(("normalized", options)) => {
+                let (user, item) = options.split_once(',').unwrap_or((options, options));
+                Targets::Normalized {
+                    user: user.trim().parse().map_err(|_| wrong())?,
+                    item: item.trim().parse().map_err(|_| wrong())?,
+                }
+            }
+            _ => return Err(wrong()),
+        })
+    }
+}
+
+impl fmt::Display for Targets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Targets::Raw => f.write_str("raw"),
+            Targets::Binary => f.write_str("binary"),
+            Targets::Log => f.write_str("log"),
+            Targets::Normalized { user, item } => write!(f, "normalized:{user},{item}"),
+        }
+    }
+}
+
+/// Reads and writes an enumeration by the names of its variants.
+macro_rules! named {
+    ($type:ident, $expected:literal, $($variant:ident = $name:literal),*) => {
+        impl FromStr for $type {
+            type Err = TextError;
+
+            #[doc = concat!("Reads ", $expected, ".")]
+            fn from_str(text: &str) -> Result<Self, TextError> {
+                match text {
+                    $($name => Ok($type::$variant),)*
+                    _ => Err(TextError::new(text, $expected)),
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $($type::$variant => $name,)*
+                })
+            }
+        }
+    };
+}
+
+named!(
+    Duplicates,
+    "sum, last, max or error",
+    Sum = "sum",
+    Last = "last",
+    Max = "max",
+    Error = "error"
+);
+
+named!(
+    Pick,
+    "latest, random or drift",
+    Latest = "latest",
+    Random = "random",
+    Drift = "drift"
+);
+
+impl FromStr for Sample {
+    type Err = TextError;
+
+    /// Reads `users:0.1` or `rows:0.1`.
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        let wrong = || TextError::new(text, "users:SHARE or rows:SHARE, as in users:0.1");
+        let (what, share) = text.split_once(':').ok_or_else(wrong)?;
+        let share = share.parse().map_err(|_| wrong())?;
+        match what {
+            "users" => Ok(Sample::Users(share)),
+            "rows" => Ok(Sample::Rows(share)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Sample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sample::Users(share) => write!(f, "users:{share}"),
+            Sample::Rows(share) => write!(f, "rows:{share}"),
+        }
+    }
+}
+
+impl FromStr for Core {
+    type Err = TextError;
+
+    /// Reads one number for both sides, or one for users and one for items: `10` or `5,10`.
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        let (user, item) = text.split_once(',').unwrap_or((text, text));
+        match (user.trim().parse(), item.trim().parse()) {
+            (Ok(user), Ok(item)) => Ok(Core { user, item }),
+            _ => Err(TextError::new(text, "K or USERS,ITEMS, as in 10 or 5,10")),
+        }
+    }
+}
+
+impl fmt::Display for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.user == self.item {
+            write!(f, "{}", self.user)
+        } else {
+            write!(f, "{},{}", self.user, self.item)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T: FromStr<Err = TextError>>(text: &str) -> Result<T, TextError> {
+        text.parse()
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for text in ["raw", "binary", "log", "normalized:0.35,0.1"] {
+            assert_eq!(read::<Targets>(text).unwrap().to_string(), text);
+        }
+        for text in ["sum", "last", "max", "error"] {
+            assert_eq!(read::<Duplicates>(text).unwrap().to_string(), text);
+        }
+        for text in ["latest", "random", "drift"] {
+            assert_eq!(read::<Pick>(text).unwrap().to_string(), text);
+        }
+        for text in ["users:0.1", "rows:0.25"] {
+            assert_eq!(read::<Sample>(text).unwrap().to_string(), text);
+        }
+        for text in ["10", "5,10"] {
+            assert_eq!(read::<Core>(text).unwrap().to_string(), text);
+        }
+        let both = Targets::Normalized {
+            user: 0.35,
+            item: 0.35,
+        };
+        assert_eq!(read("normalized:0.35"), Ok(both));
+    }
+
+    #[test]
+    fn what_does_not_belong_is_refused() {
+        for text in [
+            "raw:junk",
+            "binary:1",
+            "normalized",
+            "normalized:",
+            "normalized:a",
+            "Raw",
+        ] {
+            let error = read::<Targets>(text).unwrap_err();
+            assert_eq!(error.text, text);
+            assert!(error.to_string().contains("normalized:0.35"), "{error}");
+        }
+        assert!(read::<Pick>("last").is_err());
+        assert!(read::<Sample>("users").is_err());
+        assert!(read::<Core>("5,").is_err());
+    }
+}
