@@ -45,6 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;
     module.add_function(wrap_pyfunction!(read::read, module)?)?;
     module.add_function(wrap_pyfunction!(train::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(weights::default_weights, module)?)?;
     let close = wrap_pyfunction!(gate::close, module)?;
     module
         .py()

@@ -1,22 +1,35 @@
-//! Weights on missing entries: schemes, and what they come to on data.
+//! Weights on missing entries: schemes, and the weights that they give on data.
 
+use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use absentia::data::DataError;
 use absentia::linalg::Dense;
 use absentia::weights::{
-    Approximation, Decomposition, Groups, MissingWeights as Weights, Rank, Scheme as Requested,
-    SchemeSpec, Strength, WeightFunction,
+    Approximated, Approximation, ArrayLoader, GroupPaths, Groups, InMemory,
+    MissingWeights as Weights, Scheme as Requested, SchemeSpec, Term, WeightFunction,
 };
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use absentia::{Axis, Method};
+use absentia_io::arrays::Arrays;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::data::Data;
 use crate::error::{OrRaise, Raise};
 use crate::factors::Factors;
+use crate::ids::IdMap;
 use crate::pool::{detached, interruptible};
 use crate::rule::{Failure, PythonRule};
+
+/// Yields the text of the weights of a method for which none were given.
+#[pyfunction]
+pub(crate) fn default_weights(method: &str) -> PyResult<String> {
+    let method: Method = method.parse().map_err(Raise::raise)?;
+    Ok(SchemeSpec::default_for(method).to_string())
+}
 
 /// A way to weight missing entries, before it meets data.
 #[pyclass(frozen, module = "absentia._core")]
@@ -60,103 +73,39 @@ impl Scheme {
 #[pymethods]
 impl Scheme {
     /// Reads the text form, as on the command line.
+    ///
+    /// Names in `arrays` are those arrays; any other path is a file whose rows are matched with `ids`.
     #[staticmethod]
-    fn parse(text: &str) -> PyResult<Self> {
+    #[pyo3(signature = (text, ids=None, arrays=None))]
+    fn parse(
+        text: &str,
+        ids: Option<(Py<IdMap>, Py<IdMap>)>,
+        arrays: Option<HashMap<String, GivenArray<'_>>>,
+    ) -> PyResult<Self> {
         let spec: SchemeSpec = text.parse().map_err(Raise::raise)?;
-        spec.scheme().map(Self::of).ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "{text:?} names arrays by path; pass them to the classes of absentia.weights"
-            ))
-        })
+        let none = absentia_io::IdMap::new();
+        let (users, items) = match &ids {
+            Some((users, items)) => (&users.get().0, &items.get().0),
+            None => (&none, &none),
+        };
+        let given = GivenArrays {
+            arrays: arrays.unwrap_or_default(),
+            files: Arrays { users, items },
+        };
+        spec.load(&given).map(Self::of)
     }
 
+    /// Weights by a function of blocks; `options` are those of its approximation.
     #[staticmethod]
-    fn uniform(weight: f32) -> Self {
-        Self::of(Requested::uniform(weight))
-    }
-
-    #[staticmethod]
-    #[pyo3(signature = (c0, mean, alpha))]
-    fn popularity(c0: Option<f32>, mean: Option<f32>, alpha: f32) -> PyResult<Self> {
-        let strength = strength(c0, mean)?;
-        Ok(Self::of(Requested::popularity(strength, alpha)))
-    }
-
-    #[staticmethod]
-    #[pyo3(signature = (c0, mean, alpha))]
-    fn activity(c0: Option<f32>, mean: Option<f32>, alpha: f32) -> PyResult<Self> {
-        let strength = strength(c0, mean)?;
-        Ok(Self::of(Requested::activity(strength, alpha)))
-    }
-
-    #[staticmethod]
-    #[pyo3(signature = (c0, mean, alpha, beta))]
-    fn popularity_activity(
-        c0: Option<f32>,
-        mean: Option<f32>,
-        alpha: f32,
-        beta: f32,
-    ) -> PyResult<Self> {
-        Ok(Self::of(Requested::popularity_activity(
-            strength(c0, mean)?,
-            alpha,
-            beta,
-        )))
-    }
-
-    #[staticmethod]
-    fn groups(
-        table: PyReadonlyArray2<'_, f32>,
-        users: PyReadonlyArray1<'_, u32>,
-        items: PyReadonlyArray1<'_, u32>,
-    ) -> PyResult<Self> {
-        Ok(Self::of(Requested::groups(Groups {
-            table: dense(&table)?,
-            user_segment: users.as_slice()?.to_vec(),
-            item_category: items.as_slice()?.to_vec(),
-        })))
-    }
-
-    #[staticmethod]
-    fn low_rank(a: PyReadonlyArray2<'_, f32>, b: PyReadonlyArray2<'_, f32>) -> PyResult<Self> {
-        Ok(Self::of(Requested::low_rank(dense(&a)?, dense(&b)?)))
-    }
-
-    #[staticmethod]
-    #[pyo3(signature = (w, rank, error, method))]
-    fn dense(
-        w: PyReadonlyArray2<'_, f32>,
-        rank: Option<usize>,
-        error: Option<f32>,
-        method: &str,
-    ) -> PyResult<Self> {
-        Ok(Self::of(Requested::dense(
-            dense(&w)?,
-            closeness(rank, error)?,
-            parse_method(method)?,
-        )))
-    }
-
-    #[staticmethod]
-    #[pyo3(signature = (function, rank, error, method))]
-    fn function(
-        function: Py<PyAny>,
-        rank: Option<usize>,
-        error: Option<f32>,
-        method: &str,
-    ) -> PyResult<Self> {
+    fn function(function: Py<PyAny>, options: &str) -> PyResult<Self> {
+        let options: Approximated<()> = options.parse().map_err(Raise::raise)?;
         let failure = Failure::default();
-        let rule = PythonRule {
+        let rule = WeightFunction::new(PythonRule {
             function,
             failure: Arc::clone(&failure),
-        };
-        let requested = Requested::function(
-            WeightFunction::new(rule),
-            closeness(rank, error)?,
-            parse_method(method)?,
-        );
+        });
         Ok(Self {
-            requested,
+            requested: Requested::function(rule, options.rank, options.method),
             failures: vec![failure],
         })
     }
@@ -192,35 +141,72 @@ impl Scheme {
     }
 }
 
-fn strength(c0: Option<f32>, mean: Option<f32>) -> PyResult<Strength> {
-    match (c0, mean) {
-        (Some(c0), None) => Ok(Strength::C0(c0)),
-        (None, Some(mean)) => Ok(Strength::Mean(mean)),
-        _ => Err(PyValueError::new_err("give either c0 or mean")),
+/// An array that Python passes instead of the path of one.
+#[derive(FromPyObject)]
+enum GivenArray<'py> {
+    Matrix(PyReadonlyArray2<'py, f32>),
+    Groups(PyReadonlyArray1<'py, u32>),
+}
+
+/// The arrays of a scheme: those that Python passes by name, and files.
+struct GivenArrays<'a, 'py> {
+    arrays: HashMap<String, GivenArray<'py>>,
+    files: Arrays<'a>,
+}
+
+impl GivenArrays<'_, '_> {
+    fn matrix(&self, path: &Path) -> Option<PyResult<Dense>> {
+        match self.arrays.get(path.to_str()?)? {
+            GivenArray::Matrix(array) => Some(dense(array)),
+            GivenArray::Groups(_) => None,
+        }
+    }
+
+    fn group_numbers(&self, path: &Path) -> Option<PyResult<Vec<u32>>> {
+        match self.arrays.get(path.to_str()?)? {
+            GivenArray::Groups(array) => Some(groups(array)),
+            GivenArray::Matrix(_) => None,
+        }
     }
 }
 
-fn closeness(rank: Option<usize>, error: Option<f32>) -> PyResult<Rank> {
-    match (rank, error) {
-        (Some(rank), None) => Ok(Rank::Fixed(rank)),
-        (None, Some(error)) => Ok(Rank::error(error)),
-        _ => Err(PyValueError::new_err("give either rank or error")),
-    }
+fn groups(array: &PyReadonlyArray1<'_, u32>) -> PyResult<Vec<u32>> {
+    Ok(array.as_slice()?.to_vec())
 }
 
-fn parse_method(name: &str) -> PyResult<Decomposition> {
-    match name {
-        "svd" => Ok(Decomposition::Svd),
-        "nonnegative" => Ok(Decomposition::NonNegative),
-        _ => Err(PyValueError::new_err(format!(
-            "method is {name:?}; it must be 'svd' or 'nonnegative'"
-        ))),
+impl ArrayLoader for GivenArrays<'_, '_> {
+    type Error = PyErr;
+
+    fn rows(&self, path: &Path, axis: Axis) -> PyResult<Dense> {
+        self.matrix(path)
+            .unwrap_or_else(|| self.files.rows(path, axis).or_raise())
+    }
+
+    fn full(&self, path: &Path) -> PyResult<Dense> {
+        self.matrix(path)
+            .unwrap_or_else(|| self.files.full(path).or_raise())
+    }
+
+    fn groups(&self, paths: &GroupPaths) -> PyResult<Groups> {
+        let given = (
+            self.matrix(&paths.table),
+            self.group_numbers(&paths.users),
+            self.group_numbers(&paths.items),
+        );
+        match given {
+            (Some(table), Some(users), Some(items)) => Ok(Groups {
+                table: table?,
+                user_segment: users?,
+                item_category: items?,
+            }),
+            _ => self.files.groups(paths).or_raise(),
+        }
     }
 }
 
 pub(crate) fn dense(array: &PyReadonlyArray2<'_, f32>) -> PyResult<Dense> {
     let &[rows, cols] = array.shape() else {
-        return Err(PyValueError::new_err("expected an array of two dimensions"));
+        return Err(PyValueError::new_err("the array must have two dimensions"));
     };
     Dense::from_slice(rows, cols, array.as_slice()?)
         .ok_or_else(|| PyValueError::new_err("the array is not contiguous"))
@@ -229,6 +215,34 @@ pub(crate) fn dense(array: &PyReadonlyArray2<'_, f32>) -> PyResult<Dense> {
 /// The weights of missing entries on given data.
 #[pyclass(frozen, module = "absentia._core")]
 pub(crate) struct MissingWeights(pub(crate) Weights);
+
+/// A term as its text and its arrays.
+fn stored_term<'py>(
+    py: Python<'py>,
+    term: &Term<InMemory>,
+) -> PyResult<(String, Bound<'py, PyDict>)> {
+    let arrays = PyDict::new(py);
+    let matrix = |matrix: &Dense| Py::new(py, Factors(matrix.clone().into()));
+    let text = match term {
+        Term::LowRank(given) => {
+            arrays.set_item("a", matrix(&given.a)?)?;
+            arrays.set_item("b", matrix(&given.b)?)?;
+            "lowrank:a,b".to_owned()
+        }
+        Term::Groups(groups) => {
+            arrays.set_item("table", matrix(&groups.table)?)?;
+            arrays.set_item("users", PyArray1::from_slice(py, &groups.user_segment))?;
+            arrays.set_item("items", PyArray1::from_slice(py, &groups.item_category))?;
+            "groups:table,users,items".to_owned()
+        }
+        term => {
+            let spec = Requested::One(term.clone()).spec();
+            let spec = spec.ok_or_else(|| PyValueError::new_err("the weights have no text"))?;
+            spec.to_string()
+        }
+    };
+    Ok((text, arrays))
+}
 
 /// Scheme, value, reason and, where it is a reconstruction, relative error.
 type PartTuple = (&'static str, f32, String, Option<f64>);
@@ -258,11 +272,15 @@ impl MissingWeights {
         Factors(self.0.b().clone().into())
     }
 
-    /// What the columns of A and B are, part by part, as JSON.
-    #[getter]
-    fn frozen(&self) -> PyResult<String> {
-        serde_json::to_string(self.0.frozen())
-            .map_err(|error| PyValueError::new_err(error.to_string()))
+    /// The terms of a scheme that gives the same weights on the same data: for each its text and, by
+    /// name, its arrays, as `Scheme.parse` takes them.
+    fn terms<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyDict>)>> {
+        let scheme = self.0.to_scheme();
+        scheme
+            .terms()
+            .iter()
+            .map(|term| stored_term(py, term))
+            .collect()
     }
 
     #[getter]
@@ -276,7 +294,7 @@ impl MissingWeights {
         self.0.approximation().map(|found| found.relative_error)
     }
 
-    /// Says how well approximated parts stand for what was asked for.
+    /// Says how well each approximated part approximates the weights that were given.
     #[getter]
     fn approximations(&self) -> Vec<String> {
         self.0

@@ -134,3 +134,26 @@ def test_learned_weights_are_those_of_the_text():
     assert "learned" in str(scheme.resolve(matrix()).explain(0, 1))
     with pytest.raises(ValueError, match="rank"):
         Factorizer(factors=4, weights=weights.Learned(mean=0.05, rank=0)).fit(matrix())
+
+
+@pytest.mark.parametrize("solver", ["eals", "svd", "ials1", "rcd", "ii-svd", "bpr", "sgd-observed", "popularity", "itemknn"])
+def test_every_method_trains_without_given_weights(solver):
+    assert Factorizer(factors=3, iterations=1, solver=solver).fit(matrix()).recommend(0, n=2)[0].size == 2
+
+
+def test_text_names_arrays_by_path(tmp_path):
+    x = matrix()
+    rng = np.random.default_rng(2)
+    a, b = rng.random((200, 2), dtype=np.float32), rng.random((100, 2), dtype=np.float32)
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    text = weights.as_weights(f"lowrank:{tmp_path / 'a.npy'},{tmp_path / 'b.npy'} + uniform:0.5")
+    assert np.array_equal((weights.LowRank(a, b) + weights.Uniform(0.5)).resolve(x).a, text.resolve(x).a)
+    (tmp_path / "u.csv").write_text("user,w\nbob,2\nann,3\n")
+    (tmp_path / "i.csv").write_text("item,w\njaws,1\nup,10\n")
+    by_id = weights.as_weights(f"lowrank:{tmp_path / 'u.csv'},{tmp_path / 'i.csv'}")
+    assert by_id.resolve((["ann", "bob"], ["up", "jaws"])).weight("bob", "up") == 20
+    with pytest.raises(ValueError, match="no row for user \"cy\""):
+        by_id.resolve((["ann", "cy"], ["up", "jaws"]))
+    with pytest.raises(FileNotFoundError):
+        weights.as_weights("lowrank:nowhere.npy,nowhere.npy").resolve(x)

@@ -189,6 +189,9 @@ pub enum Error {
         /// What does not fit.
         what: String,
     },
+    /// An array or a table cannot be used.
+    #[error(transparent)]
+    Array(#[from] crate::arrays::ArrayError),
     /// A model cannot be stored or taken from a file.
     #[error(transparent)]
     Model(#[from] crate::model::ModelFileError),

@@ -15,7 +15,7 @@
 //! | MatrixMarket coordinates | `.mtx` `.mm` | row numbers | rating |
 //! | scipy sparse | `.npz` | row numbers | rating |
 //!
-//! Trained models have a file of their own: see [`model`]. [`limits`] tells how much memory there is.
+//! Trained models have a file of their own: see [`model`]. [`arrays`] reads what weights are given by. [`limits`] tells how much memory there is.
 //!
 //! gzip and zstd are looked through for all text formats, whatever the name says.
 //!
@@ -45,6 +45,7 @@
 //! ```
 #![deny(missing_docs)]
 
+pub mod arrays;
 mod atomic;
 mod bad_row;
 mod column;

@@ -1,8 +1,7 @@
-"""Weights on missing entries that have met their data."""
+"""Weights on missing entries, resolved on data."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
@@ -44,7 +43,7 @@ class Resolved:
 
     @property
     def approximations(self) -> List[str]:
-        """How well each approximated part stands for what was asked for, in words."""
+        """How well each approximated part approximates the given weights, in words."""
         return self._core.approximations
 
     @property
@@ -57,7 +56,7 @@ class Resolved:
         return self._core.weight(*self._pair(user, item))
 
     def explain(self, user: Any, item: Any) -> "WeightExplanation":
-        """The weight of a pair, part by part, and why."""
+        """The weight of a pair, term by term, with the reason."""
         total, parts, text = self._core.explain(*self._pair(user, item))
         return WeightExplanation(total, parts, text)
 
@@ -84,36 +83,10 @@ class WeightExplanation:
 
 
 def restored(core: _core.MissingWeights) -> "Weights":
-    """Weights that come to the same on the same data; a part that was approximated is as it came out."""
-    a, b = np.asarray(core.a), np.asarray(core.b)
-    terms, first = [], 0
-    for part in json.loads(core.frozen)["parts"]:
-        columns = slice(first, first + part["rank"])
-        terms.append(_term(part["kind"], a[:, columns], b[:, columns]))
-        first += part["rank"]
-    if len(terms) == 1:
-        return terms[0]
-    from .weights import Sum
+    """Weights that are the same on the same data; an approximated or estimated part is given by its A and B."""
+    from .weights import Sum, from_text
 
-    return Sum(terms)
-
-
-def _term(kind: Any, a: NDArray[np.float32], b: NDArray[np.float32]) -> "Weights":
-    from . import weights
-
-    # As serde writes it: a variant without fields is its name alone.
-    ((name, options),) = kind.items() if isinstance(kind, dict) else ((kind, {}),)
-    if name == "uniform":
-        return weights.Uniform(options["weight"])
-    if name == "popularity":
-        return weights.Popularity(c0=options["c0"], alpha=options["items"]["exponent"])
-    if name == "activity":
-        return weights.Activity(c0=options["c0"], alpha=options["users"]["exponent"])
-    if name == "popularity-activity":
-        alpha, beta = options["items"]["exponent"], options["users"]["exponent"]
-        return weights.PopularityActivity(c0=options["c0"], alpha=alpha, beta=beta)
-    if name == "groups":
-        table = np.array(options["table"], dtype=np.float32).reshape(options["segments"], options["categories"])
-        users, items = np.array(options["user_segment"]), np.array(options["item_category"])
-        return weights.Groups(table, users, items)
-    return weights.LowRank(np.array(a), np.array(b))
+    terms = []
+    for text, arrays in core.terms():
+        terms.append(from_text(text, {name: np.array(array) for name, array in arrays.items()}))
+    return terms[0] if len(terms) == 1 else Sum(terms)

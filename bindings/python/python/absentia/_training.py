@@ -17,7 +17,6 @@ Start = Tuple[NDArray[np.float32], NDArray[np.float32]]
 Self = TypeVar("Self", bound="Training")
 
 # Where a search for a recipe starts, and what there is without one.
-DEFAULT_WEIGHTS = "popularity:mean=0.01,alpha=0.25"
 DEFAULT_TARGETS = "binary"
 # What the engine has where nothing chooses: the penalty of a baseline.
 DEFAULT_PENALTY = 0.01
@@ -156,7 +155,7 @@ class Training(Estimator):
     def _wanted_weights(self, goes_on: bool) -> Any:
         if goes_on and self._has_no_recipe() and self._chosen_weights is not None:
             return self._chosen_weights
-        return DEFAULT_WEIGHTS if self.weights is None else self.weights
+        return _core.default_weights(str(self.solver)) if self.weights is None else self.weights
 
     def _wanted_targets(self, goes_on: bool) -> str:
         if goes_on and self._has_no_recipe():

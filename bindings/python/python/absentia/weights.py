@@ -9,7 +9,7 @@ Popularity(c0=512, alpha=0.4) + Uniform(weight=0.01)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,7 +58,7 @@ class Weights:
         return f"{type(self).__name__}({', '.join(f'{name}={_shown(value)}' for name, value in given)})"
 
     def resolve(self, data: Any, *, num_threads: Optional[int] = None) -> "Resolved":
-        """Yields the weights on given data: what they come to, how far off, and why.
+        """Yields the weights on given data, with their error and explanations.
 
         >>> import scipy.sparse as sp
         >>> weights = Popularity(c0=6, alpha=1).resolve(sp.csr_matrix([[1, 1, 0], [1, 0, 0]]))
@@ -70,18 +70,30 @@ class Weights:
         taken = take(data)
         return Resolved(self._scheme(taken.ids).resolve(taken.lent, num_threads), taken.ids)
 
+    _name = ""
+    """Name of the scheme in its text form."""
+
+    def _arrays(self, ids: "Ids") -> Dict[str, NDArray[Any]]:
+        """The arguments that are arrays; the text form names them by the name of the argument."""
+        return {}
+
+    def _text(self, arrays: Iterable[str]) -> str:
+        """The text form, as on the command line."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        return f"{self._name}:" + _options({**given, **{name: name for name in arrays}})
+
     def _scheme(self, ids: "Ids") -> _core.Scheme:
-        raise NotImplementedError
+        arrays = self._arrays(ids)
+        return _core.Scheme.parse(self._text(arrays), ids.cores(), arrays)
 
 
 class Uniform(Weights):
     """The same weight for every missing entry; 1 is what ``implicit`` does."""
 
+    _name = "uniform"
+
     def __init__(self, weight: float = 1.0) -> None:
         self.weight = weight
-
-    def _scheme(self, ids: "Ids") -> _core.Scheme:
-        return _core.Scheme.uniform(self.weight)
 
 
 class Popularity(Weights):
@@ -90,20 +102,21 @@ class Popularity(Weights):
     ``mean`` instead of ``c0`` sets the mean weight of missing entries, whatever the size of the data.
     """
 
+    _name = "popularity"
+
     def __init__(
         self, c0: Optional[float] = None, alpha: float = 0.4, *, mean: Optional[float] = None
     ) -> None:
         self.c0 = c0
         self.alpha = alpha
         self.mean = mean
-
-    def _scheme(self, ids: "Ids") -> _core.Scheme:
-        return _core.Scheme.popularity(self.c0, self.mean, self.alpha)
 
 
 class Activity(Weights):
     """As :class:`Popularity`, by how many interactions the user has."""
 
+    _name = "activity"
+
     def __init__(
         self, c0: Optional[float] = None, alpha: float = 0.4, *, mean: Optional[float] = None
     ) -> None:
@@ -111,12 +124,11 @@ class Activity(Weights):
         self.alpha = alpha
         self.mean = mean
 
-    def _scheme(self, ids: "Ids") -> _core.Scheme:
-        return _core.Scheme.activity(self.c0, self.mean, self.alpha)
-
 
 class PopularityActivity(Weights):
     """The product of popularity (``alpha``) and activity (``beta``)."""
+
+    _name = "popularity*activity"
 
     def __init__(
         self,
@@ -131,9 +143,6 @@ class PopularityActivity(Weights):
         self.beta = beta
         self.mean = mean
 
-    def _scheme(self, ids: "Ids") -> _core.Scheme:
-        return _core.Scheme.popularity_activity(self.c0, self.mean, self.alpha, self.beta)
-
 
 Grouping = Union[ArrayLike, Mapping[Any, int]]
 
@@ -145,26 +154,30 @@ class Groups(Weights):
     category of each item, as arrays in the order of the rows or as mappings from ids.
     """
 
+    _name = "groups"
+
     def __init__(self, table: ArrayLike, users: Grouping, items: Grouping) -> None:
         self.table = table
         self.users = users
         self.items = items
 
-    def _scheme(self, ids: "Ids") -> _core.Scheme:
+    def _arrays(self, ids: "Ids") -> Dict[str, NDArray[Any]]:
         users = _groups("users", self.users, ids.users)
         items = _groups("items", self.items, ids.items)
-        return _core.Scheme.groups(_matrix("table", self.table), users, items)
+        return {"table": _matrix("table", self.table), "users": users, "items": items}
 
 
 class LowRank(Weights):
     """``a_u . b_i`` with both given: ``a`` has a row per user, ``b`` a row per item."""
 
+    _name = "lowrank"
+
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         self.a = a
         self.b = b
 
-    def _scheme(self, ids: "Ids") -> _core.Scheme:
-        return _core.Scheme.low_rank(_matrix("a", self.a), _matrix("b", self.b))
+    def _arrays(self, ids: "Ids") -> Dict[str, NDArray[Any]]:
+        return {"a": _matrix("a", self.a), "b": _matrix("b", self.b)}
 
 
 class Dense(Weights):
@@ -172,6 +185,8 @@ class Dense(Weights):
 
     ``method="nonnegative"`` never yields a negative weight; ``"svd"`` is closer.
     """
+
+    _name = "dense"
 
     def __init__(
         self,
@@ -186,8 +201,8 @@ class Dense(Weights):
         self.error = error
         self.method = method
 
-    def _scheme(self, ids: "Ids") -> _core.Scheme:
-        return _core.Scheme.dense(_matrix("w", self.w), self.rank, self.error, self.method)
+    def _arrays(self, ids: "Ids") -> Dict[str, NDArray[Any]]:
+        return {"w": _matrix("w", self.w)}
 
 
 class Function(Weights):
@@ -216,28 +231,27 @@ class Function(Weights):
         self.method = method
 
     def _scheme(self, ids: "Ids") -> _core.Scheme:
-        return _core.Scheme.function(_Block(self.function), self.rank, self.error, self.method)
+        given = {"rank": self.rank, "error": self.error, "method": self.method}
+        return _core.Scheme.function(_Block(self.function), _options(given))
 
 
 class Learned(Weights):
-    """Estimated from the data: how likely a missing entry was seen and passed over.
+    """Estimated from the data: how likely it is that a missing entry was seen and not taken.
 
-    Rates of ``rank`` components at which users see items, to the power ``alpha``, with the given mean
-    over missing entries; estimated in turn with the factors, ``rounds`` times.
+    The weights are rates at which users see items, of ``rank`` components, to the power ``alpha``, scaled
+    to the given mean over missing entries. They are estimated alternately with the factors, ``rounds`` times.
 
     >>> Learned(mean=0.01, rank=8)
     Learned(mean=0.01, rank=8, alpha=0.25, rounds=2)
     """
+
+    _name = "learned"
 
     def __init__(self, mean: float, rank: int = 4, alpha: float = 0.25, rounds: int = 2) -> None:
         self.mean = mean
         self.rank = rank
         self.alpha = alpha
         self.rounds = rounds
-
-    def _scheme(self, ids: "Ids") -> _core.Scheme:
-        given = (f"{name}={value}" for name, value in vars(self).items())
-        return _core.Scheme.parse("learned:" + ",".join(given))
 
 
 class Sum(Weights):
@@ -254,13 +268,13 @@ class Sum(Weights):
 
 
 class Text(Weights):
-    """Weights as on the command line, such as ``"popularity:c0=512,alpha=0.4"``."""
+    """Weights as on the command line, such as ``"popularity:c0=512,alpha=0.4"``; arrays are named by path."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     def _scheme(self, ids: "Ids") -> _core.Scheme:
-        return _core.Scheme.parse(self.text)
+        return _core.Scheme.parse(self.text, ids.cores())
 
 
 class _Block:
@@ -291,6 +305,21 @@ def as_weights(given: Any) -> Weights:
     raise TypeError(
         f"weights is a {type(given).__name__}; it must be one of absentia.weights, a text or a number"
     )
+
+
+def from_text(text: str, arrays: Mapping[str, Any]) -> Weights:
+    """The weights of the text form of one term, its arrays given by name."""
+    name, _, options = text.partition(":")
+    kind = next(kind for kind in Weights.__subclasses__() if kind._name == name)
+    if arrays:
+        return kind(**arrays)
+    if "=" not in options:
+        return kind(float(options))
+    return kind(**{name: float(value) for name, value in (option.split("=") for option in options.split(","))})
+
+
+def _options(given: Mapping[str, Any]) -> str:
+    return ",".join(f"{name}={value}" for name, value in given.items() if value is not None)
 
 
 def _terms(weights: Weights) -> List[Weights]:

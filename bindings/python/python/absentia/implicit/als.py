@@ -107,7 +107,7 @@ class AlternatingLeastSquares(Recommender):
         elif iterations:
             model, _, _ = _core.fit(
                 lend_confidences(rows),
-                _core.Scheme.uniform(1.0),
+                _core.Scheme.parse("uniform:1"),
                 self._engine_params(iterations),
                 init=(singles(self.user_factors), singles(self.item_factors)),
                 callback=heard if heard.wanted else None,

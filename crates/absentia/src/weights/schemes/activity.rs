@@ -6,7 +6,7 @@ use crate::error::Axis;
 use crate::weights::error::WeightsError;
 use crate::weights::resolved::{NewRowValues, Normaliser, Pair};
 use crate::weights::scheme::{Scheme, Term};
-use crate::weights::text::Syntax;
+use crate::weights::text::{Syntax, Vocabulary};
 
 const NAME: &str = "activity";
 
@@ -30,9 +30,11 @@ pub struct ResolvedActivity {
 }
 
 pub(in crate::weights) const SYNTAX: Syntax = Syntax {
-    name: NAME,
-    accepted: "c0= or mean=, and alpha=",
-    options: &["c0", "mean", "alpha"],
+    words: Vocabulary {
+        name: NAME,
+        accepted: "c0= or mean=, and alpha=",
+        options: &["c0", "mean", "alpha"],
+    },
     read: |options| {
         Ok(Term::Activity(Activity {
             strength: Strength::read(options)?,

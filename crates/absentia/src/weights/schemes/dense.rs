@@ -10,7 +10,7 @@ use crate::weights::approximation::{Approximation, Decomposition, Rank, approxim
 use crate::weights::error::WeightsError;
 use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::Term;
-use crate::weights::text::Syntax;
+use crate::weights::text::{Syntax, Vocabulary};
 
 const NAME: &str = "dense";
 
@@ -26,9 +26,11 @@ pub struct Approximated<T> {
 }
 
 pub(in crate::weights) const SYNTAX: Syntax = Syntax {
-    name: NAME,
-    accepted: "the path of W, rank= or error= (with max_rank=), and method=svd|nonnegative",
-    options: &["w", "rank", "error", "max_rank", "method"],
+    words: Vocabulary {
+        name: NAME,
+        accepted: "the path of W, rank= or error= (with max_rank=), and method=svd|nonnegative",
+        options: &["w", "rank", "error", "max_rank", "method"],
+    },
     read: |options| {
         Ok(Term::Dense(Approximated {
             source: options.path("w")?,

@@ -1,12 +1,17 @@
 //! Every weight given by a rule, approximated by factors.
 
+use std::str::FromStr;
+
 use super::{Approximated, Part, ResolvedTerm, SchemeTerm};
 use crate::data::Interactions;
 use crate::error::Axis;
-use crate::weights::approximation::{Approximation, WeightFunction, approximate_rule};
+use crate::weights::approximation::{
+    Approximation, Decomposition, Rank, WeightFunction, approximate_rule,
+};
 use crate::weights::error::WeightsError;
 use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::Term;
+use crate::weights::text::{Options, SpecError, Vocabulary};
 
 const NAME: &str = "function";
 
@@ -15,6 +20,28 @@ const NAME: &str = "function";
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct ResolvedFunction(pub Approximation);
+
+/// The options of an approximation, without what is approximated: `rank=8,method=nonnegative`.
+impl FromStr for Approximated<()> {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let mut options = Options::new(text, text, &OPTIONS, text)?;
+        let approximated = Self {
+            source: (),
+            rank: Rank::read(&mut options)?,
+            method: Decomposition::read(&mut options)?,
+        };
+        options.finish()?;
+        Ok(approximated)
+    }
+}
+
+const OPTIONS: Vocabulary = Vocabulary {
+    name: NAME,
+    accepted: "rank= or error= (with max_rank=), and method=svd|nonnegative",
+    options: &["rank", "error", "max_rank", "method"],
+};
 
 impl SchemeTerm for Approximated<WeightFunction> {
     fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {

@@ -10,7 +10,7 @@ use crate::weights::approximation::check_weights;
 use crate::weights::error::WeightsError;
 use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::{Scheme, Term};
-use crate::weights::text::Syntax;
+use crate::weights::text::{Syntax, Vocabulary};
 
 const NAME: &str = "groups";
 
@@ -55,9 +55,11 @@ pub struct ResolvedGroups {
 }
 
 pub(in crate::weights) const SYNTAX: Syntax = Syntax {
-    name: NAME,
-    accepted: "the paths of a table, of users (or users=) and of items (or items=)",
-    options: &["table", "users", "items"],
+    words: Vocabulary {
+        name: NAME,
+        accepted: "the paths of a table, of users (or users=) and of items (or items=)",
+        options: &["table", "users", "items"],
+    },
     read: |options| {
         Ok(Term::Groups(GroupPaths {
             table: options.path("table")?,

@@ -10,7 +10,7 @@ use crate::weights::error::WeightsError;
 use crate::weights::resolved::{NewRowValues, Pair, check_new_row};
 use crate::weights::scheme::Term;
 use crate::weights::sums::column_means;
-use crate::weights::text::Syntax;
+use crate::weights::text::{Syntax, Vocabulary};
 
 pub(super) const NAME: &str = "learned";
 
@@ -101,9 +101,11 @@ pub struct ResolvedLearned {
 }
 
 pub(in crate::weights) const SYNTAX: Syntax = Syntax {
-    name: NAME,
-    accepted: "mean=, and optionally rank=, alpha=, rounds= and seed=",
-    options: &["mean", "rank", "alpha", "rounds", "seed"],
+    words: Vocabulary {
+        name: NAME,
+        accepted: "mean=, and optionally rank=, alpha=, rounds= and seed=",
+        options: &["mean", "rank", "alpha", "rounds", "seed"],
+    },
     read: |options| {
         let mut learned = Learned::new(options.at_least_zero("mean")?);
         if let Some(text) = options.named("alpha") {

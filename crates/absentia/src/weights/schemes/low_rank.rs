@@ -9,7 +9,7 @@ use crate::linalg::Dense;
 use crate::weights::error::WeightsError;
 use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::Term;
-use crate::weights::text::Syntax;
+use crate::weights::text::{Syntax, Vocabulary};
 
 const NAME: &str = "lowrank";
 
@@ -28,9 +28,11 @@ pub struct LowRank<T> {
 pub struct GivenFactors;
 
 pub(in crate::weights) const SYNTAX: Syntax = Syntax {
-    name: NAME,
-    accepted: "the paths of A and B",
-    options: &["a", "b"],
+    words: Vocabulary {
+        name: NAME,
+        accepted: "the paths of A and B",
+        options: &["a", "b"],
+    },
     read: |options| {
         Ok(Term::LowRank(LowRank {
             a: options.path("a")?,

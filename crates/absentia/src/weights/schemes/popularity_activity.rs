@@ -6,7 +6,7 @@ use crate::error::Axis;
 use crate::weights::error::WeightsError;
 use crate::weights::resolved::{NewRowValues, Normaliser, Pair};
 use crate::weights::scheme::{Scheme, Term};
-use crate::weights::text::Syntax;
+use crate::weights::text::{Syntax, Vocabulary};
 
 const NAME: &str = "popularity*activity";
 
@@ -34,9 +34,11 @@ pub struct ResolvedPopularityActivity {
 }
 
 pub(in crate::weights) const SYNTAX: Syntax = Syntax {
-    name: NAME,
-    accepted: "c0= or mean=, alpha= (items) and beta= (users)",
-    options: &["c0", "mean", "alpha", "beta"],
+    words: Vocabulary {
+        name: NAME,
+        accepted: "c0= or mean=, alpha= (items) and beta= (users)",
+        options: &["c0", "mean", "alpha", "beta"],
+    },
     read: |options| {
         Ok(Term::PopularityActivity(PopularityActivity {
             strength: Strength::read(options)?,

@@ -6,7 +6,7 @@ use crate::error::Axis;
 use crate::weights::error::WeightsError;
 use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::{Scheme, Term};
-use crate::weights::text::Syntax;
+use crate::weights::text::{Syntax, Vocabulary};
 
 /// `w_ui = w₀`: A is w₀, B is 1, Z = 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,9 +17,11 @@ pub struct Uniform {
 }
 
 pub(in crate::weights) const SYNTAX: Syntax = Syntax {
-    name: "uniform",
-    accepted: "a weight, as in uniform:0.01",
-    options: &["weight"],
+    words: Vocabulary {
+        name: "uniform",
+        accepted: "a weight, as in uniform:0.01",
+        options: &["weight"],
+    },
     read: |options| {
         let weight = options.weight("weight")?;
         Ok(Term::Uniform(Uniform { weight }))

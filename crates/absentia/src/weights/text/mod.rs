@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use error::{SpecError, SpecErrorKind};
-pub(super) use options::{Options, Syntax};
+pub(super) use options::{Options, Syntax, Vocabulary};
 
 use super::scheme::{ByPath, Scheme, SchemeSpec, Term};
 use super::schemes::SYNTAXES;
@@ -42,7 +42,7 @@ fn split_terms(line: &str) -> Vec<&str> {
 /// The syntax of the scheme that a text starts with, and the text of its options.
 fn syntax_of(text: &str) -> Option<(&'static Syntax, &str)> {
     SYNTAXES.into_iter().find_map(|syntax| {
-        let options = text.strip_prefix(syntax.name)?.trim_start();
+        let options = text.strip_prefix(syntax.words.name)?.trim_start();
         Some((syntax, options.strip_prefix(':')?))
     })
 }
@@ -52,12 +52,12 @@ fn read_term(line: &str, term: &str) -> Result<Term<ByPath>, SpecError> {
         let word = term.split(':').next().unwrap_or(term).trim();
         let kind = SpecErrorKind::Scheme {
             word: word.to_owned(),
-            suggestion: closest(word, SYNTAXES.iter().map(|syntax| syntax.name)),
+            suggestion: closest(word, SYNTAXES.iter().map(|syntax| syntax.words.name)),
         };
         let position = options::position(line, word);
         return Err(SpecError { position, kind });
     };
-    let mut options = Options::new(line, term, syntax, options)?;
+    let mut options = Options::new(line, term, &syntax.words, options)?;
     let term = (syntax.read)(&mut options)?;
     options.finish()?;
     Ok(term)

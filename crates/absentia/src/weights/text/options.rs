@@ -9,14 +9,20 @@ use crate::weights::scheme::{ByPath, Term};
 
 const AT_LEAST_ZERO: &str = "a finite number of at least 0";
 
-/// How a scheme is written.
-pub(in crate::weights) struct Syntax {
+/// The words of a scheme.
+pub(in crate::weights) struct Vocabulary {
     /// Name of the scheme.
     pub(in crate::weights) name: &'static str,
     /// What it takes, in words.
     pub(in crate::weights) accepted: &'static str,
     /// Names of its options.
     pub(in crate::weights) options: &'static [&'static str],
+}
+
+/// How a scheme is written.
+pub(in crate::weights) struct Syntax {
+    /// Its words.
+    pub(in crate::weights) words: Vocabulary,
     /// Reads its options.
     pub(in crate::weights) read: fn(&mut Options<'_>) -> Result<Term<ByPath>, SpecError>,
 }
@@ -27,7 +33,7 @@ pub(in crate::weights) struct Options<'t> {
     line: &'t str,
     /// The scheme and its options.
     term: &'t str,
-    syntax: &'static Syntax,
+    vocabulary: &'static Vocabulary,
     words: Vec<&'t str>,
 }
 
@@ -36,17 +42,17 @@ impl<'t> Options<'t> {
     ///
     /// # Errors
     /// Names of options that the scheme does not have, and names that occur twice.
-    pub(super) fn new(
+    pub(in crate::weights) fn new(
         line: &'t str,
         term: &'t str,
-        syntax: &'static Syntax,
+        vocabulary: &'static Vocabulary,
         options: &'t str,
     ) -> Result<Self, SpecError> {
         let words = options.split(',').map(str::trim);
         let options = Self {
             line,
             term,
-            syntax,
+            vocabulary,
             words: words.filter(|word| !word.is_empty()).collect(),
         };
         options.check_names()?;
@@ -59,13 +65,13 @@ impl<'t> Options<'t> {
             let Some((name, _)) = word.split_once('=') else {
                 continue;
             };
-            let mut known = self.syntax.options.iter();
+            let mut known = self.vocabulary.options.iter();
             let Some(&name) = known.find(|known| **known == name.trim()) else {
-                let suggestion = closest(name.trim(), self.syntax.options.iter().copied());
+                let suggestion = closest(name.trim(), self.vocabulary.options.iter().copied());
                 return Err(self.unknown(word, suggestion));
             };
             if seen.contains(&name) {
-                let scheme = self.syntax.name;
+                let scheme = self.vocabulary.name;
                 return Err(self.error(word, SpecErrorKind::Repeated { scheme, name }));
             }
             seen.push(name);
@@ -158,7 +164,7 @@ impl<'t> Options<'t> {
         accepted: &'static str,
     ) -> SpecError {
         let kind = SpecErrorKind::Value {
-            scheme: self.syntax.name,
+            scheme: self.vocabulary.name,
             name,
             value: value.to_owned(),
             accepted,
@@ -169,9 +175,9 @@ impl<'t> Options<'t> {
     /// Refuses an option whose value was taken because it contradicts another.
     pub(in crate::weights) fn conflict(&self, name: &str, value: &str) -> SpecError {
         let kind = SpecErrorKind::Conflict {
-            scheme: self.syntax.name,
+            scheme: self.vocabulary.name,
             word: format!("{name}={value}"),
-            accepted: self.syntax.accepted,
+            accepted: self.vocabulary.accepted,
         };
         self.error(value, kind)
     }
@@ -179,19 +185,19 @@ impl<'t> Options<'t> {
     /// Says which option is missing.
     pub(in crate::weights) fn missing(&self, name: &'static str) -> SpecError {
         let kind = SpecErrorKind::Missing {
-            scheme: self.syntax.name,
+            scheme: self.vocabulary.name,
             name,
-            accepted: self.syntax.accepted,
+            accepted: self.vocabulary.accepted,
         };
         self.error(self.term, kind)
     }
 
     fn unknown(&self, word: &str, suggestion: Option<&'static str>) -> SpecError {
         let kind = SpecErrorKind::Option {
-            scheme: self.syntax.name,
+            scheme: self.vocabulary.name,
             word: word.to_owned(),
             suggestion,
-            accepted: self.syntax.accepted,
+            accepted: self.vocabulary.accepted,
         };
         self.error(word, kind)
     }
@@ -202,7 +208,7 @@ impl<'t> Options<'t> {
     }
 
     /// Refuses words that no option has taken.
-    pub(super) fn finish(self) -> Result<(), SpecError> {
+    pub(in crate::weights) fn finish(self) -> Result<(), SpecError> {
         match self.words.first() {
             None => Ok(()),
             Some(word) => Err(self.unknown(word, None)),

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use absentia::linalg::Dense;
-use absentia_io::{ColumnRef, Columns, NoProgress, ReadOptions, read};
-use anyhow::Result;
 
-use super::arrays::{array, cells, is_array};
-use crate::failure::Refusal;
+use super::error::ArrayError;
+use super::numbers::{array, cells, is_npy, number};
+use crate::column::{ColumnRef, Columns};
+use crate::error::Error;
+use crate::read::{NoProgress, ReadOptions, read};
 
-/// Columns 1 and 2, and where a value is wanted column 3.
-pub(super) fn first_columns(value: bool) -> ReadOptions {
+/// Columns 1 and 2, and optionally 3 for a value.
+fn first_columns(value: bool) -> ReadOptions {
     let rating = if value {
         ColumnRef::Position(3)
     } else {
@@ -30,12 +31,23 @@ pub(super) fn first_columns(value: bool) -> ReadOptions {
     }
 }
 
-/// Names in their order, and their numbers.
-pub(super) struct Names {
+/// Yields the id and the group of each line.
+pub(super) fn group_lines(path: &Path) -> Result<Vec<(String, String)>, Error> {
+    let pairs = read(&[path.to_owned()], &first_columns(false), &NoProgress)?;
+    let lines = pairs.user.iter().zip(&pairs.item).map(|(&id, &group)| {
+        let id = pairs.users.name(id).unwrap_or_default().into_owned();
+        let group = pairs.items.name(group).unwrap_or_default().into_owned();
+        (id, group)
+    });
+    Ok(lines.collect())
+}
+
+/// Names of groups with their numbers, in the order of the table.
+pub(super) struct GroupNames {
     numbers: HashMap<String, u32>,
 }
 
-impl Names {
+impl GroupNames {
     fn new(names: impl IntoIterator<Item = String>) -> Self {
         let mut numbers = HashMap::new();
         for name in names {
@@ -45,33 +57,31 @@ impl Names {
         Self { numbers }
     }
 
-    pub(super) fn number(&self, path: &Path, name: &str) -> Result<u32> {
+    pub(super) fn number(&self, path: &Path, name: &str) -> Result<u32, ArrayError> {
         if let Some(&number) = self.numbers.get(name) {
             return Ok(number);
         }
-        let mut known: Vec<&str> = self.numbers.keys().map(String::as_str).collect();
+        let mut known: Vec<String> = self.numbers.keys().cloned().collect();
         known.sort_unstable();
         known.truncate(10);
-        let refusal = Refusal::data(format!(
-            "{}: group {name:?} is not in the table of weights",
-            path.display()
-        ));
-        Err(refusal
-            .hint(format!("the table has {}", known.join(", ")))
-            .into())
+        Err(ArrayError::Group {
+            path: path.to_owned(),
+            group: name.to_owned(),
+            known,
+        })
     }
 }
 
 /// A weight for each pair of segment and category.
 pub(super) struct GroupTable {
-    pub(super) segments: Names,
-    pub(super) categories: Names,
+    pub(super) segments: GroupNames,
+    pub(super) categories: GroupNames,
     pub(super) weights: Dense,
 }
 
 impl GroupTable {
-    pub(super) fn read(path: &Path) -> Result<Self> {
-        if is_array(path) {
+    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+        if is_npy(path) {
             return Ok(Self::bare(array(path)?));
         }
         let is_text = path
@@ -82,10 +92,9 @@ impl GroupTable {
         }
         let lines = cells(path)?;
         let Some(first) = lines.first() else {
-            return Err(absentia_io::Error::Empty {
+            return Err(Error::Empty {
                 path: path.to_owned(),
-            }
-            .into());
+            });
         };
         if first[0].parse::<f32>().is_ok() {
             return Self::unlabelled(path, &lines);
@@ -101,41 +110,41 @@ impl GroupTable {
     /// Rows and columns named by their numbers.
     fn bare(weights: Dense) -> Self {
         Self {
-            segments: Names::new((0..weights.rows()).map(|row| row.to_string())),
-            categories: Names::new((0..weights.cols()).map(|col| col.to_string())),
+            segments: GroupNames::new((0..weights.rows()).map(|row| row.to_string())),
+            categories: GroupNames::new((0..weights.cols()).map(|col| col.to_string())),
             weights,
         }
     }
 
-    fn unlabelled(path: &Path, lines: &[Vec<String>]) -> Result<Self> {
+    fn unlabelled(path: &Path, lines: &[Vec<String>]) -> Result<Self, Error> {
         let cols = lines[0].len();
         let mut weights = Dense::zeros(lines.len(), cols);
         for (row, line) in lines.iter().enumerate() {
             for (col, cell) in line.iter().enumerate() {
-                weights.row_mut(row)[col] = weight(path, row + 1, cell)?;
+                weights.row_mut(row)[col] = number(path, row + 1, cell)?;
             }
         }
         Ok(Self::bare(weights))
     }
 
     /// Categories in the first line, segments in the first column.
-    fn wide(path: &Path, lines: &[Vec<String>]) -> Result<Self> {
+    fn wide(path: &Path, lines: &[Vec<String>]) -> Result<Self, Error> {
         let categories = lines[0][1..].to_vec();
         let mut weights = Dense::zeros(lines.len() - 1, categories.len());
         for (row, line) in lines[1..].iter().enumerate() {
             for (col, cell) in line[1..].iter().enumerate() {
-                weights.row_mut(row)[col] = weight(path, row + 2, cell)?;
+                weights.row_mut(row)[col] = number(path, row + 2, cell)?;
             }
         }
         Ok(Self {
-            segments: Names::new(lines[1..].iter().map(|line| line[0].clone())),
-            categories: Names::new(categories),
+            segments: GroupNames::new(lines[1..].iter().map(|line| line[0].clone())),
+            categories: GroupNames::new(categories),
             weights,
         })
     }
 
     /// One line for each pair: segment, category, weight.
-    fn long(path: &Path) -> Result<Self> {
+    fn long(path: &Path) -> Result<Self, Error> {
         let table = read(&[path.to_owned()], &first_columns(true), &NoProgress)?;
         let mut weights = Dense::from_fn(table.users.len(), table.items.len(), |_, _| f32::NAN);
         for (at, (&segment, &category)) in table.user.iter().zip(&table.item).enumerate() {
@@ -144,46 +153,42 @@ impl GroupTable {
         }
         for segment in 0..weights.rows() {
             if let Some(category) = weights.row(segment).iter().position(|w| w.is_nan()) {
-                let refusal = Refusal::data(format!(
-                    "{}: no weight for segment {:?} and category {:?}",
-                    path.display(),
-                    table.users.name(segment as u32).unwrap_or_default(),
-                    table.items.name(category as u32).unwrap_or_default()
-                ));
-                return Err(refusal.hint("give every pair a line; 0 is a weight").into());
+                let (segments, categories) = (&table.users, &table.items);
+                return Err(ArrayError::NoWeight {
+                    path: path.to_owned(),
+                    segment: segments
+                        .name(segment as u32)
+                        .unwrap_or_default()
+                        .into_owned(),
+                    category: categories
+                        .name(category as u32)
+                        .unwrap_or_default()
+                        .into_owned(),
+                }
+                .into());
             }
         }
         Ok(Self {
-            segments: Names::new(table.users.iter().map(Cow::into_owned)),
-            categories: Names::new(table.items.iter().map(Cow::into_owned)),
+            segments: GroupNames::new(table.users.iter().map(Cow::into_owned)),
+            categories: GroupNames::new(table.items.iter().map(Cow::into_owned)),
             weights,
         })
     }
-}
-
-fn weight(path: &Path, line: usize, cell: &str) -> Result<f32> {
-    let wrong = || {
-        Refusal::data(format!(
-            "{}:{line}: {cell:?} is not a weight",
-            path.display()
-        ))
-    };
-    Ok(cell.parse().map_err(|_| wrong())?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn table(name: &str, text: &str) -> Result<GroupTable> {
+    fn table(name: &str, text: &str) -> Result<GroupTable, Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join(name);
         std::fs::write(&path, text)?;
-        GroupTable::read(&path)
+        Ok(GroupTable::read(&path)?)
     }
 
     #[test]
-    fn wide_long_and_bare_tables_say_the_same() -> Result<()> {
+    fn wide_long_and_bare_tables_are_equal() -> Result<(), Box<dyn std::error::Error>> {
         let wide = table("t.csv", "segment,new,old\nkids,1,0\nall,0.5,0.25\n")?;
         let long = "segment,category,weight\nkids,new,1\nkids,old,0\nall,new,0.5\nall,old,0.25\n";
         let long = table("t.csv", long)?;
@@ -196,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_and_strange_groups_are_named() {
+    fn missing_weights_and_cells_that_are_no_numbers_are_named() {
         let holes = table("t.csv", "segment,category,weight\na,x,1\nb,y,1\n");
         let text = holes
             .err()

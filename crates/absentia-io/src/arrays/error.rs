@@ -1,0 +1,105 @@
+//! Why an array or a table cannot be used.
+
+use std::path::PathBuf;
+
+use absentia::Axis;
+
+/// Why an array or a table cannot be used: file, line and value.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArrayError {
+    /// An array by position, but ids that are not row numbers.
+    #[error(
+        "{} is an array by position, but ids are not row numbers; give a CSV table with an id in its first column", path.display()
+    )]
+    NotRowNumbers {
+        /// The array.
+        path: PathBuf,
+    },
+    /// An array of more than two dimensions, or none.
+    #[error("{}: the array has {got} dimensions; expected 2", path.display())]
+    Dimensions {
+        /// The array.
+        path: PathBuf,
+        /// Number of its dimensions.
+        got: usize,
+    },
+    /// An array of another type than is needed.
+    #[error("{}: the array does not hold {expected}", path.display())]
+    Type {
+        /// The array.
+        path: PathBuf,
+        /// What it should hold.
+        expected: &'static str,
+    },
+    /// A cell that is not a number.
+    #[error("{}:{line}: {value:?} is not a number", path.display())]
+    Number {
+        /// The table.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The cell.
+        value: String,
+    },
+    /// A line that cannot be split into cells, or with another number of cells than the first.
+    #[error("{}: {detail}", path.display())]
+    Line {
+        /// The table.
+        path: PathBuf,
+        /// What is wrong, with the line.
+        detail: String,
+    },
+    /// Rows of different lengths.
+    #[error("{}: {got} numbers for {id:?}; expected {expected}, as in the first row", path.display())]
+    Width {
+        /// The table.
+        path: PathBuf,
+        /// The id of the row.
+        id: String,
+        /// Its numbers.
+        got: usize,
+        /// The numbers of the first row.
+        expected: usize,
+    },
+    /// A user or item without a row.
+    #[error("{}: no row for {axis} {id:?}; give every {axis} of the data a row", path.display())]
+    NoRow {
+        /// The table.
+        path: PathBuf,
+        /// User or item.
+        axis: Axis,
+        /// Its id.
+        id: String,
+    },
+    /// A user or item without a group.
+    #[error("{}: {axis} {id:?} is in no group; give every {axis} of the data a line", path.display())]
+    NoGroup {
+        /// The file of groups.
+        path: PathBuf,
+        /// User or item.
+        axis: Axis,
+        /// Its id.
+        id: String,
+    },
+    /// A group that the table of weights does not have.
+    #[error("{}: group {group:?} is not in the table of weights; the table has {}", path.display(), known.join(", "))]
+    Group {
+        /// The file of groups.
+        path: PathBuf,
+        /// The group.
+        group: String,
+        /// Some of the groups of the table.
+        known: Vec<String>,
+    },
+    /// A pair of groups without a weight.
+    #[error("{}: no weight for segment {segment:?} and category {category:?}; give every pair a line, if need be with weight 0", path.display())]
+    NoWeight {
+        /// The table of weights.
+        path: PathBuf,
+        /// The segment.
+        segment: String,
+        /// The category.
+        category: String,
+    },
+}
