@@ -12,43 +12,41 @@ use std::arch::x86_64::{
 };
 
 use super::entry_points;
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, Simd};
 
-/// Sixteen floats in two registers.
+/// Sixteen floats in two registers; needs AVX2 and FMA.
 #[derive(Clone, Copy)]
 pub(super) struct YmmPair(__m256, __m256);
 
-// SAFETY of every block below: the type is named only by the entry points, which enable AVX2 and
-// FMA, and they are called only where the machine has both; memory is touched through checked slices.
 impl Lanes for YmmPair {
-    type Upper = __m256;
+    type Upper = Ymm;
 
     #[inline(always)]
-    fn upper(self) -> __m256 {
-        self.1
+    fn upper(self) -> Ymm {
+        Ymm(self.1)
     }
 
     #[inline(always)]
-    fn add_upper(value: f32, x: __m256, sum: __m256) -> __m256 {
-        add_half(value, x, sum)
+    fn add_upper(value: f32, x: Ymm, sum: Ymm) -> Ymm {
+        Ymm::add_scaled(value, x, sum)
     }
 
     #[inline(always)]
-    fn store_upper(upper: __m256, to: &mut [f32]) {
-        store_half(upper, to);
+    fn store_upper(upper: Ymm, to: &mut [f32]) {
+        upper.store(to);
     }
 
     #[inline(always)]
-    fn splat(value: f32) -> Self {
-        // SAFETY: see above.
+    fn splat(_: Simd<Self>, value: f32) -> Self {
+        // SAFETY: the proof is given, so that the machine has AVX2 and FMA.
         let half = unsafe { _mm256_set1_ps(value) };
         Self(half, half)
     }
 
     #[inline(always)]
-    fn load(from: &[f32]) -> Self {
+    fn load(_: Simd<Self>, from: &[f32]) -> Self {
         let from = &from[..LANES];
-        // SAFETY: see above; the slice has sixteen floats.
+        // SAFETY: the proof is given, so that the machine has AVX2 and FMA; the slice has sixteen floats.
         unsafe {
             Self(
                 _mm256_loadu_ps(from.as_ptr()),
@@ -60,7 +58,7 @@ impl Lanes for YmmPair {
     #[inline(always)]
     fn store(self, to: &mut [f32]) {
         let to = &mut to[..LANES];
-        // SAFETY: see above; the slice has sixteen floats.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA; the slice has sixteen floats.
         unsafe {
             _mm256_storeu_ps(to.as_mut_ptr(), self.0);
             _mm256_storeu_ps(to[8..].as_mut_ptr(), self.1);
@@ -69,7 +67,7 @@ impl Lanes for YmmPair {
 
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
         unsafe {
             Self(
                 _mm256_fmadd_ps(self.0, b.0, c.0),
@@ -80,7 +78,7 @@ impl Lanes for YmmPair {
 
     #[inline(always)]
     fn mul_sub(self, b: Self, c: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
         unsafe {
             Self(
                 _mm256_fnmadd_ps(self.0, b.0, c.0),
@@ -91,27 +89,27 @@ impl Lanes for YmmPair {
 
     #[inline(always)]
     fn mul(self, b: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
         unsafe { Self(_mm256_mul_ps(self.0, b.0), _mm256_mul_ps(self.1, b.1)) }
     }
 
     #[inline(always)]
     fn add(self, b: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
         unsafe { Self(_mm256_add_ps(self.0, b.0), _mm256_add_ps(self.1, b.1)) }
     }
 
     #[inline(always)]
     fn broadcast(self, lane: usize) -> Self {
         let half = if lane < 8 { self.0 } else { self.1 };
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
         let all = unsafe { _mm256_permutevar8x32_ps(half, _mm256_set1_epi32((lane % 8) as i32)) };
         Self(all, all)
     }
 
     #[inline(always)]
     fn rotated<const BY: usize>(self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
         unsafe {
             let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
             let by = _mm256_set1_epi32(BY as i32);
@@ -126,14 +124,14 @@ impl Lanes for YmmPair {
 
     #[inline(always)]
     fn first(self) -> f32 {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
         unsafe { _mm256_cvtss_f32(self.0) }
     }
 
     #[inline(always)]
     fn sum_four(four: [Self; 4], to: &mut [f32]) {
         let [a, b, c, d] = four;
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
         unsafe {
             store_sums(
                 [
@@ -155,7 +153,7 @@ impl Lanes for YmmPair {
             for (n, row) in rows[8 * half..8 * half + 8].iter().enumerate() {
                 (low[n], high[n]) = (row.0, row.1);
             }
-            // SAFETY: see above.
+            // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
             let (low, high) = unsafe { (transpose_eight(low), transpose_eight(high)) };
             for n in 0..8 {
                 if half == 0 {
@@ -171,7 +169,7 @@ impl Lanes for YmmPair {
     #[inline(always)]
     fn swap(self, distance: usize) -> Self {
         let halves = |half: __m256| {
-            // SAFETY: see above.
+            // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
             unsafe {
                 match distance {
                     1 => _mm256_permute_ps::<0b10_11_00_01>(half),
@@ -189,7 +187,8 @@ impl Lanes for YmmPair {
     #[inline(always)]
     fn above(self, lane: usize) -> Self {
         let masks = &KEPT[LANES - 1 - lane..];
-        // SAFETY: see above; a lane is below sixteen, so sixteen masks are left.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA; slicing has
+        // checked that the lane is below sixteen, so that sixteen masks are left.
         unsafe {
             let (low, high) = (masks.as_ptr().cast(), masks[8..].as_ptr().cast());
             Self(
@@ -201,7 +200,7 @@ impl Lanes for YmmPair {
 
     #[inline(always)]
     fn reciprocal_above(self, floor: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
         unsafe {
             let one = _mm256_set1_ps(1.0);
             Self(
@@ -219,7 +218,7 @@ impl Lanes for YmmPair {
 
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
         unsafe {
             Self(
                 _mm256_min_ps(other.0, self.0),
@@ -230,7 +229,7 @@ impl Lanes for YmmPair {
 
     #[inline(always)]
     fn abs(self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX2 and FMA.
         unsafe {
             let sign = _mm256_set1_ps(-0.0);
             Self(
@@ -258,7 +257,7 @@ impl Lanes for YmmPair {
 #[inline(always)]
 unsafe fn transpose_eight(rows: [__m256; 8]) -> [__m256; 8] {
     let (mut fours, mut columns) = (rows, rows);
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller promises AVX2.
     unsafe {
         for half in [0, 4] {
             let pair = |a: usize| {
@@ -293,19 +292,34 @@ static KEPT: [u32; 2 * LANES] = {
     masks
 };
 
-/// `value · x + sum`; only for functions that enable AVX2 and FMA.
-#[inline(always)]
-pub(super) fn add_half(value: f32, x: __m256, sum: __m256) -> __m256 {
-    // SAFETY: the entry points that lead here enable both, and are called only where they exist.
-    unsafe { _mm256_fmadd_ps(_mm256_set1_ps(value), x, sum) }
-}
+/// Eight floats in a register; needs AVX2 and FMA.
+#[derive(Clone, Copy)]
+pub(super) struct Ymm(__m256);
 
-/// Writes eight floats; only for functions that enable AVX2.
-#[inline(always)]
-pub(super) fn store_half(half: __m256, to: &mut [f32]) {
-    let to = &mut to[..8];
-    // SAFETY: as above; the slice has eight floats.
-    unsafe { _mm256_storeu_ps(to.as_mut_ptr(), half) }
+impl Ymm {
+    /// Takes half of sixteen lanes.
+    ///
+    /// # Safety
+    /// The machine must have AVX2 and FMA.
+    #[inline(always)]
+    pub(super) unsafe fn new(half: __m256) -> Self {
+        Self(half)
+    }
+
+    /// `value · x + sum`.
+    #[inline(always)]
+    pub(super) fn add_scaled(value: f32, x: Self, sum: Self) -> Self {
+        // SAFETY: a `Ymm` exists, so that the machine has AVX2 and FMA.
+        Self(unsafe { _mm256_fmadd_ps(_mm256_set1_ps(value), x.0, sum.0) })
+    }
+
+    /// Writes the lanes to the first eight floats of `to`.
+    #[inline(always)]
+    pub(super) fn store(self, to: &mut [f32]) {
+        let to = &mut to[..8];
+        // SAFETY: a `Ymm` exists, so that the machine has AVX2; the slice has eight floats.
+        unsafe { _mm256_storeu_ps(to.as_mut_ptr(), self.0) }
+    }
 }
 
 /// Writes the sums of four registers to the first four floats of `to`.
@@ -315,7 +329,7 @@ pub(super) fn store_half(half: __m256, to: &mut [f32]) {
 #[inline(always)]
 pub(super) unsafe fn store_sums([a, b, c, d]: [__m256; 4], to: &mut [f32]) {
     let to = &mut to[..4];
-    // SAFETY: the caller vouches for AVX2; the slice has four floats.
+    // SAFETY: the caller promises AVX2; the slice has four floats.
     unsafe {
         // Sums of neighbours twice: each half then holds a part of all four.
         let halves = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));

@@ -10,119 +10,117 @@ use std::arch::x86_64::{
     _mm512_sub_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
-use super::avx2::{add_half, prefetch_line, store_half, store_sums};
+use super::avx2::{Ymm, prefetch_line, store_sums};
 use super::entry_points;
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, Simd};
 
-/// Sixteen floats in a register.
+/// Sixteen floats in a register; needs AVX-512F, AVX-512DQ, AVX-512VL, AVX2 and FMA.
 #[derive(Clone, Copy)]
 pub(super) struct Zmm(__m512);
 
-// SAFETY of every block below: the type is named only by the entry points, which enable AVX-512F,
-// and they are called only where the machine has it; memory is touched through checked slices.
 impl Lanes for Zmm {
-    type Upper = __m256;
+    type Upper = Ymm;
 
     #[inline(always)]
-    fn upper(self) -> __m256 {
-        // SAFETY: see above; AVX-512DQ is enabled too.
-        unsafe { _mm512_extractf32x8_ps::<1>(self.0) }
+    fn upper(self) -> Ymm {
+        // SAFETY: these lanes exist, so that the machine has AVX-512DQ, AVX2 and FMA.
+        unsafe { Ymm::new(_mm512_extractf32x8_ps::<1>(self.0)) }
     }
 
     #[inline(always)]
-    fn add_upper(value: f32, x: __m256, sum: __m256) -> __m256 {
-        add_half(value, x, sum)
+    fn add_upper(value: f32, x: Ymm, sum: Ymm) -> Ymm {
+        Ymm::add_scaled(value, x, sum)
     }
 
     #[inline(always)]
-    fn store_upper(upper: __m256, to: &mut [f32]) {
-        store_half(upper, to);
+    fn store_upper(upper: Ymm, to: &mut [f32]) {
+        upper.store(to);
     }
 
     #[inline(always)]
-    fn splat(value: f32) -> Self {
-        // SAFETY: see above.
+    fn splat(_: Simd<Self>, value: f32) -> Self {
+        // SAFETY: the proof is given, so that the machine has AVX-512F.
         Self(unsafe { _mm512_set1_ps(value) })
     }
 
     #[inline(always)]
-    fn load(from: &[f32]) -> Self {
+    fn load(_: Simd<Self>, from: &[f32]) -> Self {
         let from = &from[..LANES];
-        // SAFETY: see above; the slice has sixteen floats.
+        // SAFETY: the proof is given, so that the machine has AVX-512F; the slice has sixteen floats.
         Self(unsafe { _mm512_loadu_ps(from.as_ptr()) })
     }
 
     #[inline(always)]
     fn store(self, to: &mut [f32]) {
         let to = &mut to[..LANES];
-        // SAFETY: see above; the slice has sixteen floats.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F; the slice has sixteen floats.
         unsafe { _mm512_storeu_ps(to.as_mut_ptr(), self.0) }
     }
 
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_fmadd_ps(self.0, b.0, c.0) })
     }
 
     #[inline(always)]
     fn mul_sub(self, b: Self, c: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_fnmadd_ps(self.0, b.0, c.0) })
     }
 
     #[inline(always)]
     fn mul(self, b: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_mul_ps(self.0, b.0) })
     }
 
     #[inline(always)]
     fn add(self, b: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_add_ps(self.0, b.0) })
     }
 
     #[inline(always)]
     fn broadcast(self, lane: usize) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_permutexvar_ps(_mm512_set1_epi32(lane as i32), self.0) })
     }
 
     #[inline(always)]
     fn first(self) -> f32 {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         unsafe { _mm512_cvtss_f32(self.0) }
     }
 
     #[inline(always)]
     fn sum_four(four: [Self; 4], to: &mut [f32]) {
         let [a, b, c, d] = four;
-        // SAFETY: see above; AVX-512DQ and AVX2 are enabled too.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F, AVX-512DQ and AVX2.
         unsafe { store_sums([fold(a.0), fold(b.0), fold(c.0), fold(d.0)], to) }
     }
 
     #[inline(always)]
     fn sum_sixteen(all: [Self; LANES]) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         unsafe { Self(sum_sixteen(all)) }
     }
 
     #[inline(always)]
     fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         unsafe { transpose(rows) }
     }
 
     #[inline(always)]
     fn kept(self, bits: u16) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_maskz_mov_ps(bits, self.0) })
     }
 
     #[inline(always)]
     fn swap(self, distance: usize) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe {
             match distance {
                 1 => _mm512_permute_ps::<0b10_11_00_01>(self.0),
@@ -146,7 +144,7 @@ impl Lanes for Zmm {
             }
             picked
         };
-        // SAFETY: see above; there are sixteen lanes to pick.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F; there are sixteen lanes to pick.
         Self(unsafe {
             let picked = _mm512_loadu_si512(picked.as_ptr().cast());
             _mm512_permutexvar_ps(picked, self.0)
@@ -155,25 +153,25 @@ impl Lanes for Zmm {
 
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_max_ps(other.0, self.0) })
     }
 
     #[inline(always)]
     fn above(self, lane: usize) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_maskz_mov_ps(0xFFFE << lane, self.0) })
     }
 
     #[inline(always)]
     fn with_lane(self, lane: usize, other: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_mask_mov_ps(self.0, 1 << lane, other.0) })
     }
 
     #[inline(always)]
     fn reciprocal_above(self, floor: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         unsafe {
             let above = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, floor.0);
             Self(_mm512_maskz_div_ps(above, _mm512_set1_ps(1.0), self.0))
@@ -182,37 +180,37 @@ impl Lanes for Zmm {
 
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_sub_ps(self.0, other.0) })
     }
 
     #[inline(always)]
     fn sqrt(self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_sqrt_ps(self.0) })
     }
 
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_min_ps(other.0, self.0) })
     }
 
     #[inline(always)]
     fn lanes_above(self, other: Self) -> u16 {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         unsafe { _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, other.0) }
     }
 
     #[inline(always)]
     fn is_negative(self) -> bool {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, _mm512_set1_ps(0.0)) != 0 }
     }
 
     #[inline(always)]
     fn abs(self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_abs_ps(self.0) })
     }
 
@@ -234,7 +232,7 @@ impl Lanes for Zmm {
 /// The machine must have AVX-512F.
 #[inline(always)]
 unsafe fn sum_sixteen(all: [Zmm; LANES]) -> __m512 {
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller promises AVX-512F.
     unsafe {
         let mut quads = [_mm512_set1_ps(0.0); 4];
         for (four, quad) in all.as_chunks::<4>().0.iter().zip(&mut quads) {
@@ -276,7 +274,7 @@ unsafe fn sum_sixteen(all: [Zmm; LANES]) -> __m512 {
 /// The machine must have AVX-512F.
 #[inline(always)]
 unsafe fn transpose(rows: [Zmm; LANES]) -> [Zmm; LANES] {
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller promises AVX-512F.
     unsafe {
         let (mut pairs, mut fours) = (rows, rows);
         for two in 0..8 {
@@ -319,7 +317,7 @@ unsafe fn transpose(rows: [Zmm; LANES]) -> [Zmm; LANES] {
 /// The machine must have AVX-512F and AVX-512DQ.
 #[inline(always)]
 unsafe fn fold(lanes: __m512) -> __m256 {
-    // SAFETY: the caller vouches for the instruction sets.
+    // SAFETY: the caller promises AVX-512F and AVX-512DQ.
     unsafe {
         _mm256_add_ps(
             _mm512_castps512_ps256(lanes),

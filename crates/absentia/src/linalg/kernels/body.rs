@@ -1,6 +1,6 @@
 //! The kernels themselves, over any lane type. Lengths are checked once at each head.
 
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, Simd};
 
 /// Rows of a matrix picked by index: the fixed side as one row's entries see it.
 #[derive(Clone, Copy)]
@@ -53,15 +53,15 @@ const AHEAD: usize = 8;
 
 /// The rate of fused multiply-adds when nothing is read or written.
 #[inline(always)]
-pub(super) fn peak<L: Lanes, const CHAINS: usize>(steps: usize, seed: f32) -> f32 {
-    let factor = L::splat(seed);
+pub(super) fn peak<L: Lanes, const CHAINS: usize>(simd: Simd<L>, steps: usize, seed: f32) -> f32 {
+    let factor = simd.splat(seed);
     let mut sums = [factor; CHAINS];
     for _ in 0..steps {
         for sum in &mut sums {
             *sum = sum.mul_add(factor, factor);
         }
     }
-    let mut total = L::splat(0.0);
+    let mut total = simd.splat(0.0);
     for sum in sums {
         total = total.add(sum);
     }
@@ -69,27 +69,29 @@ pub(super) fn peak<L: Lanes, const CHAINS: usize>(steps: usize, seed: f32) -> f3
 }
 
 #[inline(always)]
-pub(super) fn predict<L: Lanes>(p: &[f32], gathered: Gathered<'_>, out: &mut [f32]) {
+pub(super) fn predict<L: Lanes>(simd: Simd<L>, p: &[f32], gathered: Gathered<'_>, out: &mut [f32]) {
     assert_eq!(out.len(), gathered.len());
     assert!(p.len() <= gathered.stride && p.len().is_multiple_of(LANES));
     let mut groups = out.chunks_exact_mut(4);
     let mut n = 0;
     for group in &mut groups {
-        let mut sums = [L::splat(0.0); 4];
+        let mut sums = [simd.splat(0.0); 4];
         for at in (0..p.len()).step_by(LANES) {
-            let p_at = L::load(&p[at..]);
+            let p_at = simd.load(&p[at..]);
             for (lane, sum) in sums.iter_mut().enumerate() {
                 gathered.prefetch::<L>(n + lane + AHEAD, at);
-                *sum = p_at.mul_add(L::load(gathered.lanes(n + lane, at)), *sum);
+                *sum = p_at.mul_add(simd.load(gathered.lanes(n + lane, at)), *sum);
             }
         }
         L::sum_four(sums, group);
         n += 4;
     }
     for slot in groups.into_remainder() {
-        let mut sum = L::splat(0.0);
+        let mut sum = simd.splat(0.0);
         for at in (0..p.len()).step_by(LANES) {
-            sum = L::load(&p[at..]).mul_add(L::load(gathered.lanes(n, at)), sum);
+            sum = simd
+                .load(&p[at..])
+                .mul_add(simd.load(gathered.lanes(n, at)), sum);
         }
         let mut alone = [0.0; 4];
         L::sum_four([sum; 4], &mut alone);
@@ -100,6 +102,7 @@ pub(super) fn predict<L: Lanes>(p: &[f32], gathered: Gathered<'_>, out: &mut [f3
 
 #[inline(always)]
 pub(super) fn combine<L: Lanes>(
+    simd: Simd<L>,
     coefficients: &[f32],
     at: usize,
     gathered: Gathered<'_>,
@@ -109,10 +112,10 @@ pub(super) fn combine<L: Lanes>(
     assert!(out.len().is_multiple_of(LANES) && at + out.len() <= gathered.stride);
     for (f, slot) in out.chunks_exact_mut(LANES).enumerate() {
         // Two sums, because one would wait for itself at every entry.
-        let mut sums = [L::load(slot), L::splat(0.0)];
+        let mut sums = [simd.load(slot), simd.splat(0.0)];
         for (n, &coefficient) in coefficients.iter().enumerate() {
-            let q = L::load(gathered.lanes(n, at + f * LANES));
-            sums[n % 2] = L::splat(coefficient).mul_add(q, sums[n % 2]);
+            let q = simd.load(gathered.lanes(n, at + f * LANES));
+            sums[n % 2] = simd.splat(coefficient).mul_add(q, sums[n % 2]);
         }
         sums[0].add(sums[1]).store(slot);
     }
@@ -120,6 +123,7 @@ pub(super) fn combine<L: Lanes>(
 
 #[inline(always)]
 pub(super) fn panel_product<L: Lanes, const ROWS: usize>(
+    simd: Simd<L>,
     x: Panel<'_>,
     panel: &[f32],
     scale: Option<&[f32]>,
@@ -131,25 +135,26 @@ pub(super) fn panel_product<L: Lanes, const ROWS: usize>(
     assert!(scale.is_none_or(|scale| scale.len() >= x.rows));
     let mut row = 0;
     while row + ROWS <= x.rows {
-        panel_rows::<L, ROWS>(x, row, panel, scale, out, pitch);
+        panel_rows::<L, ROWS>(simd, x, row, panel, scale, out, pitch);
         row += ROWS;
     }
     if row + 4 <= x.rows {
-        panel_rows::<L, 4>(x, row, panel, scale, out, pitch);
+        panel_rows::<L, 4>(simd, x, row, panel, scale, out, pitch);
         row += 4;
     }
     if row + 2 <= x.rows {
-        panel_rows::<L, 2>(x, row, panel, scale, out, pitch);
+        panel_rows::<L, 2>(simd, x, row, panel, scale, out, pitch);
         row += 2;
     }
     if row < x.rows {
-        panel_rows::<L, 1>(x, row, panel, scale, out, pitch);
+        panel_rows::<L, 1>(simd, x, row, panel, scale, out, pitch);
     }
 }
 
 /// A few rows of a product; each row's sum runs over `k` in order, whatever rows stand beside it.
 #[inline(always)]
 fn panel_rows<L: Lanes, const ROWS: usize>(
+    simd: Simd<L>,
     x: Panel<'_>,
     first: usize,
     panel: &[f32],
@@ -161,17 +166,17 @@ fn panel_rows<L: Lanes, const ROWS: usize>(
     for (row, slot) in rows.iter_mut().enumerate() {
         *slot = &x.values[(first + row) * x.stride..][..x.k];
     }
-    let mut sums = [L::splat(0.0); ROWS];
+    let mut sums = [simd.splat(0.0); ROWS];
     for (f, line) in panel[..x.k * LANES].chunks_exact(LANES).enumerate() {
-        let line = L::load(line);
+        let line = simd.load(line);
         for (row, sum) in rows.iter().zip(&mut sums) {
-            *sum = L::splat(row[f]).mul_add(line, *sum);
+            *sum = simd.splat(row[f]).mul_add(line, *sum);
         }
     }
     for (row, sum) in sums.into_iter().enumerate() {
         let slot = &mut out[(first + row) * pitch..][..LANES];
         let scale = scale.map_or(1.0, |scale| scale[first + row]);
-        L::splat(scale).mul_add(sum, L::load(slot)).store(slot);
+        simd.splat(scale).mul_add(sum, simd.load(slot)).store(slot);
     }
 }
 
@@ -249,11 +254,11 @@ fn solve_factored(h: &[f32], pitch: usize, x: &mut [f32]) {
 /// `Σ_f p[f] · (q[f] · scale)` in the order and with the roundings of [`panel_product`], so that a
 /// pair scored alone has the bits it has in a ranking.
 #[inline(always)]
-pub(super) fn score<L: Lanes>(p: &[f32], q: &[f32], scale: f32) -> f32 {
+pub(super) fn score<L: Lanes>(simd: Simd<L>, p: &[f32], q: &[f32], scale: f32) -> f32 {
     assert_eq!(p.len(), q.len());
-    let mut sum = L::splat(0.0);
+    let mut sum = simd.splat(0.0);
     for (p, q) in p.iter().zip(q) {
-        sum = L::splat(*p).mul_add(L::splat(q * scale), sum);
+        sum = simd.splat(*p).mul_add(simd.splat(q * scale), sum);
     }
     sum.first()
 }

@@ -6,7 +6,7 @@
 //! sixteen lanes are taken for sixteen entries at a time, whichever rows those belong to.
 
 use super::body::Gathered;
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, Simd};
 
 /// Cache lines asked for ahead of the entry being packed: its row may lie anywhere.
 const LINES_AHEAD: usize = 48;
@@ -36,9 +36,10 @@ impl Columns<'_> {
     /// Sets the predictions of sixteen entries from position `at`, and their errors.
     #[inline(always)]
     fn set<L: Lanes>(&mut self, at: usize, predicted: L) {
+        let simd = predicted.simd();
         predicted.store(&mut self.predicted[at..]);
-        let pull = L::load(&self.pull[at..]);
-        L::load(&self.d[at..])
+        let pull = simd.load(&self.pull[at..]);
+        simd.load(&self.d[at..])
             .mul_sub(predicted, pull)
             .store(&mut self.error[at..]);
     }
@@ -50,6 +51,7 @@ impl Columns<'_> {
 /// of the last, incomplete group are left as they are.
 #[inline(always)]
 pub(super) fn pack<L: Lanes>(
+    simd: Simd<L>,
     picked: Gathered<'_>,
     entries: usize,
     factors: &[f32],
@@ -63,7 +65,7 @@ pub(super) fn pack<L: Lanes>(
     let ahead = (LINES_AHEAD * LANES).div_ceil(k.max(1));
     let mut first = 0;
     while first < entries {
-        let mut sums = [L::splat(0.0); LANES];
+        let mut sums = [simd.splat(0.0); LANES];
         let group = first..entries.min(first + LANES);
         for (n, slot) in group.zip(&mut sums) {
             if let Some(&index) = picked.indices.get(n + ahead) {
@@ -73,12 +75,12 @@ pub(super) fn pack<L: Lanes>(
             }
             let p = &factors[columns.rows[n] as usize * k..][..k];
             let q = &picked.matrix[picked.indices[n] as usize * k..][..k];
-            let mut sum = L::splat(0.0);
+            let mut sum = simd.splat(0.0);
             let mut place = n * LANES;
             for (p, q) in p.chunks_exact(LANES).zip(q.chunks_exact(LANES)) {
-                let q = L::load(q);
+                let q = simd.load(q);
                 q.store(&mut lines[place..]);
-                sum = L::load(p).mul_add(q, sum);
+                sum = simd.load(p).mul_add(q, sum);
                 place += pitch;
             }
             *slot = sum;
@@ -90,7 +92,7 @@ pub(super) fn pack<L: Lanes>(
 
 /// Copies sixteen coordinates, from `at`, of every picked row into lines.
 #[inline(always)]
-pub(super) fn pick<L: Lanes>(picked: Gathered<'_>, at: usize, lines: &mut [f32]) {
+pub(super) fn pick<L: Lanes>(simd: Simd<L>, picked: Gathered<'_>, at: usize, lines: &mut [f32]) {
     assert!(at + LANES <= picked.stride && lines.len() >= picked.indices.len() * LANES);
     for (n, (line, &index)) in lines
         .chunks_exact_mut(LANES)
@@ -100,24 +102,32 @@ pub(super) fn pick<L: Lanes>(picked: Gathered<'_>, at: usize, lines: &mut [f32])
         if let Some(&later) = picked.indices.get(n + LINES_AHEAD) {
             L::prefetch(picked.matrix, later as usize * picked.stride + at);
         }
-        L::load(&picked.matrix[index as usize * picked.stride + at..]).store(line);
+        simd.load(&picked.matrix[index as usize * picked.stride + at..])
+            .store(line);
     }
 }
 
 /// `out[n] = x_row · q_n` for the packed entries, `x` having a row of K per row of the tile.
 #[inline(always)]
-pub(super) fn dots<L: Lanes>(x: &[f32], k: usize, rows: &[u32], lines: &[f32], out: &mut [f32]) {
+pub(super) fn dots<L: Lanes>(
+    simd: Simd<L>,
+    x: &[f32],
+    k: usize,
+    rows: &[u32],
+    lines: &[f32],
+    out: &mut [f32],
+) {
     let pitch = lines.len() / (k / LANES).max(1);
     assert!(k.is_multiple_of(LANES) && rows.len() == out.len());
     assert!(rows.len().is_multiple_of(LANES) && pitch >= rows.len() * LANES);
     for first in (0..rows.len()).step_by(LANES) {
-        let mut sums = [L::splat(0.0); LANES];
+        let mut sums = [simd.splat(0.0); LANES];
         let (blocks, rows) = (k / LANES, &rows[first..first + LANES]);
         for block in 0..blocks {
             let lines = &lines[block * pitch + first * LANES..][..LANES * LANES];
             for ((sum, line), &row) in sums.iter_mut().zip(lines.chunks_exact(LANES)).zip(rows) {
-                let x = L::load(&x[row as usize * k + block * LANES..]);
-                *sum = x.mul_add(L::load(line), *sum);
+                let x = simd.load(&x[row as usize * k + block * LANES..]);
+                *sum = x.mul_add(simd.load(line), *sum);
             }
         }
         L::sum_sixteen(sums).store(&mut out[first..]);
@@ -128,6 +138,7 @@ pub(super) fn dots<L: Lanes>(x: &[f32], k: usize, rows: &[u32], lines: &[f32], o
 /// `pitch` after those of the row before.
 #[inline(always)]
 pub(super) fn correct<L: Lanes>(
+    simd: Simd<L>,
     delta: &[f32],
     pitch: usize,
     lines: &[f32],
@@ -142,34 +153,46 @@ pub(super) fn correct<L: Lanes>(
         };
         let furthest = rows.iter().fold(0, |most, &row| most.max(row)) as usize;
         let delta = &delta[..furthest * pitch + LANES];
-        let mut products = [L::splat(0.0); LANES];
+        let mut products = [simd.splat(0.0); LANES];
         for (n, product) in products.iter_mut().enumerate() {
             let start = rows[n] as usize * pitch;
             // SAFETY: no row of these is further than the furthest, whose steps are there.
-            let step = L::load(unsafe { delta.get_unchecked(start..start + LANES) });
-            *product = step.mul(L::load(&group[n * LANES..]));
+            let step = simd.load(unsafe { delta.get_unchecked(start..start + LANES) });
+            *product = step.mul(simd.load(&group[n * LANES..]));
         }
         let change = L::sum_sixteen(products);
-        columns.set(first, L::load(&columns.predicted[first..]).add(change));
+        columns.set(first, simd.load(&columns.predicted[first..]).add(change));
     }
 }
 
 /// `out += Σ_n coefficients[n] · line_n`, sixteen wide.
 #[inline(always)]
-pub(super) fn combine_lines<L: Lanes>(coefficients: &[f32], lines: &[f32], out: &mut [f32]) {
+pub(super) fn combine_lines<L: Lanes>(
+    simd: Simd<L>,
+    coefficients: &[f32],
+    lines: &[f32],
+    out: &mut [f32],
+) {
     assert!(lines.len() >= coefficients.len() * LANES);
     // Four sums, because one would wait for itself at every entry.
-    let mut sums = [L::load(out), L::splat(0.0), L::splat(0.0), L::splat(0.0)];
+    let mut sums = [
+        simd.load(out),
+        simd.splat(0.0),
+        simd.splat(0.0),
+        simd.splat(0.0),
+    ];
     let (fours, rest) = coefficients.as_chunks::<4>();
     let (blocks, _) = lines.as_chunks::<{ 4 * LANES }>();
     for (four, block) in fours.iter().zip(blocks) {
         for (n, sum) in sums.iter_mut().enumerate() {
-            *sum = L::splat(four[n]).mul_add(L::load(&block[n * LANES..]), *sum);
+            *sum = simd
+                .splat(four[n])
+                .mul_add(simd.load(&block[n * LANES..]), *sum);
         }
     }
     let tail = lines[4 * fours.len() * LANES..].chunks_exact(LANES);
     for (&coefficient, line) in rest.iter().zip(tail) {
-        sums[0] = L::splat(coefficient).mul_add(L::load(line), sums[0]);
+        sums[0] = simd.splat(coefficient).mul_add(simd.load(line), sums[0]);
     }
     let [a, b, c, d] = sums;
     a.add(b).add(c.add(d)).store(out);
@@ -238,6 +261,7 @@ impl Place {
 /// `out = −scale · x` on sixteen coordinates of every row that has a scale.
 #[inline(always)]
 pub(super) fn pull_back<L: Lanes>(
+    simd: Simd<L>,
     scales: &[f32],
     x: &[f32],
     from: Place,
@@ -245,41 +269,53 @@ pub(super) fn pull_back<L: Lanes>(
     to: Place,
 ) {
     for (row, &scale) in scales.iter().enumerate() {
-        let x = L::load(&x[from.of(row)]);
-        L::splat(-scale).mul(x).store(&mut out[to.of(row)]);
+        let x = simd.load(&x[from.of(row)]);
+        simd.splat(-scale).mul(x).store(&mut out[to.of(row)]);
     }
 }
 
 /// `x += steps` on sixteen coordinates of so many rows.
 #[inline(always)]
-pub(super) fn advance<L: Lanes>(rows: usize, steps: &[f32], from: Place, x: &mut [f32], to: Place) {
+pub(super) fn advance<L: Lanes>(
+    simd: Simd<L>,
+    rows: usize,
+    steps: &[f32],
+    from: Place,
+    x: &mut [f32],
+    to: Place,
+) {
     for row in 0..rows {
-        let step = L::load(&steps[from.of(row)]);
+        let step = simd.load(&steps[from.of(row)]);
         let slot = &mut x[to.of(row)];
-        L::load(slot).add(step).store(slot);
+        simd.load(slot).add(step).store(slot);
     }
 }
 
 /// Each line multiplied by its weight; weights begin anew after the last.
 #[inline(always)]
-pub(super) fn scale_lines<L: Lanes>(weights: &[f32], lines: &[f32], out: &mut [f32]) {
+pub(super) fn scale_lines<L: Lanes>(
+    simd: Simd<L>,
+    weights: &[f32],
+    lines: &[f32],
+    out: &mut [f32],
+) {
     assert_eq!(lines.len(), out.len());
     let blocks = lines.chunks(weights.len().max(1) * LANES);
     for (lines, out) in blocks.zip(out.chunks_mut(weights.len().max(1) * LANES)) {
         let pairs = lines.chunks_exact(LANES).zip(out.chunks_exact_mut(LANES));
         for ((line, slot), &weight) in pairs.zip(weights) {
-            L::splat(weight).mul(L::load(line)).store(slot);
+            simd.splat(weight).mul(simd.load(line)).store(slot);
         }
     }
 }
 
 /// `|x|²` in four sums of sixteen lanes.
 #[inline(always)]
-pub(super) fn square<L: Lanes>(x: &[f32]) -> f32 {
+pub(super) fn square<L: Lanes>(simd: Simd<L>, x: &[f32]) -> f32 {
     assert!(x.len().is_multiple_of(LANES));
-    let mut sums = [L::splat(0.0); 4];
+    let mut sums = [simd.splat(0.0); 4];
     for (n, line) in x.chunks_exact(LANES).enumerate() {
-        let x = L::load(line);
+        let x = simd.load(line);
         sums[n % 4] = x.mul_add(x, sums[n % 4]);
     }
     let mut parts = [0.0; 4];

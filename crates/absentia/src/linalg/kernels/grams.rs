@@ -7,7 +7,7 @@ mod folded;
 mod square;
 
 use super::body::Gathered;
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, Simd};
 pub(super) use square::cross;
 
 /// Coordinates of each half of a block.
@@ -85,6 +85,7 @@ impl RowLines<'_> {
 /// With `WIDE`, all sums fit into registers at once.
 #[inline(always)]
 pub(super) fn gram<L: Lanes, const WIDE: bool>(
+    simd: Simd<L>,
     form: Form,
     row: RowLines<'_>,
     scale: f32,
@@ -96,8 +97,8 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
     let floats = form.floats();
     assert!(base.len() >= floats && h.len() >= floats);
     match form {
-        Form::Square => square::gram::<L, WIDE>(row, L::splat(scale), base, h, g),
-        Form::Folded => folded::gram::<L, WIDE>(row, L::splat(scale), base, h, g),
+        Form::Square => square::gram::<L, WIDE>(row, simd.splat(scale), base, h, g),
+        Form::Folded => folded::gram::<L, WIDE>(row, simd.splat(scale), base, h, g),
     }
 }
 
@@ -117,6 +118,7 @@ pub(crate) struct TileLines<'a> {
 /// [`gram`] for every row of a tile.
 #[inline(always)]
 pub(super) fn grams<L: Lanes, const WIDE: bool>(
+    simd: Simd<L>,
     form: Form,
     tile: TileLines<'_>,
     h: &mut [f32],
@@ -142,6 +144,6 @@ pub(super) fn grams<L: Lanes, const WIDE: bool>(
             Some(scales) => (-scales[at], tile.bases),
             None => (1.0, &tile.bases[at * form.floats()..]),
         };
-        gram::<L, WIDE>(form, row, scale, base, h, g);
+        gram::<L, WIDE>(simd, form, row, scale, base, h, g);
     }
 }

@@ -32,29 +32,34 @@ impl InstructionSet {
     /// Every set this machine can run, slowest first.
     #[must_use]
     pub fn available() -> Vec<Self> {
-        let mut sets = vec![Self::Scalar];
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                sets.push(Self::Avx2);
+        let all = [Self::Scalar, Self::Neon, Self::Avx2, Self::Avx512];
+        all.into_iter().filter(|set| set.is_available()).collect()
+    }
+
+    /// Whether this machine can run the set.
+    fn is_available(self) -> bool {
+        match self {
+            Self::Scalar => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
             }
-            let wide = is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            if wide && sets.contains(&Self::Avx2) {
-                sets.push(Self::Avx512);
-            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx2 | Self::Avx512 => false,
+            Self::Neon => cfg!(target_arch = "aarch64"),
         }
-        #[cfg(target_arch = "aarch64")]
-        sets.push(Self::Neon);
-        sets
     }
 
     /// The set whose kernels run in this process: the one that `ABSENTIA_SIMD` names if the machine
     /// has it, otherwise the fastest one.
     #[must_use]
     pub fn in_use() -> Self {
-        Kernels::in_use().set
+        Kernels::in_use().set.get()
     }
 
     /// Selects the kernels that the environment names and yields their set.
@@ -69,7 +74,7 @@ impl InstructionSet {
     /// If a variable has a value that is unknown, or names a set that the machine does not have.
     pub fn select_from_env() -> Result<Self, InstructionSetError> {
         let kernels = Kernels::from_env()?;
-        Ok(IN_USE.get_or_init(|| kernels).set)
+        Ok(IN_USE.get_or_init(|| kernels).set.get())
     }
 }
 
@@ -81,6 +86,30 @@ impl std::fmt::Display for InstructionSet {
             Self::Avx512 => "avx512",
             Self::Neon => "neon",
         })
+    }
+}
+
+/// A set that this machine was found to have: the only way to make one is to look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Detected(InstructionSet);
+
+impl Detected {
+    /// The set, if the machine has it.
+    pub(super) fn new(set: InstructionSet) -> Option<Self> {
+        set.is_available().then_some(Self(set))
+    }
+
+    /// The fastest set of the machine.
+    fn fastest() -> Self {
+        let available = InstructionSet::available();
+        // Every machine has this one.
+        let scalar = Self(InstructionSet::Scalar);
+        available.last().map_or(scalar, |&set| Self(set))
+    }
+
+    /// Which set it is.
+    pub(super) fn get(self) -> InstructionSet {
+        self.0
     }
 }
 
@@ -123,9 +152,7 @@ static IN_USE: OnceLock<Kernels> = OnceLock::new();
 impl Kernels {
     /// The kernels of this process: those that the environment names, otherwise the fastest.
     pub(crate) fn in_use() -> Self {
-        *IN_USE.get_or_init(|| {
-            Self::from_env().unwrap_or_else(|_| Self::new(fastest(&InstructionSet::available())))
-        })
+        *IN_USE.get_or_init(|| Self::from_env().unwrap_or_else(|_| Self::new(Detected::fastest())))
     }
 
     fn from_env() -> Result<Self, InstructionSetError> {
@@ -141,11 +168,14 @@ impl Kernels {
     ) -> Result<Self, InstructionSetError> {
         let available = InstructionSet::available();
         let set = match set {
-            None => fastest(&available),
-            Some(got) => match available.iter().find(|set| *got == *set.to_string()) {
-                Some(set) => *set,
-                None => return Err(InstructionSetError::NotAvailable { got, available }),
-            },
+            None => Detected::fastest(),
+            Some(got) => {
+                let named = available.iter().find(|set| *got == *set.to_string());
+                match named.copied().and_then(Detected::new) {
+                    Some(set) => set,
+                    None => return Err(InstructionSetError::NotAvailable { got, available }),
+                }
+            }
         };
         let kernels = Self::new(set);
         match lane_parallel {
@@ -155,10 +185,6 @@ impl Kernels {
             Some(got) => Err(InstructionSetError::NotASwitch { got }),
         }
     }
-}
-
-fn fastest(available: &[InstructionSet]) -> InstructionSet {
-    *available.last().unwrap_or(&InstructionSet::Scalar)
 }
 
 #[cfg(test)]
@@ -174,9 +200,9 @@ mod tests {
     fn every_available_set_can_be_named_and_only_those() {
         let available = InstructionSet::available();
         for &set in &available {
-            assert_eq!(named(&set.to_string(), "").unwrap().set, set);
+            assert_eq!(named(&set.to_string(), "").unwrap().set.get(), set);
         }
-        assert_eq!(named("", "").unwrap().set, fastest(&available));
+        assert_eq!(Some(&named("", "").unwrap().set.get()), available.last());
         let error = named("mmx", "").unwrap_err();
         let message = format!(
             "ABSENTIA_SIMD is \"mmx\"; this machine has {}",

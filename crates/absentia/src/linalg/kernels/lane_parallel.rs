@@ -12,7 +12,7 @@ mod entry_weights;
 mod losses;
 mod pack;
 
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, Simd};
 pub(super) use descend::descend;
 pub(crate) use descend::{LaneBlock, LaneUpdates};
 pub(crate) use entry_weights::EntryWeights;
@@ -40,10 +40,10 @@ fn lines_of<const W: usize>(lines: &[f32], slots: usize, f: usize) -> &[f32] {
 
 /// The steps of `W` coordinates from `f`.
 #[inline(always)]
-fn steps_of<L: Lanes, const W: usize>(steps: &[f32], f: usize) -> [L; W] {
-    let mut few = [L::splat(0.0); W];
+fn steps_of<L: Lanes, const W: usize>(simd: Simd<L>, steps: &[f32], f: usize) -> [L; W] {
+    let mut few = [simd.splat(0.0); W];
     for (n, step) in few.iter_mut().enumerate() {
-        *step = L::load(&steps[(f + n) * LANES..]);
+        *step = simd.load(&steps[(f + n) * LANES..]);
     }
     few
 }
@@ -51,9 +51,10 @@ fn steps_of<L: Lanes, const W: usize>(steps: &[f32], f: usize) -> [L; W] {
 /// `Σ q_f δ_f` over `W` coordinates.
 #[inline(always)]
 fn moved<L: Lanes, const W: usize>(lines: &[f32], steps: &[L; W]) -> L {
-    let mut change = steps[0].mul(L::load(lines));
+    let simd = steps[0].simd();
+    let mut change = steps[0].mul(simd.load(lines));
     for n in 1..W {
-        change = steps[n].mul_add(L::load(&lines[n * LANES..]), change);
+        change = steps[n].mul_add(simd.load(&lines[n * LANES..]), change);
     }
     change
 }
@@ -61,8 +62,13 @@ fn moved<L: Lanes, const W: usize>(lines: &[f32], steps: &[L; W]) -> L {
 /// Sixteen coordinates of some rows, with a lane per row: `per_row` lanes each. Lanes after those
 /// of the last row are as its own.
 #[inline(always)]
-fn across<L: Lanes>(per_row: usize, last: usize, load: impl Fn(usize) -> L) -> [L; LANES] {
-    let mut lines = [L::splat(0.0); LANES];
+fn across<L: Lanes>(
+    simd: Simd<L>,
+    per_row: usize,
+    last: usize,
+    load: impl Fn(usize) -> L,
+) -> [L; LANES] {
+    let mut lines = [simd.splat(0.0); LANES];
     // A power of two: a shift instead of a division.
     let shift = per_row.trailing_zeros();
     for (lane, line) in lines.iter_mut().enumerate() {
@@ -74,6 +80,7 @@ fn across<L: Lanes>(per_row: usize, last: usize, load: impl Fn(usize) -> L) -> [
 /// All coordinates of some rows of a matrix, a line of lanes each; and copies of the rows.
 #[inline(always)]
 pub(super) fn spread<L: Lanes>(
+    simd: Simd<L>,
     matrix: &[f32],
     stride: usize,
     picked: &[usize],
@@ -86,15 +93,15 @@ pub(super) fn spread<L: Lanes>(
     for (&row, copy) in picked.iter().zip(copies.chunks_exact_mut(stride)) {
         let from = &matrix[row * stride..(row + 1) * stride];
         for (from, copy) in from.chunks_exact(LANES).zip(copy.chunks_exact_mut(LANES)) {
-            L::load(from).store(copy);
+            simd.load(from).store(copy);
         }
     }
     let Some(last) = picked.len().checked_sub(1) else {
         return;
     };
     for (block, out) in out.chunks_exact_mut(LANES * LANES).enumerate() {
-        let load = |row: usize| L::load(&copies[row * stride + block * LANES..]);
-        let lines = across(per_row, last, load);
+        let load = |row: usize| simd.load(&copies[row * stride + block * LANES..]);
+        let lines = across(simd, per_row, last, load);
         for (line, out) in lines.into_iter().zip(out.chunks_exact_mut(LANES)) {
             line.store(out);
         }

@@ -1,15 +1,56 @@
 //! Sixteen floats at a time, whatever the machine makes of them.
 
+use std::marker::PhantomData;
+
 /// Number of lanes.
 pub(super) const LANES: usize = crate::linalg::LANES;
 
+/// Proof that the machine has the instructions that `L` uses.
+///
+/// Lanes are made from this proof or from other lanes and in no other way. Code that holds lanes may
+/// therefore use their instructions.
+#[derive(Clone, Copy)]
+pub(super) struct Simd<L>(PhantomData<L>);
+
+impl<L: Lanes> Simd<L> {
+    /// Takes the caller's word for it.
+    ///
+    /// # Safety
+    /// The machine must have every instruction set that the documentation of `L` names.
+    #[inline(always)]
+    pub(super) unsafe fn new() -> Self {
+        Self(PhantomData)
+    }
+
+    /// The same number in every lane.
+    #[inline(always)]
+    pub(super) fn splat(self, value: f32) -> L {
+        L::splat(self, value)
+    }
+
+    /// The first sixteen floats of `from`.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline(always)]
+    pub(super) fn load(self, from: &[f32]) -> L {
+        L::load(self, from)
+    }
+}
+
 /// Sixteen `f32` lanes.
 ///
-/// Implementations for an instruction set may only be used inside functions that enable it; the
-/// entry points of each set are the only places that name them.
+/// A lane type keeps its fields private, so that a value of it proves that its instructions exist
+/// ([`Simd`]). It must be inlined into a function that enables them, or every operation is a call.
 pub(super) trait Lanes: Copy {
     /// Eight lanes.
     type Upper: Copy;
+
+    /// The proof that these lanes were made from.
+    #[inline(always)]
+    fn simd(self) -> Simd<Self> {
+        Simd(PhantomData)
+    }
 
     /// The upper eight lanes.
     fn upper(self) -> Self::Upper;
@@ -24,13 +65,13 @@ pub(super) trait Lanes: Copy {
     fn store_upper(upper: Self::Upper, to: &mut [f32]);
 
     /// The same number in every lane.
-    fn splat(value: f32) -> Self;
+    fn splat(simd: Simd<Self>, value: f32) -> Self;
 
     /// The first sixteen floats of `from`.
     ///
     /// # Panics
     /// If there are fewer.
-    fn load(from: &[f32]) -> Self;
+    fn load(simd: Simd<Self>, from: &[f32]) -> Self;
 
     /// Writes the lanes to the first sixteen floats of `to`.
     ///
@@ -66,7 +107,7 @@ pub(super) trait Lanes: Copy {
         for (four, to) in all.as_chunks::<4>().0.iter().zip(sums.chunks_exact_mut(4)) {
             Self::sum_four(*four, to);
         }
-        Self::load(&sums)
+        all[0].simd().load(&sums)
     }
 
     /// Rows and columns of sixteen times sixteen exchanged.
@@ -82,7 +123,7 @@ pub(super) trait Lanes: Copy {
             for (slot, row) in line.iter_mut().zip(&square) {
                 *slot = row[at];
             }
-            *column = Self::load(&line);
+            *column = rows[0].simd().load(&line);
         }
         columns
     }
@@ -150,8 +191,8 @@ pub(super) trait Lanes: Copy {
     /// The greater of both, lane by lane.
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        let zero = Self::splat(0.0);
-        let negative = |lanes: Self| lanes.mul(Self::splat(-1.0)).add(zero);
+        let (zero, minus) = (self.simd().splat(0.0), self.simd().splat(-1.0));
+        let negative = |lanes: Self| lanes.mul(minus).add(zero);
         negative(negative(self).min(negative(other)))
     }
 
@@ -190,7 +231,7 @@ pub(super) trait Lanes: Copy {
     /// `self − other`.
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        other.mul_sub(Self::splat(1.0), self)
+        other.mul_sub(self.simd().splat(1.0), self)
     }
 
     /// Square roots.
@@ -226,5 +267,5 @@ fn changed<L: Lanes>(lanes: L, change: impl FnOnce(&mut [f32; LANES])) -> L {
     let mut array = [0.0; LANES];
     lanes.store(&mut array);
     change(&mut array);
-    L::load(&array)
+    lanes.simd().load(&array)
 }

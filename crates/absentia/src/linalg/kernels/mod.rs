@@ -39,6 +39,7 @@ pub(crate) use body::{Gathered, Panel};
 pub(crate) use entries::{Columns, Place};
 use entry_points::{dispatch, entry_points};
 pub(crate) use grams::{Form, RowLines, TileLines};
+use instruction_set::Detected;
 pub use instruction_set::{InstructionSet, InstructionSetError};
 pub(crate) use lane_parallel::{
     EntryWeights, LaneBlock, LaneUpdates, LossSlots, Slots, SteppedEntries, packed_floats,
@@ -55,16 +56,16 @@ pub(crate) use transposed::ScaledRows;
 /// The kernels of one instruction set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
-    set: InstructionSet,
+    set: Detected,
     lane_parallel: bool,
 }
 
 impl Kernels {
     /// The kernels of a set that the machine has.
-    fn new(set: InstructionSet) -> Self {
+    fn new(set: Detected) -> Self {
         // The lane-parallel path keeps fourteen sums of sixteen lanes in registers: with narrower
         // ones they do not fit, and it takes three times as long.
-        let lane_parallel = set == InstructionSet::Avx512;
+        let lane_parallel = set.get() == InstructionSet::Avx512;
         Self { set, lane_parallel }
     }
 
@@ -79,9 +80,7 @@ impl Kernels {
     /// The kernels of one set, if the machine can run it.
     #[cfg(test)]
     pub(crate) fn of(set: InstructionSet) -> Option<Self> {
-        InstructionSet::available()
-            .contains(&set)
-            .then(|| Self::new(set))
+        Detected::new(set).map(Self::new)
     }
 
     /// Multiplies and adds in registers alone, `steps` times in each of
@@ -92,7 +91,7 @@ impl Kernels {
 
     /// Number of independent sums of `peak`.
     fn peak_chains(self) -> usize {
-        match self.set {
+        match self.set.get() {
             InstructionSet::Scalar => scalar::PEAK_CHAINS,
             #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx2 => avx2::PEAK_CHAINS,
@@ -350,7 +349,7 @@ impl Kernels {
     /// Whether this machine multiplies bytes so much faster than floats that a screen pays.
     pub(crate) fn can_screen(self) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if self.set == InstructionSet::Avx512 {
+        if self.set.get() == InstructionSet::Avx512 {
             return is_x86_feature_detected!("avx512vnni");
         }
         false
@@ -386,7 +385,7 @@ impl Kernels {
     ) {
         #[cfg(target_arch = "x86_64")]
         if self.can_screen() {
-            // SAFETY: the machine has the instructions.
+            // SAFETY: `can_screen` has found AVX-512 VNNI; `Detected` holds AVX-512 only with AVX-512F.
             return unsafe { quantised::vnni::screen(rows, panel, passed, apart) };
         }
         quantised::screen(rows, panel, passed, apart);

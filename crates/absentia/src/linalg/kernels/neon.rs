@@ -6,14 +6,12 @@ use std::arch::aarch64::{
 };
 
 use super::entry_points;
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, Simd};
 
-/// Sixteen floats in four registers.
+/// Sixteen floats in four registers; needs NEON.
 #[derive(Clone, Copy)]
 pub(super) struct Quads([float32x4_t; 4]);
 
-// SAFETY of every block below: NEON is part of the base instruction set of `aarch64`; memory is
-// touched through checked slices.
 impl Lanes for Quads {
     type Upper = [float32x4_t; 2];
 
@@ -24,7 +22,7 @@ impl Lanes for Quads {
 
     #[inline(always)]
     fn add_upper(value: f32, x: [float32x4_t; 2], sum: [float32x4_t; 2]) -> [float32x4_t; 2] {
-        // SAFETY: see above.
+        // SAFETY: every `aarch64` machine has NEON.
         unsafe {
             let value = vdupq_n_f32(value);
             [
@@ -37,7 +35,7 @@ impl Lanes for Quads {
     #[inline(always)]
     fn store_upper(upper: [float32x4_t; 2], to: &mut [f32]) {
         let to = &mut to[..8];
-        // SAFETY: see above; the slice has eight floats.
+        // SAFETY: every `aarch64` machine has NEON; the slice has eight floats.
         unsafe {
             vst1q_f32(to.as_mut_ptr(), upper[0]);
             vst1q_f32(to[4..].as_mut_ptr(), upper[1]);
@@ -48,7 +46,7 @@ impl Lanes for Quads {
     fn rotated<const BY: usize>(self) -> Self {
         const { assert!(BY <= 4, "halves are turned by half of them at the most") }
         let [a, b, c, d] = self.0;
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has NEON.
         Self(unsafe {
             match BY {
                 1 => [
@@ -76,15 +74,15 @@ impl Lanes for Quads {
     }
 
     #[inline(always)]
-    fn splat(value: f32) -> Self {
-        // SAFETY: see above.
+    fn splat(_: Simd<Self>, value: f32) -> Self {
+        // SAFETY: the proof is given, so that the machine has NEON.
         Self([unsafe { vdupq_n_f32(value) }; 4])
     }
 
     #[inline(always)]
-    fn load(from: &[f32]) -> Self {
+    fn load(_: Simd<Self>, from: &[f32]) -> Self {
         let from = &from[..LANES];
-        // SAFETY: see above; the slice has sixteen floats.
+        // SAFETY: the proof is given, so that the machine has NEON; the slice has sixteen floats.
         Self(std::array::from_fn(|quad| unsafe {
             vld1q_f32(from[4 * quad..].as_ptr())
         }))
@@ -94,14 +92,14 @@ impl Lanes for Quads {
     fn store(self, to: &mut [f32]) {
         let to = &mut to[..LANES];
         for quad in 0..4 {
-            // SAFETY: see above; the slice has sixteen floats.
+            // SAFETY: these lanes exist, so that the machine has NEON; the slice has sixteen floats.
             unsafe { vst1q_f32(to[4 * quad..].as_mut_ptr(), self.0[quad]) }
         }
     }
 
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has NEON.
         Self(std::array::from_fn(|quad| unsafe {
             vfmaq_f32(c.0[quad], self.0[quad], b.0[quad])
         }))
@@ -109,7 +107,7 @@ impl Lanes for Quads {
 
     #[inline(always)]
     fn mul_sub(self, b: Self, c: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has NEON.
         Self(std::array::from_fn(|quad| unsafe {
             vfmsq_f32(c.0[quad], self.0[quad], b.0[quad])
         }))
@@ -117,7 +115,7 @@ impl Lanes for Quads {
 
     #[inline(always)]
     fn mul(self, b: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has NEON.
         Self(std::array::from_fn(|quad| unsafe {
             vmulq_f32(self.0[quad], b.0[quad])
         }))
@@ -125,7 +123,7 @@ impl Lanes for Quads {
 
     #[inline(always)]
     fn add(self, b: Self) -> Self {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has NEON.
         Self(std::array::from_fn(|quad| unsafe {
             vaddq_f32(self.0[quad], b.0[quad])
         }))
@@ -135,12 +133,12 @@ impl Lanes for Quads {
     fn broadcast(self, lane: usize) -> Self {
         let mut lanes = [0.0; LANES];
         self.store(&mut lanes);
-        Self::splat(lanes[lane])
+        self.simd().splat(lanes[lane])
     }
 
     #[inline(always)]
     fn first(self) -> f32 {
-        // SAFETY: see above.
+        // SAFETY: these lanes exist, so that the machine has NEON.
         unsafe { vgetq_lane_f32::<0>(self.0[0]) }
     }
 
@@ -148,7 +146,7 @@ impl Lanes for Quads {
     fn sum_four(four: [Self; 4], to: &mut [f32]) {
         for (slot, one) in to[..4].iter_mut().zip(four) {
             let [a, b, c, d] = one.0;
-            // SAFETY: see above.
+            // SAFETY: these lanes exist, so that the machine has NEON.
             *slot = unsafe { vaddvq_f32(vaddq_f32(vaddq_f32(a, b), vaddq_f32(c, d))) };
         }
     }

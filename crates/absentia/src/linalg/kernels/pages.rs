@@ -1,34 +1,41 @@
 //! Large pages for large matrices.
 //!
 //! Rows gathered from anywhere in a matrix of many megabytes spend more time on address translation
-//! than on the data. Where the system gives large pages only to those who ask, this asks.
+//! than on the data. Where the system gives large pages only on request, this requests them.
 
-/// Bytes below which a matrix is not worth it.
-#[cfg(target_os = "linux")]
+use std::mem::MaybeUninit;
+
+/// Bytes below which large pages do not pay.
+#[cfg(all(target_os = "linux", not(miri)))]
 const WORTH_IT: usize = 4 << 20;
 
-/// Asks that memory not yet touched be backed by large pages, where the system can; a refusal
+/// Requests large pages for memory that was not written yet, where the system has them. A refusal
 /// changes nothing.
-#[cfg(target_os = "linux")]
-pub(crate) fn prefer_large<T>(memory: &[std::mem::MaybeUninit<T>]) {
-    const PAGE: usize = 4096;
-    const HUGE_PAGES: i32 = 14;
-
-    unsafe extern "C" {
-        fn madvise(address: *mut u8, bytes: usize, advice: i32) -> i32;
-    }
-
-    let bytes = std::mem::size_of_val(memory);
-    if bytes < WORTH_IT {
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) fn prefer_large<T>(memory: &[MaybeUninit<T>]) {
+    let bytes = size_of_val(memory);
+    let Some(page) = page_size().filter(|_| bytes >= WORTH_IT) else {
         return;
-    }
-    let start = memory.as_ptr() as usize;
-    let (first, end) = (start.next_multiple_of(PAGE), start + bytes);
-    // SAFETY: the advice concerns whole pages of memory that the slice borrows and does not change
-    // what they hold.
-    let _ = unsafe { madvise(first as *mut u8, end - first, HUGE_PAGES) };
+    };
+    let start = memory.as_ptr().addr();
+    let before = start.next_multiple_of(page) - start;
+    let whole = bytes.saturating_sub(before) / page * page;
+    let first = memory.as_ptr().cast::<u8>().wrapping_add(before);
+    // SAFETY: `whole` bytes from `first` are whole pages inside the borrowed slice, and the advice
+    // does not change what they hold.
+    let _ = unsafe { libc::madvise(first.cast_mut().cast(), whole, libc::MADV_HUGEPAGE) };
+}
+
+/// Bytes of a page, where the system reports a power of two.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn page_size() -> Option<usize> {
+    // SAFETY: `sysconf` takes any name and only yields a number.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size)
+        .ok()
+        .filter(|size| size.is_power_of_two())
 }
 
 /// Other systems decide for themselves.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn prefer_large<T>(_: &[std::mem::MaybeUninit<T>]) {}
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(crate) fn prefer_large<T>(_: &[MaybeUninit<T>]) {}

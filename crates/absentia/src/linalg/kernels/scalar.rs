@@ -1,9 +1,9 @@
 //! The lanes as a plain array: the oracle, and the fallback of every machine.
 
 use super::entry_points;
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, Simd};
 
-/// Sixteen floats in an array.
+/// Sixteen floats in an array; needs no instructions beyond those that every machine has.
 #[derive(Clone, Copy)]
 pub(super) struct Array([f32; LANES]);
 
@@ -33,12 +33,12 @@ impl Lanes for Array {
     }
 
     #[inline(always)]
-    fn splat(value: f32) -> Self {
+    fn splat(_: Simd<Self>, value: f32) -> Self {
         Self([value; LANES])
     }
 
     #[inline(always)]
-    fn load(from: &[f32]) -> Self {
+    fn load(_: Simd<Self>, from: &[f32]) -> Self {
         let mut lanes = [0.0; LANES];
         lanes.copy_from_slice(&from[..LANES]);
         Self(lanes)
@@ -72,7 +72,7 @@ impl Lanes for Array {
 
     #[inline(always)]
     fn broadcast(self, lane: usize) -> Self {
-        Self::splat(self.0[lane])
+        Self([self.0[lane]; LANES])
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::grams::Form;
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, Simd};
 use super::steps::Quadratics;
 
 /// Rows and columns handled at a time.
@@ -57,6 +57,7 @@ pub(crate) struct Solved {
 /// coordinate stays where it is.
 #[inline(always)]
 pub(super) fn solve<L: Lanes>(
+    simd: Simd<L>,
     rows: &Quadratics<'_>,
     first: usize,
     floor: f32,
@@ -67,13 +68,13 @@ pub(super) fn solve<L: Lanes>(
     let Solving { h, v, above } = work;
     let mut penalty = [0.0; LANES];
     penalty[..len.min(LANES)].copy_from_slice(&rows.penalty[first..first + len.min(LANES)]);
-    unfold::<L>(&rows.h[first * FOLDED..], L::load(&penalty), h);
-    let g = across::<L>(&rows.g[start..]);
-    let mut floors = across::<L>(&rows.base[start..]);
+    unfold::<L>(&rows.h[first * FOLDED..], simd.load(&penalty), h);
+    let g = across::<L>(simd, &rows.g[start..]);
+    let mut floors = across::<L>(simd, &rows.base[start..]);
     for (f, slot) in floors.iter_mut().enumerate() {
-        let rounding = line::<L>(h, f, f).abs();
-        let rounding = rounding.mul(L::splat(16.0 * f32::EPSILON));
-        *slot = slot.abs().mul(L::splat(floor)).max(rounding);
+        let rounding = line::<L>(simd, h, f, f).abs();
+        let rounding = rounding.mul(simd.splat(16.0 * f32::EPSILON));
+        *slot = slot.abs().mul(simd.splat(floor)).max(rounding);
     }
     let mut x = g;
     let lowest = factor(h, &floors, &mut x, v, above);
@@ -103,17 +104,17 @@ const fn place(f: usize, g: usize) -> usize {
 }
 
 #[inline(always)]
-fn line<L: Lanes>(triangle: &Triangle, f: usize, g: usize) -> L {
-    L::load(&triangle[place(f, g)..])
+fn line<L: Lanes>(simd: Simd<L>, triangle: &Triangle, f: usize, g: usize) -> L {
+    simd.load(&triangle[place(f, g)..])
 }
 
 /// Sixteen lines turned, so that a line has a number of each.
 #[inline(always)]
-fn across<L: Lanes>(from: &[f32]) -> [L; LANES] {
+fn across<L: Lanes>(simd: Simd<L>, from: &[f32]) -> [L; LANES] {
     let from = &from[..LANES * LANES];
-    let mut lines = [L::splat(0.0); LANES];
+    let mut lines = [simd.splat(0.0); LANES];
     for (line, from) in lines.iter_mut().zip(from.chunks_exact(LANES)) {
-        *line = L::load(from);
+        *line = simd.load(from);
     }
     L::transpose(lines)
 }
@@ -147,11 +148,12 @@ const PLACES: [usize; FOLDED] = {
 /// Sixteen folded matrices with their penalties as triangles, a lane per matrix.
 #[inline(always)]
 fn unfold<L: Lanes>(from: &[f32], penalty: L, h: &mut Triangle) {
+    let simd = penalty.simd();
     let from = &from[..LANES * FOLDED];
     for (line, places) in PLACES.chunks_exact(LANES).enumerate() {
-        let mut lines = [L::splat(0.0); LANES];
+        let mut lines = [simd.splat(0.0); LANES];
         for (slot, from) in lines.iter_mut().zip(from.chunks_exact(FOLDED)) {
-            *slot = L::load(&from[line * LANES..]);
+            *slot = simd.load(&from[line * LANES..]);
         }
         let columns = L::transpose(lines);
         // Four times four, because longer loops are not unrolled.
@@ -164,7 +166,7 @@ fn unfold<L: Lanes>(from: &[f32], penalty: L, h: &mut Triangle) {
     }
     for f in 0..LANES {
         let slot = &mut h[place(f, f)..];
-        L::load(slot).add(penalty).store(slot);
+        simd.load(slot).add(penalty).store(slot);
     }
 }
 
@@ -182,10 +184,11 @@ fn factor<L: Lanes>(
     v: &mut Square,
     above: &mut Above,
 ) -> L {
-    let mut lowest = L::splat(0.0);
+    let simd = x[0].simd();
+    let mut lowest = simd.splat(0.0);
     for first in (0..LANES).step_by(SIDE) {
         let mut own_x = forward(v, first, x, above);
-        let mut own = reduced::<L, true>(h, v, above, first, first);
+        let mut own = reduced::<L, true>(simd, h, v, above, first, first);
         for k in 0..SIDE {
             let inverse = own[k][k].reciprocal_above(floors[first + k]);
             lowest = lowest.min(own[k][k].add(floors[first + k]));
@@ -201,7 +204,7 @@ fn factor<L: Lanes>(
         x[first..first + SIDE].copy_from_slice(&own_x);
         store_block(&own, v, first, first);
         for column in (first + SIDE..LANES).step_by(SIDE) {
-            let mut block = reduced::<L, false>(h, v, above, first, column);
+            let mut block = reduced::<L, false>(simd, h, v, above, first, column);
             for k in 0..SIDE {
                 for n in k + 1..SIDE {
                     let factor = own[k][n].mul(own[k][k]);
@@ -220,14 +223,15 @@ fn factor<L: Lanes>(
 /// Yields g there, less what those rows take off.
 #[inline(always)]
 fn forward<L: Lanes>(v: &Square, first: usize, x: &[L; LANES], above: &mut Above) -> [L; SIDE] {
+    let simd = x[0].simd();
     let mut own = four(x, first);
     let rows = v.chunks_exact(LANES * LANES).zip(x).take(first);
     let above = above.chunks_exact_mut(SIDE * LANES);
     for (k, ((row, x), above)) in rows.zip(above).enumerate() {
-        let inverse = L::load(&row[k * LANES..]);
+        let inverse = simd.load(&row[k * LANES..]);
         let row = &row[first * LANES..(first + SIDE) * LANES];
         for n in 0..SIDE {
-            let factor = L::load(&row[n * LANES..]).mul(inverse);
+            let factor = simd.load(&row[n * LANES..]).mul(inverse);
             factor.store(&mut above[n * LANES..]);
             own[n] = factor.mul_sub(*x, own[n]);
         }
@@ -238,6 +242,7 @@ fn forward<L: Lanes>(v: &Square, first: usize, x: &[L; LANES], above: &mut Above
 /// A block of `h` less what the rows above it take off; of a diagonal one, the upper triangle.
 #[inline(always)]
 fn reduced<L: Lanes, const DIAGONAL: bool>(
+    simd: Simd<L>,
     h: &Triangle,
     v: &Square,
     above: &Above,
@@ -245,21 +250,21 @@ fn reduced<L: Lanes, const DIAGONAL: bool>(
     column: usize,
 ) -> FourByFour<L> {
     let from = |n: usize| if DIAGONAL { n } else { 0 };
-    let mut block = [[L::splat(0.0); SIDE]; SIDE];
+    let mut block = [[simd.splat(0.0); SIDE]; SIDE];
     for n in 0..SIDE {
         let start = place(first + n, column + from(n));
         let row = &h[start..start + (SIDE - from(n)) * LANES];
         for m in from(n)..SIDE {
-            block[n][m] = L::load(&row[(m - from(n)) * LANES..]);
+            block[n][m] = simd.load(&row[(m - from(n)) * LANES..]);
         }
     }
     let rows = v.chunks_exact(LANES * LANES).take(first);
     for (row, above) in rows.zip(above.chunks_exact(SIDE * LANES)) {
         let row = &row[column * LANES..(column + SIDE) * LANES];
         for n in 0..SIDE {
-            let factor = L::load(&above[n * LANES..]);
+            let factor = simd.load(&above[n * LANES..]);
             for m in from(n)..SIDE {
-                block[n][m] = factor.mul_sub(L::load(&row[m * LANES..]), block[n][m]);
+                block[n][m] = factor.mul_sub(simd.load(&row[m * LANES..]), block[n][m]);
             }
         }
     }
@@ -278,13 +283,13 @@ fn store_block<L: Lanes>(block: &FourByFour<L>, v: &mut Square, first: usize, co
 }
 
 #[inline(always)]
-fn load_block<L: Lanes>(v: &Square, first: usize, column: usize) -> FourByFour<L> {
-    let mut block = [[L::splat(0.0); SIDE]; SIDE];
+fn load_block<L: Lanes>(simd: Simd<L>, v: &Square, first: usize, column: usize) -> FourByFour<L> {
+    let mut block = [[simd.splat(0.0); SIDE]; SIDE];
     let rows = v.chunks_exact(LANES * LANES).skip(first);
     for (block, row) in block.iter_mut().zip(rows) {
         let row = &row[column * LANES..(column + SIDE) * LANES];
         for m in 0..SIDE {
-            block[m] = L::load(&row[m * LANES..]);
+            block[m] = simd.load(&row[m * LANES..]);
         }
     }
     block
@@ -299,8 +304,9 @@ fn four<L: Lanes>(x: &[L; LANES], first: usize) -> [L; SIDE] {
 /// Turns L⁻¹ g into the solution.
 #[inline(always)]
 fn substitute_back<L: Lanes>(v: &Square, x: &mut [L; LANES]) {
+    let simd = x[0].simd();
     for first in (0..LANES).step_by(SIDE).rev() {
-        let (mut own, block) = (four(x, first), load_block::<L>(v, first, first));
+        let (mut own, block) = (four(x, first), load_block::<L>(simd, v, first, first));
         for n in (0..SIDE).rev() {
             for m in n + 1..SIDE {
                 own[n] = block[n][m].mul_sub(own[m], own[n]);
@@ -309,7 +315,7 @@ fn substitute_back<L: Lanes>(v: &Square, x: &mut [L; LANES]) {
         }
         x[first..first + SIDE].copy_from_slice(&own);
         for above in (0..first).step_by(SIDE) {
-            let (mut other, block) = (four(x, above), load_block::<L>(v, above, first));
+            let (mut other, block) = (four(x, above), load_block::<L>(simd, v, above, first));
             for m in 0..SIDE {
                 for n in 0..SIDE {
                     other[n] = block[n][m].mul_sub(own[m], other[n]);
@@ -332,17 +338,18 @@ impl<L: Lanes> Gain<L> {
     /// Adds what four rows have to do with themselves and with the coordinates after them.
     #[inline(always)]
     fn add_rows<const FIRST: usize>(&mut self, h: &Triangle, g: &[L; LANES], step: &[L; LANES]) {
+        let simd = g[0].simd();
         let (g, own) = (four(g, FIRST), four(step, FIRST));
         for n in 0..SIDE {
-            let half = own[n].mul(L::splat(0.5));
-            let mut along = L::load(&h[place(FIRST + n, FIRST + n)..]).mul(half);
+            let half = own[n].mul(simd.splat(0.5));
+            let mut along = simd.load(&h[place(FIRST + n, FIRST + n)..]).mul(half);
             let mut sizes = along.abs();
             for i in FIRST + n + 1..LANES {
-                let term = L::load(&h[place(FIRST + n, i)..]).mul(step[i]);
+                let term = simd.load(&h[place(FIRST + n, i)..]).mul(step[i]);
                 along = along.add(term);
                 sizes = sizes.add(term.abs());
             }
-            let pull = g[n].add(along.mul(L::splat(-1.0)));
+            let pull = g[n].add(along.mul(simd.splat(-1.0)));
             self.gain = own[n].mul_add(pull, self.gain);
             self.size = own[n].abs().mul_add(sizes.add(g[n].abs()), self.size);
         }
@@ -353,9 +360,10 @@ impl<L: Lanes> Gain<L> {
 /// against the rounding of its terms; a step of zero is fine.
 #[inline(always)]
 fn unsure<L: Lanes>(h: &Triangle, g: &[L; LANES], step: &[L; LANES]) -> u16 {
+    let simd = g[0].simd();
     let mut sums = Gain {
-        gain: L::splat(0.0),
-        size: L::splat(0.0),
+        gain: simd.splat(0.0),
+        size: simd.splat(0.0),
     };
     // Places in the triangle are to be known when this is compiled.
     sums.add_rows::<0>(h, g, step);
@@ -365,6 +373,6 @@ fn unsure<L: Lanes>(h: &Triangle, g: &[L; LANES], step: &[L; LANES]) -> u16 {
     // Where all is zero, a little less than zero is not above.
     let least = sums
         .size
-        .mul_add(L::splat(1e-5), L::splat(-f32::MIN_POSITIVE));
+        .mul_add(simd.splat(1e-5), simd.splat(-f32::MIN_POSITIVE));
     !sums.gain.lanes_above(least)
 }

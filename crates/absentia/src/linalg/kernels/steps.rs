@@ -1,6 +1,6 @@
 //! Coordinate steps on small quadratics, several rows at a time.
 
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, Simd};
 
 /// One block of sixteen coordinates of some rows of a tile.
 pub(crate) struct Quadratics<'a> {
@@ -29,16 +29,16 @@ impl Quadratics<'_> {
 
     /// Diagonal of row `row` with its penalty, and the least curvature that counts.
     #[inline(always)]
-    fn curvature<L: Lanes>(&self, row: usize, floor: f32) -> (L, L) {
-        let mut diagonal = L::splat(0.0);
+    fn curvature<L: Lanes>(&self, simd: Simd<L>, row: usize, floor: f32) -> (L, L) {
+        let mut diagonal = simd.splat(0.0);
         for f in 0..LANES {
-            let line = L::load(&self.h[(row * LANES + f) * LANES..]);
+            let line = simd.load(&self.h[(row * LANES + f) * LANES..]);
             diagonal = diagonal.with_lane(f, line);
         }
-        let least = L::load(&self.base[row * LANES..]).abs();
+        let least = simd.load(&self.base[row * LANES..]).abs();
         (
-            diagonal.add(L::splat(self.penalty[row])),
-            least.mul(L::splat(floor)),
+            diagonal.add(simd.splat(self.penalty[row])),
+            least.mul(simd.splat(floor)),
         )
     }
 }
@@ -49,6 +49,7 @@ impl Quadratics<'_> {
 /// first row and curvature below minus that, if there is one: its quadratic has no minimum.
 #[inline(always)]
 pub(super) fn descend<L: Lanes, const AT_ONCE: usize>(
+    simd: Simd<L>,
     rows: &Quadratics<'_>,
     floor: f32,
     delta: &mut [f32],
@@ -58,12 +59,12 @@ pub(super) fn descend<L: Lanes, const AT_ONCE: usize>(
     let mut negative = None;
     let mut row = 0;
     while row + AT_ONCE <= len {
-        let found = descend_rows::<L, AT_ONCE>(rows, row, floor, delta);
+        let found = descend_rows::<L, AT_ONCE>(simd, rows, row, floor, delta);
         negative = negative.or(found);
         row += AT_ONCE;
     }
     while row < len {
-        let found = descend_rows::<L, 1>(rows, row, floor, delta);
+        let found = descend_rows::<L, 1>(simd, rows, row, floor, delta);
         negative = negative.or(found);
         row += 1;
     }
@@ -76,23 +77,26 @@ pub(super) fn descend<L: Lanes, const AT_ONCE: usize>(
 /// gradient as it then stands, and a step changes only the coordinates after it.
 #[inline(always)]
 fn descend_rows<L: Lanes, const ROWS: usize>(
+    simd: Simd<L>,
     rows: &Quadratics<'_>,
     first: usize,
     floor: f32,
     delta: &mut [f32],
 ) -> Option<(usize, f32)> {
-    let mut steps = [L::splat(0.0); ROWS];
+    let mut steps = [simd.splat(0.0); ROWS];
     let mut inverses = steps;
-    let mut lowest = L::splat(0.0);
+    let mut lowest = simd.splat(0.0);
     for row in 0..ROWS {
-        let (curvature, least) = rows.curvature::<L>(first + row, floor);
+        let (curvature, least) = rows.curvature::<L>(simd, first + row, floor);
         inverses[row] = curvature.reciprocal_above(least);
-        steps[row] = L::load(&rows.g[(first + row) * LANES..]).mul(inverses[row]);
+        steps[row] = simd
+            .load(&rows.g[(first + row) * LANES..])
+            .mul(inverses[row]);
         lowest = lowest.min(curvature.add(least));
     }
     for f in 0..LANES {
         for (row, step) in steps.iter_mut().enumerate() {
-            let line = L::load(&rows.h[((first + row) * LANES + f) * LANES..]);
+            let line = simd.load(&rows.h[((first + row) * LANES + f) * LANES..]);
             let line = line.mul(inverses[row]).above(f);
             *step = step.broadcast(f).mul_sub(line, *step);
         }
@@ -101,7 +105,7 @@ fn descend_rows<L: Lanes, const ROWS: usize>(
         step.store(&mut delta[(first + row) * LANES..]);
     }
     if lowest.is_negative() {
-        return first_negative::<L>(rows, first..first + ROWS, floor);
+        return first_negative::<L>(simd, rows, first..first + ROWS, floor);
     }
     None
 }
@@ -109,12 +113,13 @@ fn descend_rows<L: Lanes, const ROWS: usize>(
 /// The first row with a negative curvature, and that curvature.
 #[inline(always)]
 fn first_negative<L: Lanes>(
+    simd: Simd<L>,
     rows: &Quadratics<'_>,
     among: std::ops::Range<usize>,
     floor: f32,
 ) -> Option<(usize, f32)> {
     for row in among {
-        let (curvature, least) = rows.curvature::<L>(row, floor);
+        let (curvature, least) = rows.curvature::<L>(simd, row, floor);
         let (mut found, mut margin) = ([0.0; LANES], [0.0; LANES]);
         curvature.store(&mut found);
         least.store(&mut margin);

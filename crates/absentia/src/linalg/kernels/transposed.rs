@@ -3,7 +3,7 @@
 //! Turning happens in registers. What is computed from the lines has, for each row, the order and
 //! the roundings of [`panel_product`](super::body::panel_product).
 
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Lanes, Simd};
 
 /// Rows of `k` floats, a `stride` apart, each multiplied by its scale if there is one.
 #[derive(Clone, Copy, Debug)]
@@ -32,25 +32,26 @@ impl ScaledRows<'_> {
 
     /// Scales of up to sixteen rows.
     #[inline(always)]
-    fn scales<L: Lanes>(&self, picked: &[u32]) -> Option<L> {
+    fn scales<L: Lanes>(&self, simd: Simd<L>, picked: &[u32]) -> Option<L> {
         let scale = self.scale?;
         let mut scales = [1.0; LANES];
         for (slot, &row) in scales.iter_mut().zip(picked) {
             *slot = scale[row as usize];
         }
-        Some(L::load(&scales))
+        Some(simd.load(&scales))
     }
 }
 
 /// Shows every coordinate of up to sixteen rows, in order, and asks for later rows meanwhile.
 #[inline(always)]
 fn visit<L: Lanes>(
+    simd: Simd<L>,
     rows: ScaledRows<'_>,
     picked: &[u32],
     later: &[u32],
     mut see: impl FnMut(usize, L),
 ) {
-    let (starts, scales) = (rows.starts(picked), rows.scales::<L>(picked));
+    let (starts, scales) = (rows.starts(picked), rows.scales::<L>(simd, picked));
     let mut see = |f: usize, column: L| match scales {
         Some(scales) => see(f, column.mul(scales)),
         None => see(f, column),
@@ -60,10 +61,10 @@ fn visit<L: Lanes>(
         for &row in later.iter().take(LANES) {
             L::prefetch(rows.matrix, row as usize * rows.stride + at);
         }
-        let mut lines = [L::splat(0.0); LANES];
+        let mut lines = [simd.splat(0.0); LANES];
         for (line, start) in lines.iter_mut().zip(starts) {
             // SAFETY: the whole row was found to lie in the matrix.
-            *line = L::load(unsafe { rows.matrix.get_unchecked(start + at..start + at + LANES) });
+            *line = simd.load(unsafe { rows.matrix.get_unchecked(start + at..start + at + LANES) });
         }
         // Four times four, because columns must stay in registers and longer loops are not unrolled.
         let columns = L::transpose(lines);
@@ -82,31 +83,44 @@ fn visit<L: Lanes>(
         }
     }
     for f in whole..rows.k {
-        see(f, L::load(&starts.map(|start| rows.matrix[start + f])));
+        see(f, simd.load(&starts.map(|start| rows.matrix[start + f])));
     }
 }
 
 /// Writes up to sixteen rows into a `k × 16` panel; the lanes of missing ones may hold anything.
 #[inline(always)]
-pub(super) fn transpose_rows<L: Lanes>(rows: ScaledRows<'_>, picked: &[u32], panel: &mut [f32]) {
+pub(super) fn transpose_rows<L: Lanes>(
+    simd: Simd<L>,
+    rows: ScaledRows<'_>,
+    picked: &[u32],
+    panel: &mut [f32],
+) {
     assert!(panel.len() >= rows.k * LANES && picked.len() <= LANES);
     if !picked.is_empty() {
         let (lines, _) = panel.as_chunks_mut::<LANES>();
-        visit::<L>(rows, picked, &[], |f, column| column.store(&mut lines[f]));
+        visit::<L>(simd, rows, picked, &[], |f, column| {
+            column.store(&mut lines[f])
+        });
     }
 }
 
 /// `out[n] = p · row` of every picked row; `out` has room for whole lanes.
 #[inline(always)]
-pub(super) fn products<L: Lanes>(p: &[f32], rows: ScaledRows<'_>, picked: &[u32], out: &mut [f32]) {
+pub(super) fn products<L: Lanes>(
+    simd: Simd<L>,
+    p: &[f32],
+    rows: ScaledRows<'_>,
+    picked: &[u32],
+    out: &mut [f32],
+) {
     assert!(p.len() == rows.k && out.len() >= picked.len().next_multiple_of(LANES));
     for (at, some) in picked.chunks(LANES).enumerate() {
         let later = picked.get((at + 1) * LANES..).unwrap_or_default();
-        let mut sum = L::splat(0.0);
-        visit::<L>(rows, some, later, |f, column| {
-            sum = L::splat(p[f]).mul_add(column, sum);
+        let mut sum = simd.splat(0.0);
+        visit::<L>(simd, rows, some, later, |f, column| {
+            sum = simd.splat(p[f]).mul_add(column, sum);
         });
         // As a product adds its sums to zeros.
-        sum.add(L::splat(0.0)).store(&mut out[at * LANES..]);
+        sum.add(simd.splat(0.0)).store(&mut out[at * LANES..]);
     }
 }

@@ -34,32 +34,33 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
     h: &mut [f32],
     g: &mut [f32],
 ) {
+    let simd = scale.simd();
     let mut diagonals = Diagonals::start(scale, base);
     let mut crossed = Crossed::start(scale, base);
-    let mut gradient = L::load(g);
+    let mut gradient = simd.load(g);
     // What an entry is multiplied by is read where it is needed, so that no register holds it.
     let (len, lines) = (row.d.len(), row.lines.as_chunks::<LANES>().0);
     let (d, error, lines) = (row.d, &row.error[..len], &lines[..len]);
     if WIDE {
         for n in 0..len {
             row.prefetch::<L>(n);
-            let q = L::load(&lines[n]);
-            let scaled = L::splat(d[n]).mul(q);
+            let q = simd.load(&lines[n]);
+            let scaled = simd.splat(d[n]).mul(q);
             diagonals.add_near(q, scaled);
             diagonals.add_far(q, scaled);
             crossed.add(&lines[n], scaled);
-            gradient = L::splat(error[n]).mul_add(q, gradient);
+            gradient = simd.splat(error[n]).mul_add(q, gradient);
         }
     } else {
         for n in 0..len {
-            let q = L::load(&lines[n]);
-            diagonals.add_near(q, L::splat(d[n]).mul(q));
-            gradient = L::splat(error[n]).mul_add(q, gradient);
+            let q = simd.load(&lines[n]);
+            diagonals.add_near(q, simd.splat(d[n]).mul(q));
+            gradient = simd.splat(error[n]).mul_add(q, gradient);
         }
         for n in 0..len {
             row.prefetch::<L>(n);
-            let q = L::load(&lines[n]);
-            let scaled = L::splat(d[n]).mul(q);
+            let q = simd.load(&lines[n]);
+            let scaled = simd.splat(d[n]).mul(q);
             diagonals.add_far(q, scaled);
             crossed.add(&lines[n], scaled);
         }
@@ -75,9 +76,10 @@ struct Diagonals<L>([L; DIAGONALS]);
 impl<L: Lanes> Diagonals<L> {
     #[inline(always)]
     fn start(scale: L, base: &[f32]) -> Self {
+        let simd = scale.simd();
         let mut sums = [scale; DIAGONALS];
         for (sum, line) in sums.iter_mut().zip(base.chunks_exact(LANES)) {
-            *sum = scale.mul(L::load(line));
+            *sum = scale.mul(simd.load(line));
         }
         Self(sums)
     }
@@ -111,11 +113,12 @@ struct Crossed<L: Lanes>([L::Upper; HALF]);
 impl<L: Lanes> Crossed<L> {
     #[inline(always)]
     fn start(scale: L, base: &[f32]) -> Self {
+        let simd = scale.simd();
         let mut sums = [scale.upper(); HALF];
         for (f, sum) in sums.iter_mut().enumerate() {
             // The sixteen numbers that end with the eight wanted.
             *sum = scale
-                .mul(L::load(&base[CROSSED + f * HALF - HALF..]))
+                .mul(simd.load(&base[CROSSED + f * HALF - HALF..]))
                 .upper();
         }
         Self(sums)

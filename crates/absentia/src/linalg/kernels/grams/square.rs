@@ -1,6 +1,6 @@
 //! Matrices row after row, for coordinate steps; and whole blocks off the diagonal.
 
-use super::{LANES, Lanes, RowLines};
+use super::{LANES, Lanes, RowLines, Simd};
 
 /// See [`super::gram`].
 #[inline(always)]
@@ -11,21 +11,22 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
     h: &mut [f32],
     g: &mut [f32],
 ) {
+    let simd = scale.simd();
     let RowLines {
         d, error, lines, ..
     } = row;
-    let mut gradient = L::load(g);
+    let mut gradient = simd.load(g);
     if WIDE {
         let mut sums = start::<L, 8>(0, scale, base);
         let mut uppers = start_uppers::<L>(scale, base);
         let entries = lines.chunks_exact(LANES).zip(d).zip(error).enumerate();
         for (n, ((line, &d), &error)) in entries {
             row.prefetch::<L>(n);
-            let q = L::load(line);
-            let scaled = L::splat(d).mul(q);
+            let q = simd.load(line);
+            let scaled = simd.splat(d).mul(q);
             add_rows(&line[..8], scaled, &mut sums);
             add_uppers::<L>(&line[8..], scaled.upper(), &mut uppers);
-            gradient = L::splat(error).mul_add(q, gradient);
+            gradient = simd.splat(error).mul_add(q, gradient);
         }
         finish(0, sums, h);
         finish_uppers::<L>(uppers, h);
@@ -35,10 +36,10 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
     for first in [0, 4] {
         let mut sums = start::<L, 4>(first, scale, base);
         for ((line, &d), &error) in lines.chunks_exact(LANES).zip(d).zip(error) {
-            let q = L::load(line);
-            add_rows(&line[first..first + 4], L::splat(d).mul(q), &mut sums);
+            let q = simd.load(line);
+            add_rows(&line[first..first + 4], simd.splat(d).mul(q), &mut sums);
             if first == 0 {
-                gradient = L::splat(error).mul_add(q, gradient);
+                gradient = simd.splat(error).mul_add(q, gradient);
             }
         }
         finish(first, sums, h);
@@ -47,7 +48,7 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
     let mut uppers = start_uppers::<L>(scale, base);
     for (n, (line, &d)) in lines.chunks_exact(LANES).zip(d).enumerate() {
         row.prefetch::<L>(n);
-        let scaled = L::splat(d).mul(L::load(line)).upper();
+        let scaled = simd.splat(d).mul(simd.load(line)).upper();
         add_uppers::<L>(&line[8..], scaled, &mut uppers);
     }
     finish_uppers::<L>(uppers, h);
@@ -55,9 +56,10 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
 
 #[inline(always)]
 fn start<L: Lanes, const ROWS: usize>(first: usize, scale: L, base: &[f32]) -> [L; ROWS] {
+    let simd = scale.simd();
     let mut sums = [scale; ROWS];
     for (f, sum) in sums.iter_mut().enumerate() {
-        *sum = scale.mul(L::load(&base[(first + f) * LANES..]));
+        *sum = scale.mul(simd.load(&base[(first + f) * LANES..]));
     }
     sums
 }
@@ -65,17 +67,19 @@ fn start<L: Lanes, const ROWS: usize>(first: usize, scale: L, base: &[f32]) -> [
 /// Upper halves of rows 8 to 15.
 #[inline(always)]
 fn start_uppers<L: Lanes>(scale: L, base: &[f32]) -> [L::Upper; 8] {
+    let simd = scale.simd();
     let mut sums = [scale.upper(); 8];
     for (f, sum) in sums.iter_mut().enumerate() {
-        *sum = scale.mul(L::load(&base[(8 + f) * LANES..])).upper();
+        *sum = scale.mul(simd.load(&base[(8 + f) * LANES..])).upper();
     }
     sums
 }
 
 #[inline(always)]
 fn add_rows<L: Lanes>(column: &[f32], scaled: L, sums: &mut [L]) {
+    let simd = scaled.simd();
     for (sum, &q) in sums.iter_mut().zip(column) {
-        *sum = L::splat(q).mul_add(scaled, *sum);
+        *sum = simd.splat(q).mul_add(scaled, *sum);
     }
 }
 
@@ -104,6 +108,7 @@ fn finish_uppers<L: Lanes>(sums: [L::Upper; 8], h: &mut [f32]) {
 /// `ROWS` rows of it are held in registers at a time.
 #[inline(always)]
 pub(in super::super) fn cross<L: Lanes, const ROWS: usize>(
+    simd: Simd<L>,
     d: Option<&[f32]>,
     left: &[f32],
     right: &[f32],
@@ -113,21 +118,21 @@ pub(in super::super) fn cross<L: Lanes, const ROWS: usize>(
     assert!(left.len() == right.len() && d.is_none_or(|d| d.len() * LANES <= left.len()));
     assert!(h.len() >= (LANES - 1) * pitch + LANES);
     for first in (0..LANES).step_by(ROWS) {
-        let mut sums = [L::splat(0.0); ROWS];
+        let mut sums = [simd.splat(0.0); ROWS];
         for (f, sum) in sums.iter_mut().enumerate() {
-            *sum = L::load(&h[(first + f) * pitch..]);
+            *sum = simd.load(&h[(first + f) * pitch..]);
         }
         let lines = left.chunks_exact(LANES).zip(right.chunks_exact(LANES));
         match d {
             Some(d) => {
                 for ((left, right), &d) in lines.zip(d) {
-                    let scaled = L::splat(d).mul(L::load(right));
+                    let scaled = simd.splat(d).mul(simd.load(right));
                     add_rows(&left[first..first + ROWS], scaled, &mut sums);
                 }
             }
             None => {
                 for (left, right) in lines {
-                    add_rows(&left[first..first + ROWS], L::load(right), &mut sums);
+                    add_rows(&left[first..first + ROWS], simd.load(right), &mut sums);
                 }
             }
         }

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::super::body::Gathered;
-use super::super::lanes::{LANES, Lanes};
+use super::super::lanes::{LANES, Lanes, Simd};
 use super::{across, lines_of, moved, steps_of};
 
 /// One block of sixteen coordinates of rows side by side.
@@ -76,20 +76,22 @@ struct LaneSums<L, const W: usize> {
 /// Errors follow the steps of the last few coordinates only with the next block.
 #[inline(always)]
 pub(in super::super) fn descend<L: Lanes, const W: usize>(
+    simd: Simd<L>,
     x: LaneBlock<'_>,
     floor: f32,
     updates: &mut LaneUpdates<'_>,
 ) -> Option<(usize, f32)> {
     // Rank one is by far the most common, and its loops over t need not be loops.
     if x.weights.len() == LANES {
-        descend_rank::<L, W, true>(x, floor, updates)
+        descend_rank::<L, W, true>(simd, x, floor, updates)
     } else {
-        descend_rank::<L, W, false>(x, floor, updates)
+        descend_rank::<L, W, false>(simd, x, floor, updates)
     }
 }
 
 #[inline(always)]
 fn descend_rank<L: Lanes, const W: usize, const ONE: bool>(
+    simd: Simd<L>,
     x: LaneBlock<'_>,
     floor: f32,
     updates: &mut LaneUpdates<'_>,
@@ -99,31 +101,31 @@ fn descend_rank<L: Lanes, const W: usize, const ONE: bool>(
     assert!(x.diagonals.len() == LANES * z * LANES);
     assert!(stride.is_multiple_of(LANES) && first + LANES <= stride);
     assert!(updates.steps.len() >= stride * LANES && x.p.len() >= stride * LANES);
-    let gradient = |row: usize| L::load(&x.g[row * LANES..]);
-    let mut g = across(x.per_row, rows.saturating_sub(1), gradient);
-    let penalty = L::load(x.penalty);
+    let gradient = |row: usize| simd.load(&x.g[row * LANES..]);
+    let mut g = across(simd, x.per_row, rows.saturating_sub(1), gradient);
+    let penalty = simd.load(x.penalty);
     for (f, g) in g.iter_mut().enumerate() {
-        *g = penalty.mul_sub(L::load(&x.p[(first + f) * LANES..]), *g);
+        *g = penalty.mul_sub(simd.load(&x.p[(first + f) * LANES..]), *g);
     }
     let mut negative = None;
     for at in (0..LANES).step_by(W) {
-        let sums = gather_lanes(accumulate::<L, W>(&x, first + at, updates), x.per_row);
-        let (steps, found) = step_coordinates::<L, W, ONE>(&x, at, floor, &g, &sums);
+        let sums = gather_lanes(accumulate::<L, W>(simd, &x, first + at, updates), x.per_row);
+        let (steps, found) = step_coordinates::<L, W, ONE>(simd, &x, at, floor, &g, &sums);
         negative = negative.or(found);
         for (n, step) in steps.iter().enumerate() {
             step.store(&mut updates.steps[(first + at + n) * LANES..]);
         }
-        follow(&x, at, &steps, &mut g);
+        follow(simd, &x, at, &steps, &mut g);
     }
-    let mut steps = [L::splat(0.0); LANES];
+    let mut steps = [simd.splat(0.0); LANES];
     for (f, step) in steps.iter_mut().enumerate() {
-        *step = L::load(&updates.steps[(first + f) * LANES..]);
+        *step = simd.load(&updates.steps[(first + f) * LANES..]);
     }
     let steps = L::transpose(steps);
     let each = updates.factors.chunks_exact_mut(stride);
     for (row, step) in each.zip(steps.chunks_exact(x.per_row)) {
         let slot = &mut row[first..first + LANES];
-        L::load(slot).add(step[0]).store(slot);
+        simd.load(slot).add(step[0]).store(slot);
     }
     negative.map(|(lane, curvature)| (lane / x.per_row, curvature))
 }
@@ -131,6 +133,7 @@ fn descend_rank<L: Lanes, const W: usize, const ONE: bool>(
 /// Applies the steps of the `W` coordinates before `f` to the errors, and sums those from `f`.
 #[inline(always)]
 fn accumulate<L: Lanes, const W: usize>(
+    simd: Simd<L>,
     x: &LaneBlock<'_>,
     f: usize,
     updates: &mut LaneUpdates<'_>,
@@ -143,24 +146,27 @@ fn accumulate<L: Lanes, const W: usize>(
         at: x.block * LANES,
     };
     if f == 0 {
-        let none = [L::splat(0.0); W];
+        let none = [simd.splat(0.0); W];
         return match x.left {
-            None => pass::<L, W, false, true>(next, &[], lines, lines, &none, updates.error),
+            None => pass::<L, W, false, true>(simd, next, &[], lines, lines, &none, updates.error),
             Some(left) => {
-                pass::<L, W, false, false>(next, left, lines, lines, &none, updates.error)
+                pass::<L, W, false, false>(simd, next, left, lines, lines, &none, updates.error)
             }
         };
     }
     let before = lines_of::<W>(x.lines, slots, f - W);
-    let step = steps_of(updates.steps, f - W);
+    let step = steps_of(simd, updates.steps, f - W);
     match x.left {
-        None => pass::<L, W, true, true>(next, &[], lines, before, &step, updates.error),
-        Some(left) => pass::<L, W, true, false>(next, left, lines, before, &step, updates.error),
+        None => pass::<L, W, true, true>(simd, next, &[], lines, before, &step, updates.error),
+        Some(left) => {
+            pass::<L, W, true, false>(simd, next, left, lines, before, &step, updates.error)
+        }
     }
 }
 
 #[inline(always)]
 fn pass<L: Lanes, const W: usize, const STEPS: bool, const PLAIN: bool>(
+    simd: Simd<L>,
     next: Next<'_>,
     left: &[f32],
     lines: &[f32],
@@ -169,19 +175,19 @@ fn pass<L: Lanes, const W: usize, const STEPS: bool, const PLAIN: bool>(
     error: &mut [f32],
 ) -> LaneSums<L, W> {
     let mut sums = LaneSums {
-        pull: [L::splat(0.0); W],
-        products: [[L::splat(0.0); W]; W],
+        pull: [simd.splat(0.0); W],
+        products: [[simd.splat(0.0); W]; W],
     };
     let lines = lines
         .chunks_exact(W * LANES)
         .zip(before.chunks_exact(W * LANES));
     for (slot, (error, (q, before))) in error.chunks_exact_mut(LANES).zip(lines).enumerate() {
         next.prefetch::<L, W>(slot);
-        let mut e = L::load(error);
+        let mut e = simd.load(error);
         let left = if PLAIN {
             e
         } else {
-            L::load(&left[slot * LANES..])
+            simd.load(&left[slot * LANES..])
         };
         if STEPS {
             let mut change = moved::<L, W>(before, step);
@@ -193,7 +199,7 @@ fn pass<L: Lanes, const W: usize, const STEPS: bool, const PLAIN: bool>(
         }
         let mut line = [e; W];
         for (n, line) in line.iter_mut().enumerate() {
-            *line = L::load(&q[n * LANES..]);
+            *line = simd.load(&q[n * LANES..]);
         }
         for n in 0..W {
             sums.pull[n] = e.mul_add(line[n], sums.pull[n]);
@@ -229,26 +235,27 @@ fn gather_lanes<L: Lanes, const W: usize>(
 /// Steps of `W` coordinates from position `at` of the block, one after the other.
 #[inline(always)]
 fn step_coordinates<L: Lanes, const W: usize, const ONE: bool>(
+    simd: Simd<L>,
     x: &LaneBlock<'_>,
     at: usize,
     floor: f32,
     g: &[L; LANES],
     sums: &LaneSums<L, W>,
 ) -> ([L; W], Option<(usize, f32)>) {
-    let zero = L::splat(0.0);
+    let zero = simd.splat(0.0);
     let (mut curvature, mut least, mut steps) = ([zero; W], [zero; W], [zero; W]);
     let mut lowest = zero;
     for n in 0..W {
-        let base = missing::<L, ONE>(x, at + n, at + n);
-        curvature[n] = base.add(sums.products[n][n]).add(L::load(x.penalty));
-        least[n] = base.abs().mul(L::splat(floor));
+        let base = missing::<L, ONE>(simd, x, at + n, at + n);
+        curvature[n] = base.add(sums.products[n][n]).add(simd.load(x.penalty));
+        least[n] = base.abs().mul(simd.splat(floor));
         lowest = lowest.min(curvature[n].add(least[n]));
         steps[n] = curvature[n].reciprocal_above(least[n]);
     }
     for n in 0..W {
         let mut gradient = g[at + n].add(sums.pull[n]);
         for m in 0..n {
-            let coupling = missing::<L, ONE>(x, at + n, at + m).add(sums.products[m][n]);
+            let coupling = missing::<L, ONE>(simd, x, at + n, at + m).add(sums.products[m][n]);
             gradient = coupling.mul_sub(steps[m], gradient);
         }
         steps[n] = gradient.mul(steps[n]);
@@ -261,14 +268,18 @@ fn step_coordinates<L: Lanes, const W: usize, const ONE: bool>(
 
 /// `Σ_t a_ut S_t[f, g]` of every lane, for coordinates of the block.
 #[inline(always)]
-fn missing<L: Lanes, const ONE: bool>(x: &LaneBlock<'_>, f: usize, g: usize) -> L {
+fn missing<L: Lanes, const ONE: bool>(simd: Simd<L>, x: &LaneBlock<'_>, f: usize, g: usize) -> L {
     if ONE {
-        return L::splat(x.diagonals[f * LANES + g]).mul(L::load(x.weights));
+        return simd
+            .splat(x.diagonals[f * LANES + g])
+            .mul(simd.load(x.weights));
     }
     let z = x.weights.len() / LANES;
-    let mut sum = L::splat(0.0);
+    let mut sum = simd.splat(0.0);
     for (t, weight) in x.weights.chunks_exact(LANES).enumerate() {
-        sum = L::splat(x.diagonals[(f * z + t) * LANES + g]).mul_add(L::load(weight), sum);
+        sum = simd
+            .splat(x.diagonals[(f * z + t) * LANES + g])
+            .mul_add(simd.load(weight), sum);
     }
     sum
 }
@@ -276,6 +287,7 @@ fn missing<L: Lanes, const ONE: bool>(x: &LaneBlock<'_>, f: usize, g: usize) -> 
 /// What the steps from position `at` do, through missing entries, to the coordinates after them.
 #[inline(always)]
 fn follow<L: Lanes, const W: usize>(
+    simd: Simd<L>,
     x: &LaneBlock<'_>,
     at: usize,
     steps: &[L; W],
@@ -283,12 +295,12 @@ fn follow<L: Lanes, const W: usize>(
 ) {
     let z = x.weights.len() / LANES;
     for (t, weight) in x.weights.chunks_exact(LANES).enumerate() {
-        let weight = L::load(weight);
+        let weight = simd.load(weight);
         for (f, slot) in g.iter_mut().enumerate().skip(at + W) {
             let row = &x.diagonals[(f * z + t) * LANES + at..][..W];
-            let mut sum = L::splat(row[0]).mul(steps[0]);
+            let mut sum = simd.splat(row[0]).mul(steps[0]);
             for n in 1..W {
-                sum = L::splat(row[n]).mul_add(steps[n], sum);
+                sum = simd.splat(row[n]).mul_add(steps[n], sum);
             }
             *slot = weight.mul_sub(sum, *slot);
         }

@@ -2,7 +2,7 @@
 // Loops of constant length that must unroll.
 #![allow(clippy::needless_range_loop)]
 
-use super::super::lanes::{LANES, Lanes};
+use super::super::lanes::{LANES, Lanes, Simd};
 
 /// What the entries of rows side by side weigh.
 #[derive(Clone, Copy)]
@@ -22,8 +22,8 @@ pub(crate) struct EntryWeights<'a> {
 impl EntryWeights<'_> {
     /// The lanes that have an entry in a slot.
     #[inline(always)]
-    pub(super) fn held<L: Lanes>(&self, slot: usize) -> u16 {
-        L::load(self.held).lanes_above(L::splat(slot as f32))
+    pub(super) fn held<L: Lanes>(&self, simd: Simd<L>, slot: usize) -> u16 {
+        simd.load(self.held).lanes_above(simd.splat(slot as f32))
     }
 
     /// `a·b` of the entries of a slot.
@@ -31,32 +31,32 @@ impl EntryWeights<'_> {
     /// # Safety
     /// `b` must have the weights of all rows that are picked.
     #[inline(always)]
-    pub(super) unsafe fn missing<L: Lanes>(&self, picks: &[u32; LANES]) -> L {
+    pub(super) unsafe fn missing<L: Lanes>(&self, simd: Simd<L>, picks: &[u32; LANES]) -> L {
         let z = self.a.len() / LANES;
-        let mut sum = L::splat(0.0);
+        let mut sum = simd.splat(0.0);
         let (sixteens, rest) = self.a.as_chunks::<{ LANES * LANES }>();
         for (t, a) in sixteens.iter().enumerate() {
-            let mut rows = [L::splat(0.0); LANES];
+            let mut rows = [simd.splat(0.0); LANES];
             for (row, &pick) in rows.iter_mut().zip(picks) {
                 let start = pick as usize * z + t * LANES;
-                // SAFETY: the caller vouches for it; sixteen of the row's weights start there.
-                *row = L::load(unsafe { self.b.get_unchecked(start..start + LANES) });
+                // SAFETY: the caller promises the `z` weights of this row, sixteen of which start here.
+                *row = simd.load(unsafe { self.b.get_unchecked(start..start + LANES) });
             }
             let columns = L::transpose(rows);
             // Four times four, because columns must stay in registers and longer loops are not unrolled.
             for (a, columns) in a.chunks_exact(4 * LANES).zip(columns.as_chunks::<4>().0) {
                 for n in 0..4 {
-                    sum = L::load(&a[n * LANES..]).mul_add(columns[n], sum);
+                    sum = simd.load(&a[n * LANES..]).mul_add(columns[n], sum);
                 }
             }
         }
         for (t, a) in (z / LANES * LANES..z).zip(rest.chunks_exact(LANES)) {
             let mut b = [0.0; LANES];
             for (slot, &pick) in b.iter_mut().zip(picks) {
-                // SAFETY: the caller vouches for it.
+                // SAFETY: the caller promises the `z` weights of this row, and `t` is below `z`.
                 *slot = unsafe { *self.b.get_unchecked(pick as usize * z + t) };
             }
-            sum = L::load(a).mul_add(L::load(&b), sum);
+            sum = simd.load(a).mul_add(simd.load(&b), sum);
         }
         sum
     }
@@ -64,9 +64,9 @@ impl EntryWeights<'_> {
 
 /// The lanes of a slot, or the one number that stands for all.
 #[inline(always)]
-pub(super) fn one_or_slot<L: Lanes>(values: &[f32], slot: usize) -> L {
+pub(super) fn one_or_slot<L: Lanes>(simd: Simd<L>, values: &[f32], slot: usize) -> L {
     match *values {
-        [value] => L::splat(value),
-        _ => L::load(&values[slot * LANES..]),
+        [value] => simd.splat(value),
+        _ => simd.load(&values[slot * LANES..]),
     }
 }

@@ -2,7 +2,7 @@
 // Loops of constant length that must unroll.
 #![allow(clippy::needless_range_loop)]
 
-use super::super::lanes::{LANES, Lanes};
+use super::super::lanes::{LANES, Lanes, Simd};
 use super::entry_weights::{EntryWeights, one_or_slot};
 use super::{lines_of, moved, steps_of};
 
@@ -25,28 +25,29 @@ pub(crate) struct SteppedEntries<'a> {
 /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over entries side by side.
 #[inline(always)]
 pub(in super::super) fn losses<L: Lanes, const W: usize>(
+    simd: Simd<L>,
     weights: EntryWeights<'_>,
     x: SteppedEntries<'_>,
 ) -> [f64; 2] {
     let (slots, k) = (x.error.len() / LANES, x.steps.len() / LANES);
-    let last = steps_of::<L, W>(x.steps, k - W);
+    let last = steps_of::<L, W>(simd, x.steps, k - W);
     let last_lines = lines_of::<W>(x.lines, slots, k - W).chunks_exact(W * LANES);
     let (mut observed, mut counted) = ([0.0_f64; LANES], [0.0_f64; LANES]);
     for (slot, lines) in last_lines.enumerate() {
         let at = slot * LANES;
-        let held = weights.held::<L>(slot);
-        let c = one_or_slot::<L>(weights.c, slot).kept(held);
-        let r = one_or_slot::<L>(weights.r, slot);
-        let inverse = L::load(&x.inverse[at..]);
+        let held = weights.held::<L>(simd, slot);
+        let c = one_or_slot::<L>(simd, weights.c, slot).kept(held);
+        let r = one_or_slot::<L>(simd, weights.r, slot);
+        let inverse = simd.load(&x.inverse[at..]);
         let scaled = if x.plain {
-            let error = L::load(&x.error[at..]).sub(moved::<L, W>(lines, &last));
+            let error = simd.load(&x.error[at..]).sub(moved::<L, W>(lines, &last));
             c.mul(r).mul(inverse).sub(error)
         } else {
-            predicted::<L, W>(x, slot)
+            predicted::<L, W>(simd, x, slot)
         };
         let predicted = scaled.mul(inverse);
         add_squares(c, r.sub(predicted), &mut observed);
-        add_squares(L::load(&x.missing[at..]), predicted, &mut counted);
+        add_squares(simd.load(&x.missing[at..]), predicted, &mut counted);
     }
     [observed.iter().sum(), counted.iter().sum()]
 }
@@ -65,12 +66,12 @@ fn add_squares<L: Lanes>(weight: L, x: L, sums: &mut [f64; LANES]) {
 
 /// `g p·q` of the entries of a slot, from the factors after all steps.
 #[inline(always)]
-fn predicted<L: Lanes, const W: usize>(x: SteppedEntries<'_>, slot: usize) -> L {
+fn predicted<L: Lanes, const W: usize>(simd: Simd<L>, x: SteppedEntries<'_>, slot: usize) -> L {
     let (slots, k) = (x.error.len() / LANES, x.steps.len() / LANES);
-    let mut sum = L::splat(0.0);
+    let mut sum = simd.splat(0.0);
     for f in (0..k).step_by(W) {
-        let mut p = steps_of::<L, W>(x.steps, f);
-        for (p, before) in p.iter_mut().zip(steps_of::<L, W>(x.p, f)) {
+        let mut p = steps_of::<L, W>(simd, x.steps, f);
+        for (p, before) in p.iter_mut().zip(steps_of::<L, W>(simd, x.p, f)) {
             *p = p.add(before);
         }
         let lines = &lines_of::<W>(x.lines, slots, f)[slot * W * LANES..];

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::super::body::Gathered;
-use super::super::lanes::{LANES, Lanes};
+use super::super::lanes::{LANES, Lanes, Simd};
 use super::entry_weights::{EntryWeights, one_or_slot};
 use super::{packed_floats, pitch};
 
@@ -39,6 +39,7 @@ const SCALED_FROM: f32 = 1.0 / 16.0;
 /// `p` has a line of sixteen lanes per coordinate.
 #[inline(always)]
 pub(in super::super) fn pack<L: Lanes, const W: usize>(
+    simd: Simd<L>,
     picked: Gathered<'_>,
     p: &[f32],
     weights: EntryWeights<'_>,
@@ -61,21 +62,21 @@ pub(in super::super) fn pack<L: Lanes, const W: usize>(
         for (start, &index) in starts.iter_mut().zip(picks) {
             *start = index as usize * blocks;
         }
-        let held = weights.held::<L>(slot);
+        let held = weights.held::<L>(simd, slot);
         // SAFETY: there are weights for all rows, and all picks are among them.
-        let missing = unsafe { weights.missing::<L>(picks) }.kept(held);
-        let c = one_or_slot::<L>(weights.c, slot).kept(held);
-        let d = missing.mul_sub(L::splat(1.0), c);
-        let scaled = d.lanes_above(c.mul(L::splat(SCALED_FROM)));
-        let one = L::splat(1.0);
+        let missing = unsafe { weights.missing::<L>(simd, picks) }.kept(held);
+        let c = one_or_slot::<L>(simd, weights.c, slot).kept(held);
+        let d = missing.mul_sub(simd.splat(1.0), c);
+        let scaled = d.lanes_above(c.mul(simd.splat(SCALED_FROM)));
+        let one = simd.splat(1.0);
         plain &= held & !scaled == 0;
         let scale = d.kept(scaled).sqrt().add(one.kept(held & !scaled));
-        let mut sums = [L::splat(0.0); 4];
+        let mut sums = [simd.splat(0.0); 4];
         for block in 0..blocks {
-            let mut rows = [L::splat(0.0); LANES];
+            let mut rows = [simd.splat(0.0); LANES];
             for (row, start) in rows.iter_mut().zip(starts) {
                 // SAFETY: all picks were found to be rows of the matrix.
-                *row = L::load(unsafe { matrix.get_unchecked(start + block) });
+                *row = simd.load(unsafe { matrix.get_unchecked(start + block) });
             }
             let p = &p[block * LANES * LANES..(block + 1) * LANES * LANES];
             let first = block * LANES / W * wide + slot * W * LANES;
@@ -83,7 +84,7 @@ pub(in super::super) fn pack<L: Lanes, const W: usize>(
             put::<L, W>(&L::transpose(rows), scale, p, wide, lines, &mut sums);
         }
         let at = slot * LANES;
-        let inverse = scale.reciprocal_above(L::splat(0.0));
+        let inverse = scale.reciprocal_above(simd.splat(0.0));
         if let Some(to) = &mut slots.loss {
             missing.store(&mut to.missing[at..]);
             inverse.store(&mut to.inverse[at..]);
@@ -91,7 +92,7 @@ pub(in super::super) fn pack<L: Lanes, const W: usize>(
         let left = d.kept(held & !scaled).add(one.kept(!held | scaled));
         left.store(&mut slots.left[at..]);
         let predicted = sums[0].add(sums[1]).add(sums[2].add(sums[3]));
-        let pull = c.mul(one_or_slot(weights.r, slot)).mul(inverse);
+        let pull = c.mul(one_or_slot(simd, weights.r, slot)).mul(inverse);
         left.mul_sub(predicted, pull).store(&mut slots.error[at..]);
     }
     plain
@@ -133,9 +134,10 @@ fn put_four<L: Lanes, const W: usize>(
     lines: &mut [f32],
     sums: &mut [L; 4],
 ) {
+    let simd = scale.simd();
     for n in 0..4 {
         let (f, column) = (first + n, columns[n].mul(scale));
-        sums[n] = L::load(&p[f * LANES..]).mul_add(column, sums[n]);
+        sums[n] = simd.load(&p[f * LANES..]).mul_add(column, sums[n]);
         column.store(&mut lines[f / W * wide + f % W * LANES..]);
     }
 }
