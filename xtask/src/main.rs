@@ -6,6 +6,7 @@ mod neon;
 mod pages;
 mod python;
 mod test;
+mod toolchains;
 mod versus;
 
 use std::path::{Path, PathBuf};
@@ -47,6 +48,8 @@ cargo xtask <task>
            and docs/accuracy.md
   neon     the tests of kernels and of exactness as an aarch64 machine runs them, in emulation;
            installs Debian's qemu-user and cross compiler, and rustup's target
+  msrv     everything built with the oldest Rust that Cargo.toml declares; rustup installs it
+  miri     the tests of the scalar kernels and of the solver in Miri; rustup installs it (nightly)
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
 ";
 
@@ -71,6 +74,8 @@ fn main() -> ExitCode {
         Some("accuracy") => accuracy::accuracy(&arguments[1..]),
         Some("pages") => pages::write(),
         Some("neon") => neon::test(),
+        Some("msrv") => toolchains::oldest_rust(),
+        Some("miri") => toolchains::miri(),
         Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
         _ => Err(HELP.to_owned()),
     };
