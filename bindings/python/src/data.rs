@@ -5,8 +5,8 @@
 
 use absentia::Interactions;
 use absentia::data::{DataError, Duplicates, Triplets, Values};
-use absentia::evaluate::SeenItems;
 use absentia::model::NewEntry;
+use absentia::ranking::SeenItems;
 use numpy::{Element, PyArray, PyArray1, PyReadonlyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 

@@ -3,9 +3,10 @@
 use std::io::ErrorKind;
 
 use absentia::data::DataError;
-use absentia::evaluate::{EvaluateError, RankError};
+use absentia::evaluate::EvaluateError;
 use absentia::fit::FitError;
 use absentia::model::ModelError;
+use absentia::ranking::RankError;
 use absentia::weights::{SpecError, WeightsError};
 use absentia::{Fault, ParamsError};
 use absentia_search::SearchError;

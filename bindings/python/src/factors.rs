@@ -1,10 +1,10 @@
 //! Factors as numpy sees them, and what can be asked of plain arrays of factors.
 
+use absentia::Dense;
 use absentia::data::{Confidence, FrozenTransform, Storage, Targets};
-use absentia::evaluate::{FactorRows, FactorScorer, RankError, RankRequest, rank};
 use absentia::fit::Cancel;
-use absentia::linalg::Dense;
 use absentia::model::{Factors as Shared, Model, ModelError, ModelParts, NewEntry, RowWeights};
+use absentia::ranking::{FactorRows, FactorScorer, RankError, RankRequest, rank};
 use absentia::weights::MissingWeights;
 use absentia::{Axis, Params};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};

@@ -1,7 +1,7 @@
 //! Ranked lists as tables.
 
-use absentia::evaluate::Scored;
 use absentia::fit::Cancel;
+use absentia::ranking::Scored;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use absentia::model::{Filter, ModelError, RowWeights, Similarity};
+use absentia::model::{ModelError, RowWeights, Similarity};
+use absentia::ranking::RankRequest;
 use absentia::{Axis, Model as Trained};
 use absentia_io::model::{Ids, ImportOptions, import_implicit, load_model, save_model};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
@@ -206,10 +207,12 @@ impl Model {
                 borrow_some(py, allow.as_ref())?,
                 borrow_some(py, deny.as_ref())?,
             );
-            let filter = Filter {
+            let request = RankRequest {
+                top: n,
                 exclude: seen.as_ref().map(Lent::seen),
                 allow: slice_some(allow.as_ref())?,
                 deny: slice_some(deny.as_ref())?.unwrap_or_default(),
+                ..RankRequest::default()
             };
             let model = &slf.get().trained;
             let mut lists = Padded::new(n, f32::NEG_INFINITY);
@@ -217,8 +220,13 @@ impl Model {
                 let rows = borrow(py, &rows)?;
                 check_columns(&rows, model.n_factors())?;
                 let rows = Numbers::of(&rows)?;
+                let users: Vec<u32> = (0..count as u32).collect();
+                let request = RankRequest {
+                    users: &users,
+                    ..request
+                };
                 let ranked = detached(py, threads, || {
-                    model.recommend_rows(&rows.copied(), n, &filter)
+                    model.recommend_rows(&rows.copied(), &request)
                 })?;
                 lists.push_all(&ranked.or_raise()?);
                 return Ok(lists);
@@ -226,7 +234,7 @@ impl Model {
             let users = users.as_slice()?;
             let outcome = detached(py, threads, || {
                 lists.fill(users, each, cancel, |users| {
-                    model.recommend(users, n, &filter)
+                    model.recommend(&RankRequest { users, ..request })
                 })
             })?;
             outcome.or_raise()?;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
+use absentia::Dense;
 use absentia::data::DataError;
-use absentia::linalg::Dense;
 use absentia::weights::{
     Approximated, Approximation, ArrayLoader, GroupPaths, Groups, InMemory,
     MissingWeights as Weights, Scheme as Requested, SchemeSpec, Term, WeightFunction,

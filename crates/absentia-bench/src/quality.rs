@@ -6,8 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use absentia::evaluate::{FactorScorer, TestSet};
-use absentia::linalg::Dense;
+use absentia::Dense;
+use absentia::evaluate::TestSet;
+use absentia::ranking::FactorScorer;
 use anyhow::{Context, Result};
 use serde::Serialize;
 

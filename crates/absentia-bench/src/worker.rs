@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use absentia::Dense;
 use absentia::data::{Confidence, Interactions, Targets};
-use absentia::evaluate::{EvaluateOptions, History, Metric, Scorer, TestSet, evaluate};
+use absentia::evaluate::{EvaluateOptions, History, Metric, TestSet, evaluate};
 use absentia::fit::{Checkpoint, Control, Init, Observer, Sweep};
-use absentia::linalg::Dense;
-use absentia::model::{Factors, Filter};
+use absentia::model::Factors;
+use absentia::ranking::{RankRequest, Scorer};
 use absentia::weights::{Scheme, Strength};
 use absentia::{Params, Run, Solver, fit};
 use anyhow::{Context, Result, bail};
@@ -225,14 +226,16 @@ fn recommend(request: &Request) -> Result<Answer> {
     write_factors(&out.join("users.npy"), model.user_factors())?;
     write_factors(&out.join("items.npy"), model.item_factors())?;
     let users: Vec<u32> = (0..data.n_users() as u32).collect();
-    let unseen = Filter {
+    let unseen = RankRequest {
+        users: &users,
+        top: 20,
         exclude: Some(&data),
-        ..Filter::default()
+        ..RankRequest::default()
     };
     let (mut answer, mut lists) = (Answer::default(), Vec::new());
     for _ in 0..request.iterations {
         let start = Instant::now();
-        lists = model.recommend(&users, 20, &unseen)?;
+        lists = model.recommend(&unseen)?;
         answer.seconds.push(start.elapsed().as_secs_f64());
     }
     let ids = lists.iter().flatten().map(|scored| scored.item);

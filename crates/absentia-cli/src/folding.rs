@@ -1,11 +1,12 @@
 //! Users the model has not seen, folded in from their history.
 
+use absentia::Dense;
 use absentia::Model;
 use absentia::data::EventLog;
 use absentia::error::Axis;
-use absentia::evaluate::{FactorScorer, TestSet, UserItems};
-use absentia::linalg::Dense;
+use absentia::evaluate::TestSet;
 use absentia::model::{NewEntry, RowWeights};
+use absentia::ranking::{FactorScorer, UserItems};
 use absentia_io::{Dataset, IdMap, Unknown, expand, read_with_ids};
 use absentia_job::Reading;
 use anyhow::Result;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use absentia::Dense;
 use absentia::error::Axis;
 use absentia::fit::Init;
-use absentia::linalg::Dense;
 use absentia::model::Factors;
 use absentia::weights::{ArrayLoader as _, Scheme, SchemeSpec};
 use absentia_io::IdMap;

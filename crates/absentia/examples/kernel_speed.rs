@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use absentia::InstructionSet;
-use absentia::linalg::bench::{
+use absentia::internals::bench::{
     Case, ENTRY_PART, LANE_ENTRIES, PACK_FMAS, STEP_FMAS, cases, copy, peak,
 };
 

@@ -7,11 +7,11 @@
 
 use std::time::{Duration, Instant};
 
+use absentia::Dense;
 use absentia::Params;
-use absentia::evaluate::{FactorScorer, ItemLists, RankRequest, Scorer, SeenItems, rank};
 use absentia::fit::{Run, fit};
-use absentia::linalg::Dense;
-use absentia::model::{Filter, Model};
+use absentia::model::Model;
+use absentia::ranking::{FactorScorer, ItemLists, RankRequest, Scorer, SeenItems, rank};
 use absentia::weights::{Scheme, Strength};
 use absentia_lab::generate::{Generator, Params as Generated};
 
@@ -69,15 +69,16 @@ fn main() -> Result<(), Failure> {
 
 /// Asks a model for one user after another, as a server does.
 fn one_by_one(model: &Model, seen: &dyn SeenItems) -> Result<(), Failure> {
-    let filter = Filter {
-        exclude: Some(seen),
-        ..Filter::default()
-    };
     let users: Vec<u32> = (0..model.n_users() as u32).step_by(20).collect();
     let (mut total, mut longest) = (Duration::ZERO, Duration::ZERO);
     for user in &users {
         let start = Instant::now();
-        model.recommend(std::slice::from_ref(user), 20, &filter)?;
+        model.recommend(&RankRequest {
+            users: std::slice::from_ref(user),
+            top: 20,
+            exclude: Some(seen),
+            ..RankRequest::default()
+        })?;
         total += start.elapsed();
         longest = longest.max(start.elapsed());
     }

@@ -4,9 +4,9 @@
 //! with SHAPE one of `yelp`, `amazon`, `small` and SOLVER one of `eals`, `subspace-N`, `als`, `als-cg`.
 #![allow(clippy::print_stdout)]
 
+use absentia::Dense;
 use absentia::data::Interactions;
 use absentia::fit::{Control, MemoryPlan, Observer, Run, Sweep, fit};
-use absentia::linalg::Dense;
 use absentia::weights::{Scheme, Strength};
 use absentia::{Params, Solver};
 use absentia_lab::generate::{Generator, Params as Generated};

@@ -24,7 +24,7 @@ pub mod data;
 pub mod error;
 pub mod evaluate;
 pub mod fit;
-pub mod linalg;
+mod linalg;
 pub mod model;
 mod params;
 pub mod ranking;
@@ -38,7 +38,7 @@ pub mod weights;
 pub use data::{Interactions, Triplets};
 pub use error::{Axis, Fault};
 pub use fit::{Run, fit};
-pub use linalg::{InstructionSet, InstructionSetError};
+pub use linalg::{DecompositionError, Dense, InstructionSet, InstructionSetError};
 pub use model::Model;
 pub use params::{
     Baseline, CheckedParams, MAX_FACTORS, MAX_ITERATIONS, MAX_THREADS, Method, Params, ParamsError,
@@ -46,3 +46,11 @@ pub use params::{
 };
 pub use sides::Sides;
 pub use solver::Objective;
+
+/// What the tests and benchmarks of this crate reach; it may change in any version.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::linalg::{
+        LinearOperator, RowBlocks, RowOperator, Svd, SvdParams, TallMatrix, bench, truncated_svd,
+    };
+}

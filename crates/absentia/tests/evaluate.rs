@@ -4,9 +4,11 @@
 use absentia::Triplets;
 use absentia::data::{Duplicates, Interactions};
 use absentia::evaluate::{
-    CandidateKind, Candidates, EvaluateError, EvaluateOptions, FactorRows, FactorScorer, FnScorer,
-    History, ItemLists, Metric, PopularityScorer, RankError, RankRequest, Ranking, TestSet,
-    UserItems, evaluate, rank,
+    CandidateKind, Candidates, EvaluateError, EvaluateOptions, History, Metric, TestSet, evaluate,
+};
+use absentia::ranking::{
+    FactorRows, FactorScorer, FnScorer, ItemLists, PopularityScorer, RankError, RankRequest,
+    Ranking, UserItems, rank,
 };
 use proptest::prelude::*;
 

@@ -6,8 +6,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use absentia::Dense;
 use absentia::Interactions;
-use absentia::linalg::Dense;
 use absentia_lab::generate::{Exposure, Feedback, Generator, Params};
 
 type Matrix = Vec<Vec<f64>>;

@@ -3,10 +3,8 @@
 mod real;
 
 use absentia::data::{Duplicates, Triplets};
-use absentia::linalg::{
-    DecompositionError, Dense, LinearOperator, RowOperator, Svd, SvdParams, TallMatrix,
-    truncated_svd,
-};
+use absentia::internals::{LinearOperator, RowOperator, Svd, SvdParams, TallMatrix, truncated_svd};
+use absentia::{DecompositionError, Dense};
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

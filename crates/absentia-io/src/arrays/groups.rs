@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use absentia::linalg::Dense;
+use absentia::Dense;
 
 use super::error::ArrayError;
 use super::numbers::{array, cells, is_npy, number};

@@ -15,7 +15,7 @@ mod numbers;
 use std::path::Path;
 
 use absentia::Axis;
-use absentia::linalg::Dense;
+use absentia::Dense;
 use absentia::weights::{ArrayLoader, GroupPaths, Groups};
 
 use crate::error::Error;

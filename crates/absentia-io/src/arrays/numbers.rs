@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use absentia::Axis;
-use absentia::linalg::Dense;
+use absentia::Dense;
 
 use super::error::ArrayError;
 use crate::error::Error;

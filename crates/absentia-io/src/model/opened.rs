@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use absentia::Dense;
 use absentia::data::Storage;
-use absentia::linalg::Dense;
 use absentia::model::Factors;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::xxh3_64;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use absentia::linalg::Dense;
+use absentia::Dense;
 use absentia::model::Factors;
 use bytemuck::Pod;
 use safetensors::Dtype;

@@ -1,8 +1,8 @@
 //! Small models made by hand, and trained ones.
 
+use absentia::Dense;
 use absentia::data::{Duplicates, FrozenTransform, Interactions, Triplets};
 use absentia::fit::{Best, Checkpoint, Sweep};
-use absentia::linalg::Dense;
 use absentia::model::{Factors, ModelParts};
 use absentia::weights::{Frozen, FrozenPart, GivenFactors, MissingWeights, Term};
 use absentia::{Model, Objective, Params};

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use absentia::linalg::Dense;
+use absentia::Dense;
 use absentia::model::Factors;
 use absentia_io::model::{ExportOptions, Layout, export, save_checkpoint};
 

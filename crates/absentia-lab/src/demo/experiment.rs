@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use absentia::Interactions;
 use absentia::Model;
-use absentia::evaluate::{Scored, Summary, TTest, paired_t_test};
+use absentia::evaluate::{Summary, TTest, paired_t_test};
 use absentia::fit::{Observer, Run, fit};
-use absentia::model::Filter;
+use absentia::ranking::{RankRequest, Scored};
 use absentia::weights::Scheme;
 use absentia::{Params as TrainingParams, Solver};
 use anyhow::Result;
@@ -157,11 +157,12 @@ impl Experiment {
     /// true probability.
     fn liked_of_top(&self, model: &Model) -> Result<Vec<f32>> {
         let users: Vec<u32> = (0..model.n_users() as u32).collect();
-        let filter = Filter {
+        let lists = model.recommend(&RankRequest {
+            users: &users,
+            top: TOP,
             exclude: Some(&self.data),
-            ..Filter::default()
-        };
-        let lists = model.recommend(&users, TOP, &filter)?;
+            ..RankRequest::default()
+        })?;
         let share = |(user, list): (u32, &Vec<Scored>)| {
             let liked: f64 = self
                 .chances(user, list)
@@ -215,12 +216,14 @@ impl Experiment {
         let mut users: Vec<u32> = (0..self.data.n_users() as u32).collect();
         users.sort_by(|left, right| gain(left).total_cmp(&gain(right)));
         let user = users[users.len() / 2];
-        let filter = Filter {
+        let request = RankRequest {
+            users: &[user],
+            top: n,
             exclude: Some(&self.data),
-            ..Filter::default()
+            ..RankRequest::default()
         };
         let list = |model: &Model| {
-            let found = model.recommend(&[user], n, &filter).unwrap_or_default();
+            let found = model.recommend(&request).unwrap_or_default();
             self.chances(user, &found.concat())
         };
         (user, [list(&first.model), list(&last.model)])

@@ -1,6 +1,6 @@
 //! The three ways to weight missing entries that are compared, all with the same mean.
 
-use absentia::linalg::Dense;
+use absentia::Dense;
 use absentia::weights::{Scheme, Strength};
 
 use crate::generate::Generator;

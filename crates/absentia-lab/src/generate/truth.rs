@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::generator::Generator;
-use absentia::linalg::Dense;
+use absentia::Dense;
 
 /// Expected number of times each item is shown to each user, `a_u · b_i`, exactly.
 ///

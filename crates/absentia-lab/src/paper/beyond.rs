@@ -1,8 +1,8 @@
 //! Beyond the paper: weights it leaves to future work, exposure, and what low rank costs.
 
+use absentia::Dense;
 use absentia::Interactions;
 use absentia::evaluate::Evaluation;
-use absentia::linalg::Dense;
 use absentia::weights::{Groups, Scheme, Strength};
 use absentia_report::format::{count, p_value, signed};
 use anyhow::Result;

@@ -1,6 +1,6 @@
 //! Figure 3: seconds an iteration over K, Z and |R|, the vanilla algorithm, and threads.
 
-use absentia::linalg::Dense;
+use absentia::Dense;
 use absentia::weights::Scheme;
 use absentia::{Interactions, Solver};
 use absentia_report::format::{count, significant};

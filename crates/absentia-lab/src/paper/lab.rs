@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use absentia::evaluate::{
-    Bootstrap, EvaluateOptions, Evaluation, History, Interval, Metric, Scorer, TTest, TestSet,
+    Bootstrap, EvaluateOptions, Evaluation, History, Interval, Metric, TTest, TestSet,
     bootstrap_difference, evaluate, paired_t_test,
 };
 use absentia::fit::{Control, Observer, Run, Sweep, Validation, default_threads, fit};
+use absentia::ranking::Scorer;
 use absentia::weights::{Scheme, Strength};
 use absentia::{Interactions, Method, Model, Params};
 use absentia_report::format;

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
+use absentia::Dense;
 use absentia::evaluate::Evaluation;
 use absentia::fit::{FitError, Run, fit};
-use absentia::linalg::Dense;
 use absentia::weights::{Decomposition, Rank, Scheme};
 use absentia::{Interactions, Solver};
 use absentia_report::format::{count, p_value, percent, signed, significant};

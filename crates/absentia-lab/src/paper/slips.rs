@@ -1,6 +1,6 @@
 //! The paper read against the mathematics: slips, each with what it amounts to.
 
-use absentia::linalg::Dense;
+use absentia::Dense;
 use absentia::weights::Scheme;
 use absentia_report::format::{count, significant};
 use anyhow::Result;

@@ -1,6 +1,6 @@
 //! The paper's own file, beside the figures its authors published.
 
-use absentia::evaluate::PopularityScorer;
+use absentia::ranking::PopularityScorer;
 use absentia_report::format::{metric, significant};
 use anyhow::Result;
 

@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn weights_below_zero_leave_the_choice_to_a_rule_of_thumb() {
         let data = data(300, true);
-        let column = |rows, value| absentia::linalg::Dense::from_fn(rows, 1, |_, _| value);
+        let column = |rows, value| absentia::Dense::from_fn(rows, 1, |_, _| value);
         let scheme = Scheme::low_rank(column(data.n_users(), -1.0), column(data.n_items(), 1.0));
         let params = Params::new().factors(4).reg_exponent(0.0);
         let found = choose_settings(&data, &scheme, &params, BOTH, &Cancel::new(), &|| {}).unwrap();

@@ -187,7 +187,7 @@ fn tail(falling: &[u32]) -> Vec<TailBin> {
 ///
 /// `Σ_j (2j − n − 1) x_j / (n Σ x)` over the counts in rising order.
 #[must_use]
-pub fn gini(mut counts: Vec<u32>) -> f64 {
+pub(crate) fn gini(mut counts: Vec<u32>) -> f64 {
     counts.sort_unstable();
     let n = counts.len() as f64;
     let total: f64 = counts.iter().map(|&count| f64::from(count)).sum();

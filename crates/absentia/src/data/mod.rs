@@ -18,7 +18,8 @@ mod transform;
 mod transpose;
 
 pub use build::{Duplicates, Triplets};
-pub use describe::{Description, Quantiles, TailBin, gini};
+pub(crate) use describe::gini;
+pub use describe::{Description, Quantiles, TailBin};
 pub use entries::{Entries, Row, Values, ValuesRow};
 pub use error::DataError;
 pub use hold_out::HeldOut;

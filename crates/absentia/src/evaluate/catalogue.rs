@@ -19,7 +19,7 @@ pub struct CatalogueResult {
 
 /// Counts how often each item is recommended within a cut-off.
 #[derive(Clone, Debug)]
-pub struct CatalogueCounts {
+pub(super) struct CatalogueCounts {
     cutoff: usize,
     counts: Vec<u32>,
     popularity: f64,
@@ -29,7 +29,7 @@ pub struct CatalogueCounts {
 impl CatalogueCounts {
     /// Starts with no lists.
     #[must_use]
-    pub fn new(cutoff: usize, n_items: usize) -> Self {
+    pub(super) fn new(cutoff: usize, n_items: usize) -> Self {
         Self {
             cutoff,
             counts: vec![0; n_items],
@@ -39,7 +39,7 @@ impl CatalogueCounts {
     }
 
     /// Adds the list of one user; an empty list counts nowhere.
-    pub fn add(&mut self, top: &[Scored], item_counts: &[u32]) {
+    pub(super) fn add(&mut self, top: &[Scored], item_counts: &[u32]) {
         let list = &top[..top.len().min(self.cutoff)];
         if list.is_empty() {
             return;
@@ -55,7 +55,7 @@ impl CatalogueCounts {
 
     /// Yields the figures over all lists added.
     #[must_use]
-    pub fn finish(self) -> CatalogueResult {
+    pub(super) fn finish(self) -> CatalogueResult {
         let covered = self.counts.iter().filter(|&&count| count > 0).count();
         CatalogueResult {
             cutoff: self.cutoff,

@@ -126,20 +126,20 @@ impl FromStr for MetricName {
 
 /// Where the test items of one user were ranked.
 #[derive(Clone, Copy, Debug)]
-pub struct UserRanks<'a> {
+pub(super) struct UserRanks<'a> {
     /// 1-based ranks of the test items that were found, rising. For metrics with a cut-off those
     /// within the cut-off suffice.
-    pub ranks: &'a [u32],
+    pub(super) ranks: &'a [u32],
     /// Number m of test items, found or not.
-    pub n_test: usize,
+    pub(super) n_test: usize,
     /// Number of items that were ranked, test items included.
-    pub candidates: usize,
+    pub(super) candidates: usize,
 }
 
 impl UserRanks<'_> {
     /// The value of a metric for this user, between 0 and 1; 0 without test items.
     #[must_use]
-    pub fn value(&self, name: MetricName) -> f64 {
+    pub(super) fn value(&self, name: MetricName) -> f64 {
         if self.n_test == 0 {
             return 0.0;
         }

@@ -18,18 +18,11 @@ mod student;
 mod summary;
 
 pub use bootstrap::{Bootstrap, Interval, bootstrap_difference};
-pub use catalogue::{CatalogueCounts, CatalogueResult};
+pub use catalogue::CatalogueResult;
 pub use error::EvaluateError;
 pub use history::History;
-pub use metrics::{Metric, MetricName, UserRanks};
+pub use metrics::{Metric, MetricName};
 pub use options::{Candidates, EvaluateOptions};
-pub use protocol::{CandidateKind, Evaluation, MetricResult, evaluate};
-pub use significance::{SignificanceError, TTest, one_sample_t_test, paired_t_test};
-pub use student::student_two_sided;
+pub use protocol::{CandidateKind, Evaluation, MetricResult, TestSet, evaluate};
+pub use significance::{SignificanceError, TTest, paired_t_test};
 pub use summary::Summary;
-
-pub use crate::ranking::{
-    FactorRows, FactorScorer, FnScorer, ItemLists, PopularityScorer, RankError, RankRequest,
-    Ranking, ScoreBlock, ScoreTile, Scored, Scorer, SeenItems, TestSet, UserItems, rank,
-    rank_lists,
-};

@@ -10,9 +10,12 @@ use super::options::{Candidates, EvaluateOptions};
 use super::summary::Summary;
 use crate::error::Axis;
 use crate::ranking::{
-    BATCH, ItemLists, RankError, RankRequest, Ranking, Scorer, TestSet, UserItems, check_range,
-    rank, rank_lists,
+    BATCH, ItemLists, RankError, RankRequest, Ranking, Scorer, UserItems, check_range, rank,
+    rank_lists,
 };
+
+/// The items held out for each user that has any.
+pub type TestSet = UserItems;
 
 /// On which candidates an evaluation was made; say it wherever a figure is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]

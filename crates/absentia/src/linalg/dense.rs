@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use super::kernels::pages::prefer_large;
 
 /// Number of `f32` lanes the kernels work on at a time; also the factor block of the solvers.
-pub const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// One cache line of floats. Storing matrices in this unit is what aligns them.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

@@ -10,16 +10,12 @@ pub(crate) mod spd;
 mod svd;
 mod tall;
 
-pub use dense::{Dense, LANES};
-#[doc(hidden)]
-pub use kernels::bench;
-pub use kernels::{InstructionSet, InstructionSetError};
-pub use nmf::{Nmf, NmfParams, nonnegative_factors};
+pub use dense::Dense;
+pub use kernels::{InstructionSet, InstructionSetError, bench};
 pub use operator::{LinearOperator, RowBlocks, RowOperator};
-pub(crate) use small::symmetric_eigen;
 pub use svd::{DecompositionError, Svd, SvdParams, truncated_svd};
 pub use tall::TallMatrix;
 
-pub(crate) use dense::Buffer;
-pub(crate) use nmf::nonnegative_rows;
-pub(crate) use small::least_squares_rows;
+pub(crate) use dense::{Buffer, LANES};
+pub(crate) use nmf::{NmfParams, nonnegative_factors, nonnegative_rows};
+pub(crate) use small::{least_squares_rows, symmetric_eigen};

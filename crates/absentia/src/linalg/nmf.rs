@@ -31,21 +31,21 @@ const PATIENCE: usize = 3;
 /// | `max_sweeps` | 2000 | ≥ 1 |
 /// | `seed` | 0 | any |
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NmfParams {
+pub(crate) struct NmfParams {
     /// Number of columns of `A` and `B`.
-    pub rank: usize,
+    pub(crate) rank: usize,
     /// Part of the error that a sweep must take away for the next one to be worth it.
-    pub tolerance: f64,
+    pub(crate) tolerance: f64,
     /// Sweeps after which the factors are handed out as they are.
-    pub max_sweeps: usize,
+    pub(crate) max_sweeps: usize,
     /// Seed of the singular value decomposition it starts from.
-    pub seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl NmfParams {
     /// Yields the defaults for a rank.
     #[must_use]
-    pub fn new(rank: usize) -> Self {
+    pub(crate) fn new(rank: usize) -> Self {
         Self {
             rank,
             tolerance: 1e-5,
@@ -57,17 +57,17 @@ impl NmfParams {
 
 /// `W ≈ A Bᵀ` with no entry of `A` or `B` below zero.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Nmf {
+pub(crate) struct Nmf {
     /// Left factors, `rows × rank`.
-    pub a: TallMatrix,
+    pub(crate) a: TallMatrix,
     /// Right factors, `cols × rank`.
-    pub b: TallMatrix,
+    pub(crate) b: TallMatrix,
     /// Whether further sweeps would bring next to nothing.
-    pub converged: bool,
+    pub(crate) converged: bool,
     /// `‖W − A Bᵀ‖_F / ‖W‖_F` over all entries.
-    pub relative_error: f64,
+    pub(crate) relative_error: f64,
     /// Sweeps done.
-    pub sweeps: usize,
+    pub(crate) sweeps: usize,
 }
 
 /// Yields non-negative factors of `w`, which should not have negative entries itself.
@@ -76,7 +76,7 @@ pub struct Nmf {
 ///
 /// # Errors
 /// A rank out of range, or a matrix with numbers that are not finite.
-pub fn nonnegative_factors(
+pub(crate) fn nonnegative_factors(
     w: &dyn LinearOperator,
     params: &NmfParams,
 ) -> Result<Nmf, DecompositionError> {

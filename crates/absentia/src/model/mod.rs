@@ -11,7 +11,7 @@ pub use error::ModelError;
 pub use explain::{Contribution, Explanation};
 pub use factors::Factors;
 pub use fold_in::{FoldIn, NewEntry, RowWeights};
-pub use recommend::{Filter, ModelScorer};
+pub use recommend::ModelScorer;
 pub use similar::Similarity;
 
 use std::sync::Arc;

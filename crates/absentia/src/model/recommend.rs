@@ -3,8 +3,8 @@
 use super::{Factors, Model, ModelError};
 use crate::baselines::Neighbours;
 use crate::ranking::{
-    FactorRows, FactorScorer, RankRequest, SMALL_BATCH, ScoreBlock, Scored, Scorer, SeenItems,
-    rank, screening_pays,
+    FactorRows, FactorScorer, RankRequest, SMALL_BATCH, ScoreBlock, Scored, Scorer, rank,
+    screening_pays,
 };
 
 /// Scores of a model, by whatever it scores with.
@@ -55,17 +55,6 @@ impl Scorer for ModelScorer<'_> {
     }
 }
 
-/// Which items may be recommended to whom.
-#[derive(Clone, Copy, Default)]
-pub struct Filter<'a> {
-    /// Items left out for each user; those seen, as a rule. The training matrix is one such source.
-    pub exclude: Option<&'a dyn SeenItems>,
-    /// The only items recommended, rising; all if not given.
-    pub allow: Option<&'a [u32]>,
-    /// Items never recommended, rising.
-    pub deny: &'a [u32],
-}
-
 impl Model {
     /// Yields scores of every user for every item, as rankings and evaluations take them.
     #[must_use]
@@ -80,52 +69,44 @@ impl Model {
         }
     }
 
-    /// Yields the `n` best items of each user, largest score first, equal scores by item.
+    /// Yields the best items of each user of a request, largest score first, equal scores by item.
     ///
     /// A user alone and among others gets the same list with the same bits.
     ///
     /// # Errors
     /// Users or items that the model does not have, and lists that do not rise.
-    pub fn recommend(
-        &self,
-        users: &[u32],
-        n: usize,
-        filter: &Filter<'_>,
-    ) -> Result<Vec<Vec<Scored>>, ModelError> {
+    pub fn recommend(&self, request: &RankRequest<'_>) -> Result<Vec<Vec<Scored>>, ModelError> {
         match self.scorer() {
-            ModelScorer::Factors(scorer) => {
-                best(&self.indexed(scorer, users, n, filter), users, n, filter)
-            }
-            ModelScorer::Neighbours(neighbours) => best(neighbours, users, n, filter),
+            ModelScorer::Factors(scorer) => best(&self.indexed(scorer, request), request),
+            ModelScorer::Neighbours(neighbours) => best(neighbours, request),
         }
     }
 
-    /// Items made ready before, for a few users of many that are asked for one after another.
+    /// The scorer with the index of items, where that pays: for requests of a few users.
     fn indexed<'a>(
         &'a self,
         scorer: FactorScorer<'a>,
-        users: &[u32],
-        n: usize,
-        filter: &Filter<'_>,
+        request: &RankRequest<'_>,
     ) -> FactorScorer<'a> {
-        let is_served = filter.allow.is_none() && screening_pays(&scorer, n);
-        if users.is_empty() || users.len() > SMALL_BATCH || !is_served {
+        let (users, top) = (request.users.len(), request.top);
+        let is_served = request.allow.is_none() && screening_pays(&scorer, top);
+        if users == 0 || users > SMALL_BATCH || !is_served {
             return scorer;
         }
         scorer.with_index(self.index.get(&scorer))
     }
 
-    /// Yields the `n` best items for rows of factors, for example of users who were folded in.
+    /// Yields the best items for rows of factors, for example of users who were folded in.
     ///
-    /// Row numbers take the place of users in the filter.
+    /// The users of the request, and of the items it excludes, are numbers of these rows.
     ///
     /// # Errors
-    /// Factors of the wrong length, items that the model does not have, and lists that do not rise.
+    /// Factors of the wrong length, rows that are not there, items that the model does not have, and
+    /// lists that do not rise.
     pub fn recommend_rows(
         &self,
         rows: &Factors,
-        n: usize,
-        filter: &Filter<'_>,
+        request: &RankRequest<'_>,
     ) -> Result<Vec<Vec<Scored>>, ModelError> {
         if self.neighbours().is_some() {
             return Err(ModelError::NotOfThisMethod {
@@ -143,24 +124,18 @@ impl Model {
         }
         let scorer =
             FactorScorer::of_model(rows.into(), self.item_factors().into(), self.item_scale());
-        let users: Vec<u32> = (0..rows.rows() as u32).collect();
-        best(&self.indexed(scorer, &users, n, filter), &users, n, filter)
+        best(&self.indexed(scorer, request), request)
     }
 }
 
+/// The lists of a ranking without the ranks of targets.
 pub(super) fn best(
     scorer: &dyn Scorer,
-    users: &[u32],
-    n: usize,
-    filter: &Filter<'_>,
+    request: &RankRequest<'_>,
 ) -> Result<Vec<Vec<Scored>>, ModelError> {
     let request = RankRequest {
-        users,
-        top: n,
-        exclude: filter.exclude,
-        allow: filter.allow,
-        deny: filter.deny,
         targets: None,
+        ..*request
     };
     Ok(rank(scorer, &request)?
         .into_iter()

@@ -1,10 +1,10 @@
 //! Rows that point the same way: similar items, similar users.
 
-use super::recommend::{Filter, best};
+use super::recommend::best;
 use super::{Factors, Model, ModelError};
 use crate::error::Axis;
 use crate::linalg::Dense;
-use crate::ranking::{FactorScorer, Scored};
+use crate::ranking::{FactorScorer, RankRequest, Scored};
 
 /// How likeness is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,12 @@ impl Model {
         let unit = (by == Similarity::Cosine).then(|| Factors::from(normalized(factors)));
         let factors = unit.as_ref().unwrap_or(factors);
         let scorer = FactorScorer::of_model(factors.into(), factors.into(), None);
-        let mut lists = best(&scorer, rows, n.saturating_add(1), &Filter::default())?;
+        let request = RankRequest {
+            users: rows,
+            top: n.saturating_add(1),
+            ..RankRequest::default()
+        };
+        let mut lists = best(&scorer, &request)?;
         for (list, &row) in lists.iter_mut().zip(rows) {
             list.retain(|scored| scored.item != row);
             list.truncate(n);

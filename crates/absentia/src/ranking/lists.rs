@@ -95,9 +95,6 @@ pub struct UserItems {
     lists: ItemLists,
 }
 
-/// The items held out for each user that has any.
-pub type TestSet = UserItems;
-
 impl UserItems {
     /// Gathers pairs in any order; repeats count once.
     ///

@@ -142,7 +142,7 @@ pub(super) fn score_list<'t>(
 ///
 /// # Errors
 /// As [`rank`].
-pub fn rank_lists(
+pub(crate) fn rank_lists(
     scorer: &dyn Scorer,
     users: &[u32],
     lists: &ItemLists,

@@ -1,7 +1,8 @@
 //! What a trained model answers.
 
 use absentia::fit::{Init, Run, fit};
-use absentia::model::{Filter, NewEntry, RowWeights, Similarity};
+use absentia::model::{NewEntry, RowWeights, Similarity};
+use absentia::ranking::RankRequest;
 use absentia::weights::Scheme;
 use absentia::{Axis, Params, Solver};
 use absentia_lab::generate::{Generator, Params as GenerateParams};
@@ -96,13 +97,19 @@ fn recommendations_leave_out_what_was_seen_and_rank_like_scores() {
         .unwrap();
     let base = Params::new().factors(10).iterations(5).post_scale(0.3);
     let model = train(&data, &Scheme::uniform(0.1), base).model;
-    let filter = Filter {
+    let request = RankRequest {
+        users: &[7, 8],
+        top: 12,
         exclude: Some(&data),
         deny: &[3, 5],
-        ..Filter::default()
+        ..RankRequest::default()
     };
-    let lists = model.recommend(&[7, 8], 12, &filter).unwrap();
-    assert_eq!(lists[1], model.recommend(&[8], 12, &filter).unwrap()[0]);
+    let alone = RankRequest {
+        users: &[8],
+        ..request
+    };
+    let lists = model.recommend(&request).unwrap();
+    assert_eq!(lists[1], model.recommend(&alone).unwrap()[0]);
     for (list, user) in lists.iter().zip([7, 8]) {
         assert_eq!(list.len(), 12);
         let mut candidates: Vec<(u32, f32)> = (0..200)
@@ -125,7 +132,11 @@ fn recommendations_leave_out_what_was_seen_and_rank_like_scores() {
                 .iter()
                 .all(|scored| scored.item != 11 && scored.score <= 1.0001)
     );
-    assert!(model.recommend(&[300], 3, &filter).is_err());
+    let unknown = RankRequest {
+        users: &[300],
+        ..request
+    };
+    assert!(model.recommend(&unknown).is_err());
 }
 
 /// A model that keeps being asked for one user makes its items ready; lists must not tell.
@@ -138,17 +149,23 @@ fn the_hundredth_user_gets_the_list_that_all_together_get() {
     let base = Params::new().factors(10).iterations(3);
     let model = train(&data, &Scheme::uniform(0.1), base).model;
     let users: Vec<u32> = (0..300).collect();
-    let filter = Filter {
+    let unseen = RankRequest {
+        users: &users,
         exclude: Some(&data),
         deny: &[3, 5, 600],
-        ..Filter::default()
+        ..RankRequest::default()
     };
     // Another post-scaling is another model, which must not use what this one made ready.
     for model in [model.clone(), model.with_post_scale(0.4)] {
-        for n in [10, 700] {
-            let all = model.recommend(&users, n, &filter).unwrap();
-            for (user, list) in users.iter().zip(&all) {
-                assert_eq!(model.recommend(&[*user], n, &filter).unwrap()[0], *list);
+        for top in [10, 700] {
+            let request = RankRequest { top, ..unseen };
+            let all = model.recommend(&request).unwrap();
+            for (at, list) in all.iter().enumerate() {
+                let alone = RankRequest {
+                    users: &users[at..=at],
+                    ..request
+                };
+                assert_eq!(model.recommend(&alone).unwrap()[0], *list);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Threads, transposition and labels change nothing.
 
+use absentia::Dense;
 use absentia::data::{Confidence, Duplicates, Interactions, Targets, Triplets};
 use absentia::fit::{Fitted, Init, Run, fit};
-use absentia::linalg::Dense;
 use absentia::model::Factors;
 use absentia::weights::{LowRank, Scheme, Strength, Term};
 use absentia::{Params, Solver};

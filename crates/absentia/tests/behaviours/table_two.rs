@@ -2,7 +2,7 @@
 
 use absentia::Params;
 use absentia::data::Interactions;
-use absentia::linalg::{LinearOperator, SvdParams, truncated_svd};
+use absentia::internals::{LinearOperator, SvdParams, truncated_svd};
 use absentia::weights::Scheme;
 use absentia_lab::generate::{Generator, Params as GenerateParams};
 

@@ -1,8 +1,8 @@
 //! The same weights by any road, weights that cannot be, and rows that have none.
 
+use absentia::Dense;
 use absentia::data::{Duplicates, Triplets};
 use absentia::fit::{Init, Run, fit};
-use absentia::linalg::Dense;
 use absentia::weights::{Decomposition, Rank, Scheme, Strength};
 use absentia::{Params, Solver};
 use absentia_lab::generate::{Generator, Params as GenerateParams};

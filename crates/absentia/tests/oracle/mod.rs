@@ -7,8 +7,8 @@
     clippy::unused_self
 )]
 
+use absentia::Dense;
 use absentia::data::{Duplicates, Interactions, Triplets};
-use absentia::linalg::Dense;
 use absentia::weights::Scheme;
 
 /// A tiny generator of its own, so that problems repeat by seed.

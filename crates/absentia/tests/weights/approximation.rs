@@ -1,6 +1,6 @@
 //! W given in full or as a rule.
 
-use absentia::linalg::Dense;
+use absentia::Dense;
 use absentia::weights::{
     Decomposition, Measured, Rank, Scheme, Strength, WeightFunction, WeightsError,
 };

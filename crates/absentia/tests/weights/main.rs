@@ -5,8 +5,8 @@ mod learned;
 mod properties;
 mod schemes;
 
+use absentia::Dense;
 use absentia::data::{Duplicates, Interactions, Triplets};
-use absentia::linalg::Dense;
 use absentia::weights::{MissingWeights, Scheme, Strength};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

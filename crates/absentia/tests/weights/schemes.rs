@@ -1,8 +1,8 @@
 //! Each scheme against its formula, and what is refused.
 
+use absentia::Dense;
 use absentia::data::{Duplicates, Triplets};
 use absentia::error::{Axis, Fault};
-use absentia::linalg::Dense;
 use absentia::weights::{
     Decomposition, Groups, MissingWeights, NewRow, Rank, Scheme, Strength, WeightsError,
 };

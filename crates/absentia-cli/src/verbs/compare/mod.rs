@@ -7,10 +7,9 @@ use std::time::Instant;
 
 use absentia::Method;
 use absentia::data::Pick;
-use absentia::evaluate::{
-    EvaluateOptions, Evaluation, History, PopularityScorer, TestSet, evaluate,
-};
+use absentia::evaluate::{EvaluateOptions, Evaluation, History, TestSet, evaluate};
 use absentia::fit::{Cancel, StopReason};
+use absentia::ranking::PopularityScorer;
 use absentia::weights::SchemeSpec;
 use absentia_io::time::TimeUnit;
 use absentia_job::text::SplitRule;

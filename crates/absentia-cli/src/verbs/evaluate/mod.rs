@@ -6,9 +6,10 @@ mod show;
 use std::path::PathBuf;
 
 use absentia::evaluate::{
-    Bootstrap, Candidates, EvaluateOptions, Evaluation, History, ItemLists, PopularityScorer,
-    Scorer, TestSet, UserItems, bootstrap_difference, evaluate, paired_t_test,
+    Bootstrap, Candidates, EvaluateOptions, Evaluation, History, TestSet, bootstrap_difference,
+    evaluate, paired_t_test,
 };
+use absentia::ranking::{ItemLists, PopularityScorer, Scorer, UserItems};
 use absentia_io::Dataset;
 use absentia_job::{Reading, same_ids};
 use absentia_report::format::counted;
@@ -92,7 +93,7 @@ pub(crate) struct LeftOut {
 /// What a model is measured on: held-out items, and what was seen before.
 struct Setting {
     test: TestSet,
-    seen: Box<dyn absentia::evaluate::SeenItems>,
+    seen: Box<dyn absentia::ranking::SeenItems>,
     item_counts: Vec<u32>,
     left_out: LeftOut,
     names: Vec<String>,
@@ -151,7 +152,7 @@ impl Evaluate {
             let negatives = per_user::negatives(path, &ids, &held, &self.read)?;
             options.candidates = Candidates::Sampled(negatives);
         }
-        let mut seen: Box<dyn absentia::evaluate::SeenItems> = Box::new(ItemLists::new());
+        let mut seen: Box<dyn absentia::ranking::SeenItems> = Box::new(ItemLists::new());
         let mut item_counts = model.parts().item_counts.clone();
         if !self.train.is_empty() {
             let train = read_known(&self.train, &self.read, ids, ui)?;

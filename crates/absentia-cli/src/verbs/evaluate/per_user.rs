@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use absentia::evaluate::{Evaluation, TestSet, UserItems};
+use absentia::evaluate::{Evaluation, TestSet};
+use absentia::ranking::UserItems;
 use absentia_io::{AtomicFile, IdMap, Unknown, expand, read_with_ids};
 use absentia_job::Reading;
 use anyhow::Result;

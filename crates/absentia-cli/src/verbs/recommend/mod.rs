@@ -5,8 +5,7 @@ mod sink;
 use std::path::PathBuf;
 
 use absentia::error::Axis;
-use absentia::evaluate::{Scored, UserItems};
-use absentia::model::Filter;
+use absentia::ranking::{RankRequest, Scored, UserItems};
 use absentia_io::IdMap;
 use absentia_job::Reading;
 use absentia_report::terminal::{Cell, Column, Table};
@@ -99,10 +98,12 @@ impl Recommend {
             .as_ref()
             .map(|path| item_rows(path, &stored.items, context));
         let deny = deny.transpose()?.unwrap_or_default();
-        let filter = Filter {
+        let request = RankRequest {
+            top: self.top,
             exclude: seen.as_ref().map(|seen| seen as _),
             allow: allow.as_deref(),
             deny: &deny,
+            ..RankRequest::default()
         };
         let bar = context
             .ui
@@ -114,7 +115,10 @@ impl Recommend {
             .map(|path| Sink::create(path))
             .transpose()?;
         for batch in users.chunks(BATCH) {
-            let lists = stored.model.recommend(batch, self.top, &filter)?;
+            let lists = stored.model.recommend(&RankRequest {
+                users: batch,
+                ..request
+            })?;
             for (&user, list) in batch.iter().zip(lists) {
                 let list = named(&stored, user, &list);
                 match &mut sink {

@@ -1,9 +1,8 @@
 //! Methods that give their answer at once.
 
 use super::*;
-use crate::evaluate::{PopularityScorer, RankRequest, rank};
 use crate::fit::StopReason;
-use crate::model::Filter;
+use crate::ranking::{PopularityScorer, RankRequest, rank};
 
 fn svd_params(lambda: f32) -> Params {
     Small::params(false, Baseline::Svd).regularization(lambda)
@@ -180,16 +179,13 @@ fn check_lists(model: &crate::Model, scores: &Matrix) {
     let users: Vec<u32> = (0..USERS as u32).collect();
     let allow: Vec<u32> = (0..ITEMS as u32).filter(|i| i % 3 != 1).collect();
     for allow in [None, Some(&allow[..])] {
-        let filter = Filter {
+        let request = RankRequest {
+            users: &users,
+            top: 5,
             allow,
-            ..Filter::default()
+            ..RankRequest::default()
         };
-        for (list, row) in model
-            .recommend(&users, 5, &filter)
-            .unwrap()
-            .iter()
-            .zip(scores)
-        {
+        for (list, row) in model.recommend(&request).unwrap().iter().zip(scores) {
             let mut items: Vec<u32> = (0..ITEMS as u32)
                 .filter(|i| allow.is_none_or(|a| a.contains(i)))
                 .collect();

@@ -177,13 +177,13 @@ pub fn cases(k: usize, rows: usize) -> Vec<Case> {
             entry_part,
         ),
         case(
-            "pack lane_parallel",
+            "pack lanes",
             LANE_ENTRIES * k / LANES * PACK_FMAS,
             2 * LANE_ENTRIES * k,
             pack_lanes,
         ),
         case(
-            "steps lane_parallel",
+            "steps lanes",
             LANE_ENTRIES * STEP_FMAS,
             LANE_ENTRIES * (LANES + 2),
             |kernels, problem| descend_lanes(kernels, problem, 0),
