@@ -1,4 +1,4 @@
-"""Matrix factorisation for implicit feedback with a weight of its own for every missing entry.
+"""Matrix factorisation for implicit feedback in which every missing entry has a weight of its own.
 
 >>> import absentia, scipy.sparse as sp
 >>> X = sp.csr_matrix([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]])

@@ -1,4 +1,4 @@
-"""What a trained estimator answers."""
+"""The estimator's recommendations, similar items, explanations and metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_METRICS = ("ndcg@10", "recall@10", "precision@10", "map@10", "mrr@10", "
 
 
 class Answers(Estimator):
-    """The part of the estimator that answers."""
+    """The part of the estimator that uses a trained model."""
 
     def recommend(
         self,
@@ -32,13 +32,15 @@ class Answers(Estimator):
         allow: Optional[Iterable[Any]] = None,
         deny: Optional[Iterable[Any]] = None,
     ) -> Lists:
-        """The best items of a user, or of each of several, with their scores.
+        """Recommends the best items for one user or for each of several users, with scores.
 
-        For one user the lists are one-dimensional and hold what there is. For several they have a
-        row each; short ones are padded with -1 (``None`` where ids are texts) and ``-inf``.
+        For one user, both arrays are one-dimensional and may be shorter than ``n``. For several users
+        they have one row per user. Short rows are padded with -1 (``None`` if ids are strings) and
+        ``-inf``.
 
-        ``exclude_seen`` leaves out what the user had in training; a model that was loaded has not
-        kept that, so pass ``seen``, in any form that ``fit`` takes.
+        ``exclude_seen`` leaves out the items that the user has in the training data. A loaded model does
+        not contain its training data: pass it as ``seen``, in any form that ``fit`` accepts. With
+        ``allow`` only the items listed there are recommended; those in ``deny`` never are.
 
         Examples
         --------
@@ -58,7 +60,10 @@ class Answers(Estimator):
         return _lists(self._ids.items, found, one)
 
     def recommend_rows(self, factors: NDArray[np.float32], n: int = 10, *, seen: Any = None) -> Lists:
-        """The best items for rows of factors, such as :meth:`fold_in` yields; ``seen`` as there."""
+        """Recommends the best items for rows of factors, such as those of :meth:`fold_in`.
+
+        ``seen`` has the items to leave out, in the form that :meth:`fold_in` accepts.
+        """
         model = self._fitted()
         rows = np.ascontiguousarray(np.atleast_2d(factors), dtype=np.float32)
         source = None if seen is None else self._new_rows(seen).lent
@@ -67,7 +72,7 @@ class Answers(Estimator):
         return _lists(self._ids.items, found, np.ndim(factors) == 1)
 
     def similar_items(self, items: Any, n: int = 10, *, by: str = "cosine") -> Lists:
-        """The items most like an item, or like each of several, itself left out.
+        """Finds the items most similar to an item, or to each of several. The item itself is left out.
 
         ``by`` is ``"cosine"`` or ``"inner-product"``.
 
@@ -81,7 +86,7 @@ class Answers(Estimator):
         return self._similar("item", items, n, by)
 
     def similar_users(self, users: Any, n: int = 10, *, by: str = "cosine") -> Lists:
-        """The users most like a user, or like each of several, itself left out.
+        """Finds the users most similar to a user, or to each of several. The user itself is left out.
 
         Examples
         --------
@@ -99,7 +104,7 @@ class Answers(Estimator):
         return _lists(side, found, one)
 
     def explain(self, user: Any, item: Any, *, seen: Any = None) -> Explanation:
-        """Takes a score apart into what each of the user's entries adds to it.
+        """Explains a score: how much each of the user's entries adds to it.
 
         Examples
         --------
@@ -116,9 +121,9 @@ class Answers(Estimator):
         return Explanation(score, [(name, part) for name, (_, part) in zip(names.tolist(), parts)], remainder)
 
     def fold_in(self, X: Any) -> NDArray[np.float32]:
-        """The factors of new users: the best ones for their entries, items held fixed.
+        """Computes the factors of new users from their interactions. The model is not changed.
 
-        ``X`` is a sparse matrix with a row per new user, or a list of lists of item ids.
+        ``X`` is a sparse matrix with one row per new user, or a list of lists of item ids.
 
         Examples
         --------
@@ -131,7 +136,7 @@ class Answers(Estimator):
         return self._fitted().fold_in("user", self._new_rows(X).lent, None, self._threads())
 
     def score(self, users: Any, items: Any) -> NDArray[np.float32]:
-        """Scores of pairs; one of the two may be a single id.
+        """Computes the scores of pairs of users and items. Either of them may be a single id.
 
         Examples
         --------
@@ -156,10 +161,11 @@ class Answers(Estimator):
         exclude_seen: bool = True,
         seen: Any = None,
     ) -> Evaluation:
-        """Metrics of full rankings on held-out interactions; means over users who have any.
+        """Computes metrics on test interactions, over a ranking of all items.
 
         ``metrics`` are ``"hr@k"``, ``"ndcg@k"``, ``"recall@k"``, ``"precision@k"``, ``"map@k"``,
-        ``"mrr@k"``, ``"mrr"`` and ``"auc"``, as written out in ``docs/metrics.md``.
+        ``"mrr@k"``, ``"mrr"`` and ``"auc"``; ``docs/metrics.md`` defines them. Results are means over the
+        users who have test interactions.
 
         Examples
         --------

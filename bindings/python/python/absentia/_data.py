@@ -1,4 +1,4 @@
-"""From what a caller has (sparse matrices, tables, columns, files) to what the engine takes."""
+"""Converts sparse matrices, tables, columns and files to the form that the engine accepts."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from . import _core
 from ._ids import MOST, Ids, Side, intern
 
 DUPLICATES = "sum"
-"""What becomes of repeated pairs, but for those of files."""
+"""How repeated pairs are merged, except in files."""
 
 FILE_DUPLICATES = "last"
-"""What becomes of repeated pairs of files, as on the command line."""
+"""How repeated pairs in files are merged, as on the command line."""
 
 Lent = Union[_core.Matrix, "_core.Csr"]
 
 
 class Taken(NamedTuple):
-    """Data in a form the engine takes, with the ids of its rows."""
+    """Data in a form that the engine accepts, with its ids."""
 
     lent: Lent
     ids: Ids
     shape: Tuple[int, int]
 
     def pairs(self) -> Tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """The interactions as columns of rows."""
+        """The interactions as two arrays: user rows and item rows."""
         if isinstance(self.lent, _core.Matrix):
             return self.lent.pairs()
         _, indptr, indices, _, _ = self.lent
@@ -55,9 +55,9 @@ def take(
     grow: bool = False,
     sample_weight: Any = None,
 ) -> Taken:
-    """Takes a sparse matrix, a table, columns or files.
+    """Converts a sparse matrix, a table, columns or files.
 
-    With ``ids``, entries of others are left out, or get new rows when ``grow``.
+    With ``ids``, entries with unknown ids are left out. With ``grow`` they get new rows instead.
     """
     if sp.issparse(data):
         return _from_sparse(data, ids, grow, sample_weight)
@@ -70,7 +70,7 @@ def take(
 
 
 def merge(old: Taken, new: Taken, duplicates: str) -> Taken:
-    """Both sets of entries together; ``new`` knows the ids of ``old``."""
+    """Merges two sets of entries. The ids of ``new`` extend those of ``old``."""
     shape = (max(old.shape[0], new.shape[0]), max(old.shape[1], new.shape[1]))
     return Taken(_core.Matrix.merged(old.lent, new.lent, shape, duplicates), new.ids, shape)
 
@@ -95,14 +95,14 @@ def _from_sparse(matrix: Any, ids: Optional[Ids], grow: bool, sample_weight: Any
 
 
 def check_counts(shape: Tuple[int, int]) -> None:
-    """Refuses more users or items than can be told apart."""
+    """Rejects more users or items than row numbers can represent."""
     for count, what in zip(shape, ("users", "items")):
         if count > MOST:
             raise ValueError(f"{count} {what} are more than the {MOST} that can be told apart")
 
 
 def _grown(ids: Ids, shape: Tuple[int, int]) -> Ids:
-    """Ids with new rows, whose numbers can be names only where all are row numbers."""
+    """Adds ids for new rows. This is possible only if all ids are row numbers."""
     known = (len(ids.users), len(ids.items))
     if shape[0] <= known[0] and shape[1] <= known[1]:
         return ids
@@ -112,7 +112,7 @@ def _grown(ids: Ids, shape: Tuple[int, int]) -> Ids:
 
 
 def lend(rows: Any, weights: Optional[NDArray[np.float32]] = None) -> _core.Csr:
-    """Lends compressed rows; what is contiguous, ``int32`` and ``float32`` is not copied."""
+    """Borrows compressed rows. Arrays that are contiguous, ``int32`` and ``float32`` are not copied."""
     indices = np.asarray(rows.indices)
     if indices.size and indices.min() < 0:
         at = int(np.flatnonzero(indices < 0)[0])
@@ -141,7 +141,7 @@ def _floats(what: str, given: Any) -> NDArray[np.float32]:
 
 
 def is_files(data: Any) -> bool:
-    """Whether data is named by a path or by several."""
+    """Whether the data is a path or a list of paths."""
     if isinstance(data, (list, set)):
         return bool(data) and all(isinstance(path, (str, os.PathLike)) for path in data)
     return isinstance(data, (str, os.PathLike))
@@ -174,7 +174,7 @@ def _columns(data: Any) -> Columns:
 
 
 def _labels(data: Any) -> Optional[List[Any]]:
-    """The labels of a table's columns; ``None`` if it is no table."""
+    """The labels of a table's columns; ``None`` if the data is not a table."""
     labels = getattr(data, "column_names", None)  # pyarrow
     if labels is None:
         labels = getattr(data, "columns", None)  # pandas, polars
@@ -201,7 +201,7 @@ def _first_cell(column: Any) -> str:
 
 
 def _column(data: Any, name: Any) -> Any:
-    """A column as an array, a view where numbers lie in one piece without nulls."""
+    """A column as an array: a view if it holds contiguous numbers without nulls."""
     column = data[name]
     if not hasattr(column, "combine_chunks"):
         return column.to_numpy()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Resolved:
-    """Weights on given data: ``a_u . b_i`` for every pair."""
+    """Weights on missing entries, resolved on data: ``a_u . b_i`` for every pair."""
 
     def __init__(self, core: _core.MissingWeights, ids: "Ids") -> None:
         self._core = core
@@ -23,36 +23,36 @@ class Resolved:
 
     @property
     def rank(self) -> int:
-        """Number of components Z."""
+        """The rank Z: the number of columns of A and B."""
         return self._core.rank
 
     @property
     def a(self) -> NDArray[np.float32]:
-        """A, one row per user."""
+        """The matrix A, one row per user."""
         return np.asarray(self._core.a)
 
     @property
     def b(self) -> NDArray[np.float32]:
-        """B, one row per item."""
+        """The matrix B, one row per item."""
         return np.asarray(self._core.b)
 
     @property
     def relative_error(self) -> Optional[float]:
-        """Largest relative error over missing entries of an approximated part; ``None`` if exact."""
+        """The largest relative error of an approximated term, over missing entries; ``None`` if all are exact."""
         return self._core.relative_error
 
     @property
     def approximations(self) -> List[str]:
-        """How well each approximated part approximates the given weights, in words."""
+        """The error of each approximated term, in words."""
         return self._core.approximations
 
     @property
     def may_be_negative(self) -> bool:
-        """Whether A or B has a negative entry, so that training may fail."""
+        """Whether A or B has a negative entry. If so, training can fail."""
         return self._core.may_be_negative
 
     def weight(self, user: Any, item: Any) -> float:
-        """The weight of a pair if its entry is missing."""
+        """The weight that a pair has if it is missing."""
         return self._core.weight(*self._pair(user, item))
 
     def explain(self, user: Any, item: Any) -> "WeightExplanation":
@@ -65,7 +65,7 @@ class Resolved:
 
 
 class WeightExplanation:
-    """The weight of a pair; ``str`` of it is made of sentences."""
+    """The weight of a pair, explained. ``str`` gives it in sentences."""
 
     def __init__(
         self, total: float, parts: List[Tuple[str, float, str, Optional[float]]], text: str

@@ -1,4 +1,4 @@
-"""What an estimator answers with."""
+"""The types of an estimator's results."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 
 class NotFittedError(ValueError, AttributeError):
-    """A model was asked before it was trained."""
+    """A method was called that needs a trained model."""
 
 
 class Sweep(NamedTuple):
-    """One sweep of a run: the objective after it, in all and in its three parts."""
+    """One sweep of a run: the objective after it, and its three parts."""
 
     iteration: int
     seconds: float
@@ -24,7 +24,7 @@ class Sweep(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """A score taken apart: what each of the user's entries adds, largest first, and what is left."""
+    """A score explained: how much each of the user's entries adds, largest first, and the remainder."""
 
     score: float
     contributions: List[Tuple[Any, float]]

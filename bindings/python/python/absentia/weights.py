@@ -1,6 +1,6 @@
 """Weights on missing entries.
 
-Every class says how much a missing entry ``(u, i)`` counts; ``+`` adds them up.
+Each class is a scheme: a rule that gives a weight to every missing entry ``(u, i)``. ``+`` adds schemes.
 
 >>> from absentia.weights import Popularity, Uniform
 >>> Popularity(c0=512, alpha=0.4) + Uniform(0.01)
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Weights:
-    """A way to weight missing entries; the base of all others."""
+    """A scheme of weights on missing entries: the base class."""
 
     def __add__(self, other: "Weights") -> "Sum":
         if not isinstance(other, Weights):
@@ -58,7 +58,7 @@ class Weights:
         return f"{type(self).__name__}({', '.join(f'{name}={_shown(value)}' for name, value in given)})"
 
     def resolve(self, data: Any, *, num_threads: Optional[int] = None) -> "Resolved":
-        """Yields the weights on given data, with their error and explanations.
+        """Resolves the scheme on data: yields its weights, their error and explanations.
 
         >>> import scipy.sparse as sp
         >>> weights = Popularity(c0=6, alpha=1).resolve(sp.csr_matrix([[1, 1, 0], [1, 0, 0]]))
@@ -88,7 +88,7 @@ class Weights:
 
 
 class Uniform(Weights):
-    """The same weight for every missing entry; 1 is what ``implicit`` does."""
+    """The same weight for every missing entry; ``implicit`` uses 1."""
 
     _name = "uniform"
 
@@ -97,9 +97,10 @@ class Uniform(Weights):
 
 
 class Popularity(Weights):
-    """``c0 f_i^alpha / sum_j f_j^alpha``, ``f_i`` the item's share of interactions: the paper's.
+    """Weights by the popularity of the item: ``c0 f_i^alpha / sum_j f_j^alpha``, the paper's formula.
 
-    ``mean`` instead of ``c0`` sets the mean weight of missing entries, whatever the size of the data.
+    ``f_i`` is the item's share of all interactions. ``mean`` instead of ``c0`` sets the mean weight of
+    missing entries, which does not depend on the size of the data.
     """
 
     _name = "popularity"
@@ -113,7 +114,7 @@ class Popularity(Weights):
 
 
 class Activity(Weights):
-    """As :class:`Popularity`, by how many interactions the user has."""
+    """Weights by the activity of the user: the formula of :class:`Popularity` with the user's share."""
 
     _name = "activity"
 
@@ -126,7 +127,7 @@ class Activity(Weights):
 
 
 class PopularityActivity(Weights):
-    """The product of popularity (``alpha``) and activity (``beta``)."""
+    """The product of weights by popularity (``alpha``) and by activity (``beta``)."""
 
     _name = "popularity*activity"
 
@@ -150,8 +151,8 @@ Grouping = Union[ArrayLike, Mapping[Any, int]]
 class Groups(Weights):
     """A weight for each pair of user segment and item category.
 
-    ``table[s, c]`` is the weight; ``users`` and ``items`` give the segment of each user and the
-    category of each item, as arrays in the order of the rows or as mappings from ids.
+    ``table[s, c]`` is the weight. ``users`` gives the segment of each user and ``items`` the category of
+    each item, as arrays in the order of the rows or as mappings from ids.
     """
 
     _name = "groups"
@@ -168,7 +169,7 @@ class Groups(Weights):
 
 
 class LowRank(Weights):
-    """``a_u . b_i`` with both given: ``a`` has a row per user, ``b`` a row per item."""
+    """The weights ``a_u . b_i``: ``a`` has a row for each user, ``b`` a row for each item."""
 
     _name = "lowrank"
 
@@ -181,9 +182,10 @@ class LowRank(Weights):
 
 
 class Dense(Weights):
-    """Every weight given; approximated by ``rank`` components, or as few as reach ``error``.
+    """A table of all weights, approximated by a low rank.
 
-    ``method="nonnegative"`` never yields a negative weight; ``"svd"`` is closer.
+    Give the ``rank``, or the largest ``error``, for which the smallest rank is used. ``method="svd"``
+    is closer to the table; ``"nonnegative"`` never yields a negative weight.
     """
 
     _name = "dense"
@@ -206,10 +208,10 @@ class Dense(Weights):
 
 
 class Function(Weights):
-    """Every weight given by a function of row numbers, called on blocks.
+    """A function that gives every weight, approximated by a low rank.
 
-    ``function(users, items)`` gets a column and a row of numbers and yields their weights, which are
-    approximated as for :class:`Dense`.
+    ``function(users, items)`` is called on blocks. It gets a column of user rows and a row of item rows,
+    and yields the weights of all pairs. They are approximated as for :class:`Dense`.
 
     >>> import numpy as np, scipy.sparse as sp
     >>> near = Function(lambda u, i: np.exp(-abs(u - i) / 2), rank=2)
@@ -255,7 +257,7 @@ class Learned(Weights):
 
 
 class Sum(Weights):
-    """Several weights added up; what ``+`` makes."""
+    """The sum of several schemes, as made by ``+``."""
 
     def __init__(self, terms: Sequence[Weights]) -> None:
         self.terms = list(terms)
@@ -278,7 +280,7 @@ class Text(Weights):
 
 
 class _Block:
-    """Calls a weight function on a block and checks what it yields."""
+    """Calls a weight function on a block and checks the result."""
 
     def __init__(self, function: Callable[..., ArrayLike]) -> None:
         self.function = function
@@ -295,7 +297,7 @@ class _Block:
 
 
 def as_weights(given: Any) -> Weights:
-    """Takes weights, their text form, or one number for all."""
+    """Converts a scheme, its text form, or one number for all missing entries."""
     if isinstance(given, Weights):
         return given
     if isinstance(given, str):
@@ -308,7 +310,7 @@ def as_weights(given: Any) -> Weights:
 
 
 def from_text(text: str, arrays: Mapping[str, Any]) -> Weights:
-    """The weights of the text form of one term, its arrays given by name."""
+    """Builds one term from its text form and its arrays by name."""
     name, _, options = text.partition(":")
     kind = next(kind for kind in Weights.__subclasses__() if kind._name == name)
     if arrays:

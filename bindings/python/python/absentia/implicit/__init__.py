@@ -4,11 +4,11 @@ Change one import:
 
 >>> from absentia.implicit import AlternatingLeastSquares
 
-The objective is the same (missing entries weigh 1, observed ones ``alpha * value``, negative values
-are confident dislikes), and so is the start for a given ``random_state``.
+The objective is the same: missing entries have weight 1, observed ones ``alpha * value``, and negative
+values are confident dislikes. The initial factors for a given ``random_state`` are also the same.
 
-What has no meaning here is accepted: ``use_native`` changes nothing; ``dtype=numpy.float64`` gives
-factors of that type, computed in single precision; ``use_gpu=True`` is refused.
+Differences: ``use_native`` has no effect. With ``dtype=numpy.float64`` factors have that type, but are
+computed in single precision. ``use_gpu=True`` raises ``ValueError``.
 """
 
 from . import als, evaluation

@@ -1,4 +1,4 @@
-"""Following a run as ``implicit`` reports it."""
+"""Reports the progress of a run as ``implicit`` does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ log = logging.getLogger("absentia.implicit")
 
 
 class Heard:
-    """Hands iterations to a callback and a bar, with the loss as ``implicit`` scales it."""
+    """Reports iterations to a callback and a progress bar, with the loss scaled as in ``implicit``."""
 
     def __init__(
         self, with_loss: bool, iterations: int, rows: Any, callback: Optional[Callable[..., Any]], show: bool

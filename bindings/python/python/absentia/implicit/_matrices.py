@@ -1,4 +1,4 @@
-"""Arguments as ``implicit`` takes them, on their way to the engine."""
+"""Converts the arguments of ``implicit`` for the engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._data import check_counts, lend
 
 
 class ModelFitError(Exception):
-    """Training ended in factors that are not finite, or could not start."""
+    """Training could not start, or its factors are not finite."""
 
 
 class ParameterWarning(Warning):
@@ -23,14 +23,14 @@ class ParameterWarning(Warning):
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Takes a seed or a source of random numbers of any kind."""
+    """Makes a generator from a seed, a generator or a ``RandomState``."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
     return np.random.default_rng(random_state)
 
 
 def csr(given: Any) -> Any:
-    """Takes a sparse matrix, with a warning if it has to be converted."""
+    """Converts a sparse matrix to CSR, with a warning if it is not CSR already."""
     check_counts(getattr(given, "shape", (0, 0)))
     if isinstance(given, sp.csr_matrix):
         return given
@@ -46,8 +46,8 @@ def csr(given: Any) -> Any:
 
 
 def canonical(rows: Any) -> Any:
-    """Rows that rise without repeats, copied only if they do not."""
-    rows.check_format(full_check=True)  # scipy itself looks wherever the offsets point
+    """Sorts the indices of each row and adds up repeats; copies only if necessary."""
+    rows.check_format(full_check=True)  # scipy itself reads wherever the offsets point
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -55,7 +55,7 @@ def canonical(rows: Any) -> Any:
 
 
 def confidences(rows: Any, alpha: float) -> Any:
-    """Rows of ``alpha * value``."""
+    """The confidences ``alpha * value``."""
     rows = canonical(rows)
     if rows.dtype != np.float32:
         rows = rows.astype(np.float32)
@@ -63,7 +63,7 @@ def confidences(rows: Any, alpha: float) -> Any:
 
 
 def lend_confidences(rows: Any) -> _core.Csr:
-    """Lends confidences as weights, with targets 1 for likes and 0 for dislikes."""
+    """Borrows confidences as weights, with target 1 for likes and 0 for dislikes."""
     columns, indptr, indices, data, _ = lend(rows)
     if data is None or (data > 0).all():
         return columns, indptr, indices, None, data
@@ -78,14 +78,14 @@ def singles(factors: Any) -> NDArray[np.float32]:
 
 
 def lengths(factors: NDArray[Any]) -> NDArray[Any]:
-    """The lengths of rows; one of zeros counts as tiny."""
+    """The lengths of rows. The length of a row of zeros is a tiny positive number."""
     found: NDArray[Any] = np.linalg.norm(factors, axis=-1)
     found[found == 0] = 1e-10
     return found
 
 
 def indices(given: Any, count: int) -> NDArray[np.uint32]:
-    """Takes indices as numpy would, negative ones from the end."""
+    """Converts indices as numpy does; negative ones count from the end."""
     found = np.asarray(given)
     if found.size == 0:
         return np.zeros(0, dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""Recommending and comparing as ``implicit`` does."""
+"""Recommendations and similar items with the API of ``implicit``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Lists = Tuple[NDArray[Any], NDArray[Any]]
 
 
 class Recommender:
-    """The part of the model that ranks."""
+    """The part of the model that ranks items and users."""
 
     dtype: "np.dtype[Any]"
     num_threads: int
@@ -40,7 +40,7 @@ class Recommender:
         recalculate_user: bool = False,
         items: Optional[ArrayLike] = None,
     ) -> Lists:
-        """The best items of a user or of several, as ``(ids, scores)``."""
+        """Recommends the best items for a user or for several, as ``(ids, scores)``."""
         if filter_already_liked_items or recalculate_user:
             if not isinstance(user_items, sp.csr_matrix):
                 raise ValueError("user_items needs to be a CSR sparse matrix")
@@ -105,7 +105,7 @@ class Recommender:
         filter_users: Optional[ArrayLike] = None,
         users: Optional[ArrayLike] = None,
     ) -> Lists:
-        """The users most like a user or several, by cosine, themselves included."""
+        """Finds the users most similar to a user or to several, by cosine. The user itself is included."""
         query = self.user_factors[userid]
         chosen = self._chosen(users, filter_users, self.user_factors, "users", "similar_users")
         return self._similar(query, np.isscalar(userid), self.user_factors, N, filter_users, chosen)
@@ -119,7 +119,7 @@ class Recommender:
         filter_items: Optional[ArrayLike] = None,
         items: Optional[ArrayLike] = None,
     ) -> Lists:
-        """The items most like an item or several, by cosine, themselves included."""
+        """Finds the items most similar to an item or to several, by cosine. The item itself is included."""
         query = self.recalculate_item(itemid, item_users) if recalculate_item else self.item_factors[itemid]
         chosen = self._chosen(items, filter_items, self.item_factors, "items", "similar_items")
         return self._similar(query, np.isscalar(itemid), self.item_factors, N, filter_items, chosen)
@@ -192,12 +192,12 @@ class Recommender:
 
     @property
     def user_norms(self) -> NDArray[Any]:
-        """The lengths of the user factors; a row of zeros counts as tiny."""
+        """The lengths of the user factors. The length of a row of zeros is a tiny positive number."""
         return lengths(self.user_factors)
 
     @property
     def item_norms(self) -> NDArray[Any]:
-        """The lengths of the item factors; a row of zeros counts as tiny."""
+        """The lengths of the item factors. The length of a row of zeros is a tiny positive number."""
         return lengths(self.item_factors)
 
     def _threads(self) -> Optional[int]:
@@ -205,7 +205,7 @@ class Recommender:
 
 
 def _among(seen: Any, chosen: NDArray[Any]) -> Any:
-    """The columns chosen; zeros are not seen then, as in ``implicit``."""
+    """Selects columns. Explicit zeros do not count as seen then, as in ``implicit``."""
     rows = seen[:, chosen]
     rows.eliminate_zeros()
     return rows
@@ -214,8 +214,8 @@ def _among(seen: Any, chosen: NDArray[Any]) -> Any:
 def _fill(ids: Any, scores: Any, columns: int, seen: Any, deny: Optional[NDArray[np.uint32]]) -> None:
     """Orders equal scores and fills short lists as ``implicit`` does.
 
-    Its heap orders equal scores by falling column; a list short of candidates ends in filtered
-    columns with the lowest float, and one longer than the catalogue in zeros.
+    ``implicit`` orders equal scores by decreasing column. A list with too few candidates ends with
+    filtered columns, which have the lowest float as score. If these are also too few, it ends with zeros.
     """
     tied = (scores[:, 1:] == scores[:, :-1]).any(axis=1)
     short = ids[:, -1] < 0
@@ -228,7 +228,7 @@ def _fill(ids: Any, scores: Any, columns: int, seen: Any, deny: Optional[NDArray
 
 
 def _filtered(row: int, columns: int, seen: Any, deny: Optional[NDArray[np.uint32]]) -> NDArray[np.intp]:
-    """The columns that were filtered for a row, falling."""
+    """The columns that were filtered for a row, in decreasing order."""
     filtered = np.zeros(columns, dtype=bool)
     if deny is not None:
         filtered[deny] = True

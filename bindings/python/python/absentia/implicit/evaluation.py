@@ -1,6 +1,6 @@
 """Splits and metrics with the API and the values of ``implicit.evaluation`` 0.7.
 
-The metrics take any model with ``recommend(userids, user_items, N=...)``, that of ``implicit`` included.
+The metrics accept any model with ``recommend(userids, user_items, N=...)``, also those of ``implicit``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BATCH = 1000
 
 
 def train_test_split(ratings: Any, train_percentage: float = 0.8, random_state: Any = None) -> Tuple[Any, Any]:
-    """Puts each entry into train with this probability, else into test; dislikes leave the test."""
+    """Puts each entry into train with the given probability, otherwise into test. Test has no dislikes."""
     entries = ratings.tocoo()
     drawn = generator(random_state).random(len(entries.data))
     train = _part(entries, drawn < train_percentage)
@@ -40,11 +40,11 @@ def train_test_split(ratings: Any, train_percentage: float = 0.8, random_state: 
 def leave_k_out_split(
     ratings: Any, K: int = 1, train_only_size: float = 0.0, random_state: Any = None
 ) -> Tuple[Any, Any]:
-    """Holds K random entries out for each user with more than K + 1.
+    """Holds out K random entries of each user who has more than K + 1.
 
-    Which entries are held out follows ``numpy.random``'s global state, as in ``implicit``;
-    ``random_state`` chooses the users that ``train_only_size`` keeps in train. Held-out values are as
-    they were; ``implicit`` adds some up again for every user it skips.
+    The held-out entries depend on ``numpy.random``'s global state, as in ``implicit``. ``random_state``
+    chooses the users that ``train_only_size`` keeps in train. Held-out values are not changed;
+    ``implicit`` adds some of them up again for every user that it skips.
     """
     if K < 1:
         raise ValueError("The 'K' must be >= 1.")
@@ -55,7 +55,7 @@ def leave_k_out_split(
     users, counts = np.unique(entries.row, return_counts=True)
     eligible = counts > K + 1
     if train_only_size > 0.0:
-        # Implicit holds the share in single precision.
+        # Implicit stores the share in single precision.
         size = max(1, int(len(users) * np.float32(train_only_size)))
         eligible &= ~np.isin(users, draws.choice(len(users), size=size, replace=False))
     candidates = np.flatnonzero(np.isin(entries.row, users[eligible]))
@@ -83,37 +83,37 @@ def _part(entries: Any, kept: NDArray[np.bool_]) -> Any:
 def precision_at_k(
     model: Any, train_user_items: Any, test_user_items: Any, K: int = 10, show_progress: bool = True, num_threads: int = 1
 ) -> float:
-    """Hits among the first K over the most there could be, all users together."""
+    """The number of hits in the first K, divided by the largest possible number, over all users together."""
     return ranking_metrics_at_k(model, train_user_items, test_user_items, K, show_progress, num_threads)["precision"]
 
 
 def mean_average_precision_at_k(
     model: Any, train_user_items: Any, test_user_items: Any, K: int = 10, show_progress: bool = True, num_threads: int = 1
 ) -> float:
-    """MAP@K, mean over users with a test item."""
+    """MAP@K, the mean over users with a test item."""
     return ranking_metrics_at_k(model, train_user_items, test_user_items, K, show_progress, num_threads)["map"]
 
 
 def ndcg_at_k(
     model: Any, train_user_items: Any, test_user_items: Any, K: int = 10, show_progress: bool = True, num_threads: int = 1
 ) -> float:
-    """NDCG@K, mean over users with a test item."""
+    """NDCG@K, the mean over users with a test item."""
     return ranking_metrics_at_k(model, train_user_items, test_user_items, K, show_progress, num_threads)["ndcg"]
 
 
 def AUC_at_k(
     model: Any, train_user_items: Any, test_user_items: Any, K: int = 10, show_progress: bool = True, num_threads: int = 1
 ) -> float:
-    """AUC of the first K, the rest taken to be in random order; mean over users with a test item."""
+    """AUC of the first K, the mean over users with a test item. The rest is assumed to be in random order."""
     return ranking_metrics_at_k(model, train_user_items, test_user_items, K, show_progress, num_threads)["auc"]
 
 
 def ranking_metrics_at_k(
     model: Any, train_user_items: Any, test_user_items: Any, K: int = 10, show_progress: bool = True, num_threads: int = 1
 ) -> Dict[str, float]:
-    """All four metrics as a dictionary: ``precision``, ``map``, ``ndcg``, ``auc``.
+    """Computes all four metrics as a dictionary: ``precision``, ``map``, ``ndcg``, ``auc``.
 
-    ``num_threads`` has no effect: the model's own threads rank.
+    ``num_threads`` has no effect: ranking uses the threads of the model.
     """
     from tqdm.auto import tqdm
 
@@ -139,7 +139,7 @@ def ranking_metrics_at_k(
 
 
 def _sums(ids: NDArray[Any], test: Any, K: int) -> NDArray[np.float64]:
-    """Sums over users: hits, the most there could be, average precision, ndcg, auc."""
+    """Sums over users: hits, largest possible number of hits, average precision, ndcg, auc."""
     items = test.shape[1]
     likes = sp.csr_matrix((np.ones(len(test.indices), dtype=bool), test.indices, test.indptr), shape=test.shape)
     rows = np.repeat(np.arange(len(ids)), ids.shape[1])
