@@ -1,6 +1,7 @@
 //! Weights by activity of users.
 
-use super::{Part, ResolvedTerm, SchemeTerm, Strength, check_finite, column, scaled_column};
+use super::frequency::{Exponents, ResolvedFrequencies};
+use super::{Part, ResolvedTerm, SchemeTerm, Strength};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::weights::error::WeightsError;
@@ -51,31 +52,41 @@ impl std::fmt::Display for Activity {
 
 impl SchemeTerm for Activity {
     fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
-        check_finite(NAME, "alpha", self.alpha)?;
-        let counts = data.user_counts();
-        let (users, shares) = Normaliser::of_counts(NAME, Axis::User, self.alpha, &counts)?;
-        let c0 = self
-            .strength
-            .c0(NAME, data, &shares, &vec![1.0; data.n_items()])?;
+        let exponents = Exponents {
+            scheme: NAME,
+            items: None,
+            users: Some(("alpha", self.alpha)),
+        };
+        let found = exponents.resolve(self.strength, data)?;
         Ok(Part {
-            a: scaled_column(&shares, c0),
-            b: column(vec![1.0; data.n_items()]),
-            term: Term::Activity(ResolvedActivity { c0, users }),
+            a: found.a,
+            b: found.b,
+            term: Term::Activity(ResolvedActivity {
+                c0: found.c0,
+                users: found.users,
+            }),
         })
+    }
+}
+
+impl ResolvedActivity {
+    fn frequencies(&self) -> ResolvedFrequencies<'_> {
+        ResolvedFrequencies {
+            scheme: NAME,
+            c0: self.c0,
+            items: None,
+            users: Some(&self.users),
+        }
     }
 }
 
 impl ResolvedTerm for ResolvedActivity {
     fn reason(&self, pair: &Pair<'_>) -> String {
-        let share = pair.user_share(self.c0, &self.users);
-        format!("c0 {} × {share}", self.c0 as f32)
+        self.frequencies().reason(pair)
     }
 
     fn new_row(&self, axis: Axis, given: &mut NewRowValues<'_>) -> Result<Vec<f32>, WeightsError> {
-        Ok(vec![match axis {
-            Axis::User => given.share(NAME, axis, self.c0, &self.users)?,
-            Axis::Item => 1.0,
-        }])
+        self.frequencies().new_row(axis, given)
     }
 
     fn scheme(&self) -> Option<Scheme> {

@@ -3,6 +3,7 @@
 mod activity;
 mod dense;
 mod exposure;
+mod frequency;
 mod function;
 mod groups;
 mod learned;
@@ -178,11 +179,6 @@ fn join_columns(mut parts: Vec<Dense>) -> Dense {
 /// Yields a matrix of one column.
 fn column(values: Vec<f32>) -> Dense {
     Dense::from_fn(values.len(), 1, |row, _| values[row])
-}
-
-/// Yields `by · share` of every row as a column.
-fn scaled_column(shares: &[f64], by: f64) -> Dense {
-    column(shares.iter().map(|share| (by * share) as f32).collect())
 }
 
 fn check_finite(scheme: &'static str, name: &'static str, got: f32) -> Result<(), WeightsError> {

@@ -1,6 +1,7 @@
 //! Weights by popularity of items: the paper's.
 
-use super::{Part, ResolvedTerm, SchemeTerm, Strength, check_finite, column, scaled_column};
+use super::frequency::{Exponents, ResolvedFrequencies};
+use super::{Part, ResolvedTerm, SchemeTerm, Strength};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::weights::error::WeightsError;
@@ -51,30 +52,41 @@ impl std::fmt::Display for Popularity {
 
 impl SchemeTerm for Popularity {
     fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
-        check_finite(NAME, "alpha", self.alpha)?;
-        let counts = data.item_counts();
-        let (items, shares) = Normaliser::of_counts(NAME, Axis::Item, self.alpha, &counts)?;
-        let c0 = self
-            .strength
-            .c0(NAME, data, &vec![1.0; data.n_users()], &shares)?;
+        let exponents = Exponents {
+            scheme: NAME,
+            items: Some(("alpha", self.alpha)),
+            users: None,
+        };
+        let found = exponents.resolve(self.strength, data)?;
         Ok(Part {
-            a: column(vec![c0 as f32; data.n_users()]),
-            b: scaled_column(&shares, 1.0),
-            term: Term::Popularity(ResolvedPopularity { c0, items }),
+            a: found.a,
+            b: found.b,
+            term: Term::Popularity(ResolvedPopularity {
+                c0: found.c0,
+                items: found.items,
+            }),
         })
+    }
+}
+
+impl ResolvedPopularity {
+    fn frequencies(&self) -> ResolvedFrequencies<'_> {
+        ResolvedFrequencies {
+            scheme: NAME,
+            c0: self.c0,
+            items: Some(&self.items),
+            users: None,
+        }
     }
 }
 
 impl ResolvedTerm for ResolvedPopularity {
     fn reason(&self, pair: &Pair<'_>) -> String {
-        format!("c0 {} × {}", self.c0 as f32, pair.item_share(&self.items))
+        self.frequencies().reason(pair)
     }
 
     fn new_row(&self, axis: Axis, given: &mut NewRowValues<'_>) -> Result<Vec<f32>, WeightsError> {
-        Ok(vec![match axis {
-            Axis::User => self.c0 as f32,
-            Axis::Item => given.share(NAME, axis, 1.0, &self.items)?,
-        }])
+        self.frequencies().new_row(axis, given)
     }
 
     fn scheme(&self) -> Option<Scheme> {

@@ -1,6 +1,7 @@
 //! Weights by popularity of items times activity of users.
 
-use super::{Part, ResolvedTerm, SchemeTerm, Strength, check_finite, scaled_column};
+use super::frequency::{Exponents, ResolvedFrequencies};
+use super::{Part, ResolvedTerm, SchemeTerm, Strength};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::weights::error::WeightsError;
@@ -61,34 +62,42 @@ impl std::fmt::Display for PopularityActivity {
 
 impl SchemeTerm for PopularityActivity {
     fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
-        check_finite(NAME, "alpha", self.alpha)?;
-        check_finite(NAME, "beta", self.beta)?;
-        let (item_counts, user_counts) = (data.item_counts(), data.user_counts());
-        let (items, popular) = Normaliser::of_counts(NAME, Axis::Item, self.alpha, &item_counts)?;
-        let (users, active) = Normaliser::of_counts(NAME, Axis::User, self.beta, &user_counts)?;
-        let c0 = self.strength.c0(NAME, data, &active, &popular)?;
+        let exponents = Exponents {
+            scheme: NAME,
+            items: Some(("alpha", self.alpha)),
+            users: Some(("beta", self.beta)),
+        };
+        let found = exponents.resolve(self.strength, data)?;
         Ok(Part {
-            a: scaled_column(&active, c0),
-            b: scaled_column(&popular, 1.0),
-            term: Term::PopularityActivity(ResolvedPopularityActivity { c0, items, users }),
+            a: found.a,
+            b: found.b,
+            term: Term::PopularityActivity(ResolvedPopularityActivity {
+                c0: found.c0,
+                items: found.items,
+                users: found.users,
+            }),
         })
+    }
+}
+
+impl ResolvedPopularityActivity {
+    fn frequencies(&self) -> ResolvedFrequencies<'_> {
+        ResolvedFrequencies {
+            scheme: NAME,
+            c0: self.c0,
+            items: Some(&self.items),
+            users: Some(&self.users),
+        }
     }
 }
 
 impl ResolvedTerm for ResolvedPopularityActivity {
     fn reason(&self, pair: &Pair<'_>) -> String {
-        let (popular, active) = (
-            pair.item_share(&self.items),
-            pair.user_share(self.c0, &self.users),
-        );
-        format!("c0 {} × {popular} × {active}", self.c0 as f32)
+        self.frequencies().reason(pair)
     }
 
     fn new_row(&self, axis: Axis, given: &mut NewRowValues<'_>) -> Result<Vec<f32>, WeightsError> {
-        Ok(vec![match axis {
-            Axis::User => given.share(NAME, axis, self.c0, &self.users)?,
-            Axis::Item => given.share(NAME, axis, 1.0, &self.items)?,
-        }])
+        self.frequencies().new_row(axis, given)
     }
 
     fn scheme(&self) -> Option<Scheme> {
