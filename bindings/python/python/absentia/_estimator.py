@@ -1,4 +1,4 @@
-"""What every part of the estimator stands on: its parameters, and the model it holds."""
+"""The base of the estimator: its parameters, and the trained model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Self = TypeVar("Self", bound="Estimator")
 
 
 class Estimator:
-    """Parameters as scikit-learn wants them, and what was learned."""
+    """Parameters in the style of scikit-learn, and the attributes of the trained model."""
 
     factors: int
     weights: Any
@@ -48,7 +48,7 @@ class Estimator:
         return sorted(name for name in inspect.signature(cls.__init__).parameters if name != "self")
 
     def get_params(self, deep: bool = True) -> Dict[str, Any]:
-        """The constructor's arguments by name."""
+        """Returns the constructor's arguments by name."""
         return {name: getattr(self, name) for name in self._get_param_names()}
 
     def set_params(self: Self, **params: Any) -> Self:
@@ -67,45 +67,45 @@ class Estimator:
 
     @property
     def user_factors_(self) -> NDArray[np.float32]:
-        """The factors of users: a read-only view."""
+        """The factors of users, a read-only view."""
         return np.asarray(self._fitted().user_factors)
 
     @property
     def item_factors_(self) -> NDArray[np.float32]:
-        """The factors of items as they were trained: a read-only view; see ``item_scale_``."""
+        """The factors of items as trained, a read-only view. Scores also need ``item_scale_``."""
         return np.asarray(self._fitted().item_factors)
 
     @property
     def item_scale_(self) -> NDArray[np.float32]:
-        """``n_i ** post_scale_``: what recommending multiplies the factors of each item by."""
+        """The post-scaling of items: their factors are multiplied by ``n_i ** post_scale_`` for scores."""
         scale = self._fitted().item_scale
         return np.ones(self._fitted().shape[1], dtype=np.float32) if scale is None else scale
 
     @property
     def user_ids_(self) -> NDArray[Any]:
-        """The ids of users in the order of their rows."""
+        """The ids of users, in the order of the rows of ``user_factors_``."""
         self._fitted()
         return self._ids.users.all()
 
     @property
     def item_ids_(self) -> NDArray[Any]:
-        """The ids of items in the order of their rows."""
+        """The ids of items, in the order of the rows of ``item_factors_``."""
         self._fitted()
         return self._ids.items.all()
 
     @property
     def n_features_in_(self) -> int:
-        """Number of items."""
+        """The number of items."""
         return self._fitted().shape[1]
 
     @property
     def regularization_(self) -> float:
-        """The penalty of the model, chosen where none was given."""
+        """The regularization of the model, given or chosen automatically."""
         return float(json.loads(self._fitted().params)["regularization"])
 
     @property
     def post_scale_(self) -> float:
-        """The exponent that item factors are rescaled by, chosen where none was given."""
+        """The exponent of post-scaling, given or chosen automatically."""
         return float(json.loads(self._fitted().params)["post_scale"])
 
     @property
@@ -115,7 +115,7 @@ class Estimator:
 
     @property
     def history_(self) -> List[Sweep]:
-        """The objective, in its parts, after every sweep, and the sweep's seconds."""
+        """The objective and its parts after every sweep, and the seconds of the sweep."""
         return [
             Sweep(iteration, seconds, observed + missing + penalty, observed, missing, penalty)
             for iteration, seconds, observed, missing, penalty, _ in self._fitted().history

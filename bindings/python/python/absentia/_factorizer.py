@@ -1,4 +1,4 @@
-"""The estimator: plain Python over the engine."""
+"""The estimator."""
 
 from __future__ import annotations
 
@@ -10,61 +10,61 @@ from ._training import Training
 
 
 class Factorizer(Training, Answers, Files):
-    """Factorises a matrix of interactions with a weight of its own for every missing entry.
+    """Factorises a matrix of interactions in which every missing entry has a weight of its own.
 
     Parameters
     ----------
     factors : int
-        Number of latent factors.
+        The number of factors K.
     weights : absentia.weights.Weights, str or float
         Weights on missing entries: an object, its text form as on the command line, or one number
         for all. By default ``"popularity:mean=0.01,alpha=0.25"``; where neither ``targets`` nor
         ``regularization`` is given either, with another mean if that does better on the rows held out.
     regularization : float, optional
-        Ridge penalty. When not given, a few are tried on a fifth of the rows held out, and the best is
-        taken; ``regularization_`` has it.
+        Ridge penalty on the length of the factors (λ). If not given, a few values are tried on a held-out
+        fifth of the rows, and the best one is used; see ``regularization_``.
     reg_exponent : float
-        Exponent of a row's total weight in its penalty; 0 penalises all rows alike.
+        Exponent of a row's total weight in its regularization. With 0 it is the same for all rows.
     targets : str, optional
-        ``"binary"``, ``"raw"``, ``"log"`` or ``"normalized:0.35[,0.35]"``. When not given, ``"binary"``; where
-        neither ``weights`` nor ``regularization`` is given either, ``"normalized:0.1"`` if that does better
-        on the rows held out. ``targets_`` has it.
+        The values that the scores of observed entries should reach: ``"binary"``, ``"raw"``, ``"log"`` or
+        ``"normalized:0.35[,0.35]"``. If not given, ``"binary"``. If ``weights`` and ``regularization`` are
+        not given either, ``"normalized:0.1"`` is used if it does better on held-out rows; see ``targets_``.
     confidence : float or str
-        Weight of observed entries: a number, ``"linear:40"``, ``"log:10,0.5"``, ``"decay:30d"`` or
-        ``"column"`` (the table's weight column, or ``sample_weight``).
+        The weight of observed entries: a number, ``"linear:40"``, ``"log:10,0.5"``, ``"decay:30d"`` or
+        ``"column"`` (the weight column of the table, or ``sample_weight``).
     solver : str
-        ``"eals"``, ``"subspace[:block]"``, ``"als"``, ``"als-cg[:steps]"`` or ``"eals-vanilla"``; or a method to
-        compare with: ``"svd"``, ``"ials1"``, ``"rcd"``, ``"ii-svd"``, ``"bpr"``, ``"sgd-observed"``,
-        ``"popularity"``, ``"itemknn[:neighbours]"``, which raise where they cannot honour ``weights``.
+        ``"eals"``, ``"subspace[:block]"``, ``"als"``, ``"als-cg[:steps]"`` or ``"eals-vanilla"``; or a
+        baseline: ``"svd"``, ``"ials1"``, ``"rcd"``, ``"ii-svd"``, ``"bpr"``, ``"sgd-observed"``,
+        ``"popularity"``, ``"itemknn[:neighbours]"``. A baseline rejects ``weights`` that it cannot use.
     iterations : int
-        Sweeps over both sides at the most.
+        The largest number of sweeps over users and items.
     tolerance : float, optional
-        Relative change of the objective that ends the run.
+        Training ends when the relative change of the objective is smaller than this.
     post_scale : float, optional
-        Item factors are rescaled by ``n_i ** post_scale`` when recommending. When not given, it is
-        chosen with the penalty, or 0 where that is given; ``post_scale_`` has it.
+        Item factors are multiplied by ``n_i ** post_scale`` for scores. If not given, it is chosen together
+        with the regularization, or 0 if that is given; see ``post_scale_``.
     init_std : float
-        Standard deviation of the Gaussian start.
+        Standard deviation of the initial factors, which are Gaussian.
     learning_rate : float
-        Step of the solvers ``"bpr"`` and ``"sgd-observed"``; the others have no use for it.
+        Step size of the baselines ``"bpr"`` and ``"sgd-observed"``; not used by the others.
     random_state : int, numpy generator or None
-        Seed of the start; ``None`` draws one.
+        Seed of the initial factors; ``None`` draws one at random.
     num_threads : int, optional
-        Threads; all there are when not given. The result does not depend on it.
+        Number of threads; all processors if not given. The result does not depend on it.
 
     Attributes
     ----------
     user_factors_, item_factors_ : ndarray
         Read-only views of the model's factors, not copies.
     item_scale_ : ndarray
-        What recommending multiplies the factors of each item by: ``n_i ** post_scale_``. Scores are
+        The post-scaling of items, ``n_i ** post_scale_``. Scores are
         ``user_factors_ @ (item_scale_[:, None] * item_factors_).T``.
     regularization_, post_scale_ : float
-        The penalty and the post-scaling, given or chosen.
+        The regularization and the exponent of post-scaling, given or chosen automatically.
     targets_ : str
-        The targets, given or chosen.
+        The targets, given or chosen automatically.
     history_ : list of Sweep
-        The objective, in its parts, after every sweep.
+        The objective and its parts after every sweep.
     weights_ : absentia.weights.Resolved
         The weights on missing entries, resolved on the data.
     stop_reason_ : str

@@ -1,4 +1,4 @@
-"""Estimators in files and pickles, both in our own format."""
+"""Saving, loading and pickling estimators, in Absentia's file format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Files(Estimator):
     """The part of the estimator that is saved and loaded."""
 
     def save(self, path: Path) -> None:
-        """Writes the model; ``absentia`` on the command line reads it, and the other way round.
+        """Writes the model. The command line reads this file, and :meth:`load` reads those of the command line.
 
         Examples
         --------
@@ -38,15 +38,15 @@ class Files(Estimator):
         self._fitted().save(os.fspath(path))
 
     def to_safetensors(self, path: Path) -> None:
-        """Writes the model, whose file format is safetensors: any reader of it finds the factors."""
+        """Writes the model as :meth:`save` does. The file is safetensors: any reader of that format opens it."""
         self.save(path)
 
     @classmethod
     def load(cls: Type[Self], path: Path) -> Self:
         """Reads a model written by :meth:`save` or the command line, or saved by ``implicit`` (.npz).
 
-        All constructor arguments come back but ``num_threads``. Of ``weights`` what they came to does:
-        ``Popularity`` has a ``c0`` where a mean was asked for, and what was approximated is ``LowRank``.
+        All constructor arguments are restored except ``num_threads``. ``weights`` are restored as resolved:
+        a ``mean`` becomes its ``c0``, and approximated weights become ``LowRank``.
         """
         text = os.fspath(path)
         core = _core.Model.import_implicit(text) if text.endswith(".npz") else _core.Model.load(text)

@@ -1,4 +1,4 @@
-"""External ids and the rows they stand for."""
+"""The ids of users and items, and their rows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from . import _core
 
 MOST = 2**32 - 1
-"""Most users or items that can be told apart."""
+"""The largest number of users or items."""
 
 
 class Side:
-    """The ids of one side and the rows they stand for."""
+    """The ids of one side, users or items, and their rows."""
 
     def __init__(self, core: _core.IdMap, kind: Optional[str] = None) -> None:
         self.core = core
@@ -24,7 +24,7 @@ class Side:
         return len(self.core)
 
     def rows(self, ids: Any, *, skip: bool = False) -> NDArray[np.uint32]:
-        """The rows of ids; an unknown one is a ``KeyError``, or left as the largest number."""
+        """The rows of ids. An unknown id raises ``KeyError``; with ``skip`` it gives the row ``MOST``."""
         kind, values = _ids("ids", ids)
         if kind == "integers":
             rows = self.core.rows_of_integers(values, skip)
@@ -41,7 +41,7 @@ class Side:
         return np.array(self.core.texts(), dtype=object)
 
     def names(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """The ids of rows; that of -1 is -1, or ``None`` where ids are texts."""
+        """The ids of rows. Row -1 gives -1, or ``None`` if ids are strings."""
         if self.core.kind == "rows" and self.kind != "texts":
             return rows
         names = self.all()
@@ -78,7 +78,7 @@ def intern(what: str, given: Any, known: Optional[Side] = None) -> Tuple[Side, N
 
 
 def _ids(what: str, given: Any) -> Tuple[str, Any]:
-    """Tells integers from texts: ``("integers", int64 array)`` or ``("texts", list)``."""
+    """Detects the kind of ids: yields ``("integers", int64 array)`` or ``("texts", list)``."""
     array = np.asarray(given)
     if array.ndim != 1:
         raise ValueError(f"{what} have {array.ndim} dimensions, expected 1")

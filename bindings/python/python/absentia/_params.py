@@ -13,7 +13,7 @@ _MILLISECONDS_FROM = 100_000_000_000
 
 
 def whole(name: str, value: Any) -> int:
-    """Takes an integer that is at least 0."""
+    """Checks that the value is an integer of at least 0."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -24,7 +24,7 @@ def whole(name: str, value: Any) -> int:
 
 
 def real(name: str, value: Any) -> float:
-    """Takes a finite number."""
+    """Checks that the value is a finite number."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -35,7 +35,7 @@ def real(name: str, value: Any) -> float:
 
 
 def seed(random_state: Any) -> int:
-    """Takes an integer, a generator to draw one from, or ``None`` for any."""
+    """Makes a seed from an integer or a generator; ``None`` gives a random seed."""
     if random_state is None:
         return int(np.random.default_rng().integers(2**63))
     if isinstance(random_state, np.random.RandomState):

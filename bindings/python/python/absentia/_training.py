@@ -1,4 +1,4 @@
-"""Training an estimator, and following it."""
+"""Training an estimator, with progress and callbacks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEFAULT_PENALTY = 0.01
 
 
 class Training(Estimator):
-    """The part of the estimator that learns."""
+    """The part of the estimator that is trained."""
 
     def fit(
         self: Self,
@@ -41,20 +41,21 @@ class Training(Estimator):
         Parameters
         ----------
         X : sparse matrix, table, (users, items[, values]) or path
-            A scipy matrix has a row per user and a column per item, and its stored entries are the
-            interactions, explicit zeros included; sorted ``int32`` CSR rows are not copied where
-            ``regularization`` is given (and must not be changed by another thread meanwhile).
-            Anything else has ids of its own, integers or texts, which are what the methods take and
-            give. Repeated pairs are added up; those of a file keep the last, as on the command line.
+            A scipy matrix has one row per user and one column per item. Its stored entries are the
+            interactions, explicit zeros included. Sorted ``int32`` CSR rows are not copied if
+            ``regularization`` is given; do not change them from another thread meanwhile. All other
+            forms have ids, integers or strings, and the methods take and return these ids. Repeated
+            pairs are added up; in files the last one is used, as on the command line.
         y : ignored
         sample_weight : array, optional
-            A weight for each entry, used when ``confidence="column"``.
+            A weight for each entry, used if ``confidence="column"``.
         exposed : like X, optional
-            Pairs that were shown and not taken; they get target 0 and ``exposed_weight``.
+            Pairs that were shown to the user and not taken. They get target 0 and ``exposed_weight``.
         callback : callable, optional
-            ``callback(sweep, seconds, objective)`` after every sweep; returning True ends the run.
+            ``callback(sweep, seconds, objective)`` is called after every sweep. If it returns True,
+            training ends and the model is kept.
         show_progress : bool
-            Whether to show a tqdm bar.
+            Whether to show a tqdm progress bar.
 
         Examples
         --------
@@ -69,11 +70,11 @@ class Training(Estimator):
         return self._train(taken, None, self.iterations, exposed, exposed_weight, callback, show_progress)
 
     def partial_fit(self: Self, X: Any, y: Any = None, *, seen: Any = None, iterations: int = 1) -> Self:
-        """Adds interactions to those there are and goes on training from the factors there are.
+        """Adds interactions and continues training from the current factors.
 
-        ``X`` is in any form that ``fit`` takes. Users and items that are new get rows, in a matrix
-        after those there are. Repeated pairs are treated as by ``fit``. A model that was loaded has
-        not kept its training data: pass it as ``seen``.
+        ``X`` is in any form that ``fit`` accepts. New users and items get new rows, after the known
+        ones. Repeated pairs are merged as by ``fit``. A loaded model does not contain its training
+        data: pass it as ``seen``.
 
         Examples
         --------
@@ -172,7 +173,7 @@ class Training(Estimator):
 
 
 class Following:
-    """Hands sweeps to a callback and a bar."""
+    """Reports sweeps to a callback and a progress bar."""
 
     def __init__(self, callback: Optional[Callback], show_progress: bool, iterations: int) -> None:
         self.callback = callback

@@ -20,20 +20,20 @@ log = logging.getLogger("absentia.implicit")
 
 
 class AlternatingLeastSquares(Recommender):
-    """Alternating least squares (Hu, Koren and Volinsky 2008) as ``implicit`` has it.
+    """Alternating least squares (Hu, Koren and Volinsky 2008) with the API of ``implicit``.
 
     Parameters
     ----------
     factors, regularization, alpha, iterations, calculate_training_loss, num_threads, random_state
         As in ``implicit``.
     dtype : data-type
-        Type of the factors; they are computed in single precision.
+        Type of the factors. They are computed in single precision.
     use_native : bool
-        Accepted; there is only one implementation.
+        Accepted without effect; there is only one implementation.
     use_cg : bool
-        Three conjugate-gradient steps per row (``als-cg``) rather than exact solves (``als``).
+        Whether to make three conjugate-gradient steps per row (``als-cg``) instead of exact solves (``als``).
     use_gpu : bool
-        There is no GPU backend: ``True`` is a ``ValueError``.
+        ``True`` raises ``ValueError``: there is no GPU backend.
 
     Examples
     --------
@@ -80,10 +80,10 @@ class AlternatingLeastSquares(Recommender):
     def fit(
         self, user_items: Any, show_progress: bool = True, callback: Optional[Callable[..., Any]] = None
     ) -> None:
-        """Factorises a matrix of confidences; factors there are already are the start.
+        """Factorises a matrix of confidences. If the model already has factors, training starts from them.
 
-        ``callback(iteration, seconds, loss)`` is called after every iteration, with ``loss`` None
-        unless ``calculate_training_loss``.
+        ``callback(iteration, seconds, loss)`` is called after every iteration. ``loss`` is None unless
+        ``calculate_training_loss`` is set.
         """
         rows = confidences(csr(user_items), self.alpha)
         if rows.nnz and not np.isfinite(rows.data).all():
@@ -140,7 +140,7 @@ class AlternatingLeastSquares(Recommender):
         )
 
     def recalculate_user(self, userid: Any, user_items: Any) -> NDArray[Any]:
-        """The best factors of users for the rows of ``user_items``; nothing is stored."""
+        """Computes the best factors of users for the rows of ``user_items``. The model is not changed."""
         rows = csr(user_items)
         users = 1 if np.isscalar(userid) else len(userid)
         if rows.shape[0] != users:
@@ -149,7 +149,7 @@ class AlternatingLeastSquares(Recommender):
         return solved[0] if np.isscalar(userid) else solved
 
     def recalculate_item(self, itemid: Any, item_users: Any) -> NDArray[Any]:
-        """The best factors of items for the rows of ``item_users``; nothing is stored."""
+        """Computes the best factors of items for the rows of ``item_users``. The model is not changed."""
         solved = self._solve(self.user_factors, csr(item_users))
         return solved[0] if np.isscalar(itemid) else solved
 
@@ -163,14 +163,14 @@ class AlternatingLeastSquares(Recommender):
         return solved.astype(self.dtype, copy=False)
 
     def partial_fit_users(self, userids: Any, user_items: Any) -> None:
-        """Updates or adds users, each with a row of ``user_items``."""
+        """Updates or adds users; each has one row of ``user_items``."""
         if len(userids) != user_items.shape[0]:
             raise ValueError("user_items must contain 1 row for every user in userids")
         solved = self.recalculate_user(userids, user_items)
         self.user_factors = _stored(self.user_factors, userids, solved)
 
     def partial_fit_items(self, itemids: Any, item_users: Any) -> None:
-        """Updates or adds items, each with a row of ``item_users``."""
+        """Updates or adds items; each has one row of ``item_users``."""
         if len(itemids) != item_users.shape[0]:
             raise ValueError("item_users must contain 1 row for every user in itemids")
         solved = self.recalculate_item(itemids, item_users)
@@ -179,8 +179,11 @@ class AlternatingLeastSquares(Recommender):
     def explain(
         self, userid: int, user_items: Any, itemid: int, user_weights: Any = None, N: int = 10
     ) -> Tuple[float, List[Tuple[Any, Any]], Any]:
-        """The score of an item, the entries of the user that add most to it, and the user's Cholesky
-        factor, which makes further calls for the same user faster."""
+        """Explains a score: the score, the user's entries that add most to it, and ``user_weights``.
+
+        ``user_weights`` is the Cholesky factor of the user's system. Pass it to further calls for the same
+        user to make them faster.
+        """
         row = confidences(csr(user_items), self.alpha)[userid]
         liked, confidence = self.item_factors[row.indices], row.data.astype(np.float64)
         if user_weights is None:
@@ -211,7 +214,7 @@ class AlternatingLeastSquares(Recommender):
         raise ValueError("Absentia has no GPU backend")
 
     def save(self, fileobj_or_path: Any) -> None:
-        """Writes the ``.npz`` that ``implicit`` writes, which loads in both."""
+        """Writes the ``.npz`` file of ``implicit``, which both libraries load."""
         names = (
             "user_factors item_factors regularization factors num_threads iterations use_native use_cg "
             "cg_steps calculate_training_loss random_state alpha"
