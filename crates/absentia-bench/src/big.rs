@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use absentia::fit::{MemoryPlan, Sizes};
 use absentia::{Run, fit};
-use absentia_lab::generate::{Exposure, Generator, Params};
+use absentia_lab::generate::{ExposureModel, Generator, GeneratorParams};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
@@ -62,15 +62,15 @@ pub(crate) fn run(runner: &Runner, sizes: &[u64], iterations: usize) -> Result<V
 ///
 /// Nearly everything shown is liked: a popularity law and a law of activity are what speed and
 /// memory depend on, and taste only makes the generator draw more often than it keeps.
-fn shape(entries: u64) -> Params {
+fn shape(entries: u64) -> GeneratorParams {
     let (users, items) = ((entries / 100).max(1), (entries / 1000).max(1));
-    Params {
+    GeneratorParams {
         rank: 1,
         like_rate: 0.9,
         taste: 0.0,
         noise: 0.0,
-        exposure: Exposure::Popularity,
-        ..Params::new(users as usize, items as usize, entries)
+        exposure: ExposureModel::Popularity,
+        ..GeneratorParams::new(users as usize, items as usize, entries)
     }
 }
 

@@ -4,11 +4,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use absentia::data::{Interactions, Triplets, Values};
-use absentia_lab::generate::{Generator, Params};
+use absentia_lab::generate::{Generator, GeneratorParams};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::npy;
+use crate::arrays;
 
 /// A matrix on disk.
 #[derive(Clone, Debug, Serialize)]
@@ -25,10 +25,9 @@ impl Matrix {
     pub(crate) fn write(data: &Interactions<'_>, folder: PathBuf) -> Result<Self> {
         std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let rows = data.by_user();
-        let offsets = rows.offsets().iter().copied();
-        npy::write(&folder.join("indptr.npy"), &[rows.rows() + 1], offsets)?;
-        let indices = rows.indices().iter().copied();
-        npy::write(&folder.join("indices.npy"), &[rows.len()], indices)?;
+        let (offsets, indices) = (rows.offsets(), rows.indices());
+        arrays::write_u64(&folder.join("indptr.npy"), &[offsets.len()], offsets)?;
+        arrays::write_u32(&folder.join("indices.npy"), &[indices.len()], indices)?;
         Ok(Self {
             folder,
             users: data.n_users(),
@@ -38,15 +37,15 @@ impl Matrix {
     }
 
     /// Writes generated data of a shape.
-    pub(crate) fn generate(params: Params, folder: PathBuf) -> Result<Self> {
+    pub(crate) fn generate(params: GeneratorParams, folder: PathBuf) -> Result<Self> {
         Self::write(&Generator::new(params)?.interactions()?, folder)
     }
 }
 
 /// Reads the matrix of a folder.
 pub(crate) fn read(folder: &Path, items: usize) -> Result<Interactions<'static>> {
-    let (_, offsets) = npy::read::<u64>(&folder.join("indptr.npy"))?;
-    let (_, indices) = npy::read::<u32>(&folder.join("indices.npy"))?;
+    let offsets = arrays::read_u64(&folder.join("indptr.npy"))?;
+    let (_, indices) = arrays::read_u32(&folder.join("indices.npy"))?;
     Ok(Interactions::from_csr(
         items,
         offsets,

@@ -4,12 +4,12 @@
 //! machine does falls on all of them. Results go to a table, a JSON file and a chart.
 #![allow(clippy::print_stdout)]
 
+mod arrays;
 mod big;
 mod contender;
 mod data;
 mod iterations;
 
-mod npy;
 mod options;
 mod peak;
 mod process;
@@ -24,7 +24,7 @@ mod worker;
 
 use std::path::Path;
 
-use absentia_lab::generate::Params;
+use absentia_lab::generate::GeneratorParams;
 use anyhow::{Context, Result};
 
 use data::{Gowalla, Matrix};
@@ -83,8 +83,8 @@ fn measure(options: &Options) -> Result<Results> {
 fn shapes(runner: &Runner, options: &Options, folder: &Path, results: &mut Results) -> Result<()> {
     let amazon_or_weights = options.wants("amazon") || options.wants("weights");
     let shapes = [
-        ("yelp", options.wants("yelp"), Params::yelp_shape()),
-        ("amazon", amazon_or_weights, Params::amazon_shape()),
+        ("yelp", options.wants("yelp"), GeneratorParams::yelp_shape()),
+        ("amazon", amazon_or_weights, GeneratorParams::amazon_shape()),
     ];
     for (shape, wanted, params) in shapes {
         if !wanted {

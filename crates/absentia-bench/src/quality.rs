@@ -12,9 +12,9 @@ use absentia::ranking::FactorScorer;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use crate::arrays;
 use crate::contender::{Contender, eals, fast_peers, subspace};
 use crate::data::{Gowalla, Matrix, read};
-use crate::npy;
 use crate::options::Options;
 use crate::request::{Answer, Objective, Request, Task};
 use crate::runner::Runner;
@@ -274,7 +274,7 @@ impl Entrant {
 }
 
 fn factors(path: &Path) -> Result<Dense> {
-    let (shape, values) = npy::read::<f32>(path)?;
+    let (shape, values) = arrays::read_f32(path)?;
     let [rows, cols] = shape[..] else {
         anyhow::bail!("{} is no matrix", path.display());
     };

@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
+use crate::arrays;
 use crate::contender::{Contender, contender, eals};
 use crate::data::Matrix;
-use crate::npy;
 use crate::options::Options;
 use crate::peak;
 use crate::request::{Request, Task};
@@ -77,8 +77,8 @@ fn least(best: Option<f64>, seconds: f64) -> f64 {
 }
 
 fn agreement(folder: &Path) -> Result<f64> {
-    let (ours_shape, ours) = npy::read::<u32>(&folder.join("absentia-ids.npy"))?;
-    let (shape, theirs) = npy::read::<u32>(&folder.join("implicit-ids.npy"))?;
+    let (ours_shape, ours) = arrays::read_u32(&folder.join("absentia-ids.npy"))?;
+    let (shape, theirs) = arrays::read_u32(&folder.join("implicit-ids.npy"))?;
     ensure!(
         shape == ours_shape,
         "lists of different shapes: {shape:?}, {ours_shape:?}"

@@ -13,7 +13,7 @@ use absentia::{Params, Run, Solver, fit};
 use anyhow::{Context, Result, bail};
 
 use crate::request::{Answer, Objective, Request, Task};
-use crate::{big, data, npy, process};
+use crate::{arrays, big, data, process};
 
 /// Does what the request asks.
 pub(crate) fn run(request: &Request) -> Result<Answer> {
@@ -238,13 +238,14 @@ fn recommend(request: &Request) -> Result<Answer> {
         lists = model.recommend(&unseen)?;
         answer.seconds.push(start.elapsed().as_secs_f64());
     }
-    let ids = lists.iter().flatten().map(|scored| scored.item);
-    npy::write(&out.join("absentia-ids.npy"), &[users.len(), 20], ids)?;
+    let ids: Vec<u32> = lists.iter().flatten().map(|scored| scored.item).collect();
+    arrays::write_u32(&out.join("absentia-ids.npy"), &[users.len(), 20], &ids)?;
     Ok(answer)
 }
 
 fn write_factors(path: &std::path::Path, factors: &Factors) -> Result<()> {
     let (rows, cols) = (factors.rows(), factors.cols());
     let values = (0..rows).flat_map(|row| factors.row(row).iter().copied());
-    npy::write(path, &[rows, cols], values)
+    let values: Vec<f32> = values.collect();
+    Ok(absentia_io::npy::write_file(path, &[rows, cols], &values)?)
 }

@@ -1,6 +1,5 @@
 //! Model files as the commands use them.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use absentia::Model;
@@ -92,10 +91,7 @@ pub(crate) fn check_writable(path: &Path, inputs: &[String]) -> Result<()> {
 
 /// Writes a text file all at once.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
-    let mut file = AtomicFile::create(path)?;
-    let written = file.write_all(text.as_bytes());
-    written.with_context(|| path.display().to_string())?;
-    Ok(file.commit()?)
+    Ok(AtomicFile::write_whole(path, text.as_bytes())?)
 }
 
 /// Bytes that the machine or the container still has.

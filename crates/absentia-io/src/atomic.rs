@@ -75,6 +75,16 @@ impl AtomicFile {
         })
     }
 
+    /// Replaces a file by one with these bytes.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create) and [`commit`](Self::commit).
+    pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+        let mut file = Self::create(path)?;
+        file.write_all(bytes).map_err(Error::io(path))?;
+        file.commit()
+    }
+
     /// Flushes to disk and takes the place of the old file.
     ///
     /// # Errors

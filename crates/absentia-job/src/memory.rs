@@ -32,12 +32,7 @@ impl Plan {
         let left = || limits::memory_available().map(|bytes| bytes.saturating_add(sizes.data));
         let mut memory = MemoryPlan::new(&sizes, params);
         if automatic.trains_models(sizes.entries, params.solver) {
-            // The rows that remain, and the best two models while the next is trained.
-            let factors = params.factors.next_multiple_of(16) as u64;
-            let models = 2 * 4 * (sizes.users + sizes.items) as u64 * factors;
-            // Other targets differ from entry to entry.
-            let targets = 16 * sizes.entries as u64 * u64::from(automatic.recipe);
-            let choosing = sizes.data.saturating_add(models).saturating_add(targets);
+            let choosing = automatic.memory(&sizes, params);
             memory.parts.push(("to choose settings", choosing));
         }
         Self {

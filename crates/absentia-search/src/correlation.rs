@@ -1,9 +1,8 @@
-//! How far two ways of measuring agree on an order.
+//! How far two lists of scores agree on an order.
 
 /// Spearman's rank correlation, equal values sharing their mean rank; nothing for fewer than two
 /// pairs, or where one side does not vary.
-#[must_use]
-pub fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
+pub(crate) fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.len() != b.len() || a.len() < 2 {
         return None;
     }

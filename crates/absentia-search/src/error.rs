@@ -1,6 +1,7 @@
 //! Why a search could not be made.
 
 use absentia::Fault;
+use absentia::data::DataError;
 use absentia::evaluate::EvaluateError;
 use absentia::fit::FitError;
 
@@ -11,6 +12,15 @@ pub enum SearchError {
     /// There are no held-out rows to choose by.
     #[error("no row is held out, so there is nothing to choose settings by")]
     NothingHeldOut,
+    /// There are no rows left to train on.
+    #[error("every row is held out, and none is left to train on")]
+    EverythingHeldOut,
+    /// A search cannot rank users who are held out whole.
+    #[error("users held out whole cannot be ranked without folding them in")]
+    WholeUsers,
+    /// Several folds were requested of a rule that has one result.
+    #[error("there is only one way to hold out the latest rows")]
+    SingleFold,
     /// The folds are not of one data set.
     #[error(
         "fold {fold} has {users} users and {items} items, the first has {expected_users} and {expected_items}"
@@ -56,6 +66,12 @@ pub enum SearchError {
     /// The search was ended before any trial was complete.
     #[error("the search was ended before its first trial was complete")]
     Cancelled,
+    /// Weights that need files have no text form that could be trained with.
+    #[error("weights that need files cannot be studied")]
+    WeightsNeedFiles,
+    /// Rows could not be held out.
+    #[error(transparent)]
+    Data(#[from] DataError),
     /// A model could not be measured.
     #[error(transparent)]
     Evaluate(#[from] EvaluateError),
@@ -69,6 +85,7 @@ impl SearchError {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
+            SearchError::Data(error) => error.fault(),
             SearchError::Evaluate(error) => error.fault(),
             SearchError::Fit(error) => error.fault(),
             _ => Fault::Caller,

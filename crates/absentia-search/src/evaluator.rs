@@ -1,37 +1,10 @@
-//! What a model is worth on held-out rows, and which post-scaling serves it best.
+//! The metric of a model on held-out rows.
 
 use crate::error::SearchError;
+use crate::fold::users_at;
 use absentia::data::Interactions;
 use absentia::evaluate::{EvaluateOptions, History, MetricName, TestSet, evaluate};
 use absentia::model::Model;
-
-/// Post-scalings that are considered.
-const RHO: (f64, f64) = (-0.3, 1.2);
-
-/// First step of the search for the best post-scaling; it goes on in halves of it down to its least.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Steps {
-    first: f64,
-    least: f64,
-}
-
-impl Steps {
-    /// Where the guess may be far off.
-    pub(crate) const WIDE: Self = Self {
-        first: 0.15,
-        least: 0.06,
-    };
-    /// Where it is that of a like model.
-    pub(crate) const NEAR: Self = Self {
-        first: 0.075,
-        least: 0.06,
-    };
-    /// Where it was found for the same model, by fewer users.
-    pub(crate) const FINE: Self = Self {
-        first: 0.04,
-        least: 0.03,
-    };
-}
 
 /// A mean over users and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +13,15 @@ pub(crate) struct Measured {
     pub(crate) stderr: f64,
 }
 
-/// Measures models on samples of the held-out users, each a part of the next.
+impl Measured {
+    /// Where sums start.
+    pub(crate) const ZERO: Self = Self {
+        score: 0.0,
+        stderr: 0.0,
+    };
+}
+
+/// Measures models on samples of the held-out users; each sample is part of the next.
 pub(crate) struct Evaluator<'d> {
     history: History<'d>,
     samples: Vec<TestSet>,
@@ -49,7 +30,7 @@ pub(crate) struct Evaluator<'d> {
 }
 
 impl<'d> Evaluator<'d> {
-    /// Takes the matrix trained on, the rows held out of it and how many users each rung measures.
+    /// Takes the matrix trained on, the rows held out of it and the number of users of each sample.
     pub(crate) fn new(
         train: &'d Interactions<'_>,
         held_out: &TestSet,
@@ -75,60 +56,23 @@ impl<'d> Evaluator<'d> {
         })
     }
 
-    /// The metric of a model on the sample of a rung.
-    pub(crate) fn measure(&self, model: &Model, rung: usize) -> Result<Measured, SearchError> {
-        let test = &self.samples[rung.min(self.samples.len() - 1)];
-        let found = evaluate(
+    /// The metric of a model on a sample.
+    pub(crate) fn measure(&self, model: &Model, sample: usize) -> Result<Measured, SearchError> {
+        let test = &self.samples[sample.min(self.samples.len() - 1)];
+        let evaluation = evaluate(
             &model.scorer(),
             &self.history,
             test,
             &self.options,
             &|_, _| {},
         )?;
-        let result = found.get(&self.name.to_string());
+        let result = evaluation.get(&self.name.to_string());
         let summary = result.map(|result| result.summary).unwrap_or_default();
         Ok(Measured {
             score: summary.mean,
             stderr: summary.stderr(),
         })
     }
-}
-
-/// The best post-scaling by a measure, near a guess: up the slope in steps, then in half steps.
-pub(crate) fn best_post_scale(
-    guess: f32,
-    steps: Steps,
-    measure: impl Fn(f32) -> Result<f64, SearchError>,
-) -> Result<f32, SearchError> {
-    let mut tried: Vec<(f64, f64)> = Vec::new();
-    let mut score = |rho: f64| -> Result<f64, SearchError> {
-        if let Some((_, known)) = tried.iter().find(|(at, _)| (at - rho).abs() < 1e-6) {
-            return Ok(*known);
-        }
-        let found = measure(rho as f32)?;
-        tried.push((rho, found));
-        Ok(found)
-    };
-    let mut best = f64::from(guess).clamp(RHO.0, RHO.1);
-    let mut step = steps.first;
-    while step >= steps.least {
-        let here = score(best)?;
-        let sides = [best + step, best - step];
-        let mut moved = false;
-        for side in sides
-            .into_iter()
-            .filter(|rho| (RHO.0..=RHO.1).contains(rho))
-        {
-            if score(side)? > here {
-                (best, moved) = (side, true);
-                break;
-            }
-        }
-        if !moved {
-            step /= 2.0;
-        }
-    }
-    Ok(((best * 100.0).round() / 100.0) as f32)
 }
 
 /// Up to `size` users with their held-out items, chosen by a hash of the user.
@@ -142,15 +86,7 @@ fn sample(held_out: &TestSet, size: usize, seed: u64) -> TestSet {
     order.sort_unstable();
     let mut rows: Vec<usize> = order[..size].iter().map(|(_, row)| *row).collect();
     rows.sort_unstable();
-    let (mut users, mut items) = (Vec::new(), Vec::new());
-    for row in rows {
-        for &item in held_out.lists().row(row) {
-            users.push(held_out.users()[row]);
-            items.push(item);
-        }
-    }
-    // The columns have one length, which is all that could be wrong with them.
-    TestSet::from_pairs(&users, &items).unwrap_or_default()
+    users_at(rows.into_iter(), held_out)
 }
 
 fn hash(seed: u64, user: u32) -> u64 {

@@ -1,17 +1,22 @@
-//! A search for the settings that serve a metric best.
+//! Settings that give a model the best score on held-out rows.
 //!
-//! Settings are points of a [`Space`]; a trial trains a model at a point and measures it on rows held
-//! out of the data. Trials climb rungs: many with few factors and few users measured, the best of them
-//! with more, and the last rung with as many factors as the budget affords, trained exactly as
-//! training will be; the best may be tried with more factors still. Post-scaling is chosen on the trained factors, sweeps by measuring on the way.
+//! Two strategies share one kind of [`Trial`]: a model is trained with some settings and measured on
+//! rows held out of the data ([`Fold`]). Post-scaling is chosen on the trained factors.
+//!
+//! - [`StagedSearch`] searches a whole [`Space`] of settings. Its trials climb rungs: many with few
+//!   factors and few users measured, the best of them with more, and the last rung with as many
+//!   factors as the budget affords, trained exactly as the final model will be. What comes next is a
+//!   function of the trials so far alone, so that a search can be resumed from its [`TrialLog`].
+//! - [`choose_settings`] changes a few settings of one run, one after the other.
 //!
 //! | file | concept |
 //! | --- | --- |
-//! | `space/` | what is searched, and what a point stands for |
-//! | `staged/` | the search of `tune`: which trial comes next, from the trials so far alone |
-//! | `automatic/` | regularization, post-scaling, targets and weights of a run that was not given them |
-//! | `trial_runner`, `evaluator` | one trial: training, warm starts, measuring |
-//! | `sensitivity`, `correlation` | what the trials say about each setting |
+//! | `space/` | which settings there are, and what a point of the space stands for |
+//! | `staged/` | the search of `tune` |
+//! | `automatic/` | settings that a run was not given |
+//! | `fold`, `evaluator`, `post_scale`, `trial_runner` | one trial: held-out rows, training, measuring |
+//! | `trial`, `session`, `log` | the trials so far |
+//! | `sensitivity`, `study`, `correlation` | what the trials say about the settings, and held-out rows about the test |
 //!
 //! ```
 //! use absentia::data::{Duplicates, Triplets};
@@ -21,10 +26,10 @@
 //! let train = Triplets::new(&[0, 0, 1, 1, 2, 3], &[0, 1, 0, 2, 2, 0]).build(4, 3, Duplicates::Error)?;
 //! let held_out = TestSet::from_pairs(&[2, 3], &[0, 1])?;
 //! let options = SearchOptions { budget: Budget::Trials(4), max_factors: 2, ..SearchOptions::default() };
-//! let tuner = StagedSearch::new(vec![Fold { train, held_out }], options)?;
-//! let found = tuner.search(Vec::new(), &Default::default(), &mut |_| true)?;
-//! assert_eq!(found.trials.len(), 4);
-//! assert!(found.best().score.is_some());
+//! let search = StagedSearch::new(vec![Fold { train, held_out }], options)?;
+//! let result = search.search(Vec::new(), &Default::default(), &mut |_| true)?;
+//! assert_eq!(result.trials.len(), 4);
+//! assert!(result.best().score.is_some());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -32,19 +37,25 @@ mod automatic;
 mod correlation;
 mod error;
 mod evaluator;
+mod fold;
+mod log;
+mod post_scale;
 mod sensitivity;
+mod session;
 mod space;
 mod staged;
+mod study;
 #[cfg(test)]
 mod testing;
 mod trial;
 mod trial_runner;
 
 pub use automatic::{Automatic, ChosenSettings, choose_settings};
-pub use correlation::spearman;
 pub use error::SearchError;
+pub use fold::{Fold, HoldOut};
+pub use log::{LogError, LogHeader, SearchedData, TrialLog};
 pub use sensitivity::{Sensitivity, sensitivity};
 pub use space::{Dimension, Range, Scope, Settings, Space};
 pub use staged::{Budget, Rung, Schedule, SearchOptions, SearchResult, StagedSearch};
+pub use study::{Agreement, StudiedSetting, Study};
 pub use trial::{Measurement, Origin, Trial};
-pub use trial_runner::Fold;

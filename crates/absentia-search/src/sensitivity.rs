@@ -3,12 +3,12 @@
 use crate::space::Space;
 use crate::trial::{Trial, ranked};
 
-/// Fewest trials that say anything.
+/// The smallest number of trials that says anything.
 const FEWEST: usize = 8;
-/// Parts an axis is cut into.
+/// Number of parts an axis is divided into.
 const PARTS: usize = 4;
 
-/// What the metric makes of one setting.
+/// How the metric depends on one setting.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Sensitivity {
     /// Name of the setting.
@@ -16,15 +16,15 @@ pub struct Sensitivity {
     /// Share of the variance of the metric that the setting alone explains, corrected for chance
     /// (adjusted R² over four parts of the axis of equal size, or its options); at least 0.
     pub share: f64,
-    /// Where the metric was best on average: the values of that part.
+    /// The part of the axis with the best mean metric starts here,
     pub best_from: String,
-    /// The other end of that part.
+    /// and ends here.
     pub best_to: String,
 }
 
-/// Yields what the trials of the first rung say about every setting, the most decisive first.
+/// How much the trials of the first rung depend on each setting, the most decisive first.
 ///
-/// The worst quarter is left out: far from any good setting everything matters, and nobody asks.
+/// The worst quarter is left out: far from any good settings everything matters.
 #[must_use]
 pub fn sensitivity(space: &Space, trials: &[Trial]) -> Vec<Sensitivity> {
     let mut trials = ranked(trials, 0);

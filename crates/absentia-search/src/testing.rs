@@ -1,6 +1,5 @@
 //! Data and trials for the tests of the search.
 
-use crate::space::Settings;
 use crate::trial::{Origin, Trial};
 use absentia::Params;
 use absentia::data::{Duplicates, Interactions, Triplets};
@@ -56,23 +55,14 @@ fn build(pairs: &[(u32, u32)]) -> Interactions<'static> {
 
 /// A trial that was never made.
 pub(crate) fn trial(number: usize, point: Vec<f64>, score: f64) -> Trial {
-    let settings = Settings {
-        weights: SchemeSpec::uniform(0.1),
-        params: Params::default(),
-    };
+    let weights = SchemeSpec::uniform(0.1);
     Trial {
         number,
-        rung: 0,
         origin: Origin::Random,
         point,
-        parent: None,
-        weights: settings.weights,
-        params: settings.params,
         score: Some(score),
-        stderr: 0.0,
-        curve: Vec::new(),
-        failure: None,
         seconds: 1.0,
         training_seconds: 0.5,
+        ..Trial::unmeasured(Some(weights), Params::default())
     }
 }

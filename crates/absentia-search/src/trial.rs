@@ -1,24 +1,28 @@
-//! One setting tried, as it is logged.
+//! Settings that were tried, and their score: a line of the log.
 
 use absentia::Params;
-use absentia::weights::SchemeSpec;
+use absentia::weights::{Scheme, SchemeSpec};
 
-/// Why a setting was tried.
+use crate::trial_runner::{TrainedFactors, TrialResult};
+
+/// Why settings were tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// A starting point.
+    /// Settings known to do well on other data.
     Recipe,
     /// Drawn at random.
     Random,
-    /// Proposed by what the trials before had in common.
+    /// Proposed by what the best trials so far have in common.
     Model,
-    /// Good on the rung below.
+    /// The best on the rung below.
     Promoted,
-    /// The best so far with another penalty, or with more factors.
-    Beside,
-    /// The best so far with a setting left out.
-    Plainer,
+    /// The best so far with one setting changed by a step, or with more factors.
+    #[serde(rename = "beside")]
+    Neighbour,
+    /// The best so far with one setting left out.
+    #[serde(rename = "plainer")]
+    Simplified,
 }
 
 impl Origin {
@@ -30,13 +34,13 @@ impl Origin {
             Origin::Random => "random",
             Origin::Model => "model",
             Origin::Promoted => "promoted",
-            Origin::Beside => "beside",
-            Origin::Plainer => "plainer",
+            Origin::Neighbour => "beside",
+            Origin::Simplified => "plainer",
         }
     }
 }
 
-/// A measurement of a trial on its way.
+/// A measurement of a trial during training.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Measurement {
     /// Sweeps made.
@@ -47,7 +51,7 @@ pub struct Measurement {
     pub score: f64,
 }
 
-/// One setting tried on one rung.
+/// Settings that were tried.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Trial {
     /// Its place in the log, from 0.
@@ -56,19 +60,19 @@ pub struct Trial {
     pub rung: usize,
     /// Why it was made.
     pub origin: Origin,
-    /// The point of the space.
+    /// The point of the space; empty where no space was searched.
     pub point: Vec<f64>,
-    /// The trial whose factors it started from; random ones when there is none.
+    /// The trial whose factors it started from; random factors if `None`.
     pub parent: Option<usize>,
-    /// Weights on missing entries.
-    pub weights: SchemeSpec,
+    /// Weights on missing entries; `None` stands for those that the run was given.
+    pub weights: Option<SchemeSpec>,
     /// Everything else, with the sweeps and the post-scaling that were best.
     pub params: Params,
     /// The metric, larger is better; nothing if the run failed.
     pub score: Option<f64>,
     /// Standard error of the metric over users.
     pub stderr: f64,
-    /// Every measurement on the way.
+    /// Every measurement during training.
     pub curve: Vec<Measurement>,
     /// Why there is no score.
     pub failure: Option<String>,
@@ -78,7 +82,52 @@ pub struct Trial {
     pub training_seconds: f64,
 }
 
-/// Trials with a score, best first; of equals the earlier.
+impl Trial {
+    /// A trial that has not been measured yet.
+    pub(crate) fn unmeasured(weights: Option<SchemeSpec>, params: Params) -> Self {
+        Self {
+            number: 0,
+            rung: 0,
+            origin: Origin::Recipe,
+            point: Vec::new(),
+            parent: None,
+            weights,
+            params,
+            score: None,
+            stderr: 0.0,
+            curve: Vec::new(),
+            failure: None,
+            seconds: 0.0,
+            training_seconds: 0.0,
+        }
+    }
+
+    /// Fills in what the trial gave; yields the trained factors.
+    pub(crate) fn record(&mut self, result: TrialResult) -> TrainedFactors {
+        (self.score, self.stderr) = (Some(result.score), result.stderr);
+        self.params.iterations = result.iterations;
+        self.params.post_scale = result.post_scale;
+        self.curve = result.curve;
+        self.failure = result.failure.map(|error| error.to_string());
+        self.training_seconds = result.training_seconds;
+        result.factors
+    }
+
+    /// The weights on missing entries as text.
+    #[must_use]
+    pub fn weights_text(&self) -> String {
+        let weights = self.weights.as_ref().map(ToString::to_string);
+        weights.unwrap_or_else(|| "as given".to_owned())
+    }
+
+    /// The weights on missing entries; nothing where they were given or need files.
+    #[must_use]
+    pub fn scheme(&self) -> Option<Scheme> {
+        self.weights.as_ref().and_then(SchemeSpec::scheme)
+    }
+}
+
+/// Trials of a rung that have a score, best first; of equals the earlier first.
 pub(crate) fn ranked<'t>(
     trials: impl IntoIterator<Item = &'t Trial>,
     rung: usize,

@@ -1,241 +1,244 @@
-//! One trial: a setting trained on every fold and measured on the way.
+//! One trial: settings trained on every fold and measured on its held-out rows.
+//!
+//! Both searches train and measure here, so that they share one rule for warm starts, for stopping
+//! early, for threads and memory, and for scores.
 
 use std::time::Instant;
 
-use rayon::ThreadPoolBuilder;
-use rayon::prelude::*;
-
-use crate::error::SearchError;
-use crate::evaluator::{Evaluator, Measured, Steps, best_post_scale};
-use crate::space::{Settings, Space};
-use crate::staged::options::SearchOptions;
-use crate::staged::plan::PlannedTrial;
-use crate::staged::schedule::{LAST_SWEEPS, Rung, SWEEPS, WARM_SWEEPS};
-use crate::trial::{Measurement, Trial};
 use absentia::Params;
-use absentia::data::Interactions;
-use absentia::evaluate::TestSet;
+use absentia::evaluate::MetricName;
 use absentia::fit::{
     Cancel, Checkpoint, FitError, Init, MemoryPlan, Run, Sizes, StopReason, default_threads, fit,
 };
 use absentia::model::{Factors, Model};
 use absentia::weights::Scheme;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// A rise smaller than this share of the metric is not worth more sweeps.
-const WORTH_IT: f64 = 5e-4;
+use crate::error::SearchError;
+use crate::evaluator::{Evaluator, Measured};
+use crate::fold::Fold;
+use crate::post_scale::{PostScaling, StepSizes, best_post_scale};
+use crate::trial::Measurement;
 
-/// A matrix to train on and the rows held out of it.
-#[derive(Clone, Debug)]
-pub struct Fold<'d> {
-    /// What is trained on.
-    pub train: Interactions<'d>,
-    /// What settings are chosen by.
-    pub held_out: TestSet,
+/// A trial stops early when its metric rises by no more than this share.
+const LEAST_RISE: f64 = 5e-4;
+
+/// Factors of a trained model, one pair of matrices per fold.
+pub(crate) type TrainedFactors = Vec<(Factors, Factors)>;
+
+/// What trials are measured by.
+#[derive(Clone, Copy)]
+pub(crate) struct Scoring<'s> {
+    pub(crate) metric: MetricName,
+    /// Number of held-out users of each sample.
+    pub(crate) sample_sizes: &'s [usize],
+    /// Seed of the samples.
+    pub(crate) seed: u64,
 }
 
-/// Factors of one fold, kept for trials of the next rung.
-pub(crate) type TrainedFactors = Vec<(Factors, Factors)>;
+/// What a trial may use of the machine; it decides no bits of the result.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    /// Number of threads; what the machine or container allows if `None`.
+    pub(crate) threads: Option<usize>,
+    /// Bytes a run may take.
+    pub(crate) memory: Option<u64>,
+}
 
 /// Trains and measures trials.
 pub(crate) struct TrialRunner<'r> {
-    pub(crate) folds: &'r [Fold<'r>],
-    pub(crate) evaluators: &'r [Evaluator<'r>],
-    pub(crate) space: &'r Space,
-    pub(crate) options: &'r SearchOptions,
-    pub(crate) cancel: &'r Cancel,
+    folds: &'r [Fold<'r>],
+    evaluators: Vec<Evaluator<'r>>,
+    limits: Limits,
+    /// Threads of its own: those of the caller may be gone after a fork.
+    pool: &'r ThreadPool,
+    cancel: &'r Cancel,
 }
 
-/// A trial on its way: one run a fold.
-struct FoldRuns<'r> {
-    runner: &'r TrialRunner<'r>,
-    scheme: Scheme,
-    params: Params,
-    runs: Vec<Checkpoint>,
-    starts: Vec<Init>,
-    training_seconds: f64,
+/// How to train and to measure some settings.
+pub(crate) struct TrialPlan<'p> {
+    pub(crate) scheme: &'p Scheme,
+    pub(crate) params: Params,
+    /// Numbers of sweeps after which the model is measured; training continues while the metric rises.
+    pub(crate) sweeps: &'p [usize],
+    pub(crate) post_scaling: PostScaling,
+    /// Which sample of users the score is measured on.
+    pub(crate) sample: usize,
 }
 
-impl TrialRunner<'_> {
-    /// Makes a trial; a run that fails gives a trial without a score, and a cancelled one nothing.
+/// What a trial gave.
+#[derive(Default)]
+pub(crate) struct TrialResult {
+    pub(crate) score: f64,
+    pub(crate) stderr: f64,
+    /// Sweeps with the best score.
+    pub(crate) iterations: usize,
+    pub(crate) post_scale: f32,
+    pub(crate) curve: Vec<Measurement>,
+    /// Why training could not continue after the last measurement.
+    pub(crate) failure: Option<FitError>,
+    /// None if training could not continue.
+    pub(crate) factors: TrainedFactors,
+    pub(crate) training_seconds: f64,
+}
+
+impl<'r> TrialRunner<'r> {
+    pub(crate) fn new(
+        folds: &'r [Fold<'r>],
+        scoring: Scoring<'_>,
+        limits: Limits,
+        pool: &'r ThreadPool,
+        cancel: &'r Cancel,
+    ) -> Result<Self, SearchError> {
+        let evaluator = |fold: &'r Fold<'r>| {
+            let Scoring {
+                metric,
+                sample_sizes,
+                seed,
+            } = scoring;
+            Evaluator::new(&fold.train, &fold.held_out, metric, sample_sizes, seed)
+        };
+        Ok(Self {
+            folds,
+            evaluators: folds.iter().map(evaluator).collect::<Result<_, _>>()?,
+            limits,
+            pool,
+            cancel,
+        })
+    }
+
+    /// Trains and measures, starting from the factors of another trial or from random ones.
     pub(crate) fn run(
         &self,
-        number: usize,
-        step: &PlannedTrial,
-        rung: &Rung,
+        plan: &TrialPlan<'_>,
         start: Option<&TrainedFactors>,
-    ) -> Result<Option<(Trial, TrainedFactors)>, SearchError> {
-        let started = Instant::now();
-        let Settings { weights, params } = self.space.settings(&step.point);
-        let params = Params {
-            factors: step.factors,
-            seed: self.options.seed,
-            ..params
-        };
-        let mut trial = Trial {
-            number,
-            rung: step.rung,
-            origin: step.origin,
-            point: step.point.clone(),
-            parent: step.parent,
-            weights,
-            params,
-            score: None,
-            stderr: 0.0,
-            curve: Vec::new(),
-            failure: None,
-            seconds: 0.0,
-            training_seconds: 0.0,
-        };
-        let kept = match self.measured(&mut trial, step, rung, start) {
-            Ok(kept) => kept,
-            Err(SearchError::Cancelled) => return Ok(None),
-            // A setting under which training fails is a bad setting, not the end of the search.
-            Err(SearchError::Fit(error)) if !matches!(error, FitError::Empty { .. }) => {
-                trial.failure = Some(error.to_string());
-                TrainedFactors::new()
+    ) -> Result<TrialResult, SearchError> {
+        let mut runs = FoldRuns::new(self, plan, start);
+        let mut result = TrialResult::default();
+        for (at, &iterations) in plan.sweeps.iter().enumerate() {
+            match runs.sweep_to(iterations) {
+                Err(SearchError::Fit(error)) if at > 0 => {
+                    result.failure = Some(error);
+                    return Ok(result);
+                }
+                swept => swept?,
             }
-            Err(error) => return Err(error),
-        };
-        trial.seconds = started.elapsed().as_secs_f64();
-        Ok(Some((trial, kept)))
-    }
-
-    /// Trains, measures and fills in the trial; yields the factors.
-    fn measured(
-        &self,
-        trial: &mut Trial,
-        step: &PlannedTrial,
-        rung: &Rung,
-        start: Option<&TrainedFactors>,
-    ) -> Result<TrainedFactors, SearchError> {
-        let scheme = trial.weights.scheme().unwrap_or(Scheme::uniform(0.0));
-        let mut runs = FoldRuns::new(self, scheme, trial.params.clone(), start);
-        let sweeps: &[usize] = match (rung.is_last, start.is_some()) {
-            (true, _) => &LAST_SWEEPS,
-            (false, true) => &[WARM_SWEEPS],
-            (false, false) => &[SWEEPS],
-        };
-        let mut rho = 0.0;
-        for (at, &sweeps) in sweeps.iter().enumerate() {
-            runs.sweep_to(sweeps)?;
             if at == 0 {
-                rho = self.post_scale(&runs.runs, step, rung)?;
+                result.post_scale = self.post_scale(&runs.checkpoints, plan.post_scaling)?;
             }
-            let found = self.measure(&runs.runs, rho, rung.sample)?;
-            let before = trial.score.unwrap_or(f64::MIN);
-            trial.curve.push(Measurement {
-                iterations: sweeps,
+            let rho = result.post_scale;
+            let measured = self.measure(&runs.checkpoints, rho, plan.sample)?;
+            result.curve.push(Measurement {
+                iterations,
                 post_scale: rho,
-                score: found.score,
+                score: measured.score,
             });
-            if at > 0 && found.score <= before + WORTH_IT * before.abs() {
+            if at > 0 && measured.score <= result.score + LEAST_RISE * result.score.abs() {
                 break;
             }
-            (trial.score, trial.stderr) = (Some(found.score), found.stderr);
-            (trial.params.iterations, trial.params.post_scale) = (sweeps, rho);
+            (result.score, result.stderr) = (measured.score, measured.stderr);
+            result.iterations = iterations;
         }
-        trial.training_seconds = runs.training_seconds;
-        Ok(runs.into_factors())
+        result.training_seconds = runs.training_seconds;
+        result.factors = runs.into_factors();
+        Ok(result)
     }
 
-    /// The post-scaling that serves some factors best; nothing is trained again.
-    fn post_scale(
-        &self,
-        runs: &[Checkpoint],
-        step: &PlannedTrial,
-        rung: &Rung,
-    ) -> Result<f32, SearchError> {
-        if !self.space.rescales() {
-            return Ok(0.0);
-        }
-        let by = |sample| move |rho| Ok(self.measure(runs, rho, sample)?.score);
-        let steps = if step.rung > 0 {
-            Steps::NEAR
-        } else {
-            Steps::WIDE
-        };
-        let rho = best_post_scale(step.post_scale, steps, by(0))?;
-        if rung.is_last && rung.sample > 1 {
-            best_post_scale(rho, Steps::FINE, by(1))
-        } else {
-            Ok(rho)
+    /// The post-scaling of trained factors.
+    fn post_scale(&self, runs: &[Checkpoint], how: PostScaling) -> Result<f32, SearchError> {
+        let score_on = |sample| move |rho| Ok(self.measure(runs, rho, sample)?.score);
+        match how {
+            PostScaling::Fixed(rho) => Ok(rho),
+            PostScaling::Search {
+                guess,
+                steps,
+                refine,
+            } => {
+                let rho = best_post_scale(guess, steps, score_on(0))?;
+                if refine {
+                    best_post_scale(rho, StepSizes::FINE, score_on(1))
+                } else {
+                    Ok(rho)
+                }
+            }
         }
     }
 
+    /// The mean of the metric over the folds.
     fn measure(
         &self,
         runs: &[Checkpoint],
         rho: f32,
         sample: usize,
     ) -> Result<Measured, SearchError> {
-        let mut total = Measured {
-            score: 0.0,
-            stderr: 0.0,
+        let measure = |(run, evaluator): (&Checkpoint, &Evaluator<'_>)| {
+            let model: Model = run.model.clone().with_post_scale(rho);
+            evaluator.measure(&model, sample)
         };
-        let folds = runs
-            .par_iter()
-            .zip(self.evaluators)
-            .map(|(run, evaluator)| {
-                let model: Model = run.model.clone().with_post_scale(rho);
-                evaluator.measure(&model, sample)
-            });
-        let folds: Vec<Result<Measured, SearchError>> = folds.collect();
-        for found in folds {
-            let found = found?;
-            total.score += found.score / runs.len() as f64;
-            total.stderr += (found.stderr / runs.len() as f64).powi(2);
+        let folds: Vec<Result<Measured, SearchError>> = self.pool.install(|| {
+            let pairs = runs.par_iter().zip(&self.evaluators);
+            pairs.map(measure).collect()
+        });
+        let mut mean = Measured::ZERO;
+        for measured in folds {
+            let measured = measured?;
+            mean.score += measured.score / runs.len() as f64;
+            mean.stderr += (measured.stderr / runs.len() as f64).powi(2);
         }
-        total.stderr = total.stderr.sqrt();
-        Ok(total)
+        mean.stderr = mean.stderr.sqrt();
+        Ok(mean)
     }
+}
+
+/// The runs of a trial, one per fold.
+struct FoldRuns<'r> {
+    runner: &'r TrialRunner<'r>,
+    plan: &'r TrialPlan<'r>,
+    checkpoints: Vec<Checkpoint>,
+    starts: Vec<Init>,
+    training_seconds: f64,
 }
 
 impl<'r> FoldRuns<'r> {
     fn new(
         runner: &'r TrialRunner<'r>,
-        scheme: Scheme,
-        params: Params,
+        plan: &'r TrialPlan<'r>,
         start: Option<&TrainedFactors>,
     ) -> Self {
-        let grown = |(users, items): &(Factors, Factors)| {
-            Init::grown(users, items, params.factors, params.init_std, params.seed)
-        };
+        let starts = start.map(|start| start.iter().map(|fold| warm_start(fold, &plan.params)));
         Self {
             runner,
-            scheme,
-            starts: start
-                .map(|kept| kept.iter().map(grown).collect())
-                .unwrap_or_default(),
-            params,
-            runs: Vec::new(),
+            plan,
+            checkpoints: Vec::new(),
+            starts: starts.map(Iterator::collect).unwrap_or_default(),
             training_seconds: 0.0,
         }
     }
 
-    /// Goes on with every fold until so many sweeps are made.
+    /// Trains every fold up to a number of sweeps.
     ///
-    /// Folds are trained side by side: data that is held out of in several ways is small, and does
-    /// not keep all threads busy by itself.
+    /// Folds are trained in parallel: several folds are used where the data is small, and small data
+    /// does not keep all threads busy.
     fn sweep_to(&mut self, iterations: usize) -> Result<(), SearchError> {
-        // What the machine allows decides no bits, and has no place in a log.
-        let options = self.runner.options;
-        let threads = options.threads.unwrap_or_else(default_threads);
+        let Limits { threads, memory } = self.runner.limits;
+        let threads = threads.unwrap_or_else(default_threads);
         let params = Params {
             iterations,
             threads: Some(1),
-            memory_limit: options.memory_limit,
-            ..self.params.clone()
+            memory_limit: memory,
+            ..self.plan.params.clone()
         };
-        let at_once = threads.min(self.fitting(&params)).max(1);
+        let at_once = threads.min(self.folds_in_memory(&params)).max(1);
         let params = params.threads(threads / at_once);
         let checked = params.check().map_err(FitError::from)?;
-        let mut before = std::mem::take(&mut self.runs).into_iter();
+        let mut before = std::mem::take(&mut self.checkpoints).into_iter();
         let mut starts = std::mem::take(&mut self.starts).into_iter();
         let folds = self.runner.folds.iter();
         let folds: Vec<_> = folds
             .map(|fold| (fold, starts.next().unwrap_or_default(), before.next()))
             .collect();
-        let (scheme, cancel) = (&self.scheme, self.runner.cancel);
+        let (scheme, cancel) = (self.plan.scheme, self.runner.cancel);
         let train = |(fold, init, resume): (&Fold<'_>, Init, Option<Checkpoint>)| {
             let run = Run {
                 init,
@@ -249,9 +252,7 @@ impl<'r> FoldRuns<'r> {
         let fitted: Vec<_> = if at_once == 1 {
             folds.into_iter().map(train).collect()
         } else {
-            let pool = ThreadPoolBuilder::new().num_threads(at_once).build();
-            let pool = pool.map_err(|_| FitError::Threads { threads: at_once })?;
-            pool.install(|| folds.into_par_iter().map(train).collect())
+            thread_pool(Some(at_once))?.install(|| folds.into_par_iter().map(train).collect())
         };
         self.training_seconds += started.elapsed().as_secs_f64();
         for fitted in fitted {
@@ -259,18 +260,18 @@ impl<'r> FoldRuns<'r> {
             if fitted.reason == StopReason::Cancelled {
                 return Err(SearchError::Cancelled);
             }
-            self.runs.push(fitted.checkpoint);
+            self.checkpoints.push(fitted.checkpoint);
         }
         Ok(())
     }
 
-    /// How many folds memory has room for at once.
-    fn fitting(&self, params: &Params) -> usize {
+    /// Number of folds that memory has room for at once.
+    fn folds_in_memory(&self, params: &Params) -> usize {
         let folds = self.runner.folds;
         let (Some(limit), Some(fold)) = (params.memory_limit, folds.first()) else {
             return folds.len();
         };
-        let plan = MemoryPlan::new(&Sizes::of(&fold.train, &self.scheme, false), params);
+        let plan = MemoryPlan::new(&Sizes::of(&fold.train, self.plan.scheme, false), params);
         folds.len().min((limit / plan.total().max(1)) as usize)
     }
 
@@ -279,6 +280,24 @@ impl<'r> FoldRuns<'r> {
             let model = run.model;
             (model.user_factors().clone(), model.item_factors().clone())
         };
-        self.runs.into_iter().map(factors).collect()
+        self.checkpoints.into_iter().map(factors).collect()
     }
+}
+
+/// A start from trained factors, with random columns behind them where the run has more.
+fn warm_start((users, items): &(Factors, Factors), params: &Params) -> Init {
+    if users.cols() == params.factors {
+        return Init::Given {
+            users: users.clone(),
+            items: items.clone(),
+        };
+    }
+    Init::grown(users, items, params.factors, params.init_std, params.seed)
+}
+
+/// As many threads as requested, or as the machine or container allows.
+pub(crate) fn thread_pool(threads: Option<usize>) -> Result<ThreadPool, SearchError> {
+    let threads = threads.unwrap_or_else(default_threads);
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|_| FitError::Threads { threads }.into())
 }

@@ -13,7 +13,7 @@ use absentia::fit::{Run, fit};
 use absentia::model::Model;
 use absentia::ranking::{FactorScorer, ItemLists, RankRequest, Scorer, SeenItems, rank};
 use absentia::weights::{Scheme, Strength};
-use absentia_lab::generate::{Generator, Params as Generated};
+use absentia_lab::generate::{Generator, GeneratorParams};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -55,7 +55,7 @@ fn main() -> Result<(), Failure> {
         .collect();
     time("without structure", &FactorScorer::new(&p, &q)?, &seen, k)?;
 
-    let data = Generator::new(Generated::yelp_shape())?.interactions()?;
+    let data = Generator::new(GeneratorParams::yelp_shape())?.interactions()?;
     let scheme = Scheme::popularity(Strength::Mean(0.05), 0.4);
     let params = Params::new().factors(k).iterations(8).check()?;
     let model = fit(&data, &scheme, &params, Run::default())?.model;

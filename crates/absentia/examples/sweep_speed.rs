@@ -9,7 +9,7 @@ use absentia::data::Interactions;
 use absentia::fit::{Control, MemoryPlan, Observer, Run, Sweep, fit};
 use absentia::weights::{Scheme, Strength};
 use absentia::{Params, Solver};
-use absentia_lab::generate::{Generator, Params as Generated};
+use absentia_lab::generate::{Generator, GeneratorParams};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -74,9 +74,9 @@ fn main() -> Result<(), Failure> {
         return Err("SHAPE K[,K…] Z THREADS SWEEPS SOLVER[,SOLVER…]".into());
     };
     let generated = match shape.as_str() {
-        "yelp" => Generated::yelp_shape(),
-        "amazon" => Generated::amazon_shape(),
-        _ => Generated::new(2_000, 1_500, 60_000),
+        "yelp" => GeneratorParams::yelp_shape(),
+        "amazon" => GeneratorParams::amazon_shape(),
+        _ => GeneratorParams::new(2_000, 1_500, 60_000),
     };
     let data = Generator::new(generated)?.interactions()?;
     let (rank, threads): (usize, usize) = (rank.parse()?, threads.parse()?);

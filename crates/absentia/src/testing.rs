@@ -1,6 +1,6 @@
 //! Data for unit tests.
 
-use absentia_lab::generate::{Generator, Params};
+use absentia_lab::generate::{Generator, GeneratorParams};
 
 use crate::data::{Duplicates, Interactions, Triplets};
 
@@ -8,7 +8,7 @@ use crate::data::{Duplicates, Interactions, Triplets};
 ///
 /// The generator is built on the published engine, so its `Interactions` are another type than ours.
 pub(crate) fn generated(users: usize, items: usize, entries: u64) -> Interactions<'static> {
-    let generator = Generator::new(Params::new(users, items, entries)).unwrap();
+    let generator = Generator::new(GeneratorParams::new(users, items, entries)).unwrap();
     let (mut user, mut item) = (Vec::new(), Vec::new());
     for u in 0..users as u32 {
         let liked = generator.user(u).feedback().liked;

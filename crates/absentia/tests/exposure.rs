@@ -8,7 +8,7 @@
 
 use absentia::Dense;
 use absentia::Interactions;
-use absentia_lab::generate::{Exposure, Feedback, Generator, Params};
+use absentia_lab::generate::{ExposureModel, Feedback, Generator, GeneratorParams};
 
 type Matrix = Vec<Vec<f64>>;
 
@@ -134,11 +134,11 @@ fn liked_of_top(generator: &Generator, data: &Interactions<'_>, weights: &Weight
 }
 
 /// Yields the share liked under uniform, popularity and exposure-aware weights.
-fn compare(exposure: Exposure, seed: u64) -> [f64; 3] {
-    let params = Params {
+fn compare(exposure: ExposureModel, seed: u64) -> [f64; 3] {
+    let params = GeneratorParams {
         exposure,
         seed,
-        ..Params::new(1200, 800, 30_000)
+        ..GeneratorParams::new(1200, 800, 30_000)
     };
     let generator = Generator::new(params).unwrap();
     let data = generator.interactions().unwrap();
@@ -159,7 +159,8 @@ fn compare(exposure: Exposure, seed: u64) -> [f64; 3] {
 #[test]
 fn knowing_what_was_shown_pays() {
     for seed in 0..2 {
-        let [uniform, popularity, exposure] = compare(Exposure::Segmented { strength: 1.5 }, seed);
+        let [uniform, popularity, exposure] =
+            compare(ExposureModel::Segmented { strength: 1.5 }, seed);
         let shares = [uniform, popularity, exposure];
         assert!(popularity > 1.05 * uniform, "{shares:?}");
         assert!(exposure > 1.1 * popularity, "{shares:?}");
@@ -168,7 +169,7 @@ fn knowing_what_was_shown_pays() {
 
 #[test]
 fn there_is_nothing_to_know_where_all_is_shown_alike() {
-    let [uniform, popularity, exposure] = compare(Exposure::Uniform, 0);
+    let [uniform, popularity, exposure] = compare(ExposureModel::Uniform, 0);
     let shares = [uniform, popularity, exposure];
     assert!((popularity / uniform - 1.0).abs() < 0.05, "{shares:?}");
     assert!((exposure / uniform - 1.0).abs() < 0.05, "{shares:?}");

@@ -1,7 +1,7 @@
 //! `demo`: what weights on missing entries are worth, on data whose truth is known.
 
-use absentia_lab::demo::{Experiment, Measured, Settings};
-use absentia_lab::generate::Exposure;
+use absentia_lab::demo::{DemoSettings, Experiment, ModelResult};
+use absentia_lab::generate::ExposureModel;
 use absentia_report::format;
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
@@ -51,12 +51,12 @@ impl Demo {
             format::count(self.items as u64),
             format::count(self.entries)
         ))?;
-        let segments = Exposure::Segmented { strength: 1.5 };
+        let segments = ExposureModel::Segmented { strength: 1.5 };
         let experiment =
             self.experiment("segments are shown different items", segments, context)?;
         show_reason(&experiment, context)?;
         let name = "the control: everyone is shown anything alike";
-        let control = self.experiment(name, Exposure::Uniform, context)?;
+        let control = self.experiment(name, ExposureModel::Uniform, context)?;
         ui.say(format!(
             "Where everything is shown alike there is nothing to know about exposure, and weights that \
              know it are uniform ones: the advantage goes from {:+.4} to {:+.4}.\n\
@@ -68,8 +68,13 @@ impl Demo {
         Ok(Outcome::Done)
     }
 
-    fn experiment(&self, name: &str, exposure: Exposure, context: &Context) -> Result<Experiment> {
-        let settings = Settings {
+    fn experiment(
+        &self,
+        name: &str,
+        exposure: ExposureModel,
+        context: &Context,
+    ) -> Result<Experiment> {
+        let settings = DemoSettings {
             users: self.users,
             items: self.items,
             entries: self.entries,
@@ -104,7 +109,7 @@ impl Demo {
 
 fn show_reason(experiment: &Experiment, context: &Context) -> Result<()> {
     let ratio = |at: usize| {
-        let measured: &Measured = &experiment.measured[at];
+        let measured: &ModelResult = &experiment.measured[at];
         format::significant(measured.weight_ratio, 2)
     };
     Ok(context.ui.say(format!(
@@ -158,7 +163,7 @@ fn show_lists(experiment: &Experiment, context: &Context) -> Result<()> {
     Ok(context.ui.table(&table)?)
 }
 
-fn table(measured: &[Measured]) -> Table {
+fn table(measured: &[ModelResult]) -> Table {
     let mut table = Table::new([
         Column::left("weights on missing entries"),
         Column::right("liked of the top 20").highest_is_best(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use absentia::Interactions;
 use absentia_io::{AtomicFile, Dataset, Format, IdMap};
-use absentia_lab::generate::{Exposure, Generator, HeldOut, Params};
+use absentia_lab::generate::{ExposureModel, Generator, GeneratorParams, TestItems};
 use anyhow::Context as _;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub(crate) struct Generate {
     entries: u64,
     /// What users get to see: segmented[:STRENGTH], popularity or uniform.
     #[arg(long, value_name = "KIND", default_value = "segmented", value_parser = parse_exposure)]
-    exposure: Exposure,
+    exposure: ExposureModel,
     /// Rank of the planted taste.
     #[arg(long, value_name = "N", default_value_t = 8)]
     rank: usize,
@@ -94,7 +94,7 @@ impl Generate {
         }
         let mut test_entries = None;
         if let Some(path) = &self.test {
-            let test = generator.held_out(HeldOut::Uniform, self.test_items)?;
+            let test = generator.held_out(TestItems::Uniform, self.test_items)?;
             test_entries = Some(test.len());
             self.write(&test, path)?;
         }
@@ -118,15 +118,15 @@ impl Generate {
         Ok(Outcome::Done)
     }
 
-    fn params(&self) -> Params {
-        Params {
+    fn params(&self) -> GeneratorParams {
+        GeneratorParams {
             rank: self.rank,
             segments: self.segments,
             categories: self.categories,
             exposure: self.exposure,
             like_rate: self.like_rate,
             seed: self.seed,
-            ..Params::new(self.users as usize, self.items as usize, self.entries)
+            ..GeneratorParams::new(self.users as usize, self.items as usize, self.entries)
         }
     }
 
@@ -190,15 +190,15 @@ fn write_truth(generator: &Generator, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn parse_exposure(text: &str) -> Result<Exposure, String> {
+fn parse_exposure(text: &str) -> Result<ExposureModel, String> {
     let wrong = || "expected segmented[:STRENGTH], popularity or uniform".to_owned();
     let (name, strength) = text.split_once(':').unwrap_or((text, "1.5"));
     match name {
-        "segmented" => Ok(Exposure::Segmented {
+        "segmented" => Ok(ExposureModel::Segmented {
             strength: strength.parse().map_err(|_| wrong())?,
         }),
-        "popularity" => Ok(Exposure::Popularity),
-        "uniform" => Ok(Exposure::Uniform),
+        "popularity" => Ok(ExposureModel::Popularity),
+        "uniform" => Ok(ExposureModel::Uniform),
         _ => Err(wrong()),
     }
 }

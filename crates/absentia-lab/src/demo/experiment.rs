@@ -8,12 +8,12 @@ use absentia::evaluate::{Summary, TTest, paired_t_test};
 use absentia::fit::{Observer, Run, fit};
 use absentia::ranking::{RankRequest, Scored};
 use absentia::weights::Scheme;
-use absentia::{Params as TrainingParams, Solver};
+use absentia::{Params, Solver};
 use anyhow::Result;
 use rayon::prelude::*;
 
 use super::weights::schemes;
-use crate::generate::{Exposure, Generator, Params};
+use crate::generate::{ExposureModel, Generator, GeneratorParams};
 
 /// Length of the lists that are judged.
 const TOP: usize = 20;
@@ -24,7 +24,7 @@ const LAMBDA: f32 = 0.03;
 
 /// Size of the data and of the models.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct DemoSettings {
     /// Number of users.
     pub users: usize,
     /// Number of items.
@@ -42,7 +42,7 @@ pub struct Settings {
 }
 
 /// How good one model is.
-pub struct Measured {
+pub struct ModelResult {
     /// Name of its weights on missing entries.
     pub name: &'static str,
     /// Share of each user's list that they like.
@@ -59,11 +59,11 @@ pub struct Measured {
 
 /// Models with different weights on the same data.
 pub struct Experiment {
-    settings: Settings,
+    settings: DemoSettings,
     generator: Generator,
     data: Interactions<'static>,
     /// The models measured so far.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<ModelResult>,
     /// Share of missing entries that were shown and refused.
     pub refused_share: f64,
 }
@@ -73,11 +73,11 @@ impl Experiment {
     ///
     /// # Errors
     /// The settings ask for more entries than there can be.
-    pub fn new(settings: &Settings, exposure: Exposure) -> Result<Self> {
-        let generator = Generator::new(Params {
+    pub fn new(settings: &DemoSettings, exposure: ExposureModel) -> Result<Self> {
+        let generator = Generator::new(GeneratorParams {
             exposure,
             seed: settings.seed,
-            ..Params::new(settings.users, settings.items, settings.entries)
+            ..GeneratorParams::new(settings.users, settings.items, settings.entries)
         })?;
         let data = generator.interactions()?;
         let missing = (settings.users * settings.items) as f64 - data.len() as f64;
@@ -109,7 +109,7 @@ impl Experiment {
         scheme: &Scheme,
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        let params = TrainingParams::new()
+        let params = Params::new()
             .factors(self.settings.factors)
             .iterations(self.settings.iterations)
             .regularization(LAMBDA)
@@ -117,7 +117,7 @@ impl Experiment {
             .solver(Solver::Als)
             .init_std(0.1)
             .seed(self.settings.seed);
-        let params = TrainingParams {
+        let params = Params {
             threads: self.settings.threads,
             ..params
         };
@@ -131,7 +131,7 @@ impl Experiment {
         let per_user = self.liked_of_top(&model)?;
         let values: Vec<f64> = per_user.iter().map(|&value| f64::from(value)).collect();
         let first = self.measured.first();
-        let measured = Measured {
+        let measured = ModelResult {
             name,
             summary: Summary::of(&values),
             test: first

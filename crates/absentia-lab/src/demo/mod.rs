@@ -3,4 +3,4 @@
 mod experiment;
 mod weights;
 
-pub use experiment::{Experiment, Measured, Settings};
+pub use experiment::{DemoSettings, Experiment, ModelResult};

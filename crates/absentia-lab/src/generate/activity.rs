@@ -1,6 +1,6 @@
 //! How many entries each user has: a power law whose sum is exact.
 
-use super::params::Params;
+use super::params::GeneratorParams;
 
 /// Shares `entries` out over ranks `0..users` with density ∝ (rank + shift)^−s.
 ///
@@ -17,7 +17,7 @@ pub(super) struct Activity {
 impl Activity {
     /// Takes checked parameters; the shift is the smallest that keeps the top rank within what a
     /// user can find.
-    pub(super) fn new(params: &Params) -> Self {
+    pub(super) fn new(params: &GeneratorParams) -> Self {
         let mut activity = Self {
             users: params.users as u64,
             entries: params.entries,
@@ -85,7 +85,7 @@ mod tests {
     fn quotas_add_up_and_fall_with_rank() {
         for exponent in [0.0, 0.6, 1.0, 1.7] {
             for entries in [1, 999, 30_001] {
-                let mut params = Params::new(1000, 2000, entries);
+                let mut params = GeneratorParams::new(1000, 2000, entries);
                 params.activity_exponent = exponent;
                 let activity = Activity::new(&params);
                 let quotas: Vec<u64> = (0..1000).map(|rank| activity.quota(rank)).collect();
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_full_matrix_is_shared_out_evenly() {
-        let mut params = Params::new(100, 1000, 1);
+        let mut params = GeneratorParams::new(100, 1000, 1);
         params.entries = 100 * params.most_per_user();
         let activity = Activity::new(&params);
         assert!((0..100).all(|rank| activity.quota(rank).abs_diff(80) <= 1));

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::params::{Exposure, Params};
+use super::params::{ExposureModel, GeneratorParams};
 use super::permutation::Permutation;
 use super::streams::{Purpose, Streams};
 use super::taste::item_vector;
@@ -18,7 +18,7 @@ pub(super) struct Catalogue {
 }
 
 impl Catalogue {
-    pub(super) fn new(params: &Params, streams: &Streams) -> Self {
+    pub(super) fn new(params: &GeneratorParams, streams: &Streams) -> Self {
         let (items, rank) = (params.items, params.rank);
         let mut vectors = vec![0.0; items * rank];
         let mut category = vec![0; items];
@@ -45,8 +45,8 @@ impl Catalogue {
 }
 
 /// Zipf's law over a shuffle of the items.
-fn popularity(params: &Params, streams: &Streams) -> Vec<f32> {
-    if params.exposure == Exposure::Uniform {
+fn popularity(params: &GeneratorParams, streams: &Streams) -> Vec<f32> {
+    if params.exposure == ExposureModel::Uniform {
         return vec![1.0 / params.items as f32; params.items];
     }
     let shuffle = Permutation::new(params.items, streams, 1);

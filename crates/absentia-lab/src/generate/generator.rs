@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::activity::Activity;
 use super::catalogue::Catalogue;
 use super::error::GenerateError;
-use super::params::Params;
+use super::params::GeneratorParams;
 use super::permutation::Permutation;
 use super::seen::Seen;
 use super::showing::Showing;
@@ -19,12 +19,12 @@ use absentia::data::{DataError, EntrySource, Interactions, RowSource, Values, fr
 /// Users generated at a time by a walk: enough to keep threads busy, few enough to hold.
 const BLOCK: u32 = 8192;
 
-/// Data described by [`Params`], generated user by user when asked for.
+/// Data described by [`GeneratorParams`], generated user by user when asked for.
 ///
 /// The same parameters give the same data, whatever is asked for first and by how many threads.
 #[derive(Clone, Debug)]
 pub struct Generator {
-    params: Params,
+    params: GeneratorParams,
     pub(super) streams: Streams,
     pub(super) catalogue: Catalogue,
     pub(super) showing: Showing,
@@ -38,7 +38,7 @@ impl Generator {
     ///
     /// # Errors
     /// Names the first parameter that is out of range.
-    pub fn new(params: Params) -> Result<Self, GenerateError> {
+    pub fn new(params: GeneratorParams) -> Result<Self, GenerateError> {
         params.check()?;
         let streams = Streams::new(params.seed);
         let catalogue = Catalogue::new(&params, &streams);
@@ -55,7 +55,7 @@ impl Generator {
 
     /// The parameters.
     #[must_use]
-    pub fn params(&self) -> &Params {
+    pub fn params(&self) -> &GeneratorParams {
         &self.params
     }
 

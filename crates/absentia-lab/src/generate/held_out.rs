@@ -8,7 +8,7 @@ use absentia::data::{DataError, Interactions};
 
 /// How the items to test on are chosen among those a user was not shown in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeldOut {
+pub enum TestItems {
     /// All alike: unbiased, it asks what the user would like if it were shown.
     Uniform,
     /// By the exposure process, as ordinary held-out data is: it rewards guessing what is shown.
@@ -17,9 +17,9 @@ pub enum HeldOut {
 
 impl User<'_> {
     /// Yields what the user makes of `count` items not shown in training, or of as many as there
-    /// are (under [`HeldOut::Exposure`], as many as turn up in a reasonable number of draws).
+    /// are (under [`TestItems::Exposure`], as many as turn up in a reasonable number of draws).
     #[must_use]
-    pub fn held_out(&self, how: HeldOut, count: usize) -> Feedback {
+    pub fn held_out(&self, how: TestItems, count: usize) -> Feedback {
         let mut seen = Seen::new(self.generator.params().items);
         let training = self.feedback_with(&mut seen);
         for &item in training.liked.iter().chain(&training.refused) {
@@ -27,8 +27,8 @@ impl User<'_> {
         }
         let shown = training.shown();
         let mut feedback = match how {
-            HeldOut::Uniform => uniform(self, &mut seen, shown, count),
-            HeldOut::Exposure => exposed(self.visit(Purpose::HeldOutExposure, &mut seen), count),
+            TestItems::Uniform => uniform(self, &mut seen, shown, count),
+            TestItems::Exposure => exposed(self.visit(Purpose::HeldOutExposure, &mut seen), count),
         };
         feedback.sort();
         feedback
@@ -40,7 +40,11 @@ impl Generator {
     ///
     /// # Errors
     /// None is known; the matrix checks its rows as it checks anyone's.
-    pub fn held_out(&self, how: HeldOut, count: usize) -> Result<Interactions<'static>, DataError> {
+    pub fn held_out(
+        &self,
+        how: TestItems,
+        count: usize,
+    ) -> Result<Interactions<'static>, DataError> {
         self.collect(|user, _| user.held_out(how, count).liked)
     }
 }

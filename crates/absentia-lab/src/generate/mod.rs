@@ -19,9 +19,9 @@
 //! By Wald's identity the expected number of times i is shown to u is still `E[n_u] · π_g(i)`.
 //!
 //! ```
-//! use absentia_lab::generate::{Generator, Params};
+//! use absentia_lab::generate::{Generator, GeneratorParams};
 //!
-//! let generator = Generator::new(Params::new(1000, 500, 20_000))?;
+//! let generator = Generator::new(GeneratorParams::new(1000, 500, 20_000))?;
 //! let data = generator.interactions()?;
 //! assert_eq!(data.len(), 20_000);
 //! let feedback = generator.user(7).feedback();
@@ -46,8 +46,8 @@ mod user;
 
 pub use error::GenerateError;
 pub use generator::Generator;
-pub use held_out::HeldOut;
-pub use params::{Exposure, Params};
+pub use held_out::TestItems;
+pub use params::{ExposureModel, GeneratorParams};
 pub use truth::ExpectedExposures;
 pub use user::{Feedback, User};
 

@@ -9,10 +9,10 @@ const REACHABLE: f64 = 0.4;
 /// Which items users get to see.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Exposure {
+pub enum ExposureModel {
     /// Popular items, and those of the categories that the user's segment is shown.
     Segmented {
-        /// Standard deviation of the logarithm of affinity(segment, category); 0 is [`Popularity`](Exposure::Popularity).
+        /// Standard deviation of the logarithm of affinity(segment, category); 0 is [`Popularity`](ExposureModel::Popularity).
         strength: f32,
     },
     /// Popular items, the same for all users.
@@ -39,7 +39,7 @@ pub enum Exposure {
 /// | `seed` | 0 | any |
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Params {
+pub struct GeneratorParams {
     /// Number of users M.
     pub users: usize,
     /// Number of items N.
@@ -57,7 +57,7 @@ pub struct Params {
     /// Exponent s of a user's number of entries ∝ rank^−s.
     pub activity_exponent: f32,
     /// Which items users get to see.
-    pub exposure: Exposure,
+    pub exposure: ExposureModel,
     /// Share of all pairs that would be liked if they were shown.
     pub like_rate: f32,
     /// Standard deviation of the log-odds of liking: how much tastes differ.
@@ -68,7 +68,7 @@ pub struct Params {
     pub seed: u64,
 }
 
-impl Params {
+impl GeneratorParams {
     /// Yields the defaults for a shape.
     #[must_use]
     pub fn new(users: usize, items: usize, entries: u64) -> Self {
@@ -81,7 +81,7 @@ impl Params {
             categories: 24,
             popularity_exponent: 0.8,
             activity_exponent: 0.6,
-            exposure: Exposure::Segmented { strength: 1.5 },
+            exposure: ExposureModel::Segmented { strength: 1.5 },
             like_rate: 0.2,
             taste: 3.0,
             noise: 0.05,
@@ -141,8 +141,8 @@ impl Params {
 
     fn check_reals(&self) -> Result<(), GenerateError> {
         let strength = match self.exposure {
-            Exposure::Segmented { strength } => strength,
-            Exposure::Popularity | Exposure::Uniform => 0.0,
+            ExposureModel::Segmented { strength } => strength,
+            ExposureModel::Popularity | ExposureModel::Uniform => 0.0,
         };
         within(
             "popularity exponent",

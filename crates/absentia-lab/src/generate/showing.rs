@@ -2,7 +2,7 @@
 
 use super::alias::Alias;
 use super::catalogue::Catalogue;
-use super::params::{Exposure, Params};
+use super::params::{ExposureModel, GeneratorParams};
 use super::streams::{Purpose, Stream, Streams};
 
 /// Draws items from `π_g` in two steps, category then item, so that memory is
@@ -20,7 +20,7 @@ pub(super) struct Showing {
 }
 
 impl Showing {
-    pub(super) fn new(params: &Params, catalogue: &Catalogue, streams: &Streams) -> Self {
+    pub(super) fn new(params: &GeneratorParams, catalogue: &Catalogue, streams: &Streams) -> Self {
         let categories = params.categories;
         let mut shelves = vec![(Vec::new(), Vec::new()); categories];
         for (item, &category) in catalogue.category.iter().enumerate() {
@@ -73,8 +73,8 @@ impl Showing {
 }
 
 /// Log-normal affinities, group by group; one group of ones when segments do not matter.
-fn affinity(params: &Params, streams: &Streams) -> Vec<f64> {
-    let Exposure::Segmented { strength } = params.exposure else {
+fn affinity(params: &GeneratorParams, streams: &Streams) -> Vec<f64> {
+    let ExposureModel::Segmented { strength } = params.exposure else {
         return vec![1.0; params.categories];
     };
     let mut stream = streams.stream(Purpose::Affinity, 0);

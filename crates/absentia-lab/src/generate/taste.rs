@@ -1,6 +1,6 @@
 //! What users would like if it were shown to them.
 
-use super::params::Params;
+use super::params::GeneratorParams;
 use super::streams::Stream;
 
 /// Turns the product of a user's and an item's vector into the probability of liking.
@@ -14,7 +14,7 @@ pub(super) struct Taste {
 
 impl Taste {
     /// Takes checked parameters and sets the bias so that `like_rate` of all pairs are liked.
-    pub(super) fn new(params: &Params) -> Self {
+    pub(super) fn new(params: &GeneratorParams) -> Self {
         let mut taste = Self {
             scale: f64::from(params.taste),
             bias: 0.0,

@@ -2,17 +2,17 @@
 
 use rayon::prelude::*;
 
-use super::{Exposure, GenerateError, Generator, HeldOut, Params};
+use super::{ExposureModel, GenerateError, Generator, GeneratorParams, TestItems};
 use absentia::Fault;
 use absentia::data::{EntrySource, Interactions, from_source};
 
-const SEGMENTED: Exposure = Exposure::Segmented { strength: 1.5 };
+const SEGMENTED: ExposureModel = ExposureModel::Segmented { strength: 1.5 };
 
-fn generator(exposure: Exposure, seed: u64) -> Generator {
-    let params = Params {
+fn generator(exposure: ExposureModel, seed: u64) -> Generator {
+    let params = GeneratorParams {
         exposure,
         seed,
-        ..Params::new(800, 400, 16_000)
+        ..GeneratorParams::new(800, 400, 16_000)
     };
     Generator::new(params).unwrap()
 }
@@ -66,19 +66,19 @@ fn the_number_of_threads_does_not_matter() {
 
 #[test]
 fn the_number_of_entries_is_exact() {
-    for exposure in [SEGMENTED, Exposure::Popularity, Exposure::Uniform] {
+    for exposure in [SEGMENTED, ExposureModel::Popularity, ExposureModel::Uniform] {
         assert_eq!(walked(&generator(exposure, 3)).len(), 16_000);
     }
-    let yelp = Generator::new(Params::yelp_shape()).unwrap();
+    let yelp = Generator::new(GeneratorParams::yelp_shape()).unwrap();
     assert_eq!(yelp.interactions().unwrap().len(), 731_671);
-    let amazon = Generator::new(Params::amazon_shape()).unwrap();
+    let amazon = Generator::new(GeneratorParams::amazon_shape()).unwrap();
     let quotas: u64 = (0..117_176).map(|user| amazon.quota(user)).sum();
     assert_eq!(quotas, 5_020_705);
 }
 
 #[test]
 fn a_billion_entries_need_no_more_memory_than_the_items() {
-    let params = Params::new(10_000_000, 1_000_000, 1_000_000_000);
+    let params = GeneratorParams::new(10_000_000, 1_000_000, 1_000_000_000);
     let generator = Generator::new(params).unwrap();
     for user in [0, 5_000_000, 9_999_999] {
         let liked = generator.user(user).feedback().liked;
@@ -102,14 +102,14 @@ fn what_is_liked_and_what_is_refused_never_meet_and_never_repeat() {
 
 #[test]
 fn popularity_and_activity_have_long_tails() {
-    let generator = Generator::new(Params::yelp_shape()).unwrap();
+    let generator = Generator::new(GeneratorParams::yelp_shape()).unwrap();
     let data = generator.interactions().unwrap();
     let items = share_of_top(data.item_counts(), 0.01);
     let users = share_of_top(data.user_counts(), 0.01);
     assert!((0.1..0.4).contains(&items), "{items}");
     assert!((0.05..0.3).contains(&users), "{users}");
-    let control = Params {
-        exposure: Exposure::Uniform,
+    let control = GeneratorParams {
+        exposure: ExposureModel::Uniform,
         ..generator.params().clone()
     };
     let control = Generator::new(control).unwrap().interactions().unwrap();
@@ -119,11 +119,11 @@ fn popularity_and_activity_have_long_tails() {
 /// The log-log slope of popularity over rank is the exponent asked for.
 #[test]
 fn popularity_follows_its_exponent() {
-    let params = Params {
+    let params = GeneratorParams {
         popularity_exponent: 0.8,
-        exposure: Exposure::Popularity,
+        exposure: ExposureModel::Popularity,
         taste: 0.0,
-        ..Params::new(20_000, 4000, 100_000)
+        ..GeneratorParams::new(20_000, 4000, 100_000)
     };
     let data = Generator::new(params).unwrap().interactions().unwrap();
     let mut counts = data.item_counts();
@@ -137,7 +137,7 @@ fn popularity_follows_its_exponent() {
 /// the users of a segment were really shown.
 #[test]
 fn expected_exposures_match_what_was_shown() {
-    for exposure in [SEGMENTED, Exposure::Popularity, Exposure::Uniform] {
+    for exposure in [SEGMENTED, ExposureModel::Popularity, ExposureModel::Uniform] {
         let generator = generator(exposure, 8);
         let expected = generator.expected_exposures();
         let (mut predicted, mut shown) = (vec![0.0; 8 * 24], vec![0.0; 8 * 24]);
@@ -193,7 +193,7 @@ fn exposure_probabilities_match_what_was_shown() {
 #[test]
 fn like_probabilities_match_what_was_liked() {
     let generator = generator(SEGMENTED, 10);
-    for how in [HeldOut::Uniform, HeldOut::Exposure] {
+    for how in [TestItems::Uniform, TestItems::Exposure] {
         let (mut expected, mut liked, mut count) = (0.0, 0.0, 0.0_f64);
         for user in 0..800 {
             let user = generator.user(user);
@@ -216,9 +216,9 @@ fn held_out_items_were_not_shown_in_training() {
         let user = generator.user(user);
         let training = user.feedback();
         for (how, count) in [
-            (HeldOut::Uniform, 5),
-            (HeldOut::Uniform, 1000),
-            (HeldOut::Exposure, 20),
+            (TestItems::Uniform, 5),
+            (TestItems::Uniform, 1000),
+            (TestItems::Exposure, 20),
         ] {
             let test = user.held_out(how, count);
             let all = [test.liked.clone(), test.refused.clone()].concat();
@@ -231,7 +231,7 @@ fn held_out_items_were_not_shown_in_training() {
         }
     }
     let unseen = generator.user(3).feedback();
-    let rest = generator.user(3).held_out(HeldOut::Uniform, 400);
+    let rest = generator.user(3).held_out(TestItems::Uniform, 400);
     let shown = [unseen.liked, unseen.refused, rest.liked, rest.refused].concat();
     assert_eq!(shown.len(), 400);
 }
@@ -255,28 +255,28 @@ fn taste_is_independent_of_exposure() {
 
 #[test]
 fn more_categories_than_items_and_single_everything_work() {
-    let tiny = Params {
+    let tiny = GeneratorParams {
         categories: 50,
         segments: 1,
         rank: 1,
-        ..Params::new(1, 1, 1)
+        ..GeneratorParams::new(1, 1, 1)
     };
     assert_eq!(walked(&Generator::new(tiny).unwrap()), [(0, 0)]);
-    let sparse = Params {
+    let sparse = GeneratorParams {
         categories: 500,
-        ..Params::new(50, 20, 40)
+        ..GeneratorParams::new(50, 20, 40)
     };
     assert_eq!(walked(&Generator::new(sparse).unwrap()).len(), 40);
 }
 
 #[test]
 fn users_who_like_nothing_still_meet_their_quota() {
-    let params = Params {
+    let params = GeneratorParams {
         taste: 100.0,
         noise: 0.0,
         rank: 1,
         like_rate: 0.05,
-        ..Params::new(200, 100, 400)
+        ..GeneratorParams::new(200, 100, 400)
     };
     let data: Interactions<'_> = Generator::new(params).unwrap().interactions().unwrap();
     assert_eq!(data.len(), 400);
@@ -285,7 +285,7 @@ fn users_who_like_nothing_still_meet_their_quota() {
 /// What the entries of a user cost is their draws; `cargo xtask bench --big` measures the seconds.
 #[test]
 fn the_entries_of_large_data_take_few_draws() {
-    let generator = Generator::new(Params::new(40_000, 20_000, 1_000_000)).unwrap();
+    let generator = Generator::new(GeneratorParams::new(40_000, 20_000, 1_000_000)).unwrap();
     let (mut draws, mut entries) = (0, 0);
     for user in 0..1000 {
         let feedback = generator.user(user).feedback();
@@ -297,8 +297,8 @@ fn the_entries_of_large_data_take_few_draws() {
 
 #[test]
 fn impossible_parameters_are_named() {
-    let refused = |change: fn(&mut Params)| {
-        let mut params = Params::new(100, 100, 500);
+    let refused = |change: fn(&mut GeneratorParams)| {
+        let mut params = GeneratorParams::new(100, 100, 500);
         change(&mut params);
         let error = Generator::new(params).unwrap_err();
         assert_eq!(error.fault(), Fault::Caller);
@@ -310,10 +310,10 @@ fn impossible_parameters_are_named() {
     assert!(refused(|params| params.noise = f32::NAN).starts_with("noise is NaN"));
     assert!(refused(|params| params.like_rate = 1.0).starts_with("like rate is 1"));
     assert!(
-        refused(|params| params.exposure = Exposure::Segmented { strength: -1.0 })
+        refused(|params| params.exposure = ExposureModel::Segmented { strength: -1.0 })
             .contains("strength")
     );
-    let error = Generator::new(Params::new(100, 100, 801)).unwrap_err();
+    let error = Generator::new(GeneratorParams::new(100, 100, 801)).unwrap_err();
     assert_eq!(
         error,
         GenerateError::TooManyEntries {

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::error::PaperError;
 use super::lab::Lab;
 use super::scale::Size;
-use crate::generate::{Feedback, Generator, HeldOut, Params as Shape};
+use crate::generate::{Feedback, Generator, GeneratorParams, TestItems};
 
 /// Users and items must have this many ratings in the paper's data.
 const LEAST_RATINGS: u32 = 10;
@@ -395,13 +395,13 @@ fn labelled(folder: &Path) -> Result<Held> {
 
 fn generated(size: Size) -> Result<Held> {
     let shape = match size {
-        Size::Tiny => Shape::new(300, 200, 4_000),
-        Size::Quick => Shape::new(1_500, 800, 30_000),
-        Size::Full => Shape::new(4_000, 2_000, 100_000),
+        Size::Tiny => GeneratorParams::new(300, 200, 4_000),
+        Size::Quick => GeneratorParams::new(1_500, 800, 30_000),
+        Size::Full => GeneratorParams::new(4_000, 2_000, 100_000),
     };
     let generator = Generator::new(shape.clone())?;
     let train = generator.interactions()?;
-    let held = generator.held_out(HeldOut::Exposure, 3)?;
+    let held = generator.held_out(TestItems::Exposure, 3)?;
     let (mut users, mut items) = (Vec::new(), Vec::new());
     let seen: Vec<Feedback> = generator.feedback(0..shape.users as u32).collect();
     for (user, seen) in (0_u32..).zip(seen) {

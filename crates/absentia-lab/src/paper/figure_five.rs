@@ -16,19 +16,19 @@ use super::lab::{
 use super::part::{Along, Block, Grid, Lines};
 
 /// A method with its settings.
-struct Method {
+struct ComparedMethod {
     name: &'static str,
     setting: Setting,
     /// Whether it is drawn sweep by sweep.
     drawn: bool,
 }
 
-fn methods(lab: &Lab, set: &Set) -> Result<(Vec<Method>, String)> {
+fn methods(lab: &Lab, set: &Set) -> Result<(Vec<ComparedMethod>, String)> {
     let best = chosen(lab, set)?;
     let weight = best.c0 / set.train.n_items() as f32;
     let (factors, sweeps) = (lab.size.factors(), lab.size.curve_sweeps());
     let params = |solver: absentia::Method| lab.params(factors, sweeps).solver(solver);
-    let method = |name, scheme: Scheme, params: Params, drawn| Method {
+    let method = |name, scheme: Scheme, params: Params, drawn| ComparedMethod {
         name,
         setting: Setting { scheme, params },
         drawn,

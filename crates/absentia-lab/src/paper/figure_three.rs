@@ -9,7 +9,7 @@ use anyhow::Result;
 use super::fits::{Line, line, power};
 use super::lab::{Lab, Setting};
 use super::part::{Along, Block, Grid, Lines};
-use crate::generate::{Generator, Params as Shape};
+use crate::generate::{Generator, GeneratorParams};
 
 /// Positive weights of rank `z`.
 fn low_rank(data: &Interactions<'_>, z: usize) -> Scheme {
@@ -36,7 +36,7 @@ fn fit_text(what: &str, found: Option<Line>, text: impl Fn(&Line) -> String) -> 
     )
 }
 
-pub(super) fn blocks(lab: &Lab, name: &str, shape: &Shape) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab, name: &str, shape: &GeneratorParams) -> Result<Vec<Block>> {
     let data = Generator::new(shape.clone())?.interactions()?;
     let (ks, zs) = lab.size.grid_kz();
     let mut chart = Lines::new(
@@ -100,13 +100,14 @@ pub(super) fn blocks(lab: &Lab, name: &str, shape: &Shape) -> Result<Vec<Block>>
 fn over_entries(
     lab: &Lab,
     whole: &Interactions<'_>,
-    shape: &Shape,
+    shape: &GeneratorParams,
     k: usize,
 ) -> Result<Vec<Block>> {
     let mut points = Vec::new();
     for share in [1, 2, 3] {
         let entries = shape.entries * share / 4;
-        let data = Generator::new(Shape::new(shape.users, shape.items, entries))?.interactions()?;
+        let data = Generator::new(GeneratorParams::new(shape.users, shape.items, entries))?
+            .interactions()?;
         points.push((data.len() as f64, seconds(lab, &data, k, 1, 1)?));
     }
     points.push((whole.len() as f64, seconds(lab, whole, k, 1, 1)?));

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::lab::{Lab, METRICS, Moment, Setting, popularity};
 use super::part::{Along, Block, Grid, Lines};
-use crate::generate::{Generator, HeldOut};
+use crate::generate::{Generator, TestItems};
 
 /// The paper's K.
 const FACTORS: [usize; 2] = [1, 5];
@@ -15,7 +15,7 @@ pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
     let shape = lab.size.vanilla_shape();
     let generator = Generator::new(shape.clone())?;
     let data = generator.interactions()?;
-    let test = TestSet::from_interactions(&generator.held_out(HeldOut::Exposure, 1)?);
+    let test = TestSet::from_interactions(&generator.held_out(TestItems::Exposure, 1)?);
     let mut grid = Grid::new(
         "Largest difference between the two, over all sweeps",
         ["K", "loss, relative", METRICS[0], METRICS[1]],

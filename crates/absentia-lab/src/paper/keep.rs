@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use absentia_io::AtomicFile;
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
 use super::lab::Lab;
 use super::part::Block;
-use super::write_text;
 
 /// A finished part.
 #[derive(Serialize, Deserialize)]
@@ -66,6 +66,7 @@ impl Keeper {
             seconds,
             blocks,
         };
-        write_text(&self.path(id), &serde_json::to_string_pretty(&kept)?)
+        let text = serde_json::to_string_pretty(&kept)?;
+        Ok(AtomicFile::write_whole(&self.path(id), text.as_bytes())?)
     }
 }

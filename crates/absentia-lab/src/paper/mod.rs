@@ -23,8 +23,7 @@ mod table_two;
 mod yelp;
 
 use std::cell::RefCell;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use absentia_io::AtomicFile;
@@ -209,14 +208,9 @@ impl Reproduction {
             env!("CARGO_PKG_VERSION"),
             lab.n_threads()
         ));
-        write_text(&self.out, &report.render())
+        Ok(AtomicFile::write_whole(
+            &self.out,
+            report.render().as_bytes(),
+        )?)
     }
-}
-
-/// Writes a text file all at once.
-fn write_text(path: &Path, text: &str) -> Result<()> {
-    let mut file = AtomicFile::create(path)?;
-    let written = file.write_all(text.as_bytes());
-    written.with_context(|| path.display().to_string())?;
-    Ok(file.commit()?)
 }

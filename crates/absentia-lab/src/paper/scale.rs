@@ -1,6 +1,6 @@
 //! How large everything is: seconds for the tests, minutes for a look, an hour for the record.
 
-use crate::generate::Params as Shape;
+use crate::generate::GeneratorParams;
 
 /// How much work a reproduction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -27,28 +27,28 @@ impl Size {
     }
 
     /// Generated data for timings, with its name.
-    pub(super) fn shapes(self) -> Vec<(&'static str, Shape)> {
+    pub(super) fn shapes(self) -> Vec<(&'static str, GeneratorParams)> {
         match self {
             Size::Full => vec![
-                ("Yelp's shape", Shape::yelp_shape()),
-                ("Amazon's shape", Shape::amazon_shape()),
+                ("Yelp's shape", GeneratorParams::yelp_shape()),
+                ("Amazon's shape", GeneratorParams::amazon_shape()),
             ],
             Size::Quick => vec![(
                 "a quarter of Yelp's shape",
-                Shape::new(12_838, 12_907, 182_917),
+                GeneratorParams::new(12_838, 12_907, 182_917),
             )],
-            Size::Tiny => vec![("a tiny shape", Shape::new(400, 300, 4_000))],
+            Size::Tiny => vec![("a tiny shape", GeneratorParams::new(400, 300, 4_000))],
         }
     }
 
     /// Data on which the vanilla algorithm finishes.
-    pub(super) fn vanilla_shape(self) -> Shape {
+    pub(super) fn vanilla_shape(self) -> GeneratorParams {
         let (users, items, entries) = self.pick(
             (4_000, 3_000, 60_000),
             (1_500, 1_200, 20_000),
             (150, 120, 1_200),
         );
-        Shape::new(users, items, entries)
+        GeneratorParams::new(users, items, entries)
     }
 
     /// One user in so many is kept of the larger real sets.

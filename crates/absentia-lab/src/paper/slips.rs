@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::lab::{Lab, Setting};
 use super::part::{Block, Grid};
 use super::published;
-use crate::generate::{Generator, Params as Shape};
+use crate::generate::{Generator, GeneratorParams};
 
 /// Slips that need no measurement: where, what it says, what it should say.
 const READ: [(&str, &str, &str); 15] = [
@@ -198,8 +198,8 @@ fn add_timings(grid: &mut Grid) {
 fn entries_and_rank(lab: &Lab) -> Result<Block> {
     // Few rows and many entries, so that the entries' part leads.
     let shape = match lab.size {
-        super::scale::Size::Tiny => Shape::new(200, 400, 3_000),
-        _ => Shape::new(2_000, 4_000, 300_000),
+        super::scale::Size::Tiny => GeneratorParams::new(200, 400, 3_000),
+        _ => GeneratorParams::new(2_000, 4_000, 300_000),
     };
     let data = Generator::new(shape.clone())?.interactions()?;
     let (few, many, factors) = (1, 16, 64);

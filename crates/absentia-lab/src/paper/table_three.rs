@@ -8,7 +8,7 @@ use super::fits::power;
 use super::lab::{II_SVD, Lab, Setting, weights_of};
 use super::part::{Along, Block, Grid, Lines};
 use super::published;
-use crate::generate::{Generator, Params as Shape};
+use crate::generate::{Generator, GeneratorParams};
 
 /// Weight of missing entries; uniform, so that all methods can honour it.
 const WEIGHT: f32 = 0.02;
@@ -53,7 +53,7 @@ fn over_k(
     Ok(points)
 }
 
-pub(super) fn blocks(lab: &Lab, name: &str, shape: &Shape) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab, name: &str, shape: &GeneratorParams) -> Result<Vec<Block>> {
     let data = Generator::new(shape.clone())?.interactions()?;
     let mut found = Vec::new();
     for (name, solver, growth) in methods() {

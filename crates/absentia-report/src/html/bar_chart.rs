@@ -13,7 +13,7 @@ const BOTTOM: f64 = 30.0;
 const CHARACTER: f64 = 6.9;
 
 #[derive(Clone, Debug)]
-struct Bar {
+struct LabelledBar {
     label: String,
     value: f64,
     half: Option<f64>,
@@ -23,7 +23,7 @@ struct Bar {
 #[derive(Clone, Debug)]
 pub struct BarChart {
     title: String,
-    bars: Vec<Bar>,
+    bars: Vec<LabelledBar>,
 }
 
 impl BarChart {
@@ -38,7 +38,7 @@ impl BarChart {
     /// Adds a bar without an interval.
     #[must_use]
     pub fn bar(mut self, label: impl Into<String>, value: f64) -> Self {
-        self.bars.push(Bar {
+        self.bars.push(LabelledBar {
             label: label.into(),
             value,
             half: None,
@@ -49,7 +49,7 @@ impl BarChart {
     /// Adds a bar whose interval reaches `half` to both sides.
     #[must_use]
     pub fn interval(mut self, label: impl Into<String>, value: f64, half: f64) -> Self {
-        self.bars.push(Bar {
+        self.bars.push(LabelledBar {
             label: label.into(),
             value,
             half: Some(half).filter(|h| h.is_finite()),
@@ -76,7 +76,7 @@ impl BarChart {
     }
 
     fn layout(&self, width: f64) -> Option<Layout> {
-        let ends = self.bars.iter().flat_map(Bar::ends);
+        let ends = self.bars.iter().flat_map(LabelledBar::ends);
         if !ends.clone().any(f64::is_finite) {
             return None;
         }
@@ -94,7 +94,7 @@ impl BarChart {
     }
 }
 
-impl Bar {
+impl LabelledBar {
     fn ends(&self) -> [f64; 2] {
         let half = self.half.unwrap_or(0.0);
         [self.value - half, self.value + half]
@@ -139,7 +139,7 @@ impl Layout {
         format!("<g class=\"axes\">{}{zero}</g>", lines.collect::<String>())
     }
 
-    fn bar(&self, bar: &Bar, middle: f64) -> String {
+    fn bar(&self, bar: &LabelledBar, middle: f64) -> String {
         let label = format!(
             "<text class=\"label\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             self.left - 10.0,
@@ -157,7 +157,7 @@ impl Layout {
         label + &marks::marked(0, "bar", &tooltip, &drawing) + &value
     }
 
-    fn block(&self, bar: &Bar, middle: f64) -> String {
+    fn block(&self, bar: &LabelledBar, middle: f64) -> String {
         if !bar.value.is_finite() {
             return String::new();
         }
@@ -169,7 +169,7 @@ impl Layout {
         )
     }
 
-    fn whisker(&self, bar: &Bar, middle: f64) -> String {
+    fn whisker(&self, bar: &LabelledBar, middle: f64) -> String {
         if bar.half.is_none() || !bar.value.is_finite() {
             return String::new();
         }

@@ -11,7 +11,7 @@ use crate::format;
 const MOST_POINTS_SHOWN: usize = 20;
 
 #[derive(Clone, Debug)]
-struct Series {
+struct Curve {
     name: String,
     points: Vec<(f64, f64)>,
 }
@@ -22,7 +22,7 @@ pub struct LineChart {
     title: String,
     x: Axis,
     y: Axis,
-    series: Vec<Series>,
+    series: Vec<Curve>,
 }
 
 impl LineChart {
@@ -39,7 +39,7 @@ impl LineChart {
     /// Adds a curve through `points`, which are `(x, y)`; one that cannot be drawn leaves a gap.
     #[must_use]
     pub fn series(mut self, name: impl Into<String>, points: &[(f64, f64)]) -> Self {
-        self.series.push(Series {
+        self.series.push(Curve {
             name: name.into(),
             points: points.to_vec(),
         });
@@ -86,7 +86,7 @@ impl LineChart {
         Some(Frame::new(size, x, y))
     }
 
-    fn points(&self, n: usize, series: &Series, frame: &Frame) -> String {
+    fn points(&self, n: usize, series: &Curve, frame: &Frame) -> String {
         let stride = series.points.len().div_ceil(MOST_POINTS_SHOWN);
         let several = self.series.len() > 1;
         let shown = series.points.iter().enumerate();
@@ -116,7 +116,7 @@ impl LineChart {
     }
 }
 
-fn line(n: usize, series: &Series, frame: &Frame) -> String {
+fn line(n: usize, series: &Curve, frame: &Frame) -> String {
     let mut path = String::new();
     let mut pen = 'M';
     for &(x, y) in &series.points {

@@ -24,7 +24,7 @@ enum Values {
 }
 
 #[derive(Clone, Debug)]
-struct Line {
+struct TrialLine {
     label: String,
     values: Vec<f64>,
 }
@@ -34,7 +34,7 @@ struct Line {
 pub struct ParallelChart {
     title: String,
     axes: Vec<Values>,
-    lines: Vec<Line>,
+    lines: Vec<TrialLine>,
 }
 
 impl ParallelChart {
@@ -70,7 +70,7 @@ impl ParallelChart {
     /// its axis leaves a gap.
     #[must_use]
     pub fn line(mut self, label: impl Into<String>, values: &[f64]) -> Self {
-        self.lines.push(Line {
+        self.lines.push(TrialLine {
             label: label.into(),
             values: values.to_vec(),
         });
@@ -82,7 +82,7 @@ impl ParallelChart {
     }
 
     pub(super) fn draw(&self, size: Size) -> String {
-        let columns: Vec<Column<'_>> = (0..self.axes.len())
+        let columns: Vec<ParallelAxis<'_>> = (0..self.axes.len())
             .filter_map(|at| self.column(at, size))
             .collect();
         if columns.len() < self.axes.len() || columns.len() < 2 || self.lines.is_empty() {
@@ -100,7 +100,7 @@ impl ParallelChart {
         svg(size, &self.title, &parts)
     }
 
-    fn column(&self, at: usize, size: Size) -> Option<Column<'_>> {
+    fn column(&self, at: usize, size: Size) -> Option<ParallelAxis<'_>> {
         let values = self
             .lines
             .iter()
@@ -122,7 +122,7 @@ impl ParallelChart {
             }
         };
         let room = (size.width - 2.0 * SIDE) / (self.axes.len().max(2) - 1) as f64;
-        Some(Column {
+        Some(ParallelAxis {
             name,
             scale,
             ticks,
@@ -131,7 +131,7 @@ impl ParallelChart {
         })
     }
 
-    fn path(&self, rank: usize, line: &Line, columns: &[Column<'_>]) -> String {
+    fn path(&self, rank: usize, line: &TrialLine, columns: &[ParallelAxis<'_>]) -> String {
         let mut path = String::new();
         let mut pen_down = false;
         let mut tooltip = line.label.clone();
@@ -159,7 +159,7 @@ impl ParallelChart {
 }
 
 /// An axis with its place on the drawing.
-struct Column<'a> {
+struct ParallelAxis<'a> {
     name: &'a str,
     scale: Scale,
     ticks: Vec<Tick>,
@@ -167,7 +167,7 @@ struct Column<'a> {
     bottom: f64,
 }
 
-impl Column<'_> {
+impl ParallelAxis<'_> {
     fn y(&self, value: f64) -> Option<f64> {
         if !self.scale.can_draw(value) {
             return None;

@@ -56,7 +56,7 @@ impl Point {
 }
 
 #[derive(Clone, Debug)]
-struct Series {
+struct PointSet {
     name: String,
     points: Vec<Point>,
 }
@@ -67,7 +67,7 @@ pub struct ScatterChart {
     title: String,
     x: Axis,
     y: Axis,
-    series: Vec<Series>,
+    series: Vec<PointSet>,
 }
 
 impl ScatterChart {
@@ -88,7 +88,7 @@ impl ScatterChart {
         name: impl Into<String>,
         points: impl IntoIterator<Item = Point>,
     ) -> Self {
-        self.series.push(Series {
+        self.series.push(PointSet {
             name: name.into(),
             points: points.into_iter().collect(),
         });

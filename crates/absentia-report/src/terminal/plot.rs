@@ -15,7 +15,7 @@ const TICK_SPACE: usize = 12;
 const TAIL_POINTS: usize = 400;
 
 #[derive(Clone, Debug)]
-struct Series {
+struct PlotCurve {
     name: String,
     points: Vec<(f64, f64)>,
 }
@@ -33,7 +33,7 @@ pub struct LinePlot {
     title: String,
     x_label: String,
     spacing: (Spacing, Spacing),
-    series: Vec<Series>,
+    series: Vec<PlotCurve>,
 }
 
 impl LinePlot {
@@ -78,7 +78,7 @@ impl LinePlot {
     /// Adds a curve through `points`, which are `(x, y)`.
     #[must_use]
     pub fn series(mut self, name: impl Into<String>, points: &[(f64, f64)]) -> Self {
-        self.series.push(Series {
+        self.series.push(PlotCurve {
             name: name.into(),
             points: points.to_vec(),
         });

@@ -1,77 +1,100 @@
-//! What a run was not told: the penalty, the post-scaling, and the recipe.
+//! Settings that a run was not given: regularization, post-scaling, targets and weights.
 //!
-//! No λ serves all data: on public sets the best penalties of a typical row lie a factor of ten apart
-//! (`docs/accuracy.md`). So a few are tried on rows put aside, up the slope in doublings, each with the
-//! post-scaling that serves it best; then, for a run that was told nothing at all, other targets and
-//! other strengths of the weights on missing entries. Where that would take too long, or too few rows
-//! could tell, the penalty is a middling one.
+//! No λ suits all data: on public data sets the best penalties of a typical row differ by a factor of
+//! ten (`docs/accuracy.md`). So a few are tried on held-out rows, doubled or halved while the score
+//! rises, each with the post-scaling that suits it best; then, for a run without given targets and
+//! weights, other targets and other strengths of the weights on missing entries. Where that would take
+//! too long, or too few rows could be held out, the penalty is a typical one.
 
 mod step_search;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
-
-use crate::error::SearchError;
-use crate::evaluator::Evaluator;
-use crate::space::TypicalRow;
-use crate::space::three_digits;
 use absentia::data::Interactions;
-use absentia::evaluate::{EvaluateError, Metric, MetricName, TestSet};
-use absentia::fit::{Cancel, FitError, default_threads};
+use absentia::evaluate::{Metric, MetricName};
+use absentia::fit::{Cancel, FitError, Sizes};
 use absentia::weights::{Scheme, SchemeSpec};
 use absentia::{Method, Params};
-use step_search::{Attempt, Search};
+use rayon::ThreadPool;
 
-/// Share of a user's rows put aside, and users measured, at the most and at the least.
+use crate::error::SearchError;
+use crate::fold::Fold;
+use crate::session::Session;
+use crate::space::{TypicalRow, three_digits};
+use crate::trial_runner::{Limits, Scoring, TrialRunner, thread_pool};
+use step_search::{Attempt, StepSearch};
+
+/// Share of each user's rows that is held out.
 const SHARE: f64 = 0.2;
+/// Number of users that are measured, at most and at least.
 const MOST_USERS: usize = 2000;
 const LEAST_USERS: usize = 100;
-/// Entries above which nothing is tried.
+/// Number of entries above which nothing is tried.
 const MOST_ENTRIES: usize = 10_000_000;
-/// The penalty of a typical row over its observed weight that is taken without a search.
-const MIDDLING: f64 = 0.15;
+/// Penalty of a typical row relative to its observed weight that is taken without a search.
+const TYPICAL_PENALTY: f64 = 0.15;
+/// What models are compared by.
+const RECALL_AT_20: MetricName = MetricName {
+    metric: Metric::Recall,
+    cutoff: Some(20),
+};
 
-/// Which settings a run was not told.
+/// Which settings of a run are chosen automatically.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Automatic {
-    /// The penalty λ.
+    /// The regularization λ.
     pub regularization: bool,
     /// The exponent ρ of post-scaling.
     pub post_scale: bool,
-    /// The targets and the weights on missing entries: those given are where the search starts.
+    /// The targets and the weights on missing entries; the search starts from those given.
     pub recipe: bool,
 }
 
 impl Automatic {
-    /// Most models that are trained, mostly it is half of them: for the penalty the first, one in the
-    /// wrong direction, and four in the right one; for the recipe one with other targets, five with
-    /// other strengths of the weights, and eight with other penalties after that.
+    /// The largest number of models that are trained; usually it is half of them.
+    ///
+    /// For the regularization: the first, one in the wrong direction, and four in the right one. For
+    /// targets and weights: one with other targets, five with other strengths of the weights, and
+    /// eight with other regularization after that.
     #[must_use]
     pub fn max_models(self) -> usize {
         6 + if self.recipe { 1 + 5 + 8 } else { 0 }
     }
 
-    /// Whether models will be trained to settle something; a copy of the data is made for them.
+    /// Whether models will be trained to choose something; a copy of the data is made for them.
     #[must_use]
     pub fn trains_models(self, entries: usize, solver: Method) -> bool {
         self != Self::default() && !solver.is_baseline() && entries <= MOST_ENTRIES
     }
+
+    /// Bytes that choosing takes beside the run itself; 0 where no models are trained.
+    #[must_use]
+    pub fn memory(self, sizes: &Sizes, params: &Params) -> u64 {
+        if !self.trains_models(sizes.entries, params.solver) {
+            return 0;
+        }
+        // The rows that are not held out, and the best two models while the next is trained.
+        let factors = params.factors.next_multiple_of(16) as u64;
+        let models = 2 * 4 * (sizes.users + sizes.items) as u64 * factors;
+        // Other targets differ from entry to entry.
+        let targets = 16 * sizes.entries as u64 * u64::from(self.recipe);
+        sizes.data.saturating_add(models).saturating_add(targets)
+    }
 }
 
-/// Parameters with nothing left open.
+/// Parameters with nothing left to choose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChosenSettings {
     /// The parameters.
     pub params: Params,
-    /// The weights on missing entries, where they are others than those given.
+    /// The weights on missing entries, where they differ from those given.
     pub scheme: Option<Scheme>,
-    /// How many models were trained to choose them; none where a rule of thumb did.
+    /// Number of models trained to choose them; 0 where a rule of thumb did.
     pub tried: usize,
-    /// Recall@20 of the choice on the rows put aside.
+    /// Recall@20 of the choice on the held-out rows.
     pub score: Option<f64>,
 }
 
 impl ChosenSettings {
-    /// Parameters that were settled from the start.
+    /// Parameters that were given, with nothing to choose.
     #[must_use]
     pub fn given(params: Params) -> Self {
         Self {
@@ -82,17 +105,17 @@ impl ChosenSettings {
         }
     }
 
-    /// The weights on missing entries, where they are others than those given, as they are written.
+    /// The text form of the weights on missing entries, where they differ from those given.
     #[must_use]
     pub fn weights(&self) -> Option<SchemeSpec> {
         self.scheme.as_ref().and_then(Scheme::spec)
     }
 }
 
-/// Settles what `open` names; everything else is as `params` has it. `follow` hears of every model
-/// that was tried, of at most [`Automatic::max_models`].
+/// Chooses the settings that `automatic` names; everything else is as `params` has it. `observer` is
+/// called after every model, of at most [`Automatic::max_models`].
 ///
-/// The same data, weights and parameters settle it in the same way on any number of threads.
+/// The same data, weights and parameters give the same choice on any number of threads.
 ///
 /// # Errors
 /// Data that cannot be trained on, parameters out of range, a run that was cancelled.
@@ -100,57 +123,47 @@ pub fn choose_settings(
     data: &Interactions<'_>,
     scheme: &Scheme,
     params: &Params,
-    open: Automatic,
+    automatic: Automatic,
     cancel: &Cancel,
-    follow: &dyn Fn(),
+    observer: &dyn Fn(),
 ) -> Result<ChosenSettings, SearchError> {
-    let mut settled = ChosenSettings::given(params.clone());
-    let is_told = params.solver.is_baseline() || open == Automatic::default();
-    // Data without interactions is for the run itself to refuse.
-    if is_told || data.n_interactions() == 0 {
-        return Ok(settled);
+    let mut chosen = ChosenSettings::given(params.clone());
+    let is_given = params.solver.is_baseline() || automatic == Automatic::default();
+    // The run itself refuses data without interactions.
+    if is_given || data.n_interactions() == 0 {
+        return Ok(chosen);
     }
-    let pool = pool(params)?;
-    let question = Question {
+    let pool = thread_pool(params.threads)?;
+    let request = Request {
         data,
         row: TypicalRow::of(data),
         scheme,
-        weight: pool.install(|| mean_weight(data, scheme))?,
+        mean_weight: pool.install(|| mean_weight(data, scheme))?,
         params,
-        open,
-        pool,
+        automatic,
+        pool: &pool,
         cancel,
-        follow,
     };
-    // Weights that are approximated take longer to find than a run.
-    let is_quick = open.trains_models(data.len(), params.solver) && !scheme.is_approximated();
-    let found = if is_quick { question.answer()? } else { None };
-    if let Some((best, tried)) = found {
-        (settled.tried, settled.score) = (tried, Some(best.score));
-        settled.params.regularization = best.lambda;
-        settled.params.post_scale = best.rho;
-        settled.params.targets = best.point.targets;
-        settled.scheme = best.point.scheme;
-    } else if open.regularization {
-        settled.params.regularization = question.lambda(None, MIDDLING)?;
+    // Weights that must be approximated first take longer than a run.
+    let is_quick = automatic.trains_models(data.len(), params.solver) && !scheme.is_approximated();
+    let best = if is_quick {
+        request.search(observer)?
+    } else {
+        None
+    };
+    if let Some((best, tried)) = best {
+        (chosen.tried, chosen.score) = (tried, best.trial.score);
+        chosen.params.regularization = best.trial.params.regularization;
+        chosen.params.post_scale = best.trial.params.post_scale;
+        chosen.params.targets = best.trial.params.targets;
+        chosen.scheme = best.into_scheme();
+    } else if automatic.regularization {
+        chosen.params.regularization = request.lambda(None, TYPICAL_PENALTY)?;
     }
-    Ok(settled)
+    Ok(chosen)
 }
 
-/// What models are compared by.
-const RECALL_AT_20: MetricName = MetricName {
-    metric: Metric::Recall,
-    cutoff: Some(20),
-};
-
-/// Threads of the run's own: a caller's may be none of its business, or dead after a fork.
-fn pool(params: &Params) -> Result<ThreadPool, SearchError> {
-    let threads = params.threads.unwrap_or_else(default_threads);
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map_err(|_| FitError::Threads { threads }.into())
-}
-
-/// The mean weight on missing entries; a middling one where it would take long to find.
+/// The mean weight on missing entries; a typical one where it would take long to compute.
 fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, SearchError> {
     if scheme.is_approximated() {
         return Ok(0.1);
@@ -159,58 +172,72 @@ fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, SearchEr
     Ok(weights.mean_missing(data).max(0.0))
 }
 
-/// What is to be settled, and for what run.
-struct Question<'q> {
+/// What is to be chosen, and for which run.
+struct Request<'q> {
     data: &'q Interactions<'q>,
-    /// Its typical row.
     row: TypicalRow,
     scheme: &'q Scheme,
-    /// The mean weight on missing entries by it.
-    weight: f64,
+    /// The mean weight on missing entries by `scheme`.
+    mean_weight: f64,
     params: &'q Params,
-    open: Automatic,
-    pool: ThreadPool,
+    automatic: Automatic,
+    pool: &'q ThreadPool,
     cancel: &'q Cancel,
-    follow: &'q dyn Fn(),
 }
 
-impl Question<'_> {
-    /// λ that penalises a typical row by so much of its observed weight, with other weights on missing
-    /// entries or with those given.
+impl Request<'_> {
+    /// λ that gives a typical row this penalty, relative to its observed weight, with other weights on
+    /// missing entries or with those given.
     fn lambda(&self, other: Option<&Scheme>, penalty: f64) -> Result<f32, SearchError> {
         let weight = match other {
             Some(scheme) => self.pool.install(|| mean_weight(self.data, scheme))?,
-            None => self.weight,
+            None => self.mean_weight,
         };
         let exponent = f64::from(self.params.reg_exponent);
         let lambda = self.row.lambda(penalty, weight, exponent);
         Ok(three_digits(lambda.min(f64::from(f32::MAX))) as f32)
     }
 
-    /// The best attempt and how many were made; nothing where too few rows can tell, or where models
-    /// of fewer rows than the run will have cannot be trained.
-    fn answer(&self) -> Result<Option<(Attempt, usize)>, SearchError> {
+    /// The best attempt and the number of attempts; nothing where too few users have held-out rows, or
+    /// where models cannot be trained without the held-out rows.
+    fn search(&self, observer: &dyn Fn()) -> Result<Option<(Attempt, usize)>, SearchError> {
         let seed = self.params.seed;
-        let held = self.pool.install(|| self.data.hold_out(SHARE, seed));
-        let test = TestSet::from_pairs(&held.users, &held.items).map_err(EvaluateError::from)?;
-        if test.users().len() < LEAST_USERS {
+        let fold = self
+            .pool
+            .install(|| Fold::of_matrix(self.data, SHARE, seed))?;
+        if fold.held_out.users().len() < LEAST_USERS {
             return Ok(None);
         }
-        let search = Search {
-            question: self,
-            train: &held.rest,
-            evaluator: Evaluator::new(&held.rest, &test, RECALL_AT_20, &[MOST_USERS], seed)?,
+        let scoring = Scoring {
+            metric: RECALL_AT_20,
+            sample_sizes: &[MOST_USERS],
+            seed,
+        };
+        let limits = Limits {
+            threads: self.params.threads,
+            memory: self.params.memory_limit,
+        };
+        let folds = [fold];
+        let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?;
+        let mut observer = |_: &[crate::trial::Trial]| {
+            observer();
+            true
+        };
+        let mut search = StepSearch {
+            request: self,
+            runner: &runner,
+            session: Session::new(Vec::new(), &mut observer),
         };
         match search.best() {
-            Err(error) if is_of_the_weights(&error) => Ok(None),
-            found => found.map(Some),
+            Err(error) if is_about_weights(&error) => Ok(None),
+            best => Ok(Some((best?, search.session.trials().len()))),
         }
     }
 }
 
-/// Whether a model could not be trained because some weights are below zero: another penalty, or
-/// more rows, may mend that.
-fn is_of_the_weights(error: &SearchError) -> bool {
+/// Whether a model could not be trained because some weights are below zero: with another
+/// regularization, or with all rows, it may be possible.
+fn is_about_weights(error: &SearchError) -> bool {
     matches!(
         error,
         SearchError::Fit(
@@ -252,34 +279,34 @@ mod tests {
         built.unwrap().into_owned()
     }
 
-    fn settled(data: &Interactions<'_>, params: &Params, open: Automatic) -> ChosenSettings {
+    fn chosen(data: &Interactions<'_>, params: &Params, automatic: Automatic) -> ChosenSettings {
         let count = std::cell::Cell::new(0);
-        let follow = || count.set(count.get() + 1);
-        let settled =
-            choose_settings(data, &WEIGHTS, params, open, &Cancel::new(), &follow).unwrap();
-        assert_eq!(settled.tried, count.get());
-        assert!(settled.tried <= open.max_models());
-        settled
+        let observer = || count.set(count.get() + 1);
+        let chosen =
+            choose_settings(data, &WEIGHTS, params, automatic, &Cancel::new(), &observer).unwrap();
+        assert_eq!(chosen.tried, count.get());
+        assert!(chosen.tried <= automatic.max_models());
+        chosen
     }
 
     #[test]
     fn too_weak_and_too_strong_penalties_are_left_behind() {
         let params = Params::new().factors(32);
         let told = |data: &Interactions<'_>, lambda: f32| {
-            let open = Automatic {
+            let automatic = Automatic {
                 regularization: false,
                 ..BOTH
             };
             let params = params.clone().regularization(lambda);
-            settled(data, &params, open).score.unwrap()
+            chosen(data, &params, automatic).score.unwrap()
         };
         let (taste, noise) = (data(600, true), data(600, false));
-        let (found, weak) = (settled(&noise, &params, BOTH), told(&noise, 0.005));
+        let (found, weak) = (chosen(&noise, &params, BOTH), told(&noise, 0.005));
         assert!(
             found.tried > 1 && found.score > Some(1.1 * weak),
             "{weak} {found:?}"
         );
-        let (found, strong) = (settled(&taste, &params, BOTH), told(&taste, 2.0));
+        let (found, strong) = (chosen(&taste, &params, BOTH), told(&taste, 2.0));
         assert!(
             found.tried > 1 && found.score > Some(1.1 * strong),
             "{strong} {found:?}"
@@ -292,37 +319,37 @@ mod tests {
             data(300, false),
             Params::new().factors(8).regularization(0.3),
         );
-        let open = Automatic {
+        let automatic = Automatic {
             regularization: false,
             ..BOTH
         };
-        let one = settled(&data, &params.clone().threads(1), open);
-        let two = settled(&data, &params.clone().threads(2), open);
+        let one = chosen(&data, &params.clone().threads(1), automatic);
+        let two = chosen(&data, &params.clone().threads(2), automatic);
         assert_eq!(one.params.regularization.to_bits(), 0.3_f32.to_bits());
         assert_eq!(
             one.params.post_scale.to_bits(),
             two.params.post_scale.to_bits()
         );
         assert_eq!((one.tried, one.score), (1, two.score));
-        let told = settled(&data, &params, Automatic::default());
+        let told = chosen(&data, &params, Automatic::default());
         assert_eq!((told.params, told.tried), (params.clone(), 0));
         let baseline = params.solver(absentia::Baseline::Bpr);
-        assert_eq!(settled(&data, &baseline, BOTH).params, baseline);
+        assert_eq!(chosen(&data, &baseline, BOTH).params, baseline);
     }
 
     /// A recipe is only left for one that does better.
     #[test]
     fn a_recipe_is_found_that_does_no_worse_and_does_not_depend_on_threads() {
-        let open = Automatic {
+        let automatic = Automatic {
             recipe: true,
             ..BOTH
         };
         for has_taste in [false, true] {
             let data = data(300, has_taste);
             let params = Params::new().factors(8);
-            let given = settled(&data, &params, BOTH);
-            let one = settled(&data, &params.clone().threads(1), open);
-            let two = settled(&data, &params.clone().threads(2), open);
+            let given = chosen(&data, &params, BOTH);
+            let one = chosen(&data, &params.clone().threads(1), automatic);
+            let two = chosen(&data, &params.clone().threads(2), automatic);
             assert!(one.score >= given.score && one.tried >= given.tried + 3);
             assert_eq!((&one.scheme, one.score), (&two.scheme, two.score));
             assert_eq!(one.params.targets, two.params.targets);
@@ -340,7 +367,7 @@ mod tests {
         let uniform = Scheme::uniform(0.05);
         let (data, params) = (data(300, true), Params::new().factors(8));
         let found =
-            choose_settings(&data, &uniform, &params, open, &Cancel::new(), &|| {}).unwrap();
+            choose_settings(&data, &uniform, &params, automatic, &Cancel::new(), &|| {}).unwrap();
         let is_other = found.params.targets != params.targets;
         assert_eq!(found.scheme.is_some(), is_other);
     }
@@ -357,12 +384,12 @@ mod tests {
         let none = Triplets::new(&[], &[])
             .build(3, 3, Duplicates::Error)
             .unwrap();
-        assert_eq!(settled(&none, &params, BOTH).params, params);
+        assert_eq!(chosen(&none, &params, BOTH).params, params);
     }
 
     #[test]
     fn few_users_can_tell_nothing() {
-        let found = settled(&data(50, true), &Params::new(), BOTH);
+        let found = chosen(&data(50, true), &Params::new(), BOTH);
         assert_eq!((found.tried, found.score), (0, None));
         assert!(found.params.regularization > 0.0 && found.params.post_scale == 0.0);
     }

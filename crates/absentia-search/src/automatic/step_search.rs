@@ -1,30 +1,33 @@
-//! The search itself: one setting after the other, each up the slope.
+//! One setting after the other is changed in steps, as long as the score rises.
 
-use super::{Question, is_of_the_weights};
-use crate::error::SearchError;
-use crate::evaluator::{Evaluator, Steps, best_post_scale};
-use absentia::data::{Interactions, Targets};
-use absentia::fit::{FitError, Init, Run, StopReason, fit};
-use absentia::model::Model;
+use std::time::Instant;
+
+use absentia::data::Targets;
 use absentia::weights::{Popularity, Scheme, Strength, Term};
 use absentia::{Params, Solver};
 
-/// Sweeps from random factors, and from those of another model.
+use super::{Request, is_about_weights};
+use crate::error::SearchError;
+use crate::post_scale::{PostScaling, StepSizes};
+use crate::session::Session;
+use crate::trial::{Origin, Trial};
+use crate::trial_runner::{TrainedFactors, TrialPlan, TrialRunner};
+
+/// Sweeps from random factors, and from those of another trial.
 const SWEEPS: usize = 8;
 const WARM_SWEEPS: usize = 4;
-/// Penalties of a typical row over its observed weight: where the search starts, and what is never
-/// left.
-const START: f64 = 0.2;
+/// Penalty of a typical row relative to its observed weight: where the search starts, and its range.
+const FIRST_PENALTY: f64 = 0.2;
 const PENALTIES: (f64, f64) = (0.01, 4.0);
-/// By how much penalties, and the strengths of weights, are multiplied or divided.
+/// Factors by which penalties and strengths of weights are multiplied or divided.
 const PENALTY_STEP: f64 = 2.0;
 const STRENGTH_STEP: f64 = 4.0;
-/// Mean weights on missing entries that are never left.
+/// Range of the mean weight on missing entries.
 const STRENGTHS: (f32, f32) = (0.0006, 0.7);
-/// By how much of its score another recipe is to be better: a little may be luck.
+/// Share of the score that other targets or weights must gain: less may be luck.
 const LEAST_GAIN: f64 = 0.005;
 /// Where the search for the post-scaling starts.
-const FIRST_RHO: f32 = 0.1;
+const FIRST_POST_SCALE: f32 = 0.1;
 
 /// Targets that do better than others on some data, and the weights that go with them.
 const OTHER_TARGETS: Targets = Targets::Normalized {
@@ -33,97 +36,118 @@ const OTHER_TARGETS: Targets = Targets::Normalized {
 };
 const OTHER_WEIGHTS: Scheme = Scheme::popularity(Strength::Mean(0.02), 0.25);
 
-/// The question with rows put aside to answer it by.
-pub(crate) struct Search<'s> {
-    pub(crate) question: &'s Question<'s>,
-    pub(crate) train: &'s Interactions<'s>,
-    pub(crate) evaluator: Evaluator<'s>,
-}
-
-/// Settings that are tried.
+/// Settings to try.
 #[derive(Clone)]
-pub(crate) struct Point {
-    /// Of a typical row; as told where there is none.
+struct Candidate {
+    /// Penalty of a typical row; `None` stands for the regularization that was given.
     penalty: Option<f64>,
-    pub(crate) targets: Targets,
-    /// As given where there are none.
-    pub(crate) scheme: Option<Scheme>,
+    targets: Targets,
+    /// `None` stands for the weights that were given.
+    scheme: Option<Scheme>,
 }
 
-/// A point that was tried, with the post-scaling that served it best.
-pub(crate) struct Attempt {
-    pub(crate) point: Point,
-    pub(crate) lambda: f32,
-    pub(crate) rho: f32,
-    pub(crate) score: f64,
-    model: Model,
+/// Settings that were tried.
+pub(super) struct Attempt {
+    candidate: Candidate,
+    pub(super) trial: Trial,
+    factors: TrainedFactors,
 }
 
-impl Search<'_> {
-    /// The best attempt, and how many were made.
-    pub(crate) fn best(&self) -> Result<(Attempt, usize), SearchError> {
-        let (open, params) = (self.question.open, self.question.params);
-        let first = Point {
-            penalty: open.regularization.then_some(START),
-            targets: params.targets,
-            scheme: None,
-        };
-        let (mut best, mut tried) = (self.attempt(first, None)?, 1);
-        if open.regularization {
-            best = self.climb(best, PENALTY_STEP, 0.0, &other_penalty, &mut tried)?;
-        }
-        if open.recipe {
-            let other = Point {
-                targets: OTHER_TARGETS,
-                scheme: Some(OTHER_WEIGHTS),
-                ..best.point.clone()
-            };
-            let other = self.attempt_beside(other, &best, &mut tried)?;
-            if let Some(other) = other.filter(|other| gains(other, &best, LEAST_GAIN)) {
-                best = other;
-            }
-            let other_strength = |point: &Point, by| {
-                let scheme = point.scheme.as_ref().unwrap_or(self.question.scheme);
-                other_strength(point, scheme, by)
-            };
-            let before = best.point.scheme.clone();
-            best = self.climb(best, STRENGTH_STEP, LEAST_GAIN, &other_strength, &mut tried)?;
-            if best.point.scheme != before {
-                best = self.climb(best, PENALTY_STEP, LEAST_GAIN, &other_penalty, &mut tried)?;
-            }
-        }
-        Ok((best, tried))
+impl Attempt {
+    /// Its weights, where they differ from those given.
+    pub(super) fn into_scheme(self) -> Option<Scheme> {
+        self.candidate.scheme
     }
 
-    /// Tries a step up and a step down, and goes on in the better direction while that gains enough.
+    fn score(&self) -> f64 {
+        self.trial.score.unwrap_or(f64::NAN)
+    }
+
+    /// Whether it is better than another by more than a share of its score.
+    fn gains(&self, than: &Self, least: f64) -> bool {
+        self.score() > than.score() * (1.0 + least)
+    }
+}
+
+/// A search that changes one setting at a time.
+pub(super) struct StepSearch<'s> {
+    pub(super) request: &'s Request<'s>,
+    pub(super) runner: &'s TrialRunner<'s>,
+    pub(super) session: Session<'s>,
+}
+
+impl StepSearch<'_> {
+    /// The best attempt.
+    pub(super) fn best(&mut self) -> Result<Attempt, SearchError> {
+        let automatic = self.request.automatic;
+        let first = Candidate {
+            penalty: automatic.regularization.then_some(FIRST_PENALTY),
+            targets: self.request.params.targets,
+            scheme: None,
+        };
+        let mut best = self.attempt(first, None)?;
+        if automatic.regularization {
+            best = self.step(best, PENALTY_STEP, 0.0, &other_penalty)?;
+        }
+        if automatic.recipe {
+            best = self.other_recipe(best)?;
+        }
+        Ok(best)
+    }
+
+    /// Tries other targets with other weights, then stronger and weaker weights; where the weights
+    /// change, other penalties once more.
+    fn other_recipe(&mut self, mut best: Attempt) -> Result<Attempt, SearchError> {
+        let other = Candidate {
+            targets: OTHER_TARGETS,
+            scheme: Some(OTHER_WEIGHTS),
+            ..best.candidate.clone()
+        };
+        let other = self.attempt_next_to(other, &best)?;
+        if let Some(other) = other.filter(|other| other.gains(&best, LEAST_GAIN)) {
+            best = other;
+        }
+        let given = self.request.scheme;
+        let other_strength = |candidate: &Candidate, factor| {
+            let scheme = candidate.scheme.as_ref().unwrap_or(given);
+            other_strength(candidate, scheme, factor)
+        };
+        let before = best.candidate.scheme.clone();
+        best = self.step(best, STRENGTH_STEP, LEAST_GAIN, &other_strength)?;
+        if best.candidate.scheme != before {
+            best = self.step(best, PENALTY_STEP, LEAST_GAIN, &other_penalty)?;
+        }
+        Ok(best)
+    }
+
+    /// Tries a step up and a step down, and continues in the better direction while that gains enough.
     ///
-    /// Both are tried, for a penalty that is far too large has little slope: more of it may seem to
-    /// help where less would by much.
-    fn climb(
-        &self,
+    /// Both are tried because the score changes little where a penalty is far too large: more of it may
+    /// seem to help although less would help much more.
+    fn step(
+        &mut self,
         mut best: Attempt,
-        step: f64,
+        factor: f64,
         least_gain: f64,
-        other: &dyn Fn(&Point, f64) -> Option<Point>,
-        tried: &mut usize,
+        other: &dyn Fn(&Candidate, f64) -> Option<Candidate>,
     ) -> Result<Attempt, SearchError> {
-        let mut beside = Vec::new();
-        for step in [step, 1.0 / step] {
-            if let Some(point) = other(&best.point, step) {
-                let attempt = self.attempt_beside(point, &best, tried)?;
-                beside.extend(attempt.map(|attempt| (step, attempt)));
+        let mut neighbours = Vec::new();
+        for factor in [factor, 1.0 / factor] {
+            if let Some(candidate) = other(&best.candidate, factor) {
+                let attempt = self.attempt_next_to(candidate, &best)?;
+                neighbours.extend(attempt.map(|attempt| (factor, attempt)));
             }
         }
-        let better = |a: &(f64, Attempt), b: &(f64, Attempt)| a.1.score.total_cmp(&b.1.score);
-        let Some((step, mut next)) = beside.into_iter().max_by(better) else {
+        let by_score = |a: &(f64, Attempt), b: &(f64, Attempt)| a.1.score().total_cmp(&b.1.score());
+        let Some((factor, mut next)) = neighbours.into_iter().max_by(by_score) else {
             return Ok(best);
         };
-        while gains(&next, &best, least_gain) {
+        while next.gains(&best, least_gain) {
             best = next;
-            let Some(point) = other(&best.point, step) else {
+            let Some(candidate) = other(&best.candidate, factor) else {
                 break;
             };
-            let Some(further) = self.attempt_beside(point, &best, tried)? else {
+            let Some(further) = self.attempt_next_to(candidate, &best)? else {
                 break;
             };
             next = further;
@@ -131,99 +155,95 @@ impl Search<'_> {
         Ok(best)
     }
 
-    /// An attempt, unless the weights do not allow for one with this penalty, or another recipe cannot
-    /// be followed here at all: it is none of the run's business then.
-    fn attempt_beside(
-        &self,
-        point: Point,
-        near: &Attempt,
-        tried: &mut usize,
+    /// An attempt; nothing if the weights allow no model with this penalty, or if other targets or
+    /// weights do not suit this data.
+    fn attempt_next_to(
+        &mut self,
+        candidate: Candidate,
+        neighbour: &Attempt,
     ) -> Result<Option<Attempt>, SearchError> {
-        let is_other = point.scheme.is_some();
-        match self.attempt(point, Some(near)) {
-            Err(error) if is_of_the_weights(&error) => Ok(None),
-            Err(SearchError::Fit(_)) if is_other => Ok(None),
-            attempt => {
-                *tried += 1;
-                attempt.map(Some)
-            }
+        let has_other_weights = candidate.scheme.is_some();
+        match self.attempt(candidate, Some(neighbour)) {
+            Err(error) if is_about_weights(&error) => Ok(None),
+            Err(SearchError::Fit(_)) if has_other_weights => Ok(None),
+            attempt => attempt.map(Some),
         }
     }
 
-    /// Trains and measures; the run goes on from the factors of `near`, but not under a smaller
-    /// penalty, where columns that had shrunk to nothing would stay so.
-    fn attempt(&self, point: Point, near: Option<&Attempt>) -> Result<Attempt, SearchError> {
-        let question = self.question;
-        let scheme = point.scheme.as_ref().unwrap_or(question.scheme);
-        let lambda = match point.penalty {
-            Some(penalty) => question.lambda(point.scheme.as_ref(), penalty)?,
-            None => question.params.regularization,
+    /// Trains and measures. The run starts from the factors of `neighbour`, except under a smaller
+    /// penalty: columns that a larger one has shrunk to zero would stay zero.
+    fn attempt(
+        &mut self,
+        candidate: Candidate,
+        neighbour: Option<&Attempt>,
+    ) -> Result<Attempt, SearchError> {
+        let started = Instant::now();
+        let request = self.request;
+        let lambda = match candidate.penalty {
+            Some(penalty) => request.lambda(candidate.scheme.as_ref(), penalty)?,
+            None => request.params.regularization,
         };
-        let start = near.filter(|near| near.point.penalty <= point.penalty);
+        let start = neighbour.filter(|other| other.candidate.penalty <= candidate.penalty);
         let sweeps = if start.is_some() { WARM_SWEEPS } else { SWEEPS };
         let params = Params {
             regularization: lambda,
-            targets: point.targets,
-            iterations: sweeps.min(question.params.iterations),
-            // All row solvers have the same objective; this one is the quickest.
+            targets: candidate.targets,
+            // All solvers have the same objective; this one is the fastest.
             solver: Solver::Eals.into(),
             tolerance: None,
             post_scale: 0.0,
-            ..question.params.clone()
+            ..request.params.clone()
         };
-        let run = Run {
-            init: start.map_or(Init::Gaussian, |near| Init::Given {
-                users: near.model.user_factors().clone(),
-                items: near.model.item_factors().clone(),
-            }),
-            cancel: question.cancel.clone(),
-            ..Run::default()
+        let plan = TrialPlan {
+            scheme: candidate.scheme.as_ref().unwrap_or(request.scheme),
+            params: params.clone(),
+            sweeps: &[sweeps.min(request.params.iterations)],
+            post_scaling: post_scaling(request, neighbour),
+            sample: 0,
         };
-        let params = params.check().map_err(FitError::from)?;
-        let fitted = fit(self.train, scheme, &params, run)?;
-        if fitted.reason == StopReason::Cancelled {
-            return Err(SearchError::Cancelled);
-        }
-        let model = fitted.model;
-        let (evaluator, pool) = (&self.evaluator, &question.pool);
-        let measure = |rho| {
-            let scaled = model.clone().with_post_scale(rho);
-            Ok(pool.install(|| evaluator.measure(&scaled, 0))?.score)
+        let result = self.runner.run(&plan, start.map(|other| &other.factors))?;
+        let weights = candidate.scheme.as_ref().and_then(Scheme::spec);
+        let mut trial = Trial {
+            number: self.session.trials().len(),
+            origin: neighbour.map_or(Origin::Recipe, |_| Origin::Neighbour),
+            parent: start.map(|other| other.trial.number),
+            ..Trial::unmeasured(weights, params)
         };
-        let rho = if question.open.post_scale {
-            let (guess, steps) =
-                near.map_or((FIRST_RHO, Steps::WIDE), |near| (near.rho, Steps::NEAR));
-            best_post_scale(guess, steps, measure)?
-        } else {
-            question.params.post_scale
-        };
-        let score = measure(rho)?;
-        (question.follow)();
+        let factors = trial.record(result);
+        trial.seconds = started.elapsed().as_secs_f64();
+        self.session.add(trial.clone());
         Ok(Attempt {
-            point,
-            lambda,
-            rho,
-            score,
-            model,
+            candidate,
+            trial,
+            factors,
         })
     }
 }
 
-/// Whether one attempt is better than another by more than so much of its score.
-fn gains(attempt: &Attempt, than: &Attempt, least: f64) -> bool {
-    attempt.score > than.score * (1.0 + least)
+fn post_scaling(request: &Request<'_>, neighbour: Option<&Attempt>) -> PostScaling {
+    if !request.automatic.post_scale {
+        return PostScaling::Fixed(request.params.post_scale);
+    }
+    let (guess, steps) = neighbour.map_or((FIRST_POST_SCALE, StepSizes::WIDE), |other| {
+        (other.trial.params.post_scale, StepSizes::MEDIUM)
+    });
+    PostScaling::Search {
+        guess,
+        steps,
+        refine: false,
+    }
 }
 
-fn other_penalty(point: &Point, by: f64) -> Option<Point> {
-    let penalty = point.penalty? * by;
+fn other_penalty(candidate: &Candidate, factor: f64) -> Option<Candidate> {
+    let penalty = candidate.penalty? * factor;
     let (least, most) = PENALTIES;
-    (least..=most).contains(&penalty).then(|| Point {
+    (least..=most).contains(&penalty).then(|| Candidate {
         penalty: Some(penalty),
-        ..point.clone()
+        ..candidate.clone()
     })
 }
 
-fn other_strength(point: &Point, scheme: &Scheme, by: f64) -> Option<Point> {
+fn other_strength(candidate: &Candidate, scheme: &Scheme, factor: f64) -> Option<Candidate> {
     let &Scheme::One(Term::Popularity(Popularity {
         strength: Strength::Mean(mean),
         alpha,
@@ -231,9 +251,9 @@ fn other_strength(point: &Point, scheme: &Scheme, by: f64) -> Option<Point> {
     else {
         return None;
     };
-    let (mean, (least, most)) = (mean * by as f32, STRENGTHS);
-    (least..=most).contains(&mean).then(|| Point {
+    let (mean, (least, most)) = (mean * factor as f32, STRENGTHS);
+    (least..=most).contains(&mean).then(|| Candidate {
         scheme: Some(Scheme::popularity(Strength::Mean(mean), alpha)),
-        ..point.clone()
+        ..candidate.clone()
     })
 }

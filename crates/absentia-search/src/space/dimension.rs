@@ -1,4 +1,4 @@
-//! One axis of the space: a number between 0 and 1 stands for a value of a setting.
+//! One axis of the space: numbers from 0 to 1 stand for the values of a setting.
 
 /// What the numbers from 0 to 1 stand for.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,19 +17,19 @@ pub enum Range {
         /// Value at 1.
         high: f64,
     },
-    /// The first `share` stands for one plain value, the rest for values in equal steps: what is
-    /// often best left alone must be found in one piece, not approached.
+    /// The first `share` of the axis stands for one value that switches the setting off, the rest for
+    /// values in equal steps: off is often best, and must have a share of its own to be found.
     Switch {
-        /// The plain value.
+        /// The value that switches the setting off.
         off: f64,
         /// Share of the axis that stands for it.
         share: f64,
-        /// Value right behind it.
+        /// The first value after that share.
         low: f64,
         /// Value at 1.
         high: f64,
     },
-    /// One of a few, each with a share of the axis.
+    /// One of a few options, each with a share of the axis.
     Choice {
         /// Names and shares; the shares add up to 1.
         options: Vec<(&'static str, f64)>,
@@ -50,7 +50,7 @@ impl Dimension {
         Self { name, range }
     }
 
-    /// The value a number from 0 to 1 stands for, to three digits; the place of an option.
+    /// The value that a number from 0 to 1 stands for, to three digits; for options, their place.
     #[must_use]
     pub fn value(&self, at: f64) -> f64 {
         let at = at.clamp(0.0, 1.0);
@@ -74,13 +74,13 @@ impl Dimension {
         }
     }
 
-    /// Whether equal steps of the axis are equal ratios of the value.
+    /// Whether equal steps on the axis are equal ratios of the value.
     #[must_use]
     pub fn is_log(&self) -> bool {
         matches!(self.range, Range::Log { .. })
     }
 
-    /// The options to choose from; none where the axis has numbers.
+    /// The options to choose from; none for numbers.
     #[must_use]
     pub fn options(&self) -> Vec<&'static str> {
         match &self.range {
@@ -89,7 +89,7 @@ impl Dimension {
         }
     }
 
-    /// The place on the axis that stands for a value, the nearest end where there is none.
+    /// The place on the axis that stands for a value, or the nearest end.
     #[must_use]
     pub fn place(&self, value: f64) -> f64 {
         let place = match &self.range {
@@ -127,7 +127,7 @@ impl Dimension {
     }
 }
 
-/// Short enough to read, close enough to matter to nobody.
+/// Rounds to three significant digits: short to read, and close enough for any setting.
 pub(crate) fn three_digits(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;

@@ -37,9 +37,9 @@ impl Scope {
     }
 }
 
-/// What of the data decides which settings there are to search.
+/// Properties of the data that decide which settings are searched.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Facts {
+struct DataFacts {
     row: TypicalRow,
     /// Mean value, where values differ.
     mean_value: Option<f64>,
@@ -49,12 +49,12 @@ struct Facts {
     span: Option<f64>,
 }
 
-/// A choice of everything that is searched but the number of factors, of sweeps and post-scaling.
+/// A choice of all settings, except for the number of factors, of sweeps and the post-scaling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Weights on missing entries.
     pub weights: SchemeSpec,
-    /// All else; factors, sweeps and post-scaling are the defaults.
+    /// All other settings; factors, sweeps and post-scaling have their defaults.
     pub params: Params,
 }
 
@@ -63,7 +63,7 @@ pub struct Settings {
 pub struct Space {
     dimensions: Vec<Dimension>,
     scope: Scope,
-    facts: Facts,
+    facts: DataFacts,
 }
 
 const WEIGHT: &str = "weight on missing";
@@ -78,11 +78,11 @@ const STRENGTH: &str = "confidence strength";
 const SOLVER: &str = "solver";
 
 impl Space {
-    /// Yields the settings worth searching on `data`: what values or times decide is left out where
-    /// there are none.
+    /// The settings worth searching on `data`: those that need values or times are left out if there are
+    /// none.
     #[must_use]
     pub fn of(data: &Interactions<'_>, scope: Scope) -> Self {
-        let facts = Facts::of(data);
+        let facts = DataFacts::of(data);
         let mut dimensions = vec![Dimension::new(
             WEIGHT,
             Range::Log {
@@ -155,7 +155,7 @@ impl Space {
         }
     }
 
-    /// The point whose axes have these values, the others the middle; for starting points.
+    /// The point with these values; other settings are switched off or in the middle of their axis.
     #[must_use]
     pub fn point(&self, values: &[(&str, f64)]) -> Vec<f64> {
         let place = |dimension: &Dimension| {
@@ -165,7 +165,7 @@ impl Space {
         self.dimensions.iter().map(place).collect()
     }
 
-    /// The point with this many times the penalty; nothing where the axis ends before.
+    /// The point with this many times the penalty; `None` if the axis ends before.
     pub(crate) fn penalised(&self, point: &[f64], times: f64) -> Option<Vec<f64>> {
         let at = self.dimensions.iter().position(|d| d.name == PENALTY)?;
         let dimension = &self.dimensions[at];
@@ -175,7 +175,7 @@ impl Space {
         ((got / times).ln().abs() < 0.05).then_some(moved)
     }
 
-    /// A point without the setting of an axis; none if it has to have one.
+    /// The point with one setting switched off; `None` if it cannot be.
     pub(crate) fn without(&self, point: &[f64], axis: usize) -> Option<Vec<f64>> {
         let Range::Switch { share, .. } = self.dimensions[axis].range else {
             return None;
@@ -190,7 +190,7 @@ impl Space {
         matches!(self.dimensions[axis].range, Range::Switch { share, .. } if point[axis] < share)
     }
 
-    /// The penalty of a point over that of another that differs in nothing else.
+    /// The ratio of the penalties of two points; `None` if they differ in anything else.
     pub(crate) fn penalty_over(&self, point: &[f64], other: &[f64]) -> Option<f64> {
         let at = self.dimensions.iter().position(|d| d.name == PENALTY)?;
         let mut pairs = point.iter().zip(other).enumerate();
@@ -199,7 +199,7 @@ impl Space {
         alike.then(|| value(point) / value(other))
     }
 
-    /// Points that a search starts from; `docs/accuracy.md` says where they come from.
+    /// Points that a search starts from (`docs/accuracy.md`).
     #[must_use]
     pub fn recipes(&self) -> Vec<Vec<f64>> {
         RECIPES.iter().map(|recipe| self.point(recipe)).collect()
@@ -211,7 +211,7 @@ impl Space {
     }
 
     fn targets(&self, point: &[f64]) -> Targets {
-        // The same for users and items, as graphs are normalised: a search has few trials for an axis.
+        // The same exponent for users and items: a search has few trials for one more axis.
         let exponent = self.value(point, TARGET_EXPONENT).unwrap_or(0.0) as f32;
         match self.value(point, TARGETS) {
             Some(1.0) => Targets::Raw,
@@ -224,7 +224,7 @@ impl Space {
         }
     }
 
-    /// What goes by values is set so that an average entry has the weight of 1 + its strength.
+    /// Confidence by values is scaled so that an average entry has a weight of 1 + strength.
     fn confidence(&self, point: &[f64]) -> Confidence {
         let name = self.dimensions.iter().position(|d| d.name == CONFIDENCE);
         let name = name.map_or_else(String::new, |at| self.dimensions[at].text(point[at]));
@@ -239,7 +239,7 @@ impl Space {
                 epsilon: three_digits(mean) as f32,
             },
             "decay" => Confidence::Decay {
-                // The stronger, the shorter: from thirty times the span of the data to a thirtieth.
+                // A larger strength means a shorter half-life: from 30 times the span of the data to 1/30.
                 half_life: three_digits(self.facts.span.unwrap_or(1.0) / strength / 3.0).max(1.0),
                 now: None,
             },
@@ -267,7 +267,7 @@ const RECIPES: [&[(&str, f64)]; 4] = [
     &[(WEIGHT, 0.01), (ALPHA, 0.2), (PENALTY, 0.25)],
 ];
 
-impl Facts {
+impl DataFacts {
     fn of(data: &Interactions<'_>) -> Self {
         let (mean_value, has_log) = match data.by_user().targets() {
             Values::Each(values) if !values.is_empty() => {
@@ -332,7 +332,7 @@ fn switch(name: &'static str, off: f64, share: f64, (low, high): (f64, f64)) -> 
     )
 }
 
-/// Where an axis stands that nobody asked about: switched off, or the first option, or the middle.
+/// The place of a setting that is not given: switched off, the first option, or the middle.
 fn plain(dimension: &Dimension) -> f64 {
     match &dimension.range {
         Range::Switch { share, .. } => share / 2.0,
@@ -341,7 +341,7 @@ fn plain(dimension: &Dimension) -> f64 {
     }
 }
 
-/// The plainest scheme with these exponents.
+/// The simplest scheme with these exponents.
 fn scheme(weight: f64, alpha: f64, beta: f64) -> SchemeSpec {
     let (weight, alpha, beta) = (weight as f32, alpha as f32, beta as f32);
     let strength = Strength::Mean(weight);

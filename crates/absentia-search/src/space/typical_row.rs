@@ -1,12 +1,12 @@
-//! A typical row: what a penalty is measured against.
+//! A typical row of the data, which penalties are measured against.
 //!
-//! What λ does to a row is `λ m^ν`, and m grows with the weight on missing entries, so that λ alone
-//! means something else beside every other setting. `λ m̄^ν / n̄` is the penalty of a typical row in
-//! units of its observed weight.
+//! The penalty of a row is `λ m^ν`, and its total weight m grows with the weights on missing entries, so
+//! that the same λ has different effects under different weights. `λ m̄^ν / n̄` is the penalty of a
+//! typical row relative to its observed weight.
 
 use absentia::data::Interactions;
 
-/// Sizes that a typical row follows from.
+/// Sizes that describe a typical row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TypicalRow {
     users: f64,
@@ -23,18 +23,18 @@ impl TypicalRow {
         }
     }
 
-    /// λ for a penalty given in units of a typical row's observed weight, when missing entries weigh
-    /// `weight` on average.
+    /// λ for a penalty relative to a typical row's observed weight, if missing entries have a mean weight
+    /// of `weight`.
     pub(crate) fn lambda(&self, penalty: f64, weight: f64, nu: f64) -> f64 {
         penalty * self.observed() / self.total(weight).powf(nu)
     }
 
-    /// `n̄`: observed weight, the geometric mean of users' and items' averages.
+    /// `n̄`: observed weight, the geometric mean of the averages of users and of items.
     fn observed(&self) -> f64 {
         self.interactions / (self.users * self.items).sqrt()
     }
 
-    /// `m̄`: total weight when missing entries weigh `weight` on average.
+    /// `m̄`: total weight if missing entries have a mean weight of `weight`.
     fn total(&self, weight: f64) -> f64 {
         let user = self.interactions / self.users + weight * self.items;
         let item = self.interactions / self.items + weight * self.users;

@@ -1,46 +1,59 @@
-//! The loop of a search: plan, try, log, until the budget is spent.
+//! The search of `tune`: trials on rungs of growing size, until the budget is spent.
 
-pub(crate) mod options;
-pub(crate) mod plan;
+mod options;
+mod plan;
 pub(crate) mod propose;
-pub(crate) mod schedule;
+mod schedule;
 mod variations;
 
 use std::collections::BTreeMap;
+use std::time::Instant;
+
+use absentia::Params;
+use absentia::fit::{Cancel, FitError, ProblemSize};
+use absentia::weights::Scheme;
+use rayon::ThreadPool;
 
 use crate::error::SearchError;
-use crate::evaluator::Evaluator;
-use crate::space::Space;
-pub use crate::staged::options::{Budget, SearchOptions};
-use crate::staged::plan::{PlannedTrial, Planner};
-use crate::staged::schedule::{DataSize, sample_sizes};
-pub use crate::staged::schedule::{Rung, Schedule};
+use crate::fold::Fold;
+use crate::post_scale::{PostScaling, StepSizes};
+use crate::session::Session;
+use crate::space::{Settings, Space};
 use crate::trial::{Trial, ranked};
-use crate::trial_runner::{Fold, TrainedFactors, TrialRunner};
-use absentia::fit::Cancel;
+use crate::trial_runner::{Limits, Scoring, TrainedFactors, TrialPlan, TrialRunner, thread_pool};
+pub use options::{Budget, SearchOptions};
+use plan::{PlannedTrial, Planner};
+use schedule::sample_sizes;
+pub use schedule::{Rung, Schedule};
 
-/// Trials of a rung whose factors are kept for the next.
+/// Number of trials of the first rung whose factors are kept for the next.
 const KEPT: usize = 4;
 
-/// A search ready to be made.
+/// A search over a space of settings.
 pub struct StagedSearch<'d> {
     folds: Vec<Fold<'d>>,
     space: Space,
     options: SearchOptions,
 }
 
-/// What a search found.
+/// The trials of a finished search.
 #[derive(Clone, Debug)]
 pub struct SearchResult {
     /// Every trial, in order.
     pub trials: Vec<Trial>,
-    /// Place of the best one.
+    /// Number of the best one.
     best: usize,
-    /// Whether the search was ended before its budget was spent.
+    /// Whether the search ended before its budget was spent.
     pub interrupted: bool,
 }
 
 impl SearchResult {
+    /// Trials of a rung that have a score, best first.
+    #[must_use]
+    pub fn ranked(&self, rung: usize) -> Vec<&Trial> {
+        ranked(&self.trials, rung)
+    }
+
     /// The trial with the best settings.
     #[must_use]
     pub fn best(&self) -> &Trial {
@@ -49,9 +62,9 @@ impl SearchResult {
 }
 
 impl<'d> StagedSearch<'d> {
-    /// Takes the data, held-out rows and options of a search.
+    /// Takes the folds and options of a search.
     ///
-    /// Several folds are several ways to hold rows out of the same data; scores are means over them.
+    /// Several folds hold different rows out of the same data; scores are means over the folds.
     ///
     /// # Errors
     /// No held-out row, folds of different shapes, options out of range.
@@ -72,7 +85,7 @@ impl<'d> StagedSearch<'d> {
                 });
             }
         }
-        // More factors than rows on the smaller side add nothing.
+        // More factors than users or items add nothing.
         options.max_factors = options
             .max_factors
             .min(expected_users.min(expected_items))
@@ -85,13 +98,13 @@ impl<'d> StagedSearch<'d> {
         })
     }
 
-    /// What is searched.
+    /// The space of settings.
     #[must_use]
     pub fn space(&self) -> &Space {
         &self.space
     }
 
-    /// How the search is made, the number of factors cut to what the data can use.
+    /// The options, with the number of factors limited to what the data can use.
     #[must_use]
     pub fn options(&self) -> &SearchOptions {
         &self.options
@@ -109,7 +122,7 @@ impl<'d> StagedSearch<'d> {
         self.planner().best(trials)
     }
 
-    /// Makes the search, runs on from logged trials; `follow` sees every new trial with those
+    /// Makes the search, continuing after logged trials. `observer` gets every new trial, with those
     /// before it, and ends the search by yielding `false`.
     ///
     /// # Errors
@@ -117,36 +130,48 @@ impl<'d> StagedSearch<'d> {
     /// model.
     pub fn search(
         &self,
-        mut trials: Vec<Trial>,
+        trials: Vec<Trial>,
         cancel: &Cancel,
-        follow: &mut dyn FnMut(&[Trial]) -> bool,
+        observer: &mut dyn FnMut(&[Trial]) -> bool,
     ) -> Result<SearchResult, SearchError> {
         self.check_log(&trials)?;
-        let evaluators = self.evaluators()?;
-        let runner = TrialRunner {
-            folds: &self.folds,
-            evaluators: &evaluators,
-            space: &self.space,
-            options: &self.options,
-            cancel,
-        };
-        let mut kept = BTreeMap::new();
+        let pool = thread_pool(self.options.threads)?;
+        let runner = self.runner(&pool, cancel)?;
+        let mut session = Session::new(trials, observer);
+        let mut factors = BTreeMap::new();
         let mut interrupted = false;
-        while let Some(step) = self.planner().next(&trials) {
-            let Some(trial) = self.make(&runner, &step, &trials, &mut kept)? else {
-                interrupted = true;
-                break;
-            };
-            trials.push(trial);
-            if !follow(&trials) {
-                interrupted = true;
+        while let Some(planned) = self.planner().next(session.trials()) {
+            let trial = self.make(&runner, &planned, session.trials(), &mut factors)?;
+            interrupted = trial.is_none();
+            if let Some(trial) = trial {
+                session.add(trial);
+                interrupted = session.is_ended();
+            }
+            if interrupted {
                 break;
             }
         }
-        self.found(trials, interrupted)
+        self.result(session.into_trials(), interrupted)
     }
 
-    fn found(&self, trials: Vec<Trial>, interrupted: bool) -> Result<SearchResult, SearchError> {
+    fn runner<'r>(
+        &'r self,
+        pool: &'r ThreadPool,
+        cancel: &'r Cancel,
+    ) -> Result<TrialRunner<'r>, SearchError> {
+        let scoring = Scoring {
+            metric: self.options.metric,
+            sample_sizes: &sample_sizes(self.folds.len()),
+            seed: self.options.seed,
+        };
+        let limits = Limits {
+            threads: self.options.threads,
+            memory: self.options.memory_limit,
+        };
+        TrialRunner::new(&self.folds, scoring, limits, pool, cancel)
+    }
+
+    fn result(&self, trials: Vec<Trial>, interrupted: bool) -> Result<SearchResult, SearchError> {
         let best = self.best(&trials).map(|trial| trial.number);
         match (best, trials.first()) {
             (Some(best), _) => Ok(SearchResult {
@@ -162,53 +187,101 @@ impl<'d> StagedSearch<'d> {
         }
     }
 
-    /// Makes one trial, its parent's factors trained again where they were not kept.
+    /// Makes a planned trial. Its parent's factors are trained again where they were not kept.
+    ///
+    /// Yields nothing if the search was cancelled.
     fn make(
         &self,
         runner: &TrialRunner<'_>,
-        step: &PlannedTrial,
+        planned: &PlannedTrial,
         trials: &[Trial],
-        kept: &mut BTreeMap<usize, TrainedFactors>,
+        factors: &mut BTreeMap<usize, TrainedFactors>,
     ) -> Result<Option<Trial>, SearchError> {
         let schedule = self.schedule(trials);
-        if let Some(parent) = step.parent.filter(|parent| !kept.contains_key(parent)) {
-            let again = again(&trials[parent]);
-            let Some((_, factors)) =
-                runner.run(parent, &again, &schedule.rungs[again.rung], None)?
-            else {
+        if let Some(parent) = planned
+            .parent
+            .filter(|parent| !factors.contains_key(parent))
+        {
+            let again = PlannedTrial::of(&trials[parent]);
+            let made = self.run(runner, &again, &schedule.rungs[again.rung], None)?;
+            let Some((_, trained)) = made else {
                 return Ok(None);
             };
-            kept.insert(parent, factors);
+            factors.insert(parent, trained);
         }
-        let start = step.parent.and_then(|parent| kept.get(&parent));
-        let start = start.filter(|factors| !factors.is_empty());
-        let made = runner.run(trials.len(), step, &schedule.rungs[step.rung], start)?;
-        let Some((trial, factors)) = made else {
+        let start = planned.parent.and_then(|parent| factors.get(&parent));
+        let start = start.filter(|trained| !trained.is_empty());
+        let made = self.run(runner, planned, &schedule.rungs[planned.rung], start)?;
+        let Some((mut trial, trained)) = made else {
             return Ok(None);
         };
-        if step.rung == 0 && schedule.last() > 1 && trial.score.is_some() {
-            kept.insert(trial.number, factors);
-            let mut all = trials.to_vec();
-            all.push(trial.clone());
-            let best: Vec<usize> = ranked(&all, 0)
-                .iter()
-                .take(KEPT)
-                .map(|t| t.number)
-                .collect();
-            kept.retain(|number, _| best.contains(number));
+        trial.number = trials.len();
+        if planned.rung == 0 && schedule.last() > 1 && trial.score.is_some() {
+            factors.insert(trial.number, trained);
+            let all = trials.iter().chain([&trial]);
+            let best = ranked(all, 0).into_iter().take(KEPT);
+            let best: Vec<usize> = best.map(|trial| trial.number).collect();
+            factors.retain(|number, _| best.contains(number));
         }
         Ok(Some(trial))
     }
 
-    fn evaluators(&self) -> Result<Vec<Evaluator<'_>>, SearchError> {
-        let sizes = sample_sizes(self.folds.len());
-        let (name, seed) = (self.options.metric, self.options.seed);
-        let mut evaluators = Vec::with_capacity(self.folds.len());
-        for fold in &self.folds {
-            let evaluator = Evaluator::new(&fold.train, &fold.held_out, name, &sizes, seed)?;
-            evaluators.push(evaluator);
+    /// Runs a trial; one that cannot be trained has no score, and a cancelled one is nothing.
+    fn run(
+        &self,
+        runner: &TrialRunner<'_>,
+        planned: &PlannedTrial,
+        rung: &Rung,
+        start: Option<&TrainedFactors>,
+    ) -> Result<Option<(Trial, TrainedFactors)>, SearchError> {
+        let started = Instant::now();
+        let Settings { weights, params } = self.space.settings(&planned.point);
+        let params = Params {
+            factors: planned.factors,
+            seed: self.options.seed,
+            ..params
+        };
+        let mut trial = Trial {
+            rung: planned.rung,
+            origin: planned.origin,
+            point: planned.point.clone(),
+            parent: planned.parent,
+            ..Trial::unmeasured(Some(weights), params.clone())
+        };
+        let plan = TrialPlan {
+            scheme: &trial.scheme().unwrap_or(Scheme::uniform(0.0)),
+            params,
+            sweeps: rung.sweeps(start.is_some()),
+            post_scaling: self.post_scaling(planned, rung),
+            sample: rung.sample,
+        };
+        let trained = match runner.run(&plan, start) {
+            Ok(result) => trial.record(result),
+            Err(SearchError::Cancelled) => return Ok(None),
+            // Settings that cannot be trained are bad settings, not the end of the search.
+            Err(SearchError::Fit(error)) if !matches!(error, FitError::Empty { .. }) => {
+                trial.failure = Some(error.to_string());
+                TrainedFactors::new()
+            }
+            Err(error) => return Err(error),
+        };
+        trial.seconds = started.elapsed().as_secs_f64();
+        Ok(Some((trial, trained)))
+    }
+
+    fn post_scaling(&self, planned: &PlannedTrial, rung: &Rung) -> PostScaling {
+        if !self.space.rescales() {
+            return PostScaling::Fixed(0.0);
         }
-        Ok(evaluators)
+        PostScaling::Search {
+            guess: planned.post_scale,
+            steps: if planned.rung > 0 {
+                StepSizes::MEDIUM
+            } else {
+                StepSizes::WIDE
+            },
+            refine: rung.is_last && rung.sample > 1,
+        }
     }
 
     fn planner(&self) -> Planner<'_> {
@@ -216,10 +289,11 @@ impl<'d> StagedSearch<'d> {
         Planner {
             space: &self.space,
             options: &self.options,
-            work: DataSize {
+            data: ProblemSize {
                 users: train.n_users() as f64,
                 items: train.n_items() as f64,
                 entries: train.len() as f64,
+                rank: 1.0,
             },
         }
     }
@@ -231,7 +305,7 @@ impl<'d> StagedSearch<'d> {
                 "the order of the trials"
             } else if trial.point.len() != self.space.dimensions().len() {
                 "what is searched"
-            } else if self.space.settings(&trial.point).weights != trial.weights
+            } else if Some(self.space.settings(&trial.point).weights) != trial.weights
                 || trial.params.seed != self.options.seed
             {
                 "the data, the seed or the version of the search"
@@ -243,11 +317,11 @@ impl<'d> StagedSearch<'d> {
                 what,
             });
         }
-        // Under a budget of trials every step is known in advance.
+        // With a budget of trials, the next trial is known in advance.
         if let (Budget::Trials(_), Some(last)) = (self.options.budget, trials.len().checked_sub(1))
         {
             let planned = self.planner().next(&trials[..last]);
-            let made = again(&trials[last]);
+            let made = PlannedTrial::of(&trials[last]);
             let is_other = |step: PlannedTrial| {
                 step.point != made.point || (step.rung, step.factors) != (made.rung, made.factors)
             };
@@ -259,18 +333,6 @@ impl<'d> StagedSearch<'d> {
             }
         }
         Ok(())
-    }
-}
-
-/// The step that a trial was.
-fn again(trial: &Trial) -> PlannedTrial {
-    PlannedTrial {
-        rung: trial.rung,
-        origin: trial.origin,
-        point: trial.point.clone(),
-        parent: None,
-        factors: trial.params.factors,
-        post_scale: trial.params.post_scale,
     }
 }
 

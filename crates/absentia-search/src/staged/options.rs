@@ -10,38 +10,38 @@ use absentia::evaluate::{Metric, MetricName};
 /// When a search ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// After so many trials; what is found depends on the seed alone.
+    /// After this many trials; the result depends on the seed alone.
     Trials(usize),
-    /// After about so much time in trials, or earlier when nothing is gained any more.
+    /// After about this much time, or earlier when trials gain nothing.
     Time(Duration),
 }
 
 /// What is searched, by which metric and for how long.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchOptions {
-    /// The metric to be raised.
+    /// The metric to raise.
     pub metric: MetricName,
     /// How much of the space is searched.
     pub scope: Scope,
     /// When the search ends.
     pub budget: Budget,
-    /// Most factors a model may have.
+    /// The largest number of factors.
     pub max_factors: usize,
-    /// Whether all trials are made as those of the first rung, with `max_factors` factors: many
-    /// settings measured alike, none of them to the end.
+    /// Whether there is only a first rung, with `max_factors` factors: many settings are measured in
+    /// the same way, none of them trained to the end.
     pub first_rung_only: bool,
-    /// Whether fewer factors may be chosen where they do as well.
+    /// Whether fewer factors may be chosen if they do as well.
     pub may_shrink: bool,
     /// Seed of proposals, of starts and of samples of users.
     pub seed: u64,
-    /// Threads of a run; what the machine or container allows when not given.
+    /// Number of threads; what the machine or container allows if `None`.
     pub threads: Option<usize>,
     /// Bytes a run may take.
     pub memory_limit: Option<u64>,
 }
 
 impl Default for SearchOptions {
-    /// Ten minutes for recall@20 with up to 1792 factors, nearly all of them with 1024 at the most.
+    /// Ten minutes for recall@20 with up to 1792 factors; nearly all trials have 1024 at most.
     fn default() -> Self {
         Self {
             metric: MetricName {

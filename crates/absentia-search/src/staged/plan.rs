@@ -1,21 +1,23 @@
-//! Which trial comes next: a function of the trials so far and nothing else, so that a search that
-//! was interrupted goes on as if it had not been.
+//! Which trial comes next: a function of the trials so far and nothing else, so that an interrupted
+//! search continues as if it had not been interrupted.
 
+use absentia::fit::ProblemSize;
+
+use super::options::{Budget, SearchOptions};
+use super::propose::Proposer;
+use super::schedule::{Schedule, trial_cost};
 use crate::space::Space;
-use crate::staged::options::{Budget, SearchOptions};
-use crate::staged::propose::Proposer;
-use crate::staged::schedule::{DataSize, Schedule};
 use crate::trial::{Origin, Trial, ranked};
 
-/// Trials of the first rung before the model proposes.
+/// Number of random trials on the first rung before the model proposes.
 const RANDOM: usize = 12;
-/// Trials of a rung that may be promoted to the next.
+/// Number of trials of a rung that may be promoted to the next.
 const PROMOTED: usize = 8;
-/// A rise smaller than this share of the metric is none.
+/// The metric must rise by this share to count as a gain.
 const GAIN: f64 = 0.002;
-/// Trials without a rise after which a rung is left, on rungs before the last and on the last.
+/// Number of trials without a gain after which a rung ends: before the last rung, and on the last.
 const PATIENCE: (usize, usize) = (40, 10);
-/// Fewer factors are taken where they cost no more than this.
+/// Fewer factors are chosen if their score is at least this share of the best.
 const AS_GOOD: f64 = 0.999;
 
 /// A trial to be made.
@@ -27,26 +29,40 @@ pub(crate) struct PlannedTrial {
     /// The trial whose factors it starts from.
     pub(crate) parent: Option<usize>,
     pub(crate) factors: usize,
-    /// Post-scaling near which the best one is looked for.
+    /// Where the search for the best post-scaling starts.
     pub(crate) post_scale: f32,
+}
+
+impl PlannedTrial {
+    /// The plan that a trial was made by, to make it again.
+    pub(crate) fn of(trial: &Trial) -> Self {
+        Self {
+            rung: trial.rung,
+            origin: trial.origin,
+            point: trial.point.clone(),
+            parent: None,
+            factors: trial.params.factors,
+            post_scale: trial.params.post_scale,
+        }
+    }
 }
 
 /// Plans the trials of a search.
 pub(crate) struct Planner<'s> {
     pub(crate) space: &'s Space,
     pub(crate) options: &'s SearchOptions,
-    pub(crate) work: DataSize,
+    pub(crate) data: ProblemSize,
 }
 
 impl Planner<'_> {
     pub(crate) fn schedule(&self, trials: &[Trial]) -> Schedule {
-        Schedule::new(self.options, &self.work, trials)
+        Schedule::new(self.options, &self.data, trials)
     }
 
     /// The next trial, or nothing when the budget is spent.
     pub(crate) fn next(&self, trials: &[Trial]) -> Option<PlannedTrial> {
         let schedule = self.schedule(trials);
-        if let Some(more) = self.more(trials, &schedule) {
+        if let Some(more) = self.more_factors(trials, &schedule) {
             return Some(more);
         }
         let rung = self.rung(trials, &schedule)?;
@@ -56,8 +72,8 @@ impl Planner<'_> {
         })
     }
 
-    /// The trial whose settings are best: on the highest rung that was reached, with fewer factors
-    /// where they cost nothing.
+    /// The trial with the best settings, on the highest rung that was reached; one with fewer factors
+    /// if it is as good.
     pub(crate) fn best<'t>(&self, trials: &'t [Trial]) -> Option<&'t Trial> {
         let reached = (0..=self.schedule(trials).last()).rev();
         let found = reached.map(|rung| ranked(trials, rung));
@@ -68,20 +84,20 @@ impl Planner<'_> {
             } else {
                 1.0
             };
-        // Of equals in size the better one comes first, and the first of equals is kept.
+        // Trials are sorted by score, and of equal numbers of factors the first is taken.
         found
             .into_iter()
             .filter(|trial| trial.score.is_some_and(|score| score >= enough))
             .min_by_key(|trial| trial.params.factors)
     }
 
-    /// The rung whose turn it is.
+    /// The rung of the next trial.
     fn rung(&self, trials: &[Trial], schedule: &Schedule) -> Option<usize> {
         let reached = trials.iter().map(|trial| trial.rung).max().unwrap_or(0);
         match self.options.budget {
             Budget::Trials(n) => {
                 let last = schedule.last();
-                // Every rung has a trial where there are as many; what is left goes by shares.
+                // Every rung has a trial if there are enough; the rest is divided by shares.
                 let end = |rung: usize| {
                     let share = (schedule.spent(rung, self.options.budget) * n as f64).round();
                     let most = n.saturating_sub(last - rung).max(n.min(rung + 1));
@@ -116,15 +132,15 @@ impl Planner<'_> {
         (fits && !is_done(trials, schedule)).then_some(last)
     }
 
-    /// Seconds of the longest trial of the last rung, or of what it is likely to be where another
-    /// has as many factors.
+    /// Seconds of the longest trial of the last rung, or an estimate from another rung with as many
+    /// factors.
     pub(crate) fn longest(&self, trials: &[Trial], schedule: &Schedule) -> Option<f64> {
         let of = |rung| {
             let here = searched(trials, schedule, rung).into_iter();
             here.map(|trial| trial.seconds).reduce(f64::max)
         };
         let (last, full) = (schedule.last(), schedule.first_full());
-        let work = |rung: usize| self.work.of(&schedule.rungs[rung]);
+        let work = |rung: usize| trial_cost(&self.data, &schedule.rungs[rung]);
         of(last).or_else(|| Some(of(full)? * work(last) / work(full)))
     }
 
@@ -150,13 +166,13 @@ impl Planner<'_> {
         }
     }
 
-    /// The best of the rung below, changes of it where they are due, the second best, then by turns a
-    /// proposal of the model and the next best.
+    /// The best of the rung below, variations of it, the second best, then in turn a proposal of the
+    /// model and the next best.
     fn later_rung(&self, trials: &[Trial], schedule: &Schedule, rung: usize) -> PlannedTrial {
         let here = searched(trials, schedule, rung);
         let (made, here) = (here.len(), ranked(here, rung));
-        if let Some(varied) = self.varied(trials, schedule, rung) {
-            return varied;
+        if let Some(variation) = self.variation(trials, schedule, rung) {
+            return variation;
         }
         let below = (0..rung)
             .rev()
@@ -175,7 +191,7 @@ impl Planner<'_> {
             Some(candidate) if made < 2 || made.is_multiple_of(2) => PlannedTrial {
                 rung,
                 origin: Origin::Promoted,
-                point: self.as_penalised_here(trials, schedule, rung, &candidate.point),
+                point: self.with_penalty_of_this_rung(trials, schedule, rung, &candidate.point),
                 parent: schedule.starts_warm(rung).then_some(candidate.number),
                 factors,
                 post_scale: candidate.params.post_scale,
@@ -197,7 +213,7 @@ impl Planner<'_> {
             proposer.model(trials.len(), &here, 0.5)
         } else {
             let point = proposer.model(trials.len(), &below, 0.5);
-            self.as_penalised_here(trials, schedule, rung, &point)
+            self.with_penalty_of_this_rung(trials, schedule, rung, &point)
         };
         PlannedTrial {
             rung,
@@ -213,9 +229,9 @@ impl Planner<'_> {
         }
     }
 
-    /// A point of a rung below with the penalty changed as it was for the best of this one, where this
-    /// is the first with all factors: what served one setting is likely to serve the next.
-    fn as_penalised_here(
+    /// A point of a rung below, with its penalty changed by the factor that made the best trial of this
+    /// rung better. This is done on the first rung with all factors only.
+    fn with_penalty_of_this_rung(
         &self,
         trials: &[Trial],
         schedule: &Schedule,
@@ -229,15 +245,14 @@ impl Planner<'_> {
         };
         let here = (rung == schedule.first_full()).then(|| ranked(trials, rung));
         let times = here.and_then(|here| here.iter().find_map(from_below));
-        // Values are rounded: what stayed as it was is not to move.
+        // Values are rounded: a penalty that did not change must not move.
         let times = times.filter(|times| (times - 1.0).abs() > 0.01);
         let moved = times.and_then(|times| self.space.penalised(point, times));
         moved.unwrap_or_else(|| point.to_vec())
     }
 }
 
-/// Trials of a rung in order, but for those with more factors than it has, which are no part of the
-/// searching.
+/// Trials of a rung in order, without those that have more factors than the rung.
 pub(crate) fn searched<'t>(
     trials: &'t [Trial],
     schedule: &Schedule,
@@ -248,15 +263,15 @@ pub(crate) fn searched<'t>(
     trials.iter().filter(is_part).collect()
 }
 
-/// Whether the last rung brings nothing any more.
+/// Whether the last rung has stopped gaining.
 pub(crate) fn is_done(trials: &[Trial], schedule: &Schedule) -> bool {
     let last = schedule.last();
-    // Where there is one rung, all the searching is done on it.
+    // If there is one rung only, the whole search happens on it.
     let patience = if last == 0 { PATIENCE.0 } else { PATIENCE.1 };
     stalled(&searched(trials, schedule, last), patience)
 }
 
-/// Whether the last `patience` of some trials brought nothing.
+/// Whether the last `patience` trials gained nothing.
 fn stalled(trials: &[&Trial], patience: usize) -> bool {
     let scores = trials.iter().map(|trial| trial.score.unwrap_or(f64::MIN));
     let scores: Vec<f64> = scores.collect();
@@ -274,10 +289,11 @@ mod tests {
     use crate::space::Scope;
     use crate::testing::{blocks, trial};
 
-    const WORK: DataSize = DataSize {
+    const DATA: ProblemSize = ProblemSize {
         users: 2e4,
         items: 1e3,
         entries: 1e5,
+        rank: 1.0,
     };
 
     fn on(rung: usize, trial: Trial) -> Trial {
@@ -296,7 +312,7 @@ mod tests {
             let planner = Planner {
                 space: &space,
                 options: &options,
-                work: WORK,
+                data: DATA,
             };
             let mut trials: Vec<Trial> = Vec::new();
             while let Some(step) = planner.next(&trials) {
@@ -327,7 +343,7 @@ mod tests {
         let planner = Planner {
             space: &space,
             options: &options,
-            work: WORK,
+            data: DATA,
         };
         let (first, second) = (vec![0.3, 0.4, 0.1], vec![0.6, 0.5, 0.1]);
         let more = space.penalised(&first, 3.0).unwrap();
@@ -338,8 +354,9 @@ mod tests {
         ];
         let schedule = planner.schedule(&trials);
         assert_eq!((schedule.last(), schedule.first_full()), (3, 2));
-        let promoted =
-            |trials: &[Trial], rung| planner.as_penalised_here(trials, &schedule, rung, &second);
+        let promoted = |trials: &[Trial], rung| {
+            planner.with_penalty_of_this_rung(trials, &schedule, rung, &second)
+        };
         assert_eq!(
             promoted(&trials, 2),
             second,

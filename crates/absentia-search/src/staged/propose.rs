@@ -1,9 +1,9 @@
-//! Where to look next: at random at first, then where good trials are dense and bad ones are not.
+//! Which point to try next: a random one at first, then one where good trials are dense and bad ones are not.
 //!
 //! The model is a Parzen estimator in the manner of TPE (Bergstra and others 2011): the trials of a
-//! rung are parted into good and others, each part is a mixture of kernels and one flat density, and
-//! of a few dozen points drawn from the good mixture the one with the largest ratio of the two
-//! densities is tried.
+//! rung are divided into good ones and others, and each part becomes a mixture of kernels and one flat
+//! density. Of a few dozen points drawn from the good mixture, the one with the largest ratio of the
+//! two densities is tried.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,7 +14,7 @@ use crate::trial::Trial;
 
 /// Share of the trials that count as good.
 const GOOD_SHARE: f64 = 0.2;
-/// Fewest trials that count as good.
+/// The smallest number of trials that count as good.
 const LEAST_GOOD: usize = 3;
 /// Points drawn for one proposal.
 const CANDIDATES: usize = 48;

@@ -1,30 +1,30 @@
-//! The rungs of a search: few factors and few users first, more of both for what did well.
+//! The rungs of a search: few factors and few users first, more of both for the best settings.
 
 use absentia::Solver;
 use absentia::fit::ProblemSize;
 
-use crate::staged::options::{Budget, SearchOptions};
+use super::options::{Budget, SearchOptions};
 use crate::trial::Trial;
 
-/// Most factors on the first rung, and fewest on any.
+/// The largest number of factors on the first rung, and the smallest on any.
 const FIRST: usize = 128;
 const LEAST: usize = 16;
-/// Most factors of the last rung, unless four sevenths of what a model may have are more.
+/// The largest number of factors on the last rung, unless four sevenths of the maximum are more.
 const HIGH: usize = 1024;
-/// Samples of held-out users, each a part of the next: that of the first rung, of those between, and
-/// of the last, where settings that differ by little are to be told apart.
+/// Numbers of held-out users that are measured: on the first rung, on those between, and on the last,
+/// which must tell apart settings that differ little. Each sample is part of the next.
 const SAMPLES: [usize; 3] = [3000, 10_000, 30_000];
 /// Sweeps on a rung before the last, from random factors and from those of the rung below.
-pub(crate) const SWEEPS: usize = 4;
-pub(crate) const WARM_SWEEPS: usize = 3;
-/// Sweeps after which the last rung measures; it goes on while the metric rises.
-pub(crate) const LAST_SWEEPS: [usize; 5] = [4, 6, 8, 12, 16];
-/// Trials that should fit into the time of the first rung, and of the last.
+const SWEEPS: [usize; 1] = [4];
+const WARM_SWEEPS: [usize; 1] = [3];
+/// Sweeps after which the last rung measures; it continues while the metric rises.
+const LAST_SWEEPS: [usize; 5] = [4, 6, 8, 12, 16];
+/// Number of trials that should fit into the time of the first rung, and of the last.
 const FIRST_TRIALS: f64 = 40.0;
 const LAST_TRIALS: f64 = 3.0;
-/// Multiply-adds a second that a machine can be trusted to make.
+/// Multiply-adds per second that any machine is expected to reach.
 const RATE: f64 = 5e10;
-/// What a multiply-add of ranking costs, of one of training: most are made in bytes.
+/// Cost of a multiply-add of ranking relative to one of training: most are made on quantised numbers.
 const RANKING: f64 = 0.3;
 
 /// Shares of the budget, by number of rungs; trials of the first rung are many and short.
@@ -50,8 +50,19 @@ pub struct Rung {
     pub factors: usize,
     /// Which sample of the held-out users is measured.
     pub sample: usize,
-    /// Whether settings are chosen here, so that sweeps are too.
+    /// Whether this rung decides; it also chooses the number of sweeps.
     pub is_last: bool,
+}
+
+impl Rung {
+    /// Numbers of sweeps after which its trials are measured.
+    pub(crate) fn sweeps(&self, is_warm: bool) -> &'static [usize] {
+        match (self.is_last, is_warm) {
+            (true, _) => &LAST_SWEEPS,
+            (false, true) => &WARM_SWEEPS,
+            (false, false) => &SWEEPS,
+        }
+    }
 }
 
 /// All rungs, first to last.
@@ -61,41 +72,25 @@ pub struct Schedule {
     pub rungs: Vec<Rung>,
 }
 
-/// The size of the data, as far as time depends on it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DataSize {
-    pub(crate) users: f64,
-    pub(crate) items: f64,
-    pub(crate) entries: f64,
-}
-
-impl DataSize {
-    /// Multiply-adds of a trial, leading terms only.
-    pub(crate) fn of(&self, rung: &Rung) -> f64 {
-        let k = rung.factors as f64;
-        let size = ProblemSize {
-            users: self.users,
-            items: self.items,
-            entries: self.entries,
-            rank: 1.0,
-        };
-        let sweep = size.sweep_cost(Solver::Eals.into(), rung.factors);
-        let users = |sample: usize| self.users.min(SAMPLES[sample] as f64);
-        // The best post-scaling takes about five looks, and on the last rung three more; the last
-        // rung measures twice or so.
-        let (sweeps, looks) = if rung.is_last {
-            (6.0, 2.0 * users(rung.sample) + 3.0 * users(1))
-        } else {
-            (4.0, users(rung.sample))
-        };
-        sweeps * sweep + RANKING * (looks + 5.0 * users(0)) * self.items * k
-    }
+/// Multiply-adds of a trial, leading terms only.
+pub(crate) fn trial_cost(data: &ProblemSize, rung: &Rung) -> f64 {
+    let sweep = data.sweep_cost(Solver::Eals.into(), rung.factors);
+    let users = |sample: usize| data.users.min(SAMPLES[sample] as f64);
+    // The best post-scaling takes about five measurements, and on the last rung three more; the last
+    // rung measures about twice.
+    let (sweeps, measured) = if rung.is_last {
+        (6.0, 2.0 * users(rung.sample) + 3.0 * users(1))
+    } else {
+        (4.0, users(rung.sample))
+    };
+    let ranking = RANKING * (measured + 5.0 * users(0)) * data.items * rung.factors as f64;
+    sweeps * sweep + ranking
 }
 
 impl Schedule {
-    /// The rungs of a search, given the trials so far: under a time budget, the first trial tells
-    /// how many factors the last rung can afford.
-    pub(crate) fn new(options: &SearchOptions, work: &DataSize, trials: &[Trial]) -> Self {
+    /// The rungs of a search. Under a time budget, the duration of the first trial decides how many
+    /// factors the last rung can have.
+    pub(crate) fn new(options: &SearchOptions, data: &ProblemSize, trials: &[Trial]) -> Self {
         let most = highest(options);
         if options.first_rung_only {
             return Self {
@@ -106,13 +101,13 @@ impl Schedule {
                 }],
             };
         }
-        let first = first_factors(most, options.budget, work);
+        let first = first_factors(most, options.budget, data);
         let top = match options.budget {
-            // Where the number of factors was asked for, fewer would be another model.
+            // A requested number of factors is kept whatever it takes.
             Budget::Time(budget) if options.may_shrink => match trials.first() {
                 Some(trial) => {
                     let seconds = budget.as_secs_f64() * LAST_SHARE / LAST_TRIALS;
-                    affordable(most, first, work, trial.seconds, seconds)
+                    affordable(most, first, data, trial.seconds, seconds)
                 }
                 None => most,
             },
@@ -125,12 +120,12 @@ impl Schedule {
             return Self::of(&[first, top]);
         }
         let middle = ((first * top) as f64).sqrt() as usize / LEAST * LEAST;
-        if work.users <= SAMPLES[1] as f64 {
+        if data.users <= SAMPLES[1] as f64 {
             return Self::of(&[first, middle, top]);
         }
-        // What few factors say of many is not enough: the last rung's are searched with fewer sweeps
-        // and fewer users first. Where there are few users, nothing is saved by that but sweeps,
-        // and settings that take many of them would be left behind.
+        // Settings that are good with few factors need not be good with many: the number of factors of
+        // the last rung is searched with fewer sweeps and fewer users first. With few users, that would
+        // save sweeps only, and lose settings that need many sweeps.
         Self::of(&[first, middle, top, top])
     }
 
@@ -156,16 +151,16 @@ impl Schedule {
         self.rungs.len() - 1
     }
 
-    /// The first rung above others that has the factors of the last.
+    /// The first rung with as many factors as the last; 0 if that is the only rung.
     pub(crate) fn first_full(&self) -> usize {
         let all = self.rungs[self.last()].factors;
         let full = |rung: &usize| self.rungs[*rung].factors == all;
         (1..=self.last()).find(full).unwrap_or(0)
     }
 
-    /// Whether runs of a rung start from the factors of the rung below. Those with all factors start
-    /// from random ones, as training will: what does well from the factors of a smaller model may
-    /// not do so by itself.
+    /// Whether trials of a rung start from the factors of the rung below. Trials with all factors start
+    /// from random ones, as the final training will: settings that do well from the factors of a smaller
+    /// model may do badly from random ones.
     pub(crate) fn starts_warm(&self, rung: usize) -> bool {
         (1..self.first_full()).contains(&rung)
     }
@@ -180,7 +175,7 @@ impl Schedule {
     }
 }
 
-/// Most factors of the last rung: all that a model may have, or as many as can be tried often.
+/// The number of factors of the last rung: all that a model may have, or what can be tried often.
 pub(crate) fn highest(options: &SearchOptions) -> usize {
     let most = options.max_factors;
     if options.may_shrink {
@@ -190,19 +185,22 @@ pub(crate) fn highest(options: &SearchOptions) -> usize {
     }
 }
 
-/// Factors of the first rung: a fourth of the most, or what a time budget can pay.
+/// The number of factors of the first rung: a quarter of the most, or what a time budget allows.
 ///
-/// It must not depend on a measured speed: a search that is resumed climbs the same rungs.
-fn first_factors(most: usize, budget: Budget, work: &DataSize) -> usize {
+/// It must not depend on a measured speed: a resumed search has the same rungs.
+fn first_factors(most: usize, budget: Budget, data: &ProblemSize) -> usize {
     let mut first = (most / 4 / LEAST * LEAST).clamp(LEAST, FIRST).min(most);
     if let Budget::Time(budget) = budget {
         let payable = budget.as_secs_f64() * FIRST_SHARE / FIRST_TRIALS * RATE;
         let cost = |factors| {
-            work.of(&Rung {
-                factors,
-                sample: 0,
-                is_last: false,
-            })
+            trial_cost(
+                data,
+                &Rung {
+                    factors,
+                    sample: 0,
+                    is_last: false,
+                },
+            )
         };
         while first > LEAST && cost(first) > payable {
             first = (first / 2).next_multiple_of(LEAST);
@@ -211,11 +209,11 @@ fn first_factors(most: usize, budget: Budget, work: &DataSize) -> usize {
     first
 }
 
-/// The most factors whose trials take at most `seconds`, when the first trial took `first_seconds`.
+/// The largest number of factors whose trials take at most `seconds`, given the duration of the first trial.
 fn affordable(
     most: usize,
     first: usize,
-    work: &DataSize,
+    data: &ProblemSize,
     first_seconds: f64,
     seconds: f64,
 ) -> usize {
@@ -224,15 +222,15 @@ fn affordable(
         sample: if is_last { SAMPLES.len() - 1 } else { 0 },
         is_last,
     };
-    let rate = work.of(&rung(first, false)) / first_seconds.max(1e-3);
+    let rate = trial_cost(data, &rung(first, false)) / first_seconds.max(1e-3);
     let mut top = most;
-    while top > first && work.of(&rung(top, true)) / rate > seconds {
+    while top > first && trial_cost(data, &rung(top, true)) / rate > seconds {
         top = (top * 3 / 4) / LEAST * LEAST;
     }
     top.max(first)
 }
 
-/// Held-out users of each sample.
+/// Number of held-out users of each sample.
 pub(crate) fn sample_sizes(folds: usize) -> [usize; SAMPLES.len()] {
     // Folds measure different rows of the same users, so that they share the work.
     SAMPLES.map(|users| users.div_ceil(folds))
@@ -243,10 +241,11 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const WORK: DataSize = DataSize {
+    const DATA: ProblemSize = ProblemSize {
         users: 30_000.0,
         items: 41_000.0,
         entries: 8e5,
+        rank: 1.0,
     };
 
     fn schedule(most: usize, budget: Budget, first_seconds: Option<f64>) -> Vec<usize> {
@@ -266,7 +265,7 @@ mod tests {
             })
             .into_iter()
             .collect();
-        let schedule = Schedule::new(options, &WORK, &trials);
+        let schedule = Schedule::new(options, &DATA, &trials);
         assert!(schedule.rungs.iter().filter(|rung| rung.is_last).count() == 1);
         schedule.rungs.iter().map(|rung| rung.factors).collect()
     }
@@ -296,9 +295,9 @@ mod tests {
             budget: Budget::Trials(50),
             ..SearchOptions::default()
         };
-        let few = DataSize {
+        let few = ProblemSize {
             users: 2000.0,
-            ..WORK
+            ..DATA
         };
         let schedule = Schedule::new(&options, &few, &[]);
         let factors: Vec<usize> = schedule.rungs.iter().map(|rung| rung.factors).collect();

@@ -1,12 +1,12 @@
 use super::*;
-use crate::{Origin, Scope, testing};
+use crate::{Origin, testing};
 
-fn tuner(budget: usize, max_factors: usize) -> StagedSearch<'static> {
-    tuner_on(&[3], 1, budget, max_factors)
+fn staged(budget: usize, max_factors: usize) -> StagedSearch<'static> {
+    search_on(&[3], 1, budget, max_factors)
 }
 
 /// A search by rows that are held out in several ways.
-fn tuner_on(
+fn search_on(
     ways: &[usize],
     threads: usize,
     budget: usize,
@@ -26,8 +26,10 @@ fn tuner_on(
     StagedSearch::new(ways.iter().map(fold).collect(), options).unwrap()
 }
 
-fn search(tuner: &StagedSearch<'_>, logged: Vec<Trial>) -> SearchResult {
-    tuner.search(logged, &Cancel::new(), &mut |_| true).unwrap()
+fn search(staged: &StagedSearch<'_>, logged: Vec<Trial>) -> SearchResult {
+    staged
+        .search(logged, &Cancel::new(), &mut |_| true)
+        .unwrap()
 }
 
 /// Everything but the time it took.
@@ -42,13 +44,13 @@ fn timeless(trials: &[Trial]) -> Vec<Trial> {
 
 #[test]
 fn a_search_repeats_with_its_seed_and_takes_its_budget() {
-    let tuner = tuner(24, 32);
-    let (first, second) = (search(&tuner, Vec::new()), search(&tuner, Vec::new()));
+    let staged = staged(24, 32);
+    let (first, second) = (search(&staged, Vec::new()), search(&staged, Vec::new()));
     assert_eq!(timeless(&first.trials), timeless(&second.trials));
     assert_eq!(first.trials.len(), 24);
     assert!(!first.interrupted);
     let top = first.best();
-    assert_eq!(top.rung, tuner.schedule(&first.trials).last());
+    assert_eq!(top.rung, staged.schedule(&first.trials).last());
     let recipes = first
         .trials
         .iter()
@@ -65,10 +67,10 @@ fn a_search_repeats_with_its_seed_and_takes_its_budget() {
 fn the_smallest_budgets_end_and_leave_no_rung_out() {
     for (max_factors, rungs) in [(8, 1), (32, 2), (128, 3)] {
         for budget in 1..=10 {
-            let mut tuner = tuner(budget, max_factors);
-            tuner.options.max_factors = max_factors;
-            assert_eq!(tuner.schedule(&[]).rungs.len(), rungs);
-            let found = search(&tuner, Vec::new());
+            let mut staged = staged(budget, max_factors);
+            staged.options.max_factors = max_factors;
+            assert_eq!(staged.schedule(&[]).rungs.len(), rungs);
+            let found = search(&staged, Vec::new());
             assert_eq!(found.trials.len(), budget, "{rungs} rungs");
             for rung in 0..rungs.min(budget) {
                 let is_here = |trial: &Trial| trial.rung == rung;
@@ -85,31 +87,31 @@ fn the_smallest_budgets_end_and_leave_no_rung_out() {
 fn folds_side_by_side_give_the_trials_of_folds_one_by_one() {
     let ways = [0, 2, 5];
     let trials = |threads| {
-        let tuner = tuner_on(&ways, threads, 20, 32);
-        timeless(&search(&tuner, Vec::new()).trials)
+        let staged = search_on(&ways, threads, 20, 32);
+        timeless(&search(&staged, Vec::new()).trials)
     };
     let alone = trials(1);
     assert_eq!(trials(2), alone);
     assert_eq!(trials(7), alone);
-    let one_way = search(&tuner_on(&ways[..1], 1, 20, 32), Vec::new());
+    let one_way = search(&search_on(&ways[..1], 1, 20, 32), Vec::new());
     assert_ne!(timeless(&one_way.trials), alone);
 }
 
 #[test]
 fn the_first_rung_with_all_factors_climbs_to_the_best_penalty_before_anything_else() {
-    let mut tuner = tuner(40, 32);
-    tuner.options.max_factors = 128;
-    let found = search(&tuner, Vec::new());
-    let full = tuner.schedule(&found.trials).first_full();
+    let mut staged = staged(40, 32);
+    staged.options.max_factors = 128;
+    let found = search(&staged, Vec::new());
+    let full = staged.schedule(&found.trials).first_full();
     let here: Vec<&Trial> = found.trials.iter().filter(|t| t.rung == full).collect();
-    let is_beside = |trial: &&&Trial| trial.origin == Origin::Beside;
+    let is_beside = |trial: &&&Trial| trial.origin == Origin::Neighbour;
     let tried = 1 + here[1..].iter().take_while(is_beside).count();
-    assert!(tried > 2 && here[tried..].iter().all(|t| t.origin != Origin::Beside));
+    assert!(tried > 2 && here[tried..].iter().all(|t| t.origin != Origin::Neighbour));
     let tried = &here[..tried];
     let of = |trial: &&&Trial| trial.score.unwrap_or(f64::MIN);
     let best = tried.iter().max_by(|a, b| of(a).total_cmp(&of(b))).unwrap();
     let beside = |times: f64| {
-        let Some(point) = tuner.space().penalised(&best.point, times) else {
+        let Some(point) = staged.space().penalised(&best.point, times) else {
             return true;
         };
         let near = |trial: &&Trial| {
@@ -124,55 +126,41 @@ fn the_first_rung_with_all_factors_climbs_to_the_best_penalty_before_anything_el
 #[test]
 fn a_search_that_was_cut_short_goes_on_as_if_it_had_not_been() {
     // Three rungs, so that factors of dropped trials must be trained again.
-    let mut tuner = tuner(30, 32);
-    tuner.options.max_factors = 128;
-    assert_eq!(tuner.schedule(&[]).rungs.len(), 3);
-    let whole = search(&tuner, Vec::new());
+    let mut staged = staged(30, 32);
+    staged.options.max_factors = 128;
+    assert_eq!(staged.schedule(&[]).rungs.len(), 3);
+    let whole = search(&staged, Vec::new());
     for kept in [1, 10, 20, 24, 29] {
-        let resumed = search(&tuner, whole.trials[..kept].to_vec());
+        let resumed = search(&staged, whole.trials[..kept].to_vec());
         assert_eq!(timeless(&whole.trials), timeless(&resumed.trials), "{kept}");
     }
 }
 
 #[test]
 fn middle_rungs_start_from_the_rung_below() {
-    let (train, held_out) = testing::fold();
-    let space = Space::of(&train, Scope::All);
-    let options = SearchOptions {
-        threads: Some(1),
-        ..SearchOptions::default()
-    };
-    let folds = [Fold { train, held_out }];
-    let name = options.metric;
-    let evaluators =
-        [Evaluator::new(&folds[0].train, &folds[0].held_out, name, &[50, 50], 0).unwrap()];
-    let cancel = Cancel::new();
-    let runner = TrialRunner {
-        folds: &folds,
-        evaluators: &evaluators,
-        space: &space,
-        options: &options,
-        cancel: &cancel,
-    };
-    let step = |factors, rung| PlannedTrial {
+    let search = staged(1, 8);
+    let (pool, cancel) = (thread_pool(Some(1)).unwrap(), Cancel::new());
+    let runner = search.runner(&pool, &cancel).unwrap();
+    let planned = |factors, rung| PlannedTrial {
         rung,
         origin: Origin::Random,
-        point: space.recipes()[0].clone(),
+        point: search.space().recipes()[0].clone(),
         parent: None,
         factors,
         post_scale: 0.0,
     };
-    let rung = |factors| crate::Rung {
-        factors,
-        sample: 0,
-        is_last: false,
+    let run = |factors, rung, start| {
+        let rung_of = Rung {
+            factors,
+            sample: 0,
+            is_last: false,
+        };
+        let made = search.run(&runner, &planned(factors, rung), &rung_of, start);
+        made.unwrap().unwrap()
     };
-    let (_, small) = runner.run(0, &step(4, 0), &rung(4), None).unwrap().unwrap();
-    let (warm, grown) = runner
-        .run(1, &step(8, 1), &rung(8), Some(&small))
-        .unwrap()
-        .unwrap();
-    let (cold, _) = runner.run(1, &step(8, 1), &rung(8), None).unwrap().unwrap();
+    let (_, small) = run(4, 0, None);
+    let (warm, grown) = run(8, 1, Some(&small));
+    let (cold, _) = run(8, 1, None);
     assert_eq!((small[0].0.cols(), grown[0].0.cols()), (4, 8));
     assert!(warm.params.iterations < cold.params.iterations);
     assert!(warm.score.is_some() && cold.score.is_some());
@@ -180,7 +168,7 @@ fn middle_rungs_start_from_the_rung_below() {
 
 #[test]
 fn a_log_of_another_search_is_refused() {
-    let mut other = tuner(8, 8);
+    let mut other = staged(8, 8);
     let mut trials = search(&other, Vec::new()).trials;
     other.options.seed = 1;
     let refused = other.search(trials.clone(), &Cancel::new(), &mut |_| true);
@@ -189,7 +177,7 @@ fn a_log_of_another_search_is_refused() {
         "{refused:?}"
     );
     trials[3].point.pop();
-    let refused = tuner(8, 8).search(trials, &Cancel::new(), &mut |_| true);
+    let refused = staged(8, 8).search(trials, &Cancel::new(), &mut |_| true);
     assert!(
         matches!(refused, Err(SearchError::Log { number: 3, .. })),
         "{refused:?}"
@@ -205,14 +193,14 @@ fn nothing_held_out_and_folds_of_other_shapes_are_refused() {
         train: train.clone(),
         held_out: absentia::evaluate::TestSet::default(),
     };
-    let tuner = StagedSearch::new(vec![empty], SearchOptions::default()).unwrap();
-    let found = tuner.search(Vec::new(), &Cancel::new(), &mut |_| true);
+    let staged = StagedSearch::new(vec![empty], SearchOptions::default()).unwrap();
+    let found = staged.search(Vec::new(), &Cancel::new(), &mut |_| true);
     assert!(matches!(found.err(), Some(SearchError::NothingHeldOut)));
-    let turned = Fold {
+    let transposed = Fold {
         train: train.transposed(),
         held_out: held_out.clone(),
     };
-    let folds = vec![Fold { train, held_out }, turned];
+    let folds = vec![Fold { train, held_out }, transposed];
     let mixed = StagedSearch::new(folds, SearchOptions::default());
     assert!(matches!(
         mixed.err(),
@@ -221,17 +209,17 @@ fn nothing_held_out_and_folds_of_other_shapes_are_refused() {
 }
 
 #[test]
-fn the_follower_and_a_cancelled_flag_end_the_search() {
-    let tuner = tuner(20, 16);
-    let stopped = tuner
+fn the_observer_and_a_cancelled_flag_end_the_search() {
+    let staged = staged(20, 16);
+    let stopped = staged
         .search(Vec::new(), &Cancel::new(), &mut |trials| trials.len() < 3)
         .unwrap();
     assert_eq!((stopped.trials.len(), stopped.interrupted), (3, true));
     let cancel = Cancel::new();
     cancel.cancel();
-    let none = tuner.search(Vec::new(), &cancel, &mut |_| true);
+    let none = staged.search(Vec::new(), &cancel, &mut |_| true);
     assert!(matches!(none.err(), Some(SearchError::Cancelled)));
-    let kept = tuner
+    let kept = staged
         .search(stopped.trials, &cancel, &mut |_| true)
         .unwrap();
     assert_eq!((kept.trials.len(), kept.interrupted), (3, true));
@@ -246,9 +234,9 @@ fn a_setting_that_cannot_be_trained_is_a_trial_without_a_score() {
         memory_limit: Some(1),
         ..SearchOptions::default()
     };
-    let tuner = StagedSearch::new(vec![Fold { train, held_out }], options).unwrap();
+    let staged = StagedSearch::new(vec![Fold { train, held_out }], options).unwrap();
     let mut seen = Vec::new();
-    let failed = tuner.search(Vec::new(), &Cancel::new(), &mut |trials| {
+    let failed = staged.search(Vec::new(), &Cancel::new(), &mut |trials| {
         seen = trials.to_vec();
         true
     });

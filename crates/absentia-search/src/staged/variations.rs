@@ -1,36 +1,41 @@
-//! The best so far with one thing changed: fewer or more factors, another penalty, a setting left out.
+//! The best trial so far with one thing changed: the number of factors, the penalty, a setting left out.
 
-use crate::staged::options::Budget;
-use crate::staged::plan::{PlannedTrial, Planner, is_done, searched};
-use crate::staged::schedule::{Rung, Schedule, highest};
+use super::options::Budget;
+use super::plan::{PlannedTrial, Planner, is_done, searched};
+use super::schedule::{Rung, Schedule, highest, trial_cost};
 use crate::trial::{Origin, Trial, ranked};
 
-/// The factors of a rung below are tried on the last one where they came this close to it.
+/// The number of factors of a lower rung is tried on the last one if its score came this close.
 const CLOSE: f64 = 0.985;
-/// Times the penalty of the best that are tried beside it.
+/// Factors that the penalty of the best trial is multiplied by.
 const PENALTIES: [f64; 2] = [3.0, 1.0 / 3.0];
-/// Times the factors of the last rung that are worth a trial, at the least.
+/// More factors are tried only if there are at least this many times more.
 const MORE: f64 = 1.1;
-/// Trials of the last rung before its best is tried with more factors than it has.
-const SETTLED: usize = 2;
+/// Number of trials on the last rung before its best is tried with more factors.
+const BEFORE_MORE: usize = 2;
 
 impl Planner<'_> {
-    /// What is due on a rung before other points are.
-    pub(crate) fn varied(
+    /// The variation of the best trial that comes next on a rung.
+    pub(crate) fn variation(
         &self,
         trials: &[Trial],
         schedule: &Schedule,
         rung: usize,
     ) -> Option<PlannedTrial> {
-        self.beside_the_best(trials, schedule, rung)
-            .or_else(|| self.fewer(trials, schedule, rung))
-            .or_else(|| self.plainer(trials, schedule, rung))
+        self.other_penalty(trials, schedule, rung)
+            .or_else(|| self.fewer_factors(trials, schedule, rung))
+            .or_else(|| self.without_a_setting(trials, schedule, rung))
     }
 
-    /// The best settings of a rung below with its factors, trained as the last rung trains: once,
-    /// where more factors brought little or nothing. From there on the search stays with the number
-    /// of factors that did best.
-    fn fewer(&self, trials: &[Trial], schedule: &Schedule, rung: usize) -> Option<PlannedTrial> {
+    /// The best settings of a lower rung with its number of factors, trained as the last rung trains:
+    /// once, if more factors gained little or nothing. From then on the search keeps the number of
+    /// factors that did best.
+    fn fewer_factors(
+        &self,
+        trials: &[Trial],
+        schedule: &Schedule,
+        rung: usize,
+    ) -> Option<PlannedTrial> {
         let here = searched(trials, schedule, rung);
         let top = ranked(here.iter().copied(), rung).first()?.score?;
         if !self.options.may_shrink || rung != schedule.last() {
@@ -52,11 +57,11 @@ impl Planner<'_> {
         })
     }
 
-    /// The best of the first rung with all factors with more and with less penalty, what was not tried
-    /// yet: few factors are held back by being few, and say little about the penalty that many need.
+    /// The best of the first rung with all factors, with a larger and with a smaller penalty: a small
+    /// number of factors regularizes by itself, and says little about the penalty that many need.
     ///
-    /// What is tried after them has its penalty changed likewise, and needs none of this again.
-    fn beside_the_best(
+    /// Later trials have their penalty changed by the same factor and do not repeat this.
+    fn other_penalty(
         &self,
         trials: &[Trial],
         schedule: &Schedule,
@@ -64,7 +69,7 @@ impl Planner<'_> {
     ) -> Option<PlannedTrial> {
         let best = *ranked(trials, rung).first()?;
         let mut others = trials.iter().filter(|trial| trial.rung == rung).skip(1);
-        let climbs = others.all(|trial| trial.origin == Origin::Beside);
+        let climbs = others.all(|trial| trial.origin == Origin::Neighbour);
         if rung != schedule.first_full() || !climbs {
             return None;
         }
@@ -81,7 +86,7 @@ impl Planner<'_> {
             .find(untried)?;
         Some(PlannedTrial {
             rung,
-            origin: Origin::Beside,
+            origin: Origin::Neighbour,
             point,
             parent: None,
             factors: best.params.factors,
@@ -89,10 +94,15 @@ impl Planner<'_> {
         })
     }
 
-    /// The best of the first rung with all factors without one of the settings that can be left out,
-    /// each once: points that did well with few factors have most of them in common, and what they
-    /// have in common is not searched any further.
-    fn plainer(&self, trials: &[Trial], schedule: &Schedule, rung: usize) -> Option<PlannedTrial> {
+    /// The best of the first rung with all factors, without one of the settings that can be left out,
+    /// each once: the points promoted from below share most of these settings, so that nothing else
+    /// would question them.
+    fn without_a_setting(
+        &self,
+        trials: &[Trial],
+        schedule: &Schedule,
+        rung: usize,
+    ) -> Option<PlannedTrial> {
         let best = *ranked(trials, rung).first()?;
         if rung != schedule.first_full() {
             return None;
@@ -102,14 +112,14 @@ impl Planner<'_> {
             let is_off = |trial: &Trial| self.space.is_off(&trial.point, axis);
             !here().any(is_off)
         });
-        // Not all settings say something beside all others, and some are next to nothing.
+        // Some settings have no effect beside others, or next to none.
         let settings = |point: &[f64]| self.space.settings(point);
         let point = without
             .filter_map(|axis| self.space.without(&best.point, axis))
             .find(|point| settings(point) != settings(&best.point))?;
         Some(PlannedTrial {
             rung,
-            origin: Origin::Plainer,
+            origin: Origin::Simplified,
             point,
             parent: None,
             factors: best.params.factors,
@@ -117,9 +127,13 @@ impl Planner<'_> {
         })
     }
 
-    /// The best of the last rung with all the factors that a model may have, when nothing else is left
-    /// to be done: too long a trial to search by.
-    pub(crate) fn more(&self, trials: &[Trial], schedule: &Schedule) -> Option<PlannedTrial> {
+    /// The best of the last rung with all the factors that a model may have. Such trials take too long
+    /// to search by, so this comes last.
+    pub(crate) fn more_factors(
+        &self,
+        trials: &[Trial],
+        schedule: &Schedule,
+    ) -> Option<PlannedTrial> {
         let (last, factors) = (schedule.last(), self.options.max_factors);
         let (here, has) = (
             searched(trials, schedule, last),
@@ -130,25 +144,25 @@ impl Planner<'_> {
         let is_same = |trial: &Trial| {
             trial.rung == last && trial.params.factors == factors && trial.point == best.point
         };
-        // Rungs that time has lowered are as high as it allows.
-        let is_for_it = has == highest(self.options)
+        // A last rung that time has lowered cannot afford more.
+        let is_useful = has == highest(self.options)
             && factors as f64 >= MORE * has as f64
             && best.params.factors == has
-            && made >= SETTLED
+            && made >= BEFORE_MORE
             && !trials.iter().any(is_same);
         let step = PlannedTrial {
             rung: last,
-            origin: Origin::Beside,
+            origin: Origin::Neighbour,
             point: best.point.clone(),
             parent: None,
             factors,
             post_scale: best.params.post_scale,
         };
-        (is_for_it && self.is_turn_of(&step, trials, schedule)).then_some(step)
+        (is_useful && self.is_turn_of(&step, trials, schedule)).then_some(step)
     }
 
-    /// Whether a longer trial is to be made now: it still has the time, and shorter ones do not have
-    /// it any more, or bring nothing.
+    /// Whether to make a longer trial now: there is time for it, and no time for shorter ones after it,
+    /// or they have stopped gaining.
     fn is_turn_of(&self, longer: &PlannedTrial, trials: &[Trial], schedule: &Schedule) -> bool {
         let budget = match self.options.budget {
             Budget::Trials(n) => return trials.len() + 1 == n,
@@ -156,7 +170,8 @@ impl Planner<'_> {
         };
         let rung = schedule.rungs[longer.rung];
         let factors = longer.factors;
-        let times = self.work.of(&Rung { factors, ..rung }) / self.work.of(&rung);
+        let times =
+            trial_cost(&self.data, &Rung { factors, ..rung }) / trial_cost(&self.data, &rung);
         let short = self.longest(trials, schedule).unwrap_or(0.0);
         let elapsed: f64 = trials.iter().map(|trial| trial.seconds).sum();
         let then = elapsed + short * times;
@@ -169,13 +184,14 @@ mod tests {
     use super::*;
     use crate::space::{Scope, Space};
     use crate::staged::options::SearchOptions;
-    use crate::staged::schedule::DataSize;
     use crate::testing::{blocks, trial};
+    use absentia::fit::ProblemSize;
 
-    const WORK: DataSize = DataSize {
+    const DATA: ProblemSize = ProblemSize {
         users: 2e4,
         items: 1e3,
         entries: 1e5,
+        rank: 1.0,
     };
 
     #[test]
@@ -188,7 +204,7 @@ mod tests {
         let planner = Planner {
             space: &space,
             options: &options,
-            work: WORK,
+            data: DATA,
         };
         let whole = vec![0.9; space.dimensions().len()];
         let axes: Vec<usize> = (0..whole.len())
@@ -201,14 +217,14 @@ mod tests {
             trials.push(Trial { rung: 2, ..made });
             let schedule = planner.schedule(&trials);
             planner
-                .plainer(&trials, &schedule, 2)
+                .without_a_setting(&trials, &schedule, 2)
                 .map(|step| (step.origin, step.point))
         };
         let mut next = add(whole.clone(), 0.5);
         let mut best = whole;
         for (n, &axis) in axes.iter().enumerate() {
             let (origin, point) = next.expect("a setting that was not left out yet");
-            assert_eq!(origin, Origin::Plainer);
+            assert_eq!(origin, Origin::Simplified);
             assert_eq!(Some(&point), space.without(&best, axis).as_ref());
             // The second does better and is what others are then left out of.
             if n == 1 {
@@ -231,7 +247,7 @@ mod tests {
             let planner = Planner {
                 space: &space,
                 options: &options,
-                work: WORK,
+                data: DATA,
             };
             planner.next(trials).map(|step| step.factors)
         };
@@ -262,7 +278,7 @@ mod tests {
             "there is no time for it"
         );
         assert_eq!(with(seconds(78), &trials), None);
-        let early = &trials[..3 + SETTLED - 1];
+        let early = &trials[..3 + BEFORE_MORE - 1];
         assert_eq!(with(Budget::Trials(early.len() + 1), early), Some(1024));
         // Eleven trials without a rise: it is the last thing to try, whatever time is left.
         trials.extend((10..22).map(|at| of(at, 3, 1024, 10.0)));

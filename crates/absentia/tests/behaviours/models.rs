@@ -5,7 +5,7 @@ use absentia::model::{NewEntry, RowWeights, Similarity};
 use absentia::ranking::RankRequest;
 use absentia::weights::Scheme;
 use absentia::{Axis, Params, Solver};
-use absentia_lab::generate::{Generator, Params as GenerateParams};
+use absentia_lab::generate::{Generator, GeneratorParams};
 
 use crate::oracle::{Problem, relative_distance};
 use crate::{params, shape, train};
@@ -91,7 +91,7 @@ fn folding_in_is_the_exact_minimiser_and_explanations_add_up() {
 
 #[test]
 fn recommendations_leave_out_what_was_seen_and_rank_like_scores() {
-    let data = Generator::new(GenerateParams::new(300, 200, 4000))
+    let data = Generator::new(GeneratorParams::new(300, 200, 4000))
         .unwrap()
         .interactions()
         .unwrap();
@@ -142,7 +142,7 @@ fn recommendations_leave_out_what_was_seen_and_rank_like_scores() {
 /// A model that keeps being asked for one user makes its items ready; lists must not tell.
 #[test]
 fn the_hundredth_user_gets_the_list_that_all_together_get() {
-    let data = Generator::new(GenerateParams::new(300, 700, 6000))
+    let data = Generator::new(GeneratorParams::new(300, 700, 6000))
         .unwrap()
         .interactions()
         .unwrap();
@@ -173,7 +173,7 @@ fn the_hundredth_user_gets_the_list_that_all_together_get() {
 
 #[test]
 fn folding_in_without_a_penalty_and_with_more_factors_than_items_has_a_minimum() {
-    let data = Generator::new(GenerateParams::new(100, 25, 150))
+    let data = Generator::new(GeneratorParams::new(100, 25, 150))
         .unwrap()
         .interactions()
         .unwrap();

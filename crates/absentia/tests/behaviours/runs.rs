@@ -6,7 +6,7 @@ use absentia::fit::{
 };
 use absentia::weights::{Learned, Scheme};
 use absentia::{Params, Solver};
-use absentia_lab::generate::{Generator, Params as GenerateParams};
+use absentia_lab::generate::{Generator, GeneratorParams};
 
 use crate::oracle::Problem;
 use crate::{SOLVERS, bits, params, shape, train};
@@ -108,7 +108,7 @@ impl Observer for CancelAt {
 
 #[test]
 fn a_cancelled_run_yields_the_model_of_its_last_complete_sweep() {
-    let data = Generator::new(GenerateParams::new(3000, 2000, 120_000))
+    let data = Generator::new(GeneratorParams::new(3000, 2000, 120_000))
         .unwrap()
         .interactions()
         .unwrap();
@@ -131,7 +131,7 @@ fn a_cancelled_run_yields_the_model_of_its_last_complete_sweep() {
 
 #[test]
 fn patience_keeps_the_best_model_not_the_last() {
-    let data = Generator::new(GenerateParams::new(200, 150, 2000))
+    let data = Generator::new(GeneratorParams::new(200, 150, 2000))
         .unwrap()
         .interactions()
         .unwrap();
@@ -162,7 +162,7 @@ fn patience_keeps_the_best_model_not_the_last() {
 
 #[test]
 fn a_tolerance_ends_the_run() {
-    let data = Generator::new(GenerateParams::new(200, 150, 2000))
+    let data = Generator::new(GeneratorParams::new(200, 150, 2000))
         .unwrap()
         .interactions()
         .unwrap();
@@ -177,7 +177,7 @@ fn a_tolerance_ends_the_run() {
 
 #[test]
 fn a_run_that_cannot_fit_is_refused_with_numbers() {
-    let data = Generator::new(GenerateParams::new(200, 150, 2000))
+    let data = Generator::new(GeneratorParams::new(200, 150, 2000))
         .unwrap()
         .interactions()
         .unwrap();
@@ -251,7 +251,7 @@ impl Observer for EndEstimate {
 
 #[test]
 fn the_estimate_of_learned_weights_can_be_followed_and_cancelled() {
-    let data = Generator::new(GenerateParams::new(200, 150, 2000))
+    let data = Generator::new(GeneratorParams::new(200, 150, 2000))
         .unwrap()
         .interactions()
         .unwrap();

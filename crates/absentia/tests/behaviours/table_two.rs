@@ -4,7 +4,7 @@ use absentia::Params;
 use absentia::data::Interactions;
 use absentia::internals::{LinearOperator, SvdParams, truncated_svd};
 use absentia::weights::Scheme;
-use absentia_lab::generate::{Generator, Params as GenerateParams};
+use absentia_lab::generate::{Generator, GeneratorParams};
 
 use crate::{real, train};
 
@@ -48,7 +48,7 @@ fn check_against_svd(data: &Interactions<'_>, rank: usize) {
 
 #[test]
 fn unweighted_eals_reaches_the_svd_on_generated_data() {
-    let data = Generator::new(GenerateParams::new(2000, 1500, 60_000))
+    let data = Generator::new(GeneratorParams::new(2000, 1500, 60_000))
         .unwrap()
         .interactions()
         .unwrap();

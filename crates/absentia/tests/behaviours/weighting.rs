@@ -5,14 +5,14 @@ use absentia::data::{Duplicates, Triplets};
 use absentia::fit::{Init, Run, fit};
 use absentia::weights::{Decomposition, Rank, Scheme, Strength};
 use absentia::{Params, Solver};
-use absentia_lab::generate::{Generator, Params as GenerateParams};
+use absentia_lab::generate::{Generator, GeneratorParams};
 
 use crate::oracle::{Problem, Shape, relative_distance};
 use crate::{SOLVERS, all, bits, params, shape, train};
 
 #[test]
 fn the_same_weights_by_any_road_give_the_same_model() {
-    let data = Generator::new(GenerateParams::new(300, 200, 4000))
+    let data = Generator::new(GeneratorParams::new(300, 200, 4000))
         .unwrap()
         .interactions()
         .unwrap();
@@ -61,7 +61,7 @@ fn the_same_weights_by_any_road_give_the_same_model() {
 
 #[test]
 fn an_approximated_dense_matrix_is_taken_as_it_is_by_vanilla() {
-    let data = Generator::new(GenerateParams::new(60, 50, 200))
+    let data = Generator::new(GeneratorParams::new(60, 50, 200))
         .unwrap()
         .interactions()
         .unwrap();

@@ -5,7 +5,7 @@ use absentia::data::{Duplicates, Interactions, Triplets};
 use absentia::fit::{Run, fit};
 use absentia::weights::{Learned, MissingWeights, Scheme, Strength};
 use absentia::{Params, Solver};
-use absentia_lab::generate::{Generator, Params as GenerateParams};
+use absentia_lab::generate::{Generator, GeneratorParams};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -88,7 +88,7 @@ fn two_components_find_two_blocks() {
 #[test]
 fn what_was_shown_and_refused_weighs_more_than_under_popularity() {
     // Users of a segment are shown other items than the rest.
-    let generator = Generator::new(GenerateParams::new(1200, 800, 30_000)).unwrap();
+    let generator = Generator::new(GeneratorParams::new(1200, 800, 30_000)).unwrap();
     let data = generator.interactions().unwrap();
     let ratio = |weights: &MissingWeights| {
         let (mut refused, mut never) = ((0.0, 0.0), (0.0, 0.0));

@@ -1,37 +1,32 @@
-//! What settings are chosen by: rows held out of the data, in one or several ways.
+//! The data of a search, and the rows held out of it.
 
 use absentia::Interactions;
-use absentia::data::{Duplicates, Part, Pick, Split};
+use absentia::data::DataError;
 use absentia::evaluate::TestSet;
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
-use absentia_job::{Reading, defaults, pairs_of, split_rows};
+use absentia_job::{JobError, Reading, defaults, pairs_of};
 use absentia_report::format::counted;
-use absentia_search::Fold;
+use absentia_search::{Fold, HoldOut, SearchError, SearchedData};
 use anyhow::Result;
 
 use super::HeldOutArgs;
-use super::tilt::tilted;
 use crate::args::DataArgs;
 use crate::failure::Refusal;
 use crate::loading::{Rows, load};
 use crate::ui::Ui;
 
-/// Users with a held-out row below which the data is split in so many ways.
-const FEW_USERS: [(usize, usize); 3] = [(2000, 5), (5000, 3), (10_000, 2)];
-
 /// The data of a search.
 pub(super) struct Folds {
-    ways: Vec<Fold<'static>>,
+    folds: Vec<Fold<'static>>,
     /// Every row, for the model that is trained in the end.
     pub(super) all: Interactions<'static>,
-    /// Its rows and their ids.
+    /// The rows and their ids.
     pub(super) loaded: Rows,
     /// Latest time of the data.
     pub(super) now: i64,
-    /// How many rows each fold holds out.
+    /// Number of rows that the first fold holds out.
     pub(super) held_out: usize,
-    pub(super) splits: usize,
 }
 
 impl Folds {
@@ -53,9 +48,23 @@ impl Folds {
         Ok(pairs_of(&mut self.loaded, patterns, read, ui)?)
     }
 
-    /// Hands the folds over.
+    /// What the log says about the data.
+    pub(super) fn described(&self, args: &HeldOutArgs) -> SearchedData {
+        SearchedData {
+            users: self.all.n_users(),
+            items: self.all.n_items(),
+            interactions: self.all.n_interactions(),
+            held_out: self.held_out,
+            folds: self.folds.len(),
+            rule: args.split.to_string(),
+            pick: args.pick,
+            tilt: args.tilt,
+        }
+    }
+
+    /// Takes the folds out.
     pub(super) fn take(&mut self) -> Vec<Fold<'static>> {
-        std::mem::take(&mut self.ways)
+        std::mem::take(&mut self.folds)
     }
 }
 
@@ -70,12 +79,12 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
     let mut folds = if args.valid.is_empty() {
         split(&loaded, args)?
     } else {
-        vec![given(&mut loaded, data, args, ui)?]
+        let held_out = pairs_of(&mut loaded, &args.valid, &data.read, ui)?;
+        let train = loaded.interactions(data.prepare.duplicates())?;
+        vec![Fold { train, held_out }]
     };
-    if args.tilt != 0.0 {
-        for fold in &mut folds {
-            fold.held_out = tilted(&fold.held_out, &fold.train.item_counts(), args.tilt)?;
-        }
+    for fold in &mut folds {
+        fold.tilt(args.tilt)?;
     }
     let held_out = folds.first().map_or(0, |fold| fold.held_out.lists().len());
     ui.note(format!(
@@ -89,92 +98,48 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
             n => format!(", in {n} ways"),
         }
     ));
-    let now = loaded
-        .log
-        .time()
-        .and_then(|times| times.iter().max().copied());
+    let times = loaded.log.time();
+    let now = times.and_then(|times| times.iter().max().copied());
     Ok(Folds {
-        splits: folds.len(),
-        ways: folds,
+        folds,
         all,
-        loaded,
         now: now.unwrap_or_default(),
+        loaded,
         held_out,
     })
 }
 
-fn given(loaded: &mut Rows, data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Fold<'static>> {
-    let held_out = pairs_of(loaded, &args.valid, &data.read, ui)?;
-    let train = loaded.interactions(data.prepare.duplicates())?;
-    Ok(Fold { train, held_out })
-}
-
 fn split(loaded: &Rows, args: &HeldOutArgs) -> Result<Vec<Fold<'static>>> {
-    let timed = loaded.log.time().is_some();
-    let pick = args
-        .pick
-        .unwrap_or(if timed { Pick::Latest } else { Pick::Drift });
-    let unit = TimeUnit::of_times(loaded.log.time());
-    let rule = args.split.split(pick, defaults::FOLD_IN, unit);
-    if matches!(rule, Split::HeldOutUsers { .. }) {
-        let refusal =
-            Refusal::usage("users held out whole cannot be ranked without folding them in");
-        return Err(refusal
-            .hint("hold rows out, as in --split share:0.2")
-            .into());
-    }
-    let random = pick != Pick::Latest && !matches!(rule, Split::TimeCut { .. });
-    if args.splits.is_some_and(|splits| splits > 1) && !random {
-        let refusal = Refusal::usage("--splits: there is one way only to hold out the latest rows");
-        return Err(refusal
-            .hint("pass --pick random or --pick drift as well")
-            .into());
-    }
-    let mut folds = vec![part(loaded, &rule, 0)?];
-    let users = folds[0].held_out.users().len();
-    let splits = args.splits.unwrap_or_else(|| how_many(users, random));
-    for seed in 1..splits as u64 {
-        folds.push(part(loaded, &rule, seed)?);
-    }
-    if users == 0 {
-        let refusal = Refusal::data("no row is held out: users have too few");
-        return Err(refusal.hint("try --split share:0.2").into());
-    }
-    if folds[0].train.n_interactions() == 0 {
-        let refusal = Refusal::data("every row is held out, and none is left to train on");
-        return Err(refusal.hint("hold out less with --split share:0.1").into());
-    }
-    Ok(folds)
+    let log = &loaded.log;
+    let pick = args.pick.unwrap_or_else(|| HoldOut::default_pick(log));
+    let unit = TimeUnit::of_times(log.time());
+    let hold_out = HoldOut {
+        rule: args.split.split(pick, defaults::FOLD_IN, unit),
+        folds: args.splits,
+    };
+    let shape = (loaded.users.len(), loaded.items.len());
+    hold_out.folds(log, shape).map_err(refused)
 }
 
-fn how_many(users: usize, random: bool) -> usize {
-    let few = FEW_USERS.iter().find(|(below, _)| users < *below);
-    few.filter(|_| random).map_or(1, |(_, splits)| *splits)
-}
-
-/// Holds rows out of prepared data by a rule; pairs occur once, so that there is nothing to merge.
-pub(super) fn part(loaded: &Rows, rule: &Split, seed: u64) -> Result<Fold<'static>> {
-    let parts = split_rows(&loaded.log, rule, seed)?;
-    let held = loaded.log.select(|row| parts[row] != Part::Train);
-    let mut train = loaded.log.clone();
-    train.retain(|row| parts[row] == Part::Train);
-    let (users, items) = (loaded.users.len(), loaded.items.len());
-    Ok(Fold {
-        train: train.interactions(users, items, Duplicates::Last)?,
-        held_out: TestSet::from_pairs(held.user(), held.item())?,
-    })
-}
-
-/// Every so many-th user, so that at most `size` are left.
-pub(super) fn sampled(test: &TestSet, size: usize) -> TestSet {
-    let step = test.users().len().div_ceil(size.max(1)).max(1);
-    let (mut users, mut items) = (Vec::new(), Vec::new());
-    for row in (0..test.users().len()).step_by(step) {
-        for &item in test.lists().row(row) {
-            users.push(test.users()[row]);
-            items.push(item);
+/// Says which flag to change.
+fn refused(error: SearchError) -> anyhow::Error {
+    let message = error.to_string();
+    match error {
+        SearchError::WholeUsers => {
+            Refusal::usage(message).hint("hold rows out, as in --split share:0.2")
         }
+        SearchError::SingleFold => Refusal::usage(format!("--splits: {message}"))
+            .hint("pass --pick random or --pick drift as well"),
+        SearchError::NothingHeldOut => {
+            Refusal::data("no row is held out: users have too few").hint("try --split share:0.2")
+        }
+        SearchError::EverythingHeldOut => {
+            Refusal::data(message).hint("hold out less with --split share:0.1")
+        }
+        SearchError::Data(error @ DataError::Lacks { .. }) => {
+            return JobError::SplitLacks(error).into();
+        }
+        error => return error.into(),
     }
-    // The columns have one length, which is all that could be wrong with them.
-    TestSet::from_pairs(&users, &items).unwrap_or_default()
+    .into()
 }

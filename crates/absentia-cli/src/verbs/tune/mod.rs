@@ -1,12 +1,10 @@
-//! `tune`: the settings that serve a metric best, found by trying.
+//! `tune`: a search for the settings with the best metric.
 
 mod folds;
-mod log;
 mod page;
 mod settings;
 mod show;
 mod study;
-mod tilt;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,8 +13,11 @@ use absentia::data::Pick;
 use absentia::evaluate::TestSet;
 use absentia::fit::{Cancel, Run, fit};
 use absentia_job::text::SplitRule;
-use absentia_search::{Budget, Scope, SearchOptions, SearchResult, StagedSearch, Trial};
-use anyhow::{Context as _, Result};
+use absentia_search::{
+    Budget, LogError, LogHeader, Scope, SearchOptions, SearchResult, StagedSearch, Study, Trial,
+    TrialLog,
+};
+use anyhow::Result;
 
 use crate::args::{DataArgs, parse_bytes, parse_length, parse_span};
 use crate::cli::Context;
@@ -26,9 +27,7 @@ use crate::store;
 use crate::ui::Ui;
 use crate::verbs::train::{Follow, end_on_interrupt};
 use folds::{Folds, fold};
-use log::{Header, TrialLog};
 use show::Live;
-use study::Study;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,44 +37,44 @@ Examples:
   $ absentia tune ratings.csv --trials 20 --metric ndcg@10 --max-factors 16 --out best.toml --resume
   $ absentia tune train.csv --valid test.csv --trials 8 --search popularity --factors 8
 
-Searched are the weights on missing entries, the penalty and its exponent, targets and confidence,
-post-scaling, solver, sweeps and the number of factors. Many settings are tried with few factors and
-few users first, the best ones with more. Every trial is a line of the log, and --resume goes on from
-it. A search of so many --trials finds the same whenever it is repeated with the same --seed.";
+The search covers the weights on missing entries, regularization and its exponent, targets, confidence,
+post-scaling, solver, sweeps and the number of factors. It tries many settings with few factors and few
+users first, then the best ones with more. Every trial is a line of the log; --resume continues from it.
+With --trials, the same data and the same --seed give the same result.";
 
 /// Find good settings by trying many, and write them as a configuration for `train`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Tune {
-    /// Time to spend in trials, as in 90s, 10m or 2h [default: 10m].
+    /// Time to spend on trials, such as 90s, 10m or 2h [default: 10m].
     #[arg(long, value_name = "TIME", value_parser = parse_span, conflicts_with = "trials")]
     budget: Option<f64>,
-    /// Make exactly this many trials instead.
+    /// Make this many trials, instead of a time budget.
     #[arg(long, value_name = "N", value_parser = parse_length)]
     trials: Option<usize>,
     /// Metric to raise.
     #[arg(long, value_name = "METRIC", default_value = "recall@20")]
     metric: String,
-    /// How much to search: all; popularity (the paper's model) or uniform (one weight), with the
-    /// penalty alone.
+    /// What to search: all settings; popularity (weights by popularity, as in the paper) or uniform (one
+    /// weight for all missing entries), each with regularization and its exponent alone.
     #[arg(long, value_name = "SCOPE", default_value = "all", value_parser = parse_scope)]
     search: Scope,
-    /// Search for models with exactly this many factors.
+    /// Use exactly this many factors.
     #[arg(long, short = 'k', value_name = "K", conflicts_with = "max_factors", value_parser = parse_length)]
     factors: Option<usize>,
-    /// Most factors a model may have; those beyond 1024, or beyond four sevenths of K, are tried for
-    /// the best settings alone.
+    /// The largest number of factors. Only the best settings are tried with more than 1024 factors, or
+    /// with more than four sevenths of K.
     #[arg(long, value_name = "K", default_value_t = SearchOptions::default().max_factors, value_parser = parse_length)]
     max_factors: usize,
-    /// Seed of the search and of the runs in it.
+    /// Seed of the search and of its training runs.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Memory a run may take, as in 8GiB; what the machine or container has when not given.
+    /// Memory that training may use, such as 8GiB [default: what the machine or container has].
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     memory_limit: Option<u64>,
-    /// Say how far choosing by held-out rows agrees with these test rows, for the settings tried
-    /// first, instead of searching to the end; by recall and by NDCG at the cut-off of --metric, or
-    /// at 20 where it has none.
+    /// Instead of a full search, try the first settings and report how well choosing by held-out rows
+    /// agrees with choosing by these test rows, by recall and by NDCG at the cut-off of --metric (20 if
+    /// it has none).
     #[arg(long, value_name = "FILE", num_args = 1, help_heading = "Validation")]
     study: Vec<String>,
     #[command(flatten)]
@@ -93,20 +92,20 @@ pub(crate) struct HeldOutArgs {
     /// Files of rows to choose settings by, instead of rows held out of the data.
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["split", "pick", "splits"])]
     valid: Vec<String>,
-    /// Rows to hold out: share:SHARE of every user's and at least one, leave-one-out, last:N,
+    /// Rows to hold out: share:SHARE of every user's rows and at least one, leave-one-out, last:N,
     /// ratio:SHARE, time:FROM.
     #[arg(long, value_name = "RULE", default_value = "share:0.2")]
     split: SplitRule,
-    /// Which rows of a user are held out: latest; random; or drift, at random but rather items of
-    /// some kinds, as if demand had moved there [default: latest where there are times, or drift].
+    /// Which rows of a user are held out: latest; random; or drift, random rows that favour some kinds
+    /// of items, as if demand had moved there [default: latest if the data has times, else drift].
     #[arg(long, value_name = "RULE")]
     pick: Option<Pick>,
-    /// Thin the held-out rows, a row being kept in proportion to this power of its item's number of
-    /// interactions: above 0 where what is asked for later will be more popular than what was seen.
+    /// Thin the held-out rows: keep a row with a probability proportional to this power of its item's
+    /// number of interactions. Use a value above 0 if later requests favour popular items.
     #[arg(long, value_name = "GAMMA", default_value_t = 0.0, allow_hyphen_values = true, value_parser = parse_tilt)]
     tilt: f64,
-    /// Ways to hold rows out at random that scores are averaged over [default: 1, or up to 5 where
-    /// few users have a held-out row].
+    /// Number of random ways to hold rows out; scores are averaged over them [default: 1, or up to 5
+    /// if few users have a held-out row].
     #[arg(long, value_name = "N", value_parser = parse_length)]
     splits: Option<usize>,
 }
@@ -118,13 +117,13 @@ pub(crate) struct OutputArgs {
     /// File to write the best settings to, for `absentia train --config`.
     #[arg(long, short, value_name = "FILE.toml", default_value = "tuned.toml")]
     out: PathBuf,
-    /// File that every trial is logged to, one JSON object a line [default: --out with .jsonl].
+    /// File to log every trial to, one JSON object per line [default: --out with .jsonl].
     #[arg(long, value_name = "FILE.jsonl")]
     log: Option<PathBuf>,
-    /// Go on from the log, or start if there is none yet.
+    /// Continue from the log, or start if there is none yet.
     #[arg(long)]
     resume: bool,
-    /// Also train a model with the best settings on all rows, and save it.
+    /// Also train a model with the best settings on all rows and save it here.
     #[arg(long, short, value_name = "FILE")]
     model: Option<PathBuf>,
     /// Write a report with charts and tables, readable offline.
@@ -138,13 +137,14 @@ impl Tune {
         self.check_writable()?;
         let mut folds = fold(&self.data, &self.held_out, &context.ui)?;
         let test = self.test(&mut folds, &context.ui)?;
-        let tuner = StagedSearch::new(folds.take(), options)?;
-        let header = Header::new(&tuner, &folds, &self.held_out);
+        let described = folds.described(&self.held_out);
+        let staged = StagedSearch::new(folds.take(), options)?;
+        let header = LogHeader::new(&staged, &described);
         let log_path = self.log_path();
         let logged = if self.output.resume {
-            TrialLog::read(&log_path, &header)?
+            TrialLog::read(&log_path, &header).map_err(refused_log)?
         } else {
-            Self::put_aside(&log_path, &context.ui)?;
+            set_aside(&log_path, &context.ui)?;
             Vec::new()
         };
         if !logged.is_empty() {
@@ -154,21 +154,21 @@ impl Tune {
                 log_path.display()
             ));
         }
-        let mut log = TrialLog::create(&log_path, &header, &logged)?;
+        let mut log = TrialLog::create(&log_path, &header, &logged).map_err(refused_log)?;
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
-        let found = search(&tuner, logged, &cancel, &mut log, context)?;
+        let result = search(&staged, logged, &cancel, &mut log, context)?;
         if let Some(test) = test {
             let study = Study {
                 test,
-                loaded: &folds.loaded,
-                cutoff: tuner.options().metric.cutoff.unwrap_or(20),
-                context,
+                log: &folds.loaded.log,
+                data: &folds.all,
+                cutoff: staged.options().metric.cutoff.unwrap_or(20),
             };
-            study.run(&found.trials, &folds.all)?;
-            return Ok(Outcome::interrupted_if(found.interrupted));
+            study::show(&study, &result.trials, context)?;
+            return Ok(Outcome::interrupted_if(result.interrupted));
         }
-        self.finish(&tuner, &found, &folds, &cancel, context)
+        self.finish(&staged, &result, &folds, &cancel, context)
     }
 
     fn options(&self, context: &Context) -> Result<SearchOptions> {
@@ -204,7 +204,7 @@ impl Tune {
         }
     }
 
-    /// Finds out before a long search that what it makes can be written.
+    /// Checks before a long search that its results can be written.
     fn check_writable(&self) -> Result<()> {
         let (out, log) = (&self.output.out, &self.log_path());
         let others = [&self.output.model, &self.output.report];
@@ -214,42 +214,26 @@ impl Tune {
             .try_for_each(|path| store::check_writable(path, &self.data.data))
     }
 
-    /// Puts the log of an earlier search aside, which is not to be lost for want of `--resume`.
-    fn put_aside(log: &Path, ui: &Ui) -> Result<()> {
-        if !log.is_file() {
-            return Ok(());
-        }
-        let mut aside = log.as_os_str().to_owned();
-        aside.push(".old");
-        let aside = PathBuf::from(aside);
-        std::fs::rename(log, &aside).with_context(|| aside.display().to_string())?;
-        ui.note(format!(
-            "the log of an earlier search is now {}; --resume would have gone on from it",
-            aside.display()
-        ));
-        Ok(())
-    }
-
-    /// Writes and says what was found.
+    /// Writes and shows the result.
     fn finish(
         &self,
-        tuner: &StagedSearch<'_>,
-        found: &SearchResult,
+        staged: &StagedSearch<'_>,
+        result: &SearchResult,
         folds: &Folds,
         cancel: &Cancel,
         context: &Context,
     ) -> Result<Outcome> {
-        let config = settings::config(found.best(), folds.now, &context.effective);
-        let text = settings::text(found, &tuner.options().metric, &config)?;
+        let config = settings::config(result.best(), folds.now, &context.effective);
+        let text = settings::text(result, &staged.options().metric, &config)?;
         store::write_text(&self.output.out, &text)?;
         if let Some(path) = &self.output.report {
-            page::write(path, tuner, found, folds, &text)?;
+            page::write(path, staged, result, folds, &text)?;
         }
-        show::found(tuner, found, &self.output.out, context)?;
-        if found.interrupted {
+        show::result(staged, result, &self.output.out, context)?;
+        if result.interrupted {
             context.ui.warn(format!(
                 "interrupted after {} trials; --resume goes on from {}",
-                found.trials.len(),
+                result.trials.len(),
                 self.log_path().display()
             ));
         }
@@ -257,10 +241,10 @@ impl Tune {
             if cancel.is_cancelled() {
                 context.ui.warn("interrupted: no model was trained");
             } else {
-                self.train(path, found.best(), folds, (cancel, &config), context)?;
+                self.train(path, result.best(), folds, (cancel, &config), context)?;
             }
         }
-        Ok(Outcome::interrupted_if(found.interrupted))
+        Ok(Outcome::interrupted_if(result.interrupted))
     }
 
     /// Trains a model with the best settings on all rows.
@@ -272,7 +256,7 @@ impl Tune {
         (cancel, config): (&Cancel, &toml::Table),
         context: &Context,
     ) -> Result<()> {
-        let Some(scheme) = best.weights.scheme() else {
+        let Some(scheme) = best.scheme() else {
             return Err(Refusal::data("the best weights need files").into());
         };
         let mut follow = Follow::new(&context.ui, best.params.iterations).without_lines();
@@ -299,23 +283,47 @@ impl Tune {
 
 /// Makes the search, showing and logging every trial.
 fn search(
-    tuner: &StagedSearch<'_>,
+    staged: &StagedSearch<'_>,
     logged: Vec<Trial>,
     cancel: &Cancel,
     log: &mut TrialLog,
     context: &Context,
 ) -> Result<SearchResult> {
-    let mut live = Live::new(tuner, &logged, context);
+    let mut live = Live::new(staged, &logged, context);
     let mut trouble = None;
-    let found = tuner.search(logged, cancel, &mut |trials| {
-        let written = log.add(trials.last()).and_then(|()| live.show(trials));
-        trouble = written.err();
+    let result = staged.search(logged, cancel, &mut |trials| {
+        let Some(trial) = trials.last() else {
+            return true;
+        };
+        let written = log.add(trial).map_err(refused_log);
+        trouble = written.and_then(|()| live.show(trials)).err();
         trouble.is_none()
     });
     live.finish();
     match trouble {
         Some(error) => Err(error),
-        None => Ok(found?),
+        None => Ok(result?),
+    }
+}
+
+/// Renames the log of an earlier search, which must not be lost for want of `--resume`.
+fn set_aside(log: &Path, ui: &Ui) -> Result<()> {
+    if let Some(aside) = TrialLog::set_aside(log).map_err(refused_log)? {
+        ui.note(format!(
+            "the log of an earlier search is now {}; --resume would have gone on from it",
+            aside.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Says which flag to change.
+fn refused_log(error: LogError) -> anyhow::Error {
+    match error {
+        LogError::File(error) => error.into(),
+        error => Refusal::data(error.to_string())
+            .hint("leave out --resume, or log to another file with --log")
+            .into(),
     }
 }
 

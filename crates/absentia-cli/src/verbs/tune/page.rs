@@ -19,14 +19,14 @@ const MOST_LINES: usize = 150;
 /// Writes the page.
 pub(super) fn write(
     path: &Path,
-    tuner: &StagedSearch<'_>,
-    found: &SearchResult,
+    search: &StagedSearch<'_>,
+    result: &SearchResult,
     folds: &Folds,
     config: &str,
 ) -> Result<()> {
-    let metric = tuner.options().metric.to_string();
-    let best = found.best();
-    let seconds: f64 = found.trials.iter().map(|trial| trial.seconds).sum();
+    let metric = search.options().metric.to_string();
+    let best = result.best();
+    let seconds: f64 = result.trials.iter().map(|trial| trial.seconds).sum();
     let mut report = Report::new("Search for settings")
         .subtitle(format!(
             "{} interactions of {} users with {} items, {} rows held out",
@@ -41,7 +41,7 @@ pub(super) fn write(
                 format::metric(best.score.unwrap_or(f64::NAN)),
             ),
             ("factors", best.params.factors.to_string()),
-            ("trials", format::count(found.trials.len() as u64)),
+            ("trials", format::count(result.trials.len() as u64)),
             (
                 "time",
                 format::duration(std::time::Duration::from_secs_f64(seconds)),
@@ -49,12 +49,12 @@ pub(super) fn write(
         ])
         .table(
             "The best trials, ± half of a 95% interval",
-            &best_table(found, &metric),
+            &best_table(result, &metric),
         )
         .code("The best settings", config)
-        .line_chart(progress(tuner, found, &metric));
-    let first: Vec<&Trial> = scored(found, 0);
-    let known = sensitivity(tuner.space(), &found.trials);
+        .line_chart(progress(search, result, &metric));
+    let first: Vec<&Trial> = result.ranked(0);
+    let known = sensitivity(search.space(), &result.trials);
     report = report.section("Which settings matter").paragraph(
         "All of these trials have the same number of factors and sweeps, so that they differ in \
          their settings alone. A setting explains the share of the variance of the metric that goes \
@@ -68,33 +68,22 @@ pub(super) fn write(
         report = report.bar_chart_with_intervals(bars);
     }
     report = report
-        .chart(parallel(tuner, &first, &metric))
-        .small_multiples(scatters(tuner, &first, &metric));
+        .chart(parallel(search, &first, &metric))
+        .small_multiples(scatters(search, &first, &metric));
     store::write_text(path, &report.render())
 }
 
-/// Trials of a rung that gave a model, best first.
-fn scored(found: &SearchResult, rung: usize) -> Vec<&Trial> {
-    let mut trials: Vec<&Trial> = found
-        .trials
-        .iter()
-        .filter(|trial| trial.rung == rung && trial.score.is_some())
-        .collect();
-    trials.sort_by(|a, b| b.score.unwrap_or(0.0).total_cmp(&a.score.unwrap_or(0.0)));
-    trials
-}
-
 /// The best so far as trials were made, by rung.
-fn progress(tuner: &StagedSearch<'_>, found: &SearchResult, metric: &str) -> LineChart {
+fn progress(search: &StagedSearch<'_>, result: &SearchResult, metric: &str) -> LineChart {
     let mut chart = LineChart::new(
         "The best so far, by rung",
         Axis::whole("trial"),
         Axis::linear(metric),
     );
-    for (rung, step) in tuner.schedule(&found.trials).rungs.iter().enumerate() {
+    for (rung, step) in search.schedule(&result.trials).rungs.iter().enumerate() {
         let mut best = f64::MIN;
         let mut points = Vec::new();
-        for trial in found.trials.iter().filter(|trial| trial.rung == rung) {
+        for trial in result.trials.iter().filter(|trial| trial.rung == rung) {
             if let Some(score) = trial.score.filter(|score| *score > best) {
                 best = score;
                 points.push((trial.number as f64 + 1.0, score));
@@ -108,8 +97,8 @@ fn progress(tuner: &StagedSearch<'_>, found: &SearchResult, metric: &str) -> Lin
     chart
 }
 
-fn parallel(tuner: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> ParallelChart {
-    let dimensions = tuner.space().dimensions();
+fn parallel(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> ParallelChart {
+    let dimensions = search.space().dimensions();
     let mut chart = ParallelChart::new("Every trial through its settings, the best in front");
     for dimension in dimensions {
         chart = match dimension.options() {
@@ -130,8 +119,8 @@ fn parallel(tuner: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Parall
     chart
 }
 
-fn scatters(tuner: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Vec<ScatterChart> {
-    let dimensions = tuner.space().dimensions().iter().enumerate();
+fn scatters(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Vec<ScatterChart> {
+    let dimensions = search.space().dimensions().iter().enumerate();
     let numbers = dimensions.filter(|(_, d)| !matches!(d.range, Range::Choice { .. }));
     let mut charts: Vec<ScatterChart> = numbers
         .map(|(at, dimension)| {

@@ -59,10 +59,7 @@ fn settings(trial: &Trial, now: i64) -> Table {
     if let Method::Solver(Solver::Subspace { block }) = params.solver {
         set("block", whole(block as u64));
     }
-    set(
-        "weights",
-        Value::Array(vec![text(trial.weights.to_string())]),
-    );
+    set("weights", Value::Array(vec![text(trial.weights_text())]));
     set("targets", text(params.targets.to_string()));
     set(
         "confidence",
@@ -78,15 +75,15 @@ fn whole(number: u64) -> Value {
     i64::try_from(number).map_or_else(|_| Value::String(number.to_string()), Value::Integer)
 }
 
-/// The file: what was found, and the table.
-pub(super) fn text(found: &SearchResult, metric: &MetricName, config: &Table) -> Result<String> {
-    let best = found.best();
+/// The file: the score in a comment, and the table.
+pub(super) fn text(result: &SearchResult, metric: &MetricName, config: &Table) -> Result<String> {
+    let best = result.best();
     Ok(format!(
         "# {metric} {:.5} on held-out rows: trial {} of {}, by `absentia tune`.\n\
          # Train with: absentia train --config <this file> --model <file>\n{}",
         best.score.unwrap_or(f64::NAN),
         best.number + 1,
-        found.trials.len(),
+        result.trials.len(),
         toml::to_string(config)?
     ))
 }

@@ -20,7 +20,7 @@ const SHOWN: usize = 8;
 
 /// The best so far, line by line, over a bar.
 pub(super) struct Live<'a> {
-    tuner: &'a StagedSearch<'a>,
+    search: &'a StagedSearch<'a>,
     context: &'a Context,
     bar: Bar,
     best: Option<usize>,
@@ -28,14 +28,18 @@ pub(super) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn new(tuner: &'a StagedSearch<'a>, logged: &[Trial], context: &'a Context) -> Self {
+    pub(super) fn new(
+        search: &'a StagedSearch<'a>,
+        logged: &[Trial],
+        context: &'a Context,
+    ) -> Self {
         let progress = context.ui.progress();
-        let bar = match tuner.options().budget {
+        let bar = match search.options().budget {
             Budget::Trials(trials) => progress.count("tuning", trials as u64, "trials"),
             Budget::Time(time) => progress.count("tuning", time.as_secs().max(1), "seconds"),
         };
         let live = Self {
-            tuner,
+            search,
             context,
             bar,
             best: None,
@@ -52,11 +56,11 @@ impl<'a> Live<'a> {
         };
         self.context.ui.json(trial)?;
         self.advance(trials);
-        let best = self.tuner.best(trials);
+        let best = self.search.best(trials);
         if let Some(best) = best.filter(|best| Some(best.number) != self.best) {
             if !self.headed {
                 self.bar
-                    .say(&heading(&self.tuner.options().metric.to_string()));
+                    .say(&heading(&self.search.options().metric.to_string()));
                 self.headed = true;
             }
             self.bar.say(&line(best, trials));
@@ -70,12 +74,12 @@ impl<'a> Live<'a> {
     }
 
     fn advance(&self, trials: &[Trial]) {
-        let done = match self.tuner.options().budget {
+        let done = match self.search.options().budget {
             Budget::Trials(_) => trials.len() as u64,
             Budget::Time(_) => elapsed(trials).as_secs(),
         };
         if let Some(trial) = trials.last() {
-            let schedule = self.tuner.schedule(trials);
+            let schedule = self.search.schedule(trials);
             self.bar.note(format!(
                 "trial {} with {} factors, rung {} of {}",
                 trial.number + 1,
@@ -113,7 +117,7 @@ fn line(best: &Trial, trials: &[Trial]) -> String {
 /// The settings of a trial in a line.
 pub(super) fn brief(trial: &Trial) -> String {
     let params = &trial.params;
-    let mut text = format!("{} λ={}", trial.weights, params.regularization);
+    let mut text = format!("{} λ={}", trial.weights_text(), params.regularization);
     let mut add = |part: String| {
         text.push(' ');
         text.push_str(&part);
@@ -136,7 +140,7 @@ pub(super) fn brief(trial: &Trial) -> String {
 }
 
 /// The best trials of the last rung that was reached, best first.
-pub(super) fn best_table(found: &SearchResult, metric: &str) -> Table {
+pub(super) fn best_table(result: &SearchResult, metric: &str) -> Table {
     let mut table = Table::new([
         Column::right("trial"),
         Column::right(metric).highest_is_best(),
@@ -145,12 +149,7 @@ pub(super) fn best_table(found: &SearchResult, metric: &str) -> Table {
         Column::right("training"),
         Column::left("settings"),
     ]);
-    let mut trials: Vec<&Trial> = found
-        .trials
-        .iter()
-        .filter(|trial| trial.rung == found.best().rung && trial.score.is_some())
-        .collect();
-    trials.sort_by(|a, b| b.score.unwrap_or(0.0).total_cmp(&a.score.unwrap_or(0.0)));
+    let trials = result.ranked(result.best().rung);
     for trial in trials.into_iter().take(SHOWN) {
         table.row([
             Cell::count(trial.number as u64 + 1),
@@ -168,9 +167,9 @@ pub(super) fn best_table(found: &SearchResult, metric: &str) -> Table {
 }
 
 /// What each setting is worth.
-pub(super) fn sensitivity_table(tuner: &StagedSearch<'_>, found: &SearchResult) -> Option<Table> {
-    let found = sensitivity(tuner.space(), &found.trials);
-    if found.is_empty() {
+pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult) -> Option<Table> {
+    let sensitivities = sensitivity(search.space(), &result.trials);
+    if sensitivities.is_empty() {
         return None;
     }
     let mut table = Table::new([
@@ -178,7 +177,7 @@ pub(super) fn sensitivity_table(tuner: &StagedSearch<'_>, found: &SearchResult) 
         Column::right("explains"),
         Column::left("best between"),
     ]);
-    for one in found {
+    for one in sensitivities {
         let range = if one.best_from == one.best_to {
             one.best_from
         } else {
@@ -193,35 +192,35 @@ pub(super) fn sensitivity_table(tuner: &StagedSearch<'_>, found: &SearchResult) 
     Some(table)
 }
 
-/// Says what was found and where it is.
-pub(super) fn found(
-    tuner: &StagedSearch<'_>,
-    found: &SearchResult,
+/// Shows the result and where it is.
+pub(super) fn result(
+    search: &StagedSearch<'_>,
+    result: &SearchResult,
     out: &Path,
     context: &Context,
 ) -> Result<()> {
-    let (ui, best) = (&context.ui, found.best());
-    let metric = tuner.options().metric.to_string();
+    let (ui, best) = (&context.ui, result.best());
+    let metric = search.options().metric.to_string();
     ui.json(&json!({
         "best": best.number,
         "metric": metric,
         "score": best.score,
         "stderr": best.stderr,
-        "trials": found.trials.len(),
-        "seconds": elapsed(&found.trials).as_secs_f64(),
-        "interrupted": found.interrupted,
+        "trials": result.trials.len(),
+        "seconds": elapsed(&result.trials).as_secs_f64(),
+        "interrupted": result.interrupted,
         "out": out,
-        "sensitivity": sensitivity(tuner.space(), &found.trials),
+        "sensitivity": sensitivity(search.space(), &result.trials),
     }))?;
-    ui.table(&best_table(found, &metric))?;
-    if let Some(table) = sensitivity_table(tuner, found) {
+    ui.table(&best_table(result, &metric))?;
+    if let Some(table) = sensitivity_table(search, result) {
         ui.say("\nWhat the metric depends on, of the settings tried first:")?;
         ui.table(&table)?;
     }
     ui.note(format!(
         "{} in {}; wrote the settings of trial {} to {}",
-        format::counted(found.trials.len() as u64, "trial"),
-        format::duration(elapsed(&found.trials)),
+        format::counted(result.trials.len() as u64, "trial"),
+        format::duration(elapsed(&result.trials)),
         best.number + 1,
         out.display()
     ));
