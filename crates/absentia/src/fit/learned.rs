@@ -75,7 +75,9 @@ impl<D: Device> EstimateStage<'_, '_, D> {
         params: &CheckedParams,
     ) -> Result<ExposureRates, FitError> {
         let (pool, params) = (self.pool, estimate_params(params).check()?);
-        let first = || ExposureRates::of_observed(data, learned.rank, learned.seed);
+        let cancel = self.run.cancel.clone();
+        let keep_going = || !cancel.is_cancelled();
+        let first = || ExposureRates::of_observed(data, learned.rank, learned.seed, keep_going);
         let mut exposure = pool.install(first);
         let mut init = Init::Gaussian;
         for round in 0..learned.rounds {
@@ -97,7 +99,7 @@ impl<D: Device> EstimateStage<'_, '_, D> {
                 p.iter().zip(q).map(|(p, q)| p * q).sum()
             };
             let seed = learned.seed.wrapping_add(round as u64);
-            pool.install(|| exposure.estimate(data, score, seed))?;
+            pool.install(|| exposure.estimate(data, score, seed, keep_going))?;
             init = Init::Given {
                 users: factors.users,
                 items: factors.items,

@@ -51,7 +51,7 @@ pub use resolved::{
     Frozen, FrozenPart, MissingWeights, NewRow, Normaliser, TermExplanation, WeightExplanation,
 };
 pub use scheme::{
-    ArrayLoader, ByPath, Form, InMemory, Requested, Resolved, Scheme, SchemeSpec, Term,
+    ArrayLoader, ByPath, InMemory, Requested, Resolved, Scheme, SchemeForm, SchemeSpec, Term,
 };
 pub use schemes::{
     Activity, Approximated, ExposureRates, GivenFactors, GroupPaths, Groups, Learned,

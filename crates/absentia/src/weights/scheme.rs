@@ -1,7 +1,7 @@
 //! The one enumeration of weight schemes.
 //!
 //! Each kind of scheme is a variant of [`Term`] and a file in `schemes/`. A scheme passes through three
-//! [forms](Form): written as text with its arrays named by path ([`ByPath`]), with its arrays
+//! [forms](SchemeForm): written as text with its arrays named by path ([`ByPath`]), with its arrays
 //! [in memory](InMemory), and [resolved](Resolved) on data. A [`Scheme`] is one term or several added up.
 
 use std::fmt::Debug;
@@ -18,7 +18,7 @@ use crate::data::Interactions;
 use crate::linalg::Dense;
 
 /// What a scheme consists of at one point of its way from text to weights.
-pub trait Form {
+pub trait SchemeForm {
     /// Popularity of items.
     type Popularity: Clone + Debug + PartialEq;
     /// Activity of users.
@@ -39,7 +39,7 @@ pub trait Form {
 
 /// A scheme that has not met its data yet: [`ByPath`] or [`InMemory`].
 pub trait Requested:
-    Form<Popularity = Popularity, Activity = Activity, PopularityActivity = PopularityActivity>
+    SchemeForm<Popularity = Popularity, Activity = Activity, PopularityActivity = PopularityActivity>
 {
 }
 
@@ -49,7 +49,7 @@ pub enum ByPath {}
 
 impl Requested for ByPath {}
 
-impl Form for ByPath {
+impl SchemeForm for ByPath {
     type Popularity = Popularity;
     type Activity = Activity;
     type PopularityActivity = PopularityActivity;
@@ -67,7 +67,7 @@ pub enum InMemory {}
 
 impl Requested for InMemory {}
 
-impl Form for InMemory {
+impl SchemeForm for InMemory {
     type Popularity = Popularity;
     type Activity = Activity;
     type PopularityActivity = PopularityActivity;
@@ -82,7 +82,7 @@ impl Form for InMemory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolved {}
 
-impl Form for Resolved {
+impl SchemeForm for Resolved {
     type Popularity = ResolvedPopularity;
     type Activity = ResolvedActivity;
     type PopularityActivity = ResolvedPopularityActivity;
@@ -98,7 +98,7 @@ impl Form for Resolved {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
-pub enum Term<F: Form> {
+pub enum Term<F: SchemeForm> {
     /// The same weight everywhere (Hu, Koren and Volinsky 2008).
     Uniform(Uniform),
     /// `w_ui = c0 f_i^α / Σ_j f_j^α`, `f_i` the item's share of all interactions (the paper's).
@@ -124,7 +124,7 @@ pub enum Term<F: Form> {
     Learned(F::Learned),
 }
 
-impl<F: Form> Term<F> {
+impl<F: SchemeForm> Term<F> {
     /// Name of the scheme, as its text form has it.
     #[must_use]
     pub fn name(&self) -> &'static str {

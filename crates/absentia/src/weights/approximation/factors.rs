@@ -92,13 +92,13 @@ pub(in crate::weights) fn approximate_rule(
 }
 
 /// Factors in single precision.
-struct Factors {
+struct WeightFactors {
     a: Dense,
     b: Dense,
     converged: bool,
 }
 
-impl Factors {
+impl WeightFactors {
     fn first(self, rank: usize) -> Self {
         let cut = |of: &Dense| Dense::from_fn(of.rows(), rank, |row, t| of.row(row)[t]);
         Self {
@@ -113,7 +113,7 @@ fn factors(
     w: &dyn LinearOperator,
     rank: usize,
     method: Decomposition,
-) -> Result<Factors, WeightsError> {
+) -> Result<WeightFactors, WeightsError> {
     let (a, b, converged) = match method {
         Decomposition::Svd => {
             let mut svd = truncated_svd(w, &SvdParams::new(rank))?;
@@ -129,7 +129,7 @@ fn factors(
             (found.a, found.b, found.converged)
         }
     };
-    Ok(Factors {
+    Ok(WeightFactors {
         a: a.to_dense(),
         b: b.to_dense(),
         converged,
@@ -155,7 +155,7 @@ fn factors_of_sample(
     w: &RuleRows<'_>,
     rank: usize,
     method: Decomposition,
-) -> Result<Factors, WeightsError> {
+) -> Result<WeightFactors, WeightsError> {
     let size = (PER_COMPONENT * rank).max(LEAST_SAMPLED);
     let items = draw_indices(w.n_items, size, 1);
     let users = draw_indices(w.n_users, size, 2);
@@ -174,7 +174,7 @@ fn factors_of_sample(
         Decomposition::Svd => least_squares_rows(&product, &own)?,
         Decomposition::NonNegative => nonnegative_rows(&product, &own),
     };
-    Ok(Factors {
+    Ok(WeightFactors {
         b: b.to_dense(),
         ..found
     })
@@ -221,7 +221,7 @@ impl<'a> RankSearch<'a> {
 
     fn run(
         &self,
-        factorise: impl Fn(usize) -> Result<Factors, WeightsError>,
+        factorise: impl Fn(usize) -> Result<WeightFactors, WeightsError>,
     ) -> Result<ApproximateFactors, WeightsError> {
         let found = match (self.rank, self.method) {
             (Rank::Fixed(z), _) => factorise(z)?,
@@ -232,7 +232,7 @@ impl<'a> RankSearch<'a> {
                 self.one_by_one(f64::from(target), factorise)?
             }
         };
-        let Factors { a, b, converged } = found;
+        let WeightFactors { a, b, converged } = found;
         let measured = self.probe.measure(&a, &b);
         let approximation = Approximation {
             rank: a.cols(),
@@ -253,8 +253,8 @@ impl<'a> RankSearch<'a> {
     fn nested(
         &self,
         target: f64,
-        factorise: impl Fn(usize) -> Result<Factors, WeightsError>,
-    ) -> Result<Factors, WeightsError> {
+        factorise: impl Fn(usize) -> Result<WeightFactors, WeightsError>,
+    ) -> Result<WeightFactors, WeightsError> {
         let mut rank = self.cap.min(4);
         loop {
             let found = factorise(rank)?;
@@ -273,9 +273,10 @@ impl<'a> RankSearch<'a> {
     fn one_by_one(
         &self,
         target: f64,
-        factorise: impl Fn(usize) -> Result<Factors, WeightsError>,
-    ) -> Result<Factors, WeightsError> {
-        let error_of = |found: &Factors| self.probe.measure(&found.a, &found.b).relative_error;
+        factorise: impl Fn(usize) -> Result<WeightFactors, WeightsError>,
+    ) -> Result<WeightFactors, WeightsError> {
+        let error_of =
+            |found: &WeightFactors| self.probe.measure(&found.a, &found.b).relative_error;
         let (mut below, mut rank) = (0, 1);
         let mut best = loop {
             let found = factorise(rank)?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Part, ResolvedTerm, SchemeTerm};
+use super::{ResolvedTerm, SchemeTerm, TermColumns};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::linalg::Dense;
@@ -52,9 +52,9 @@ impl std::fmt::Display for Approximated<PathBuf> {
 }
 
 impl SchemeTerm for Approximated<Dense> {
-    fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
+    fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
         let found = approximate_dense(&self.source, data, self.rank, self.method)?;
-        Ok(Part {
+        Ok(TermColumns {
             a: found.a,
             b: found.b,
             term: Term::Dense(found.approximation),

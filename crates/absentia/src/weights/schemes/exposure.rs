@@ -67,27 +67,35 @@ pub struct ExposureRates {
 }
 
 impl ExposureRates {
-    /// Yields the rates that explain the observed entries alone.
-    pub(crate) fn of_observed(data: &Interactions<'_>, rank: usize, seed: u64) -> Self {
+    /// Yields the rates that explain the observed entries alone; `keep_going` is asked before every step.
+    pub(crate) fn of_observed(
+        data: &Interactions<'_>,
+        rank: usize,
+        seed: u64,
+        keep_going: impl Fn() -> bool,
+    ) -> Self {
         let total = data.len().max(1) as f64;
         let mut exposure = Self {
             a: start(&data.user_counts(), rank, 1.0, seed),
             b: start(&data.item_counts(), rank, rank as f64 / total, seed ^ 1),
         };
-        exposure.explain(data, Gamma::Ones);
+        exposure.explain(data, Gamma::Ones, keep_going);
         exposure
     }
 
-    /// Moves the rates towards those of the given exposures.
-    fn explain(&mut self, seen: &Interactions<'_>, gamma: Gamma) {
+    /// Moves the rates towards those of the given exposures; they are valid after any step.
+    fn explain(&mut self, seen: &Interactions<'_>, gamma: Gamma, keep_going: impl Fn() -> bool) {
         for _ in 0..STEPS {
+            if !keep_going() {
+                return;
+            }
             multiply(&mut self.a, &self.b, seen.by_user(), gamma);
             multiply(&mut self.b, &self.a, seen.by_item(), gamma);
         }
     }
 
     /// Estimates the rates again, from the observed entries and a sample of the missing ones; `score`
-    /// yields the prediction of a pair.
+    /// yields the prediction of a pair, and `keep_going` is asked before every step.
     ///
     /// # Errors
     /// More entries than can be held.
@@ -96,10 +104,11 @@ impl ExposureRates {
         data: &Interactions<'_>,
         score: impl Fn(u32, u32) -> f32 + Sync,
         seed: u64,
+        keep_going: impl Fn() -> bool,
     ) -> Result<(), DataError> {
         let variance = self.variance(data, &score, seed);
         let seen = self.expected(data, &score, variance, seed)?;
-        self.explain(&seen, Gamma::Targets);
+        self.explain(&seen, Gamma::Targets, keep_going);
         Ok(())
     }
 

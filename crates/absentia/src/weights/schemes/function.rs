@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{Approximated, Part, ResolvedTerm, SchemeTerm};
+use super::{Approximated, ResolvedTerm, SchemeTerm, TermColumns};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::weights::approximation::{
@@ -44,9 +44,9 @@ const OPTIONS: Vocabulary = Vocabulary {
 };
 
 impl SchemeTerm for Approximated<WeightFunction> {
-    fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
+    fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
         let found = approximate_rule(self.source.rule(), data, self.rank, self.method)?;
-        Ok(Part {
+        Ok(TermColumns {
             a: found.a,
             b: found.b,
             term: Term::Function(ResolvedFunction(found.approximation)),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Part, ResolvedTerm, SchemeTerm};
+use super::{ResolvedTerm, SchemeTerm, TermColumns};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::linalg::Dense;
@@ -81,7 +81,7 @@ impl std::fmt::Display for GroupPaths {
 }
 
 impl SchemeTerm for Groups {
-    fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
+    fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
         let table = &self.table;
         check_weights("the table of groups", table)?;
         check_groups(Axis::User, &self.user_segment, data.n_users(), table.rows())?;
@@ -105,7 +105,7 @@ impl SchemeTerm for Groups {
                 rows[groups[row] as usize][t]
             })
         };
-        Ok(Part {
+        Ok(TermColumns {
             a: row_of_each(&self.user_segment, Axis::User, resolved.segments),
             b: row_of_each(&self.item_category, Axis::Item, resolved.categories),
             term: Term::Groups(resolved),

@@ -3,7 +3,7 @@
 //! The model behind them is in [`exposure`](super::exposure).
 
 use super::exposure::ExposureRates;
-use super::{Part, ResolvedTerm, SchemeTerm, check_at_least_zero};
+use super::{ResolvedTerm, SchemeTerm, TermColumns, check_at_least_zero};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::weights::error::WeightsError;
@@ -145,12 +145,12 @@ impl std::fmt::Display for Learned {
 }
 
 impl SchemeTerm for LearnedWeights {
-    fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
+    fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
         let learned = &self.learned;
         learned.check()?;
         let (a, b) = match &self.exposure {
             Some(exposure) => exposure.weights(learned, data)?,
-            None => ExposureRates::of_observed(data, learned.rank, learned.seed)
+            None => ExposureRates::of_observed(data, learned.rank, learned.seed, || true)
                 .weights(learned, data)?,
         };
         let term = Term::Learned(ResolvedLearned {
@@ -158,7 +158,7 @@ impl SchemeTerm for LearnedWeights {
             user_mean: column_means(&a),
             item_mean: column_means(&b),
         });
-        Ok(Part { a, b, term })
+        Ok(TermColumns { a, b, term })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Part, ResolvedTerm, SchemeTerm};
+use super::{ResolvedTerm, SchemeTerm, TermColumns};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::linalg::Dense;
@@ -48,7 +48,7 @@ impl std::fmt::Display for LowRank<PathBuf> {
 }
 
 impl SchemeTerm for LowRank<Dense> {
-    fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
+    fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
         let sides = [
             ("A", Axis::User, &self.a, data.n_users()),
             ("B", Axis::Item, &self.b, data.n_items()),
@@ -63,7 +63,7 @@ impl SchemeTerm for LowRank<Dense> {
                 });
             }
         }
-        Ok(Part {
+        Ok(TermColumns {
             a: self.a.clone(),
             b: self.b.clone(),
             term: Term::LowRank(GivenFactors),

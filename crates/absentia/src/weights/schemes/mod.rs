@@ -47,7 +47,7 @@ pub(super) const SYNTAXES: [&Syntax; 8] = [
 ];
 
 /// The columns of one term.
-pub(super) struct Part {
+pub(super) struct TermColumns {
     pub(super) a: Dense,
     pub(super) b: Dense,
     pub(super) term: Term<Resolved>,
@@ -56,7 +56,7 @@ pub(super) struct Part {
 /// A term before it meets data.
 pub(super) trait SchemeTerm {
     /// Yields its columns of A and B.
-    fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError>;
+    fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError>;
 }
 
 /// A term that has met its data.

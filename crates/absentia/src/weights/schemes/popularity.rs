@@ -1,7 +1,7 @@
 //! Weights by popularity of items: the paper's.
 
 use super::frequency::{Exponents, ResolvedFrequencies};
-use super::{Part, ResolvedTerm, SchemeTerm, Strength};
+use super::{ResolvedTerm, SchemeTerm, Strength, TermColumns};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::weights::error::WeightsError;
@@ -51,14 +51,14 @@ impl std::fmt::Display for Popularity {
 }
 
 impl SchemeTerm for Popularity {
-    fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
+    fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
         let exponents = Exponents {
             scheme: NAME,
             items: Some(("alpha", self.alpha)),
             users: None,
         };
         let found = exponents.resolve(self.strength, data)?;
-        Ok(Part {
+        Ok(TermColumns {
             a: found.a,
             b: found.b,
             term: Term::Popularity(ResolvedPopularity {

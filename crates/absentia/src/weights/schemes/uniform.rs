@@ -1,6 +1,6 @@
 //! The same weight for every missing entry.
 
-use super::{Part, ResolvedTerm, SchemeTerm, check_at_least_zero, column};
+use super::{ResolvedTerm, SchemeTerm, TermColumns, check_at_least_zero, column};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::weights::error::WeightsError;
@@ -35,9 +35,9 @@ impl std::fmt::Display for Uniform {
 }
 
 impl SchemeTerm for Uniform {
-    fn resolve(&self, data: &Interactions<'_>) -> Result<Part, WeightsError> {
+    fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
         check_at_least_zero("uniform", "weight", self.weight)?;
-        Ok(Part {
+        Ok(TermColumns {
             a: column(vec![self.weight; data.n_users()]),
             b: column(vec![1.0; data.n_items()]),
             term: Term::Uniform(*self),
