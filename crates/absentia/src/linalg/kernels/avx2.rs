@@ -113,7 +113,7 @@ impl Lanes for YmmPair {
         unsafe {
             let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
             let by = _mm256_set1_epi32(BY as i32);
-            // Only the last three bits of a lane count.
+            // The instruction uses only the last three bits of each index.
             let picked = _mm256_add_epi32(lanes, by);
             Self(
                 _mm256_permutevar8x32_ps(self.0, picked),
@@ -250,7 +250,7 @@ impl Lanes for YmmPair {
     }
 }
 
-/// Rows and columns of eight times eight exchanged, in three rounds.
+/// Transposes an 8 × 8 matrix in three rounds.
 ///
 /// # Safety
 /// The machine must have AVX2.
@@ -341,7 +341,7 @@ pub(super) unsafe fn store_sums([a, b, c, d]: [__m256; 4], to: &mut [f32]) {
     }
 }
 
-/// Asks for the cache line at `from[at]`.
+/// Prefetches the cache line at `from[at]`.
 #[inline(always)]
 pub(super) fn prefetch_line<const HINT: i32>(from: &[f32], at: usize) {
     // SAFETY: a prefetch reads nothing and may point anywhere.

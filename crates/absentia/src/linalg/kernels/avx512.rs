@@ -225,7 +225,7 @@ impl Lanes for Zmm {
     }
 }
 
-/// Sums of the lanes of each, in a tree of four levels; level by level, half as many registers
+/// Sums of the lanes of each register, in a tree of four levels. On each level, half as many registers
 /// hold twice as many sums each.
 ///
 /// # Safety
@@ -268,7 +268,7 @@ unsafe fn sum_sixteen(all: [Zmm; LANES]) -> __m512 {
     }
 }
 
-/// Rows and columns exchanged, in four rounds that each bring together what is twice as far apart.
+/// Transposes a 16 × 16 matrix in four rounds.
 ///
 /// # Safety
 /// The machine must have AVX-512F.

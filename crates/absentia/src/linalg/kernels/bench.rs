@@ -1,6 +1,6 @@
-//! The kernels as closures to be timed from outside, with what each call computes and moves.
+//! Kernels as closures for benchmarks, with the operations and bytes of each call.
 //!
-//! Not part of the library's promises: `examples/kernel_speed.rs` is the reader.
+//! Not part of the public interface; used by `examples/kernel_speed.rs`.
 
 use super::{
     Columns, EntryWeights, Form, Gathered, Kernels, LANES, LaneBlock, LaneUpdates, Panel,
@@ -26,7 +26,7 @@ impl Case {
     }
 }
 
-/// Fused multiply-adds on registers alone: the rate that no kernel can pass.
+/// Fused multiply-adds on registers alone: the upper limit of every kernel's rate.
 #[must_use]
 pub fn peak() -> Case {
     const STEPS: usize = 1 << 20;
@@ -41,7 +41,7 @@ pub fn peak() -> Case {
     }
 }
 
-/// A copy between two arrays that no cache holds.
+/// A copy between two arrays that are too large for every cache.
 #[must_use]
 pub fn copy() -> Case {
     const LEN: usize = 1 << 25;
@@ -64,12 +64,12 @@ const ROW: usize = 32;
 /// Rows of the tile.
 const ROWS: usize = ENTRIES / ROW;
 const SMALL: usize = LANES * LANES;
-/// Slots of rows side by side.
+/// Slots of a lane-parallel group.
 const SLOTS: usize = 24;
-/// Entries of rows side by side.
+/// Entries of a lane-parallel group.
 pub const LANE_ENTRIES: usize = SLOTS * LANES;
-/// Name of the case that does all that a half-sweep of `eals` does with the entries of rows side by
-/// side: packing them, and steps along all coordinates while the rows of the next are asked for.
+/// Name of the case that does what a lane-parallel half-sweep of `eals` does with entries: packing
+/// them, and steps along all coordinates while the rows of the next group are prefetched.
 pub const ENTRY_PART: &str = "entry part";
 /// Multiply-adds that packing an entry needs on sixteen coordinates: its scale and its prediction.
 pub const PACK_FMAS: usize = 2 * LANES;
@@ -133,7 +133,7 @@ impl KernelProblem {
         }
     }
 
-    /// Picks other rows of the fixed side, so that no cache knows them from the call before.
+    /// Picks other rows of the fixed side, so that no cache still holds those of the previous call.
     fn pick_anew(&mut self, range: std::ops::Range<usize>) {
         for index in &mut self.indices[range] {
             self.seed = self
@@ -248,7 +248,7 @@ fn pack(kernels: Kernels, problem: &mut KernelProblem) {
 }
 
 fn entry_part(kernels: Kernels, problem: &mut KernelProblem) {
-    // What was asked for in the call before is packed in this one.
+    // This call packs what the previous one prefetched.
     problem
         .indices
         .copy_within(LANE_ENTRIES..2 * LANE_ENTRIES, 0);

@@ -1,4 +1,4 @@
-//! The kernels themselves, over any lane type. Lengths are checked once at each head.
+//! Kernels over any lane type. Each checks the lengths of its arguments once, at its start.
 
 use super::lanes::{LANES, Lanes, Simd};
 
@@ -21,7 +21,7 @@ impl<'a> Gathered<'a> {
         &self.matrix[start..start + LANES]
     }
 
-    /// Asks for sixteen floats of picked row `n`, if there is one, before they are needed.
+    /// Prefetches sixteen floats of picked row `n`, if there is one.
     #[inline(always)]
     fn prefetch<L: Lanes>(&self, n: usize, at: usize) {
         if let Some(&index) = self.indices.get(n) {
@@ -48,10 +48,10 @@ pub(crate) struct Panel<'a> {
     pub(crate) k: usize,
 }
 
-/// How many picked rows ahead memory is asked for: rows lie anywhere, so nothing else foresees them.
+/// Picked rows to prefetch ahead: they are in no order that the processor could predict.
 const AHEAD: usize = 8;
 
-/// The rate of fused multiply-adds when nothing is read or written.
+/// Fused multiply-adds without reading or writing memory, to measure their rate.
 #[inline(always)]
 pub(super) fn peak<L: Lanes, const CHAINS: usize>(simd: Simd<L>, steps: usize, seed: f32) -> f32 {
     let factor = simd.splat(seed);
@@ -111,7 +111,7 @@ pub(super) fn combine<L: Lanes>(
     assert_eq!(coefficients.len(), gathered.len());
     assert!(out.len().is_multiple_of(LANES) && at + out.len() <= gathered.stride);
     for (f, slot) in out.chunks_exact_mut(LANES).enumerate() {
-        // Two sums, because one would wait for itself at every entry.
+        // Two sums, because each addition waits for the previous one to the same sum.
         let mut sums = [simd.load(slot), simd.splat(0.0)];
         for (n, &coefficient) in coefficients.iter().enumerate() {
             let q = simd.load(gathered.lanes(n, at + f * LANES));
@@ -151,7 +151,8 @@ pub(super) fn panel_product<L: Lanes, const ROWS: usize>(
     }
 }
 
-/// A few rows of a product; each row's sum runs over `k` in order, whatever rows stand beside it.
+/// `ROWS` rows of a product. The sum of a row runs over `k` in order and does not depend on the
+/// other rows.
 #[inline(always)]
 fn panel_rows<L: Lanes, const ROWS: usize>(
     simd: Simd<L>,
@@ -188,8 +189,8 @@ pub(super) fn axpy(scale: f32, x: &[f32], y: &mut [f32]) {
     }
 }
 
-/// Factorises the lower triangle of `h` (n × n, rows a `pitch` apart) as L D Lᵀ in place and turns
-/// `x` from the right-hand side into the solution.
+/// Factorises the lower triangle of `h` (n × n, rows a `pitch` apart) as L D Lᵀ in place and
+/// replaces the right-hand side `x` by the solution.
 ///
 /// A pivot that is not above its `floor` counts as zero and its unknown stays 0. Yields the first
 /// pivot below minus its floor, if any: then `h` was not positive semidefinite.

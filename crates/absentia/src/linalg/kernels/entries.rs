@@ -1,14 +1,14 @@
-//! Kernels over the entries of a tile, after their rows of the fixed side were packed.
+//! Kernels over the entries of a tile whose rows of the fixed side are packed.
 //!
-//! Packing copies, once a half-sweep, the gathered rows into *lines*: for each block of sixteen
-//! coordinates, one line of sixteen floats per entry, in the order of the entries. Everything after
-//! that reads memory in order. Entries of all rows of the tile stand one after the other; sums over
-//! sixteen lanes are taken for sixteen entries at a time, whichever rows those belong to.
+//! Packing copies the gathered rows into *lines*, once per half-sweep: for each block of sixteen
+//! coordinates, one line of sixteen floats per entry, in the order of the entries. All later steps
+//! read memory in order. The entries of all rows of the tile follow each other; sums over sixteen
+//! lanes are taken for sixteen entries at a time, even if those belong to several rows.
 
 use super::body::Gathered;
 use super::lanes::{LANES, Lanes, Simd};
 
-/// Cache lines asked for ahead of the entry being packed: its row may lie anywhere.
+/// Cache lines to prefetch ahead of the entry being packed.
 const LINES_AHEAD: usize = 48;
 
 /// The entries of a tile: `c − a·b`, `c·r`, `p·q` and `c·r − (c − a·b) p·q` of each, in whole lanes.
@@ -47,8 +47,8 @@ impl Columns<'_> {
 
 /// Copies the rows of the first `rows.len()` picks into lines, block after block, and predicts.
 ///
-/// Picks beyond the entries only say what to ask the memory for. Blocks share `lines` evenly; those
-/// of the last, incomplete group are left as they are.
+/// Picks beyond the entries are only prefetched. Blocks share `lines` evenly; lines after the last
+/// entry are not written.
 #[inline(always)]
 pub(super) fn pack<L: Lanes>(
     simd: Simd<L>,
@@ -134,8 +134,8 @@ pub(super) fn dots<L: Lanes>(
     }
 }
 
-/// `p·q += δ_row · line` for every entry, and its error with it; the sixteen steps of a row are a
-/// `pitch` after those of the row before.
+/// `p·q += δ_row · line` for every entry, and the same for its error. The sixteen steps of each row
+/// start a `pitch` after those of the previous row.
 #[inline(always)]
 pub(super) fn correct<L: Lanes>(
     simd: Simd<L>,
@@ -156,7 +156,7 @@ pub(super) fn correct<L: Lanes>(
         let mut products = [simd.splat(0.0); LANES];
         for (n, product) in products.iter_mut().enumerate() {
             let start = rows[n] as usize * pitch;
-            // SAFETY: no row of these is further than the furthest, whose steps are there.
+            // SAFETY: `delta` was cut to end after the steps of the last of these rows.
             let step = simd.load(unsafe { delta.get_unchecked(start..start + LANES) });
             *product = step.mul(simd.load(&group[n * LANES..]));
         }
@@ -174,7 +174,7 @@ pub(super) fn combine_lines<L: Lanes>(
     out: &mut [f32],
 ) {
     assert!(lines.len() >= coefficients.len() * LANES);
-    // Four sums, because one would wait for itself at every entry.
+    // Four sums, because each addition waits for the previous one to the same sum.
     let mut sums = [
         simd.load(out),
         simd.splat(0.0),
@@ -198,13 +198,13 @@ pub(super) fn combine_lines<L: Lanes>(
     a.add(b).add(c.add(d)).store(out);
 }
 
-/// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over entries; a single `c` or `r` stands for all of them.
+/// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over entries; a single `c` or `r` applies to all of them.
 #[inline(always)]
 pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f32], missing: &[f32]) -> [f64; 2] {
     let len = predicted.len();
     assert!((c.len() == 1 || c.len() == len) && (r.len() == 1 || r.len() == len));
     assert_eq!(missing.len(), len);
-    // Sums of their own for each lane, so that they need not wait for each other.
+    // One sum per lane, because each addition waits for the previous one to the same sum.
     let (mut observed, mut counted) = ([0.0_f64; LANES], [0.0_f64; LANES]);
     for first in (0..len).step_by(LANES) {
         let end = len.min(first + LANES);
@@ -274,7 +274,7 @@ pub(super) fn pull_back<L: Lanes>(
     }
 }
 
-/// `x += steps` on sixteen coordinates of so many rows.
+/// `x += steps` on sixteen coordinates of the first `rows` rows.
 #[inline(always)]
 pub(super) fn advance<L: Lanes>(
     simd: Simd<L>,
@@ -291,7 +291,7 @@ pub(super) fn advance<L: Lanes>(
     }
 }
 
-/// Each line multiplied by its weight; weights begin anew after the last.
+/// Each line multiplied by its weight; after the last weight follows the first again.
 #[inline(always)]
 pub(super) fn scale_lines<L: Lanes>(
     simd: Simd<L>,

@@ -1,4 +1,4 @@
-//! How a kernel that is written once becomes one function per instruction set, and how it is called.
+//! From a generic kernel to one function per instruction set, and the choice between them.
 
 /// Defines, for one lane type, a function per kernel that enables its instruction set.
 macro_rules! entry_points {

@@ -1,7 +1,7 @@
-//! Small Gram matrices of packed rows, each with what missing entries contribute.
+//! Small Gram matrices of packed rows, with the contribution of missing entries.
 //!
-//! A matrix is symmetric, so that little more than half of it is summed; [`Form`] says which half,
-//! and in which order, as those who read it need it.
+//! The matrices are symmetric, so little more than half of each is summed. [`Form`] says which half
+//! and in which order.
 
 mod folded;
 mod square;
@@ -13,15 +13,15 @@ pub(super) use square::cross;
 /// Coordinates of each half of a block.
 const HALF: usize = LANES / 2;
 
-/// How a symmetric matrix of sixteen rows stands in lines of sixteen numbers.
+/// How a symmetric matrix of sixteen rows is laid out in lines of sixteen numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Row after row. Rows 0 to 7 and the upper eight lanes of rows 8 to 15 are meant: the upper
-    /// triangle and a little more.
+    /// Row after row. Only rows 0 to 7 and the upper eight lanes of rows 8 to 15 are filled: the
+    /// upper triangle and a little more.
     Square,
-    /// Of both halves of the coordinates together, the diagonal and the four beside it, going round
-    /// within each half; then the lower half times the upper one, two rows a line. No number but
-    /// those of the fourth diagonal is there twice: a quarter less to sum than in a square.
+    /// First the diagonal and the four diagonals next to it, of both halves of the coordinates in one
+    /// line, wrapping around within each half; then the lower half times the upper one, two rows per
+    /// line. Only the numbers of the fourth diagonal are stored twice: a quarter less than a square.
     Folded,
 }
 
@@ -60,15 +60,14 @@ pub(crate) struct RowLines<'a> {
     pub(crate) error: &'a [f32],
     /// A line per entry.
     pub(crate) lines: &'a [f32],
-    /// Rows that will be packed next, one per entry, to be asked for while there is time; there may
-    /// be fewer.
+    /// Rows to prefetch because they will be packed next, one per entry or fewer.
     pub(crate) next: Gathered<'a>,
-    /// Coordinate from which sixteen of those rows are asked for.
+    /// First of the sixteen coordinates of those rows to prefetch.
     pub(crate) at: usize,
 }
 
 impl RowLines<'_> {
-    /// Asks for a line of what comes next.
+    /// Prefetches a line of the rows that will be packed next.
     #[inline(always)]
     fn prefetch<L: Lanes>(&self, n: usize) {
         if let Some(&index) = self.next.indices.get(n) {
@@ -102,16 +101,16 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
     }
 }
 
-/// Packed rows of a tile, all of whose Gram matrices are wanted.
+/// The packed rows of a tile.
 #[derive(Clone, Copy)]
 pub(crate) struct TileLines<'a> {
     /// Where the entries of each row start, and where those of the last end.
     pub(crate) starts: &'a [usize],
     /// The entries of all rows, as if they were one.
     pub(crate) entries: RowLines<'a>,
-    /// What a row's base is multiplied by, negative; one for all where there are none.
+    /// Minus the factor of each row's base; 1 for all rows if there are none.
     pub(crate) scales: Option<&'a [f32]>,
-    /// The base of all rows where there are scales, otherwise one for each.
+    /// One base for all rows if there are scales, otherwise one per row.
     pub(crate) bases: &'a [f32],
 }
 

@@ -14,7 +14,7 @@ const PATH_VARIABLE: &str = "ABSENTIA_LANE_PARALLEL";
 
 /// An instruction set with kernels of its own.
 ///
-/// Results depend on the set in the last bits, and on nothing else of the machine.
+/// Results on two sets differ in the last bits; nothing else of the machine changes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InstructionSet {
@@ -89,7 +89,7 @@ impl std::fmt::Display for InstructionSet {
     }
 }
 
-/// A set that this machine was found to have: the only way to make one is to look.
+/// A set that was detected on this machine. Detection is the only way to make one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Detected(InstructionSet);
 

@@ -1,11 +1,10 @@
-//! Coordinate steps of up to sixteen rows that stand side by side, a lane for each.
+//! Lane-parallel coordinate steps: up to sixteen rows at once, each in a lane of its own.
 //!
-//! Entries stand in *slots* of sixteen, one entry of each lane; a long row has several neighbouring
-//! lanes and deals its entries out to them. Packing turns the gathered rows of the fixed side, so
-//! that a coordinate of the sixteen entries of a slot is one line. Sums over a row's entries then
-//! run down the slots without crossing lanes, and what is done once a row is done for all at once.
-//! `W` coordinates are handled at a time: their sums of products are `W` small numbers a row, and
-//! errors are read and written once for all of them.
+//! Entries are stored in *slots* of sixteen, one entry per lane. The entries of a long row are
+//! distributed over several neighbouring lanes. Packing transposes the gathered rows of the fixed
+//! side: one line holds one coordinate of the sixteen entries of a slot. Sums over a row's entries
+//! then run over the slots without crossing lanes, and the work per row is done for all rows at once.
+//! `W` coordinates are handled at a time, so that errors are read and written once for all `W`.
 
 mod descend;
 mod entry_weights;
@@ -21,13 +20,13 @@ pub(super) use losses::losses;
 pub(super) use pack::pack;
 pub(crate) use pack::{LossSlots, Slots};
 
-/// Distance between the slots of a few coordinates and those of the next few: odd, so that they do
-/// not all lie in the same place of a cache.
+/// Distance between the slots of `W` coordinates and those of the next `W`: odd, so that they do not
+/// all map to the same cache set.
 fn pitch(slots: usize) -> usize {
     slots | 1
 }
 
-/// Floats of the packed lines of so many slots.
+/// Floats of the packed lines of `slots` slots.
 pub(crate) fn packed_floats(slots: usize, k: usize) -> usize {
     pitch(slots) * k * LANES
 }
@@ -59,8 +58,8 @@ fn moved<L: Lanes, const W: usize>(lines: &[f32], steps: &[L; W]) -> L {
     change
 }
 
-/// Sixteen coordinates of some rows, with a lane per row: `per_row` lanes each. Lanes after those
-/// of the last row are as its own.
+/// Sixteen coordinates of some rows, transposed so that each row has `per_row` lanes. Lanes after the
+/// last row repeat it.
 #[inline(always)]
 fn across<L: Lanes>(
     simd: Simd<L>,
@@ -77,7 +76,7 @@ fn across<L: Lanes>(
     L::transpose(lines)
 }
 
-/// All coordinates of some rows of a matrix, a line of lanes each; and copies of the rows.
+/// Copies some rows of a matrix, and transposes them: one line of lanes per coordinate.
 #[inline(always)]
 pub(super) fn spread<L: Lanes>(
     simd: Simd<L>,

@@ -1,4 +1,4 @@
-//! Sixteen floats at a time, whatever the machine makes of them.
+//! Operations on sixteen floats at a time, on any instruction set.
 
 use std::marker::PhantomData;
 
@@ -13,7 +13,7 @@ pub(super) const LANES: usize = crate::linalg::LANES;
 pub(super) struct Simd<L>(PhantomData<L>);
 
 impl<L: Lanes> Simd<L> {
-    /// Takes the caller's word for it.
+    /// Yields the proof without checking anything.
     ///
     /// # Safety
     /// The machine must have every instruction set that the documentation of `L` names.
@@ -128,7 +128,7 @@ pub(super) trait Lanes: Copy {
         columns
     }
 
-    /// The lanes of the bits that are set, zeros elsewhere.
+    /// The lanes whose bits are set, zeros elsewhere.
     #[inline(always)]
     fn kept(self, bits: u16) -> Self {
         changed(self, |lanes| {
@@ -151,7 +151,7 @@ pub(super) trait Lanes: Copy {
         })
     }
 
-    /// The lanes of each half moved down by so many, four at the most, going round within the half.
+    /// The lanes of each half rotated down by `BY`, which is at most four.
     #[inline(always)]
     fn rotated<const BY: usize>(self) -> Self {
         const HALF: usize = LANES / 2;
@@ -254,10 +254,10 @@ pub(super) trait Lanes: Copy {
         })
     }
 
-    /// Asks the memory for the cache line at `from[at]`, where the machine can; never faults.
+    /// Prefetches the cache line at `from[at]`, where the machine can; never faults.
     fn prefetch(from: &[f32], at: usize);
 
-    /// The same for what is needed only later: the second-level cache is near enough.
+    /// Prefetches into the second-level cache, for data that is needed later.
     fn prefetch_early(from: &[f32], at: usize);
 }
 

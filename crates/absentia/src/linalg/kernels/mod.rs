@@ -1,9 +1,10 @@
-//! The inner loops of the solvers and of ranking, one body for every instruction set.
+//! The inner loops of the solvers and of ranking, written once for all instruction sets.
 //!
 //! Each kernel in `body` is written once over a type of sixteen lanes ([`lanes::Lanes`]) and
 //! compiled once per instruction set, inside a function that enables it; [`Kernels`] picks the set
 //! at run time. The scalar variant always exists and is the oracle of the others. Which variant
-//! runs depends on the machine's instruction set only, never on timing, so a run repeats its bits.
+//! runs depends on the machine's instruction set only, never on timing, so repeated runs give the
+//! same bits.
 #![allow(unsafe_code)]
 // A lane type must be inlined into the function that enables its instruction set, or every
 // operation becomes a call.
@@ -126,8 +127,8 @@ impl Kernels {
         dispatch!(self.set, pick(picked, at, lines));
     }
 
-    /// `p·q += δ_row · line` for every entry, and its error with it; the sixteen steps of a row are
-    /// a `pitch` after those of the row before.
+    /// `p·q += δ_row · line` for every entry, and the same for its error. The sixteen steps of each
+    /// row start a `pitch` after those of the previous row.
     pub(crate) fn correct(
         self,
         delta: &[f32],
@@ -138,7 +139,7 @@ impl Kernels {
         dispatch!(self.set, correct(delta, pitch, lines, columns));
     }
 
-    /// `h = scale · base + Σ d q qᵀ` (the half of it that its form has) and `g += Σ error q` over a row's entries.
+    /// `h = scale · base + Σ d q qᵀ` (the half that its form stores) and `g += Σ error q` over a row's entries.
     pub(crate) fn gram(
         self,
         form: Form,
@@ -168,7 +169,7 @@ impl Kernels {
         dispatch!(self.set, cross(d, left, right, h, pitch));
     }
 
-    /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²`; a single `c` or `r` stands for those of all entries.
+    /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²`; a single `c` or `r` applies to all entries.
     pub(crate) fn losses(
         self,
         c: &[f32],
@@ -179,7 +180,7 @@ impl Kernels {
         dispatch!(self.set, losses(c, r, predicted, missing))
     }
 
-    /// Each line multiplied by its weight; weights begin anew after the last.
+    /// Each line multiplied by its weight; after the last weight follows the first again.
     pub(crate) fn scale_lines(self, weights: &[f32], lines: &[f32], out: &mut [f32]) {
         dispatch!(self.set, scale_lines(weights, lines, out));
     }
@@ -196,7 +197,7 @@ impl Kernels {
         dispatch!(self.set, pull_back(scales, x, from, out, to));
     }
 
-    /// `x += steps` on sixteen coordinates of so many rows.
+    /// `x += steps` on sixteen coordinates of the first `rows` rows.
     pub(crate) fn advance(self, rows: usize, steps: &[f32], from: Place, x: &mut [f32], to: Place) {
         dispatch!(self.set, advance(rows, steps, from, x, to));
     }
@@ -237,7 +238,7 @@ impl Kernels {
     /// Sixteen coordinate steps of every row; yields the first row whose curvature is negative.
     ///
     /// Curvature that is not above `floor` times what missing entries contribute to it leaves its
-    /// coordinate where it is.
+    /// coordinate unchanged.
     pub(crate) fn descend(
         self,
         rows: &Quadratics<'_>,
@@ -247,7 +248,8 @@ impl Kernels {
         dispatch!(self.set, descend(rows, floor, delta))
     }
 
-    /// Exact minima of up to sixteen rows from `first`, their matrices folded; all but the penalties have room for sixteen.
+    /// Exact minima of up to sixteen rows from `first`, whose matrices are folded. All slices but that
+    /// of the penalties must have room for sixteen rows.
     pub(crate) fn solve(
         self,
         rows: &Quadratics<'_>,
@@ -264,8 +266,8 @@ impl Kernels {
         self.lane_parallel
     }
 
-    /// Turns gathered rows into lines of rows side by side, weighs their entries and predicts; yields
-    /// whether all entries are on scales of their own.
+    /// Packs gathered rows for lane-parallel steps, weighs their entries and predicts. Yields whether
+    /// every entry is scaled by its weight.
     pub(crate) fn pack_lanes(
         self,
         picked: Gathered<'_>,
@@ -277,13 +279,13 @@ impl Kernels {
         dispatch!(self.set, pack_lanes(picked, p, weights, lines, slots))
     }
 
-    /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over the entries of rows side by side.
+    /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over the entries of a lane-parallel group.
     pub(crate) fn lane_losses(self, weights: EntryWeights<'_>, x: SteppedEntries<'_>) -> [f64; 2] {
         dispatch!(self.set, lane_losses(weights, x))
     }
 
-    /// Copies of some rows of a matrix, and their coordinates, each a line of lanes, `per_row` lanes
-    /// for each row.
+    /// Copies some rows of a matrix, and transposes them: one line of lanes per coordinate, `per_row`
+    /// lanes per row.
     pub(crate) fn spread(
         self,
         matrix: &[f32],
@@ -299,8 +301,7 @@ impl Kernels {
         );
     }
 
-    /// Coordinate steps on one block of rows side by side; yields the first row whose curvature is
-    /// negative.
+    /// Lane-parallel coordinate steps on one block; yields the first row whose curvature is negative.
     pub(crate) fn descend_lanes(
         self,
         x: LaneBlock<'_>,
@@ -346,7 +347,7 @@ impl Kernels {
         dispatch!(self.set, products(p, rows, picked, out));
     }
 
-    /// Whether this machine multiplies bytes so much faster than floats that a screen pays.
+    /// Whether this machine multiplies bytes fast enough for screening to pay.
     pub(crate) fn can_screen(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         if self.set.get() == InstructionSet::Avx512 {
@@ -355,13 +356,13 @@ impl Kernels {
         false
     }
 
-    /// Rounds a row of the left side to bytes; nothing if bytes cannot hold it.
+    /// Quantises a row of the left side; `None` if its numbers are too large or too small.
     pub(crate) fn quantise_row(self, row: &[f32], bytes: &mut Vec<i8>) -> Option<QuantisedRow> {
         bytes.resize(row.len(), 0);
         QuantisedRow::new(dispatch!(self.set, round(row, 1.0, bytes)), bytes)
     }
 
-    /// Rounds a row of the right side to bytes, into a lane of a panel.
+    /// Quantises a row of the right side into a lane of a panel.
     pub(crate) fn quantise_lane(
         self,
         (row, scale): (&[f32], f32),
@@ -375,7 +376,7 @@ impl Kernels {
     }
 
     /// For every row of the left side, a bit for each row of the panel whose product with it may
-    /// reach the row's limit; the bits of a row are so far `apart` from those of the next.
+    /// reach the row's limit. The bits of successive rows are `apart` numbers from each other.
     pub(crate) fn screen(
         self,
         rows: QuantisedRows<'_>,

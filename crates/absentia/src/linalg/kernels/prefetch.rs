@@ -1,11 +1,11 @@
-//! Memory that is asked for before it is needed.
+//! Prefetching of memory that will be needed soon.
 
 /// Bytes of a cache line, or a multiple of them.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Asks for all of a slice, where the machine can: what is not read in order, the machine does not see
-/// coming by itself.
+/// Prefetches a whole slice, where the machine can. Processors do so themselves only for memory that
+/// is read in order.
 #[inline]
 pub(crate) fn prefetch<T>(slice: &[T]) {
     #[cfg(target_arch = "x86_64")]

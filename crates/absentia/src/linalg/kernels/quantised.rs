@@ -1,25 +1,26 @@
-//! Rows in bytes, and which inner products of them may reach a threshold.
+//! Rows quantised to bytes, and which of their inner products may reach a threshold.
 //!
 //! A row `x` is `s · y` with the largest `|y_f|` being 127; `c` is `y` rounded to whole numbers. For
-//! two rows Cauchy and Schwarz bound what rounding did to their inner product:
+//! two rows the Cauchy–Schwarz inequality bounds the rounding error of their inner product:
 //!
 //! ```text
 //! |y_u·y_i − c_u·c_i| ≤ |y_u − c_u| |y_i| + |c_u| |y_i − c_i|
 //! ```
 //!
-//! A machine that multiplies bytes four times as fast as floats finds out at that speed which few
-//! products are worth computing; no other can be in a list of the best. Lengths are rounded up, so
-//! that the bound holds for what the arithmetic of floats makes of the products, too.
+//! A machine that multiplies bytes four times as fast as floats can screen items at that speed. Only
+//! the few products that may reach the threshold are then computed in floats. Lengths are rounded up,
+//! so that the bound also covers the rounding of the products in floats.
 //!
-//! Four bytes stand in a word: signed ones on the left side; 128 more, unsigned, on the right, as the
-//! instruction wants them.
+//! A word holds four bytes: signed on the left side; unsigned and 128 larger on the right side, as
+//! the instruction requires.
 
 use super::lanes::LANES;
 
 /// Bytes in a word.
 const BYTES: usize = 4;
 
-/// PanelScales of numbers that are left to floats: their reciprocals or products may leave the range.
+/// Rows whose largest number is not in this range are not quantised: reciprocals or products could
+/// overflow.
 const TOO_SMALL: f32 = 1e-15;
 const TOO_LARGE: f32 = 1e15;
 
@@ -35,18 +36,18 @@ pub(crate) struct QuantisedRow {
     words: Vec<i32>,
     /// `s`.
     scale: f32,
-    /// What cancels the 128 that bytes of the right side have too many.
+    /// Cancels the 128 that was added to the bytes of the right side.
     bias: i32,
-    /// `|y − c|` and what rounding adds to it.
+    /// `|y − c|` plus the rounding error of computing it.
     error: f32,
     /// `|c|`.
     length: f32,
 }
 
-/// What is left of a row in bytes.
+/// The lengths of a row and of its rounding error.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rounded {
-    /// The largest number of the row.
+    /// The largest absolute value of the row.
     largest: f32,
     /// `|y|²`.
     square: f32,
@@ -54,11 +55,12 @@ pub(super) struct Rounded {
     error: f32,
 }
 
-/// Rounds `row · scale` to bytes, in so many bytes.
+/// Quantises `row · scale`: stretches its largest absolute value to 127 and rounds each number to a
+/// byte.
 #[inline(always)]
 pub(super) fn round(row: &[f32], scale: f32, bytes: &mut [i8]) -> Rounded {
     assert!(bytes.len() == row.len());
-    // As integers, scales of floats have the same order, and NaN comes last.
+    // The bits of absolute values, as integers, have the order of the floats, and NaN comes last.
     let size = |x: &f32| (x * scale).to_bits() & (u32::MAX >> 1);
     let largest = f32::from_bits(row.iter().map(size).fold(0, u32::max));
     let mut sums = ([0.0; LANES], [0.0; LANES]);
@@ -97,7 +99,7 @@ pub(super) fn round(row: &[f32], scale: f32, bytes: &mut [i8]) -> Rounded {
 }
 
 impl Rounded {
-    /// What sums of squares in `f32` may have lost, as a share of a length.
+    /// Factor that covers the rounding error of a length computed in `f32`.
     fn slack(k: usize) -> f32 {
         1.0 + (k + 8) as f32 * f32::EPSILON
     }
@@ -106,14 +108,14 @@ impl Rounded {
         self.square.sqrt() * Self::slack(k)
     }
 
-    /// `|y − c|`; stretching a row rounds its numbers, by less than two units each.
+    /// Upper bound of `|y − c|`. Stretching rounds each number by less than two units in the last place.
     fn error(self, k: usize) -> f32 {
         (self.error.sqrt() + 4.0 * f32::EPSILON * self.length(k)) * Self::slack(k)
     }
 }
 
 impl QuantisedRow {
-    /// Takes a rounded row, or nothing if it cannot be told from zero or infinity.
+    /// Yields the quantised row, or `None` if its numbers are too small or too large.
     pub(super) fn new(rounded: Rounded, bytes: &[i8]) -> Option<Self> {
         if !(TOO_SMALL..TOO_LARGE).contains(&rounded.largest) {
             return None;
@@ -121,7 +123,7 @@ impl QuantisedRow {
         let k = bytes.len();
         let squares: i64 = bytes.iter().map(|&c| i64::from(c) * i64::from(c)).sum();
         let total: i32 = bytes.iter().map(|&c| i32::from(c)).sum();
-        // Sums of products in f32, wherever they are taken, are off by less than this.
+        // Upper bound of the rounding error of the products in `f32`.
         let sums = (k + 32) as f32 * f32::EPSILON * rounded.length(k);
         let word = |four: &[i8]| {
             let mut bytes = [0; BYTES];
@@ -139,7 +141,7 @@ impl QuantisedRow {
         })
     }
 
-    /// What a product must reach, in units of this row, to reach `threshold`.
+    /// The limit for products of this row, so that they reach `threshold`.
     pub(crate) fn limit(&self, threshold: f32) -> Limit {
         Limit {
             bias: self.bias,
@@ -149,13 +151,13 @@ impl QuantisedRow {
         }
     }
 
-    /// The row, four signed bytes a word.
+    /// The row, four signed bytes per word.
     pub(crate) fn words(&self) -> &[i32] {
         &self.words
     }
 }
 
-/// A row's part of the bounds on its products.
+/// What a row contributes to the bounds on its products, and the least product that counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limit {
     bias: i32,
@@ -167,9 +169,9 @@ pub(crate) struct Limit {
 /// Sixteen rows of the right side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuantisedPanel<'a> {
-    /// Word `f` of all sixteen after each other, for every `f`.
+    /// For every `f`, word `f` of all sixteen rows.
     pub(crate) words: &'a [i32],
-    /// What the sixteen need for their bounds.
+    /// What the sixteen rows contribute to the bounds.
     pub(crate) scales: &'a PanelScales,
 }
 
@@ -183,7 +185,7 @@ pub(crate) struct PanelScales {
 }
 
 impl PanelScales {
-    /// Puts a rounded row into a lane of a panel; one that bytes cannot hold passes every screen.
+    /// Writes a quantised row into a lane of a panel. A row that cannot be quantised passes every screen.
     pub(super) fn put(&mut self, lane: usize, rounded: Rounded, bytes: &[i8], words: &mut [i32]) {
         let lanes = words[lane..].iter_mut().step_by(LANES);
         for (slot, four) in lanes.zip(bytes.chunks(BYTES)) {
@@ -227,7 +229,7 @@ impl QuantisedRows<'_> {
 }
 
 /// For every row of the left side, a bit for each row of the panel whose product with it may reach
-/// the limit; the bits of a row are so far `apart` from those of the next.
+/// the limit. The bits of successive rows are `apart` numbers from each other.
 pub(super) fn screen(
     rows: QuantisedRows<'_>,
     panel: QuantisedPanel<'_>,
@@ -259,7 +261,7 @@ pub(super) fn screen(
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod vnni {
-    //! The screen where the machine multiplies sixty-four bytes at a time.
+    //! Screening on machines that multiply sixty-four bytes at a time.
 
     use std::arch::x86_64::{
         __m512i, _CMP_GE_OQ, _mm512_cmp_ps_mask, _mm512_cvtepi32_ps, _mm512_dpbusd_epi32,
@@ -315,7 +317,7 @@ pub(super) mod vnni {
         }
         let (lines, _) = panel.words.as_chunks::<LANES>();
         for (f, line) in lines[..rows.pitch].iter().enumerate() {
-            // SAFETY: a line is sixteen words.
+            // SAFETY: a line is an array of sixteen words.
             let line: __m512i = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
             for row in 0..N {
                 let word = _mm512_set1_epi32(lefts[row][f]);
@@ -323,7 +325,7 @@ pub(super) mod vnni {
             }
         }
         let scales = panel.scales;
-        // SAFETY: each is sixteen floats.
+        // SAFETY: each is an array of sixteen floats.
         let (scale, length, error) = unsafe {
             (
                 _mm512_loadu_ps(scales.scale.as_ptr()),

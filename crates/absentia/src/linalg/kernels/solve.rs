@@ -1,8 +1,8 @@
 //! Exact minima of sixteen small quadratics at once, one per lane.
 //!
-//! The matrices are turned so that one line holds an entry of all sixteen, and factorised as
-//! L D Lᵀ, four rows at a time: what earlier rows take off a block of four times four is summed in
-//! registers, so that memory is read once for two multiply-adds and written once in all.
+//! The matrices are transposed, so that one line holds the same entry of all sixteen, and factorised
+//! as L D Lᵀ, four rows at a time. What earlier rows subtract from a 4 × 4 block is summed in
+//! registers: memory is read once per two multiply-adds and written once.
 // Indices into several triangles at once, and loops of constant length that must unroll.
 #![allow(clippy::needless_range_loop)]
 
@@ -12,16 +12,16 @@ use super::steps::Quadratics;
 
 /// Rows and columns handled at a time.
 const SIDE: usize = 4;
-/// Lines of an upper triangle, in which row `16 − f` stands where row `f` has nothing.
+/// Lines of an upper triangle; row `16 − f` is stored in the unused part of row `f`.
 const TRIANGLE: usize = (LANES / 2 + 1) * LANES;
-/// The numbers of a triangle, a line for sixteen matrices each.
+/// The numbers of a triangle, each a line with one lane per matrix.
 type Triangle = [f32; TRIANGLE * LANES];
 /// Numbers of whole matrices.
 type Square = [f32; LANES * LANES * LANES];
 /// Columns of L above a block, a line each.
 type Above = [f32; LANES * SIDE * LANES];
 
-/// Scratch memory of [`solve`], whatever stands in it.
+/// Scratch memory of [`solve`]; its contents do not matter.
 #[repr(align(64))]
 pub(crate) struct Solving {
     /// The matrices.
@@ -41,20 +41,20 @@ impl Default for Solving {
     }
 }
 
-/// What solving sixteen quadratics came to, one lane each.
+/// The outcome of solving sixteen quadratics, one per lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Solved {
-    /// Lanes whose step may not improve its row: one bit each.
+    /// One bit per lane: whether its step may not improve the row.
     pub(crate) unsure: u16,
     /// The first row with a pivot below zero by more than rounding, and the pivot.
     pub(crate) negative: Option<(usize, f32)>,
 }
 
-/// Exact minima of up to sixteen quadratics from row `first`, their matrices folded; all but the penalties must have room
-/// for sixteen, whatever stands there.
+/// Exact minima of up to sixteen quadratics from row `first`, whose matrices are folded. All slices
+/// but that of the penalties must have room for sixteen rows.
 ///
-/// A pivot that is not above what rounding leaves of its diagonal counts as zero, and its
-/// coordinate stays where it is.
+/// A pivot that does not exceed the rounding error of its diagonal counts as zero, and its coordinate
+/// stays unchanged.
 #[inline(always)]
 pub(super) fn solve<L: Lanes>(
     simd: Simd<L>,
@@ -93,7 +93,7 @@ pub(super) fn solve<L: Lanes>(
     solved
 }
 
-/// Where row `f` of a triangle has the line of column `g`, which is not before `f`.
+/// Where the line of row `f` and column `g ≥ f` of a triangle starts.
 #[inline(always)]
 const fn place(f: usize, g: usize) -> usize {
     if f <= LANES / 2 {
@@ -108,7 +108,7 @@ fn line<L: Lanes>(simd: Simd<L>, triangle: &Triangle, f: usize, g: usize) -> L {
     simd.load(&triangle[place(f, g)..])
 }
 
-/// Sixteen lines turned, so that a line has a number of each.
+/// Sixteen lines transposed, so that each result has one number of each line.
 #[inline(always)]
 fn across<L: Lanes>(simd: Simd<L>, from: &[f32]) -> [L; LANES] {
     let from = &from[..LANES * LANES];
@@ -130,10 +130,10 @@ fn put_all<L: Lanes>(lines: &[L; LANES], to: &mut [f32]) {
     }
 }
 
-/// Numbers of a matrix as it is given.
+/// Numbers of a folded matrix.
 const FOLDED: usize = Form::Folded.floats();
 
-/// Where in a triangle each of them belongs.
+/// Where in a triangle each of them is stored.
 const PLACES: [usize; FOLDED] = {
     let mut places = [0; FOLDED];
     let mut at = 0;
@@ -174,7 +174,7 @@ fn unfold<L: Lanes>(from: &[f32], penalty: L, h: &mut Triangle) {
 type FourByFour<L> = [[L; SIDE]; SIDE];
 
 /// Factorises `h` into `v`, whose rows are those of Lᵀ times their pivots, with reciprocal pivots
-/// on the diagonal, and turns `x` from g into L⁻¹ g. Yields the lowest of each lane's pivots that
+/// on the diagonal, and replaces `x = g` by L⁻¹ g. Yields the lowest of each lane's pivots that
 /// are negative by more than its floor.
 #[inline(always)]
 fn factor<L: Lanes>(
@@ -220,7 +220,7 @@ fn factor<L: Lanes>(
 }
 
 /// Columns of L: the rows of `v` above row `first`, at its block, times their reciprocal pivots.
-/// Yields g there, less what those rows take off.
+/// Yields g of this block, less what those rows subtract.
 #[inline(always)]
 fn forward<L: Lanes>(v: &Square, first: usize, x: &[L; LANES], above: &mut Above) -> [L; SIDE] {
     let simd = x[0].simd();
@@ -239,7 +239,7 @@ fn forward<L: Lanes>(v: &Square, first: usize, x: &[L; LANES], above: &mut Above
     own
 }
 
-/// A block of `h` less what the rows above it take off; of a diagonal one, the upper triangle.
+/// A block of `h` less what the rows above it subtract; of a diagonal block, the upper triangle.
 #[inline(always)]
 fn reduced<L: Lanes, const DIAGONAL: bool>(
     simd: Simd<L>,
@@ -301,7 +301,7 @@ fn four<L: Lanes>(x: &[L; LANES], first: usize) -> [L; SIDE] {
     [x[0], x[1], x[2], x[3]]
 }
 
-/// Turns L⁻¹ g into the solution.
+/// Computes the solution from L⁻¹ g.
 #[inline(always)]
 fn substitute_back<L: Lanes>(v: &Square, x: &mut [L; LANES]) {
     let simd = x[0].simd();
@@ -326,16 +326,16 @@ fn substitute_back<L: Lanes>(v: &Square, x: &mut [L; LANES]) {
     }
 }
 
-/// Sums of each lane, by which a step is judged.
+/// How much a step improves each lane's objective.
 struct Gain<L> {
     /// `δᵀ g − δᵀ h δ / 2`.
     gain: L,
-    /// Sizes of the terms of that.
+    /// Sum of the absolute values of the terms of the gain.
     size: L,
 }
 
 impl<L: Lanes> Gain<L> {
-    /// Adds what four rows have to do with themselves and with the coordinates after them.
+    /// Adds the terms of four rows with themselves and with later coordinates.
     #[inline(always)]
     fn add_rows<const FIRST: usize>(&mut self, h: &Triangle, g: &[L; LANES], step: &[L; LANES]) {
         let simd = g[0].simd();
@@ -356,8 +356,8 @@ impl<L: Lanes> Gain<L> {
     }
 }
 
-/// Lanes where `2 δᵀ g − δᵀ h δ`, what the step takes off the objective, is not clearly positive
-/// against the rounding of its terms; a step of zero is fine.
+/// Lanes where `2 δᵀ g − δᵀ h δ`, by which the step lowers the objective, does not exceed the rounding
+/// error of its terms; a step of zero is accepted.
 #[inline(always)]
 fn unsure<L: Lanes>(h: &Triangle, g: &[L; LANES], step: &[L; LANES]) -> u16 {
     let simd = g[0].simd();
@@ -365,12 +365,12 @@ fn unsure<L: Lanes>(h: &Triangle, g: &[L; LANES], step: &[L; LANES]) -> u16 {
         gain: simd.splat(0.0),
         size: simd.splat(0.0),
     };
-    // Places in the triangle are to be known when this is compiled.
+    // Constants, so that places in the triangle are known at compile time.
     sums.add_rows::<0>(h, g, step);
     sums.add_rows::<4>(h, g, step);
     sums.add_rows::<8>(h, g, step);
     sums.add_rows::<12>(h, g, step);
-    // Where all is zero, a little less than zero is not above.
+    // A little less than zero, so that a step of zero is accepted.
     let least = sums
         .size
         .mul_add(simd.splat(1e-5), simd.splat(-f32::MIN_POSITIVE));

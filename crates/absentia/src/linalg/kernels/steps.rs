@@ -7,7 +7,7 @@ pub(crate) struct Quadratics<'a> {
     /// Their matrices, square for coordinate steps and folded for exact solves ([`Form`](super::Form));
     /// the penalty is not in them.
     pub(crate) h: &'a [f32],
-    /// What missing entries contribute to the diagonal: its rounding is the least curvature that counts.
+    /// What missing entries contribute to the diagonal; curvature below its rounding error is ignored.
     pub(crate) base: &'a [f32],
     /// Penalty of each row.
     pub(crate) penalty: &'a [f32],
@@ -45,7 +45,7 @@ impl Quadratics<'_> {
 
 /// Sixteen coordinate steps of every row, `delta` receiving them; `AT_ONCE` rows fit the registers.
 ///
-/// Curvature that is not above `floor` times the base leaves its coordinate where it is. Yields the
+/// Curvature that is not above `floor` times the base leaves its coordinate unchanged. Yields the
 /// first row and curvature below minus that, if there is one: its quadratic has no minimum.
 #[inline(always)]
 pub(super) fn descend<L: Lanes, const AT_ONCE: usize>(
@@ -71,10 +71,10 @@ pub(super) fn descend<L: Lanes, const AT_ONCE: usize>(
     negative
 }
 
-/// Steps of a few rows, interleaved: each step waits for the one before it in its row.
+/// Steps of `ROWS` rows, interleaved, because each step waits for the previous one of its row.
 ///
 /// Gradient and Hessian are divided by the curvatures first, so that a coordinate's step is its
-/// gradient as it then stands, and a step changes only the coordinates after it.
+/// current gradient, and a step changes only the coordinates after it.
 #[inline(always)]
 fn descend_rows<L: Lanes, const ROWS: usize>(
     simd: Simd<L>,

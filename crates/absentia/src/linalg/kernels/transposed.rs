@@ -1,7 +1,7 @@
-//! Rows as they lie in a matrix, turned sixteen at a time so that a coordinate of all is one line.
+//! Rows of a matrix transposed in registers, sixteen at a time: one line per coordinate.
 //!
-//! Turning happens in registers. What is computed from the lines has, for each row, the order and
-//! the roundings of [`panel_product`](super::body::panel_product).
+//! Sums over the lines have, for each row, the order and the rounding of
+//! [`panel_product`](super::body::panel_product).
 
 use super::lanes::{LANES, Lanes, Simd};
 
@@ -19,7 +19,7 @@ pub(crate) struct ScaledRows<'a> {
 }
 
 impl ScaledRows<'_> {
-    /// Starts of up to sixteen rows; the last stands for those that are missing.
+    /// Starts of up to sixteen rows; the last is repeated for those that are missing.
     #[inline(always)]
     fn starts(&self, picked: &[u32]) -> [usize; LANES] {
         let mut starts = [0; LANES];
@@ -42,7 +42,7 @@ impl ScaledRows<'_> {
     }
 }
 
-/// Shows every coordinate of up to sixteen rows, in order, and asks for later rows meanwhile.
+/// Calls `see` with every coordinate of up to sixteen rows, in order, and prefetches later rows.
 #[inline(always)]
 fn visit<L: Lanes>(
     simd: Simd<L>,
@@ -63,7 +63,7 @@ fn visit<L: Lanes>(
         }
         let mut lines = [simd.splat(0.0); LANES];
         for (line, start) in lines.iter_mut().zip(starts) {
-            // SAFETY: the whole row was found to lie in the matrix.
+            // SAFETY: `starts` has checked that `k` floats from each start are in the matrix.
             *line = simd.load(unsafe { rows.matrix.get_unchecked(start + at..start + at + LANES) });
         }
         // Four times four, because columns must stay in registers and longer loops are not unrolled.
@@ -120,7 +120,7 @@ pub(super) fn products<L: Lanes>(
         visit::<L>(simd, rows, some, later, |f, column| {
             sum = simd.splat(p[f]).mul_add(column, sum);
         });
-        // As a product adds its sums to zeros.
+        // `panel_product` adds its sums to zeros, which turns −0 into 0.
         sum.add(simd.splat(0.0)).store(&mut out[at * LANES..]);
     }
 }

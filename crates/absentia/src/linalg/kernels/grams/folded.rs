@@ -1,8 +1,8 @@
 //! Matrices folded along their diagonals, for exact solves.
 //!
-//! A line of q times the same line with both halves turned by s holds `q_i q_(i+s)` of either half:
-//! with s up to four, going round, that is every pair within a half. What is left are the pairs of
-//! the lower half with the upper one.
+//! A line of q times the same line with both halves rotated by s holds `q_i q_(i+s)` of either half,
+//! indices wrapping around. With s up to four, these are all pairs within a half. The pairs of the
+//! lower half with the upper one are summed separately.
 
 use super::{HALF, LANES, Lanes, RowLines};
 
@@ -38,7 +38,7 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
     let mut diagonals = Diagonals::start(scale, base);
     let mut crossed = Crossed::start(scale, base);
     let mut gradient = simd.load(g);
-    // What an entry is multiplied by is read where it is needed, so that no register holds it.
+    // `d` and error are read where they are used, so that they take no register.
     let (len, lines) = (row.d.len(), row.lines.as_chunks::<LANES>().0);
     let (d, error, lines) = (row.d, &row.error[..len], &lines[..len]);
     if WIDE {
@@ -116,7 +116,7 @@ impl<L: Lanes> Crossed<L> {
         let simd = scale.simd();
         let mut sums = [scale.upper(); HALF];
         for (f, sum) in sums.iter_mut().enumerate() {
-            // The sixteen numbers that end with the eight wanted.
+            // The sixteen numbers that end with the eight needed.
             *sum = scale
                 .mul(simd.load(&base[CROSSED + f * HALF - HALF..]))
                 .upper();

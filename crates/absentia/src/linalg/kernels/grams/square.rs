@@ -1,4 +1,4 @@
-//! Matrices row after row, for coordinate steps; and whole blocks off the diagonal.
+//! Matrices stored row after row, for coordinate steps, and whole blocks off the diagonal.
 
 use super::{LANES, Lanes, RowLines, Simd};
 

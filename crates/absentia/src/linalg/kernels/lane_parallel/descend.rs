@@ -1,4 +1,4 @@
-//! Coordinate steps on one block of rows side by side.
+//! Lane-parallel coordinate steps on one block.
 // Indices into several triangles at once, and loops of constant length that must unroll.
 #![allow(clippy::needless_range_loop)]
 
@@ -6,7 +6,7 @@ use super::super::body::Gathered;
 use super::super::lanes::{LANES, Lanes, Simd};
 use super::{across, lines_of, moved, steps_of};
 
-/// One block of sixteen coordinates of rows side by side.
+/// One block of sixteen coordinates of a lane-parallel group.
 #[derive(Clone, Copy)]
 pub(crate) struct LaneBlock<'a> {
     /// Which block.
@@ -15,11 +15,11 @@ pub(crate) struct LaneBlock<'a> {
     pub(crate) per_row: usize,
     /// The packed lines of all blocks.
     pub(crate) lines: &'a [f32],
-    /// Factors as the sweep found them, a line of lanes per coordinate.
+    /// Factors before the sweep, a line of lanes per coordinate.
     pub(crate) p: &'a [f32],
-    /// Rows that will be packed next, to be asked for while there is time.
+    /// Rows to prefetch because they will be packed next.
     pub(crate) next: Gathered<'a>,
-    /// What entries are to be multiplied by beside their scales; none if that is one for all.
+    /// The factor of each entry that its scale leaves; `None` if it is 1 for all.
     pub(crate) left: Option<&'a [f32]>,
     /// Penalties, a line of lanes; positive where there is no row.
     pub(crate) penalty: &'a [f32],
@@ -31,7 +31,7 @@ pub(crate) struct LaneBlock<'a> {
     pub(crate) g: &'a [f32],
 }
 
-/// What the steps of a block change.
+/// The arrays that the steps of a block change.
 pub(crate) struct LaneUpdates<'a> {
     /// Steps of all coordinates, a line of lanes each; those of earlier blocks are read.
     pub(crate) steps: &'a mut [f32],
@@ -41,7 +41,7 @@ pub(crate) struct LaneUpdates<'a> {
     pub(crate) factors: &'a mut [f32],
 }
 
-/// What will be packed next: of each slot, `W` picks from `from`, and of those the line at `at`.
+/// Rows to prefetch: of each slot, `W` picks from `from`, and of those the line at `at`.
 #[derive(Clone, Copy)]
 struct Next<'a> {
     picked: Gathered<'a>,
@@ -62,7 +62,7 @@ impl Next<'_> {
     }
 }
 
-/// LaneSums over the entries of `W` coordinates, a lane per row.
+/// Sums over entries for `W` coordinates, a lane per row.
 struct LaneSums<L, const W: usize> {
     /// `Σ error q_f`.
     pull: [L; W],
@@ -73,7 +73,7 @@ struct LaneSums<L, const W: usize> {
 /// Coordinate steps on one block, in order, exact for each coordinate; yields the first row whose
 /// curvature is below zero by more than rounding, and that curvature.
 ///
-/// Errors follow the steps of the last few coordinates only with the next block.
+/// The steps of the last `W` coordinates are applied to the errors with the next block.
 #[inline(always)]
 pub(in super::super) fn descend<L: Lanes, const W: usize>(
     simd: Simd<L>,
@@ -81,7 +81,7 @@ pub(in super::super) fn descend<L: Lanes, const W: usize>(
     floor: f32,
     updates: &mut LaneUpdates<'_>,
 ) -> Option<(usize, f32)> {
-    // Rank one is by far the most common, and its loops over t need not be loops.
+    // Rank one is by far the most common, and its sums over t have one term.
     if x.weights.len() == LANES {
         descend_rank::<L, W, true>(simd, x, floor, updates)
     } else {
@@ -212,7 +212,7 @@ fn pass<L: Lanes, const W: usize, const STEPS: bool, const PLAIN: bool>(
     sums
 }
 
-/// LaneSums over the lanes of each row, in all of its lanes.
+/// Sums over the lanes of each row, stored in all of its lanes.
 #[inline(always)]
 fn gather_lanes<L: Lanes, const W: usize>(
     mut sums: LaneSums<L, W>,
@@ -284,7 +284,8 @@ fn missing<L: Lanes, const ONE: bool>(simd: Simd<L>, x: &LaneBlock<'_>, f: usize
     sum
 }
 
-/// What the steps from position `at` do, through missing entries, to the coordinates after them.
+/// Corrects the gradients of later coordinates for the steps from position `at`, as far as missing
+/// entries are concerned.
 #[inline(always)]
 fn follow<L: Lanes, const W: usize>(
     simd: Simd<L>,

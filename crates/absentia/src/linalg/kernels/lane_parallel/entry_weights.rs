@@ -1,10 +1,10 @@
-//! Weights of entries side by side.
+//! Weights of the entries of a lane-parallel group.
 // Loops of constant length that must unroll.
 #![allow(clippy::needless_range_loop)]
 
 use super::super::lanes::{LANES, Lanes, Simd};
 
-/// What the entries of rows side by side weigh.
+/// Weights and targets of the entries of a lane-parallel group.
 #[derive(Clone, Copy)]
 pub(crate) struct EntryWeights<'a> {
     /// `a_ut`, a line of lanes per t.
@@ -15,7 +15,7 @@ pub(crate) struct EntryWeights<'a> {
     pub(crate) c: &'a [f32],
     /// `r`, likewise.
     pub(crate) r: &'a [f32],
-    /// Slots before which each lane has an entry; none where not above zero.
+    /// Number of slots in which each lane has an entry; not above zero where it has none.
     pub(crate) held: &'a [f32; LANES],
 }
 
@@ -62,7 +62,7 @@ impl EntryWeights<'_> {
     }
 }
 
-/// The lanes of a slot, or the one number that stands for all.
+/// The lanes of a slot, or the one number that applies to all.
 #[inline(always)]
 pub(super) fn one_or_slot<L: Lanes>(simd: Simd<L>, values: &[f32], slot: usize) -> L {
     match *values {

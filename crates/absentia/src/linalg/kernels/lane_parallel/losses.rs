@@ -1,4 +1,4 @@
-//! What entries side by side add to the objective.
+//! The part of the objective that the entries of a lane-parallel group contribute.
 // Loops of constant length that must unroll.
 #![allow(clippy::needless_range_loop)]
 
@@ -9,20 +9,20 @@ use super::{lines_of, moved, steps_of};
 /// Entries after all steps.
 #[derive(Clone, Copy)]
 pub(crate) struct SteppedEntries<'a> {
-    /// Whether all entries have a scale of their own.
+    /// Whether every entry is scaled by its weight.
     pub(crate) plain: bool,
     /// The packed lines.
     pub(crate) lines: &'a [f32],
-    /// Factors as the sweep found them, and steps, a line of lanes per coordinate.
+    /// Factors before the sweep, and steps, a line of lanes per coordinate.
     pub(crate) p: &'a [f32],
     pub(crate) steps: &'a [f32],
-    /// Errors without the steps of the last few coordinates.
+    /// Errors without the steps of the last `W` coordinates.
     pub(crate) error: &'a [f32],
     pub(crate) missing: &'a [f32],
     pub(crate) inverse: &'a [f32],
 }
 
-/// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over entries side by side.
+/// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over the entries of a group.
 #[inline(always)]
 pub(in super::super) fn losses<L: Lanes, const W: usize>(
     simd: Simd<L>,

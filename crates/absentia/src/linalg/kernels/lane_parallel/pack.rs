@@ -1,4 +1,4 @@
-//! Gathered rows turned into lines, with the errors of their entries.
+//! Gathered rows transposed into lines, with the errors of their entries.
 // Loops of constant length that must unroll.
 #![allow(clippy::needless_range_loop)]
 
@@ -7,18 +7,18 @@ use super::super::lanes::{LANES, Lanes, Simd};
 use super::entry_weights::{EntryWeights, one_or_slot};
 use super::{packed_floats, pitch};
 
-/// The entries of rows side by side, on scales of their own.
+/// The entries of a lane-parallel group, scaled by their weights.
 ///
 /// With `d = c − a·b` and `g = √d`, lines have `g q` instead of `q`, so that `Σ d q q'` is a sum of
-/// products of two lines. Where `d` is negative or small beside `c` (the division by `g` would blow up
-/// rounding), `g` is one and `d` is `left` to be multiplied by. Where a lane has no entry, lines and
-/// errors are zero.
+/// products of two lines. Where `d` is negative or small beside `c` (dividing by `g` would
+/// amplify rounding errors), `g` is 1 and `left` is `d`. Where a lane has no entry, lines and errors
+/// are zero.
 pub(crate) struct Slots<'a> {
     /// `d / g²`: mostly one.
     pub(crate) left: &'a mut [f32],
     /// `c·r / g − left·(g p·q)`.
     pub(crate) error: &'a mut [f32],
-    /// What the objective needs, where it is wanted.
+    /// What the objective needs, if it is requested.
     pub(crate) loss: Option<LossSlots<'a>>,
 }
 
@@ -30,11 +30,11 @@ pub(crate) struct LossSlots<'a> {
     pub(crate) inverse: &'a mut [f32],
 }
 
-/// `d` over `c` from which on an entry is packed on a scale of its own.
+/// Ratio of `d` to `c` above which an entry is scaled by the root of its weight.
 const SCALED_FROM: f32 = 1.0 / 16.0;
 
-/// Turns the rows of the first picks, sixteen for each slot, into lines, weighs and predicts; yields
-/// whether all entries are on scales of their own.
+/// Transposes the rows of the first picks, sixteen per slot, into lines, weighs and predicts. Yields
+/// whether every entry is scaled by its weight.
 ///
 /// `p` has a line of sixteen lanes per coordinate.
 #[inline(always)]
@@ -57,13 +57,13 @@ pub(in super::super) fn pack<L: Lanes, const W: usize>(
     let (picks, _) = picked.indices.as_chunks::<LANES>();
     for (slot, picks) in picks[..len].iter().enumerate() {
         assert!(all_below(picks, rows));
-        // No closure: one is a call where more instructions are enabled than elsewhere.
+        // No closure: it would not be inlined into a function that enables more instructions.
         let mut starts = [0; LANES];
         for (start, &index) in starts.iter_mut().zip(picks) {
             *start = index as usize * blocks;
         }
         let held = weights.held::<L>(simd, slot);
-        // SAFETY: there are weights for all rows, and all picks are among them.
+        // SAFETY: the assertions above found weights of all rows, and all picks below the number of rows.
         let missing = unsafe { weights.missing::<L>(simd, picks) }.kept(held);
         let c = one_or_slot::<L>(simd, weights.c, slot).kept(held);
         let d = missing.mul_sub(simd.splat(1.0), c);
@@ -75,7 +75,7 @@ pub(in super::super) fn pack<L: Lanes, const W: usize>(
         for block in 0..blocks {
             let mut rows = [simd.splat(0.0); LANES];
             for (row, start) in rows.iter_mut().zip(starts) {
-                // SAFETY: all picks were found to be rows of the matrix.
+                // SAFETY: the assertion above found all picks below the number of rows of the matrix.
                 *row = simd.load(unsafe { matrix.get_unchecked(start + block) });
             }
             let p = &p[block * LANES * LANES..(block + 1) * LANES * LANES];
