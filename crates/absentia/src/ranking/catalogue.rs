@@ -1,18 +1,18 @@
-//! The items to be ranked, in the order they are looked at.
+//! The items to be ranked, in the order in which they are scored.
 
 use super::rank::RankRequest;
 use super::scorer::Scorer;
 
-/// Users from which ordering the items by their bounds pays.
+/// Minimum number of users for which ordering the items by their bounds pays.
 const ORDERED_FROM: usize = 64;
 
-/// The items to be ranked, in the order they are looked at.
+/// The items to be ranked, in the order in which they are scored.
 #[derive(Clone, Debug)]
 pub(super) struct Catalogue {
     pub(super) items: Vec<u32>,
     /// Bounds of the items, falling; none where scores have no bounds.
     bounds: Vec<f64>,
-    /// Where each item stands in the catalogue; beyond its end if it is not there.
+    /// Position of each item in the catalogue; `u32::MAX` if it is not in it.
     positions: Vec<u32>,
 }
 
@@ -31,7 +31,7 @@ impl Catalogue {
         }
     }
 
-    /// Puts items into the order of falling bounds; there is one bound for every item there is.
+    /// Orders items by falling bounds; `bounds` has one number per item of the scorer.
     pub(super) fn ordered(mut items: Vec<u32>, bounds: &[f64]) -> Self {
         items.sort_by(|&a, &b| bounds[b as usize].total_cmp(&bounds[a as usize]));
         Self {
@@ -45,7 +45,7 @@ impl Catalogue {
         self.positions[item as usize] != u32::MAX
     }
 
-    /// Where these items stand, those that are there.
+    /// Rising positions of those of these items that are in the catalogue.
     pub(super) fn positions_of(&self, items: &[u32]) -> Vec<u32> {
         let positions = items
             .iter()
@@ -65,12 +65,12 @@ impl Catalogue {
         self.bounds.first().is_some_and(|bound| bound.is_finite())
     }
 
-    /// Number of items there are, those not to be ranked too.
+    /// Number of items of the scorer, including those that are not to be ranked.
     pub(super) fn n_items(&self) -> usize {
         self.positions.len()
     }
 
-    /// Whether all items are there, denied ones too.
+    /// Whether all items of the scorer are in the catalogue.
     pub(super) fn has_all(&self) -> bool {
         self.items.len() == self.positions.len()
     }
@@ -85,7 +85,7 @@ fn candidates(n_items: usize, request: &RankRequest<'_>) -> Vec<u32> {
     let allowed = |item: &u32| request.deny.binary_search(item).is_err();
     match request.allow {
         Some(allow) => allow.iter().copied().filter(allowed).collect(),
-        // One user alone should not wait for a search per item.
+        // Without a search per item, because one user alone should not wait for it.
         None if request.deny.is_empty() => (0..n_items as u32).collect(),
         None => (0..n_items as u32).filter(allowed).collect(),
     }

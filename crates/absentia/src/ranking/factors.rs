@@ -61,7 +61,7 @@ impl<'a> FactorRows<'a> {
     }
 
     fn first_not_finite(&self) -> Option<usize> {
-        // Without a way out of the row the compiler looks at many numbers at a time.
+        // Without an early exit, so that the compiler can test many numbers at a time.
         let is_finite = |row: usize| {
             let numbers = self.row(row).iter();
             numbers.fold(true, |finite, x| finite & x.is_finite())
@@ -137,12 +137,12 @@ impl<'a> FactorScorer<'a> {
         }
     }
 
-    /// Takes what was made ready of these items and scales before.
+    /// Uses an index of these items and scales.
     pub(crate) fn with_index(self, index: Option<&'a ItemIndex>) -> Self {
         Self { index, ..self }
     }
 
-    /// What was made ready before.
+    /// The index of the items, if there is one.
     pub(super) fn index(&self) -> Option<&'a ItemIndex> {
         self.index
     }
@@ -170,10 +170,10 @@ impl<'a> FactorScorer<'a> {
         Ok(self)
     }
 
-    /// The length of a row, large enough that a product of two such bounds what rounding in `f32`
-    /// makes of their inner product.
+    /// The length of a row, rounded up so that the product of two lengths is an upper bound of the inner
+    /// product as computed in `f32`.
     fn length(row: &[f32], scale: f32) -> f64 {
-        // Eight sums, because one would wait for itself at every number.
+        // Eight sums, because each addition waits for the previous one to the same sum.
         let mut squares = [0.0; 8];
         for eight in row.chunks(8) {
             for (square, x) in squares.iter_mut().zip(eight) {
@@ -182,14 +182,14 @@ impl<'a> FactorScorer<'a> {
             }
         }
         let square: f64 = squares.iter().sum();
-        // A zero times an infinite scale: no bound holds.
+        // Zero times an infinite scale: there is no bound.
         if square.is_nan() {
             return f64::INFINITY;
         }
         square.sqrt() * (1.0 + (row.len() + 8) as f64 * f64::from(f32::EPSILON)) + 1e-30
     }
 
-    /// Item factors, as they lie in memory.
+    /// Item factors in their stored order.
     fn item_rows(&self) -> ScaledRows<'a> {
         ScaledRows {
             matrix: self.items.values,
@@ -230,7 +230,7 @@ impl<'a> FactorScorer<'a> {
         &mut out[..items.len()]
     }
 
-    /// Items as they lie: nothing to make ready, somewhat slower for every tile of users.
+    /// Items without panels: no preparation, but somewhat slower for every tile of users.
     pub(super) fn unpacked<'s>(&'s self, items: &'s [u32]) -> UnpackedItems<'s> {
         UnpackedItems {
             scorer: self,
@@ -266,7 +266,7 @@ impl Scorer for FactorScorer<'_> {
         })
     }
 
-    /// By the inequality of Cauchy and Schwarz.
+    /// By the Cauchy–Schwarz inequality.
     fn item_bounds(&self) -> Option<Vec<f64>> {
         let bound = |item: usize| {
             let scale = self.scale.map_or(1.0, |scale| scale[item]);
@@ -307,7 +307,7 @@ impl ScoreBlock for PackedItems<'_> {
     }
 }
 
-/// The factors of some users after each other, behind `room` floats for other things.
+/// The factors of some users one after another, after `room` floats for other uses.
 fn gather<'t>(
     factors: FactorRows<'_>,
     users: &[u32],
@@ -329,7 +329,7 @@ fn gather<'t>(
     (before, rows)
 }
 
-/// Items that are turned into panels as they come, one at a time.
+/// Items that are transposed into panels one at a time, when they are scored.
 pub(super) struct UnpackedItems<'a> {
     scorer: &'a FactorScorer<'a>,
     items: &'a [u32],
@@ -361,7 +361,7 @@ mod tests {
         let row = [3.0, 0.0, 4.0];
         let length = FactorScorer::length(&row, 2.0);
         assert!((10.0..10.0001).contains(&length), "{length}");
-        // A zero times infinity is no number, and would end a user's search too soon.
+        // Zero times infinity is NaN, which would end a user's search too early.
         assert!(FactorScorer::length(&row, f32::INFINITY) == f64::INFINITY);
     }
 }

@@ -1,8 +1,7 @@
-//! All items of a factor model, made ready once for one ranking after another.
+//! An index of the items of a factor model, built once for many rankings.
 //!
-//! Ordering items by their lengths and rounding them to bytes costs as much as scoring them for some
-//! twenty users, so it is done for a model that keeps being asked, and only then. Lists do not
-//! depend on it.
+//! Ordering and quantising the items costs as much as scoring them for about twenty users, so the
+//! index is only built for a model that answers many requests. Lists do not depend on it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,10 +12,10 @@ use super::scan::block_len;
 use super::scorer::Scorer;
 use super::screen::{self, QuantisedBlock};
 
-/// Rankings of a few users after which there will be more.
+/// Number of requests for small batches after which more are expected.
 const PAYS_AFTER: u32 = 16;
 
-/// All items, ordered by length and in bytes.
+/// All items, ordered by length and quantised.
 #[derive(Debug)]
 pub(crate) struct ItemIndex {
     pub(super) catalogue: Catalogue,
@@ -24,7 +23,7 @@ pub(crate) struct ItemIndex {
 }
 
 impl ItemIndex {
-    /// Makes the items ready, or nothing where the machine would not profit.
+    /// Builds the index; `None` if screening does not pay on this machine.
     pub(crate) fn new(factors: &FactorScorer<'_>) -> Option<Self> {
         if !screen::screening_pays(factors, 1) {
             return None;
@@ -40,7 +39,7 @@ impl ItemIndex {
     }
 }
 
-/// An index that comes to be when it has been asked for often enough.
+/// An index that is built after a number of requests.
 #[derive(Debug, Default)]
 pub(crate) struct LazyIndex {
     asked: AtomicU32,
@@ -48,15 +47,16 @@ pub(crate) struct LazyIndex {
 }
 
 impl LazyIndex {
-    /// Yields the index if it is there, or if this is the call that makes it.
+    /// Yields the index if it exists, or if this call builds it.
     ///
-    /// Nobody waits for another's making it: that might be a thread waiting for this one.
+    /// A call never waits while another one builds the index: the two may run on the same thread pool
+    /// and block each other.
     pub(crate) fn get(&self, factors: &FactorScorer<'_>) -> Option<&ItemIndex> {
         if self.index.get().is_none() {
             if self.asked.fetch_add(1, Ordering::Relaxed) != PAYS_AFTER {
                 return None;
             }
-            // Only one call gets here.
+            // Only one call reaches this line.
             let _ = self.index.set(ItemIndex::new(factors));
         }
         self.index.get()?.as_ref()

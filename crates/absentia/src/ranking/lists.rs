@@ -13,7 +13,7 @@ pub struct ItemLists {
 }
 
 impl ItemLists {
-    /// Yields no rows at all.
+    /// Yields lists without rows.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -24,7 +24,7 @@ impl ItemLists {
         self.push_with(|items| items.extend(row));
     }
 
-    /// Appends as a row whatever `fill` appends to the vector it is given.
+    /// Appends a row of the items that `fill` appends to a vector.
     pub(crate) fn push_with(&mut self, fill: impl FnOnce(&mut Vec<u32>)) {
         let start = self.items.len();
         fill(&mut self.items);
@@ -118,7 +118,7 @@ impl UserItems {
         Ok(gathered)
     }
 
-    /// Takes the interactions of a matrix, exceptions left out.
+    /// Takes the interactions of a matrix, without its exceptions.
     #[must_use]
     pub fn from_interactions(data: &Interactions<'_>) -> Self {
         let mut gathered = Self::default();
@@ -143,7 +143,7 @@ impl UserItems {
         &self.lists
     }
 
-    /// The items of a user, or nothing if the user has no list.
+    /// The items of a user, or `None` if the user has no list.
     #[must_use]
     pub fn get(&self, user: u32) -> Option<&[u32]> {
         let at = self.users.binary_search(&user).ok()?;

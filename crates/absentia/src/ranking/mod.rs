@@ -1,14 +1,14 @@
-//! The best items of many users, ranked without ever holding a score matrix.
+//! The best items of many users, ranked without storing a score matrix.
 //!
 //! | file | concept |
 //! | --- | --- |
 //! | `scorer`, `factors`, `score` | where scores come from: factors, popularity, any function |
-//! | `rank`, `top`, `targets` | the best items of many users, and exact ranks of given items |
-//! | `catalogue`, `state`, `scan` | items in blocks past users in tiles |
-//! | `screen` | passing over items that cannot enter a list |
-//! | `index` | all items made ready once, for one ranking after another |
-//! | `few` | a few users, without making anything ready |
-//! | `seen`, `lists` | what is not to be ranked for whom |
+//! | `rank`, `top`, `target_ranks` | the best items of many users, and exact ranks of given items |
+//! | `catalogue`, `state`, `scan` | scoring blocks of items for tiles of users |
+//! | `screen` | skipping items that cannot enter a list |
+//! | `index` | an index of all items, built once for many rankings |
+//! | `small_batch` | a few users, without any preparation |
+//! | `seen`, `lists` | which items are not ranked for which user |
 
 mod catalogue;
 mod error;

@@ -1,11 +1,11 @@
-//! The best items of many users without ever holding a score matrix.
+//! The best items of many users, without storing a score matrix.
 //!
-//! Users go in batches, items in blocks: a block is made ready once (factors: transposed into
-//! panels of sixteen) and then scored for every tile of users of the batch in parallel. A strip of
-//! scores lives only as long as it takes to mark excluded items and compare the rest with the
-//! user's threshold. Where scores have bounds, items come with falling bounds and a user leaves the
-//! batch when no further item can enter its list. No list depends on the number of threads or on who
-//! else is in the batch.
+//! Users are ranked in batches, items in blocks. A block is prepared once (factors are transposed into
+//! panels of sixteen) and then scored for all tiles of users of the batch in parallel. A strip of
+//! scores is only stored until excluded items are marked and the rest is compared with the user's
+//! threshold. If scores have bounds, items are scored in order of falling bounds, and a user is done
+//! when no further item can enter the list. No list depends on the number of threads or on the other
+//! users of the batch.
 
 use rayon::prelude::*;
 
@@ -27,20 +27,20 @@ use crate::error::Axis;
 /// Users whose state is held at a time.
 pub(crate) const BATCH: usize = 4096;
 
-/// What to rank for whom.
+/// Which items to rank for which users.
 #[derive(Clone, Copy, Default)]
 pub struct RankRequest<'a> {
     /// Rows of the scorer, in any order.
     pub users: &'a [u32],
     /// Length N of the lists.
     pub top: usize,
-    /// Items left out for each user; those seen, as a rule.
+    /// Items excluded for each user, usually those seen. The training matrix is one such source.
     pub exclude: Option<&'a dyn SeenItems>,
     /// The only items ranked, rising; all if not given.
     pub allow: Option<&'a [u32]>,
     /// Items never ranked, rising.
     pub deny: &'a [u32],
-    /// Items whose exact rank is wanted, one row per user of the request.
+    /// Items whose exact ranks to compute, one row per user of the request.
     pub targets: Option<&'a ItemLists>,
 }
 
@@ -73,7 +73,7 @@ pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Rankin
         made = Catalogue::new(scorer, request);
         (&made, &[][..])
     };
-    // Items are kept in bytes for the batches after the first.
+    // Quantised items are stored for the batches after the first.
     let has_more = request.users.len() > BATCH;
     let mut scan = Scan::new(scorer, catalogue, request.top, ready, has_more);
     let mut rankings = Vec::with_capacity(request.users.len());
@@ -88,7 +88,7 @@ pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Rankin
     Ok(rankings)
 }
 
-/// What was made ready before, if it serves this request.
+/// The index of the items, if it can be used for this request.
 fn usable_index<'a>(
     factors: &FactorScorer<'a>,
     request: &RankRequest<'_>,
@@ -135,7 +135,7 @@ pub(super) fn score_list<'t>(
     &mut tile.row_mut(0)[..items.len()]
 }
 
-/// Yields the ranking of each user among a list of items of its own.
+/// Yields the ranking of each user among a list of candidates of that user.
 ///
 /// `lists` and `targets` have one row per user; targets that are not in the user's list are not
 /// ranked.

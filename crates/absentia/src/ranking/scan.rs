@@ -1,4 +1,4 @@
-//! Items in blocks past users in tiles.
+//! Scoring blocks of items for tiles of users.
 
 use rayon::prelude::*;
 
@@ -10,12 +10,12 @@ use super::state::UserState;
 
 /// Users scored together: with sixteen items, their factors fit the first-level cache.
 pub(super) const TILE: usize = 32;
-/// Items scored before a strip is looked at; a multiple of the lanes.
+/// Items of a strip, which are scored before they are compared; a multiple of the lanes.
 pub(super) const STRIP: usize = 256;
 
-/// Users that need every score from which it pays to make panels for them.
+/// Minimum number of users that need every score for which panels pay.
 const PACKED_FROM: usize = 4 * TILE;
-/// Bytes of items in bytes that are kept from one batch of users for the next.
+/// Maximum bytes of quantised items that are stored for the next batch of users.
 const KEPT: usize = 256 << 20;
 
 /// Items of a block.
@@ -23,15 +23,15 @@ pub(super) fn block_len(scorer: &dyn Scorer) -> usize {
     scorer.block_items().max(1).next_multiple_of(STRIP)
 }
 
-/// The items on their way past batches of users.
+/// Scores all items for one batch of users after another.
 pub(super) struct Scan<'a> {
     scorer: &'a dyn Scorer,
     catalogue: &'a Catalogue,
     /// The factors, if items are screened by them.
     factors: Option<&'a FactorScorer<'a>>,
-    /// Blocks in bytes that were there already.
+    /// Quantised blocks of an index.
     ready: &'a [QuantisedBlock],
-    /// The first blocks in bytes, if none were.
+    /// Quantised blocks of earlier batches, if there is no index.
     kept: Vec<QuantisedBlock>,
     room: usize,
 }
@@ -59,7 +59,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Shows the users of a batch all items that may enter their lists.
+    /// Scores all items that may enter the lists of a batch of users.
     pub(super) fn show(&mut self, states: &mut [UserState<'_>]) {
         if let Some(factors) = self.factors {
             screen::prepare(factors, states);
@@ -71,7 +71,7 @@ impl<'a> Scan<'a> {
                 .iter_mut()
                 .filter(|state| state.is_open(bounds.first()))
                 .collect();
-            // Bounds fall: whom this block cannot serve, no later one can.
+            // Bounds fall: a user without candidates in this block has none in later ones.
             if open.is_empty() {
                 break;
             }
@@ -112,7 +112,7 @@ impl<'a> Scan<'a> {
         for_each_tile(open, |tiles, states| block.show(states, tiles));
     }
 
-    /// Rounds a block to bytes unless that was done; yields it if there is no room to keep it.
+    /// Quantises a block unless it is stored already; yields it if there is no room to store it.
     fn keep(
         &mut self,
         factors: &FactorScorer<'_>,
@@ -124,7 +124,7 @@ impl<'a> Scan<'a> {
         }
         let block = QuantisedBlock::new(factors, items);
         let Some(room) = self.room.checked_sub(block.size()) else {
-            // No later block may take the place of this one.
+            // Later blocks are not stored either, because their positions would be wrong.
             self.room = 0;
             return Some(block);
         };
@@ -134,8 +134,8 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Runs over tiles of users, in parallel if there are several: waking threads for one takes longer
-/// than its work.
+/// Calls `work` for every tile of users, in parallel if there are several. For a single tile, waking
+/// threads would take longer than the work.
 pub(super) fn for_each_tile<S: Send, T: Default>(
     states: &mut [S],
     work: impl Fn(&mut T, &mut [S]) + Send + Sync,
@@ -147,7 +147,7 @@ pub(super) fn for_each_tile<S: Send, T: Default>(
     }
 }
 
-/// Some items, made ready for all users of a batch.
+/// Some items, prepared for all users of a batch.
 struct ItemBlock<'a> {
     exact: Box<dyn ScoreBlock + 'a>,
     screen: Option<(&'a FactorScorer<'a>, &'a QuantisedBlock)>,
@@ -158,7 +158,7 @@ struct ItemBlock<'a> {
 }
 
 impl ItemBlock<'_> {
-    /// Shows the items to a tile of users.
+    /// Scores the items for a tile of users.
     fn show(&self, states: &mut [&mut UserState<'_>], tiles: &mut (ScoreTile, ScreenScratch)) {
         for first in (0..self.items.len()).step_by(STRIP) {
             let strip = &self.items[first..self.items.len().min(first + STRIP)];

@@ -1,8 +1,8 @@
 //! The micro-kernel of ranking: a few users by one panel of sixteen items.
 //!
 //! A panel holds sixteen items transposed, `K × 16`, so that factor `f` of all of them is one
-//! vector. Each score is the sum `((0 + p_0 q_0) + p_1 q_1) + …` in this order wherever its user
-//! and item stand, which is what makes one user alone and all users in bulk agree to the last bit.
+//! vector. Each score is the sum `((0 + p_0 q_0) + p_1 q_1) + …` in this order, wherever its user and
+//! item are stored. One user alone and all users together therefore get the same bits.
 
 use crate::linalg::LANES;
 use crate::linalg::kernels::{Kernels, Panel};
@@ -55,7 +55,7 @@ mod tests {
             score_tile(tile(user, 1), &panel, &mut alone, LANES);
             let bits = |scores: &[f32]| scores.iter().map(|s| s.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&alone), bits(&bulk[row * 32..row * 32 + LANES]));
-            // So has the user alone with items as they lie.
+            // So does the user alone with items that are not in panels.
             let mut lying = [0.0; LANES];
             Kernels::in_use().products(user, rows, &picked, &mut lying);
             assert_eq!(bits(&alone), bits(&lying));

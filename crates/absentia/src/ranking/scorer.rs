@@ -1,4 +1,4 @@
-//! Where scores come from: popularity, any function of user and item, or what else has a score.
+//! Where scores come from: popularity, any function of user and item, or another model.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::linalg::LANES;
 
 /// A model that gives every user a score for every item; the larger, the earlier in the ranking.
 ///
-/// A score of NaN or −∞ takes the item out of the list and puts it behind all others in ranks.
+/// An item with a score of NaN or −∞ is not in the list and is ranked after all others.
 pub trait Scorer: Sync {
     /// Number of users; users are row numbers below it.
     fn n_users(&self) -> usize;
@@ -18,10 +18,10 @@ pub trait Scorer: Sync {
     /// Prepares the scoring of these items for many users.
     fn block<'s>(&'s self, items: &'s [u32]) -> Box<dyn ScoreBlock + 's>;
 
-    /// Yields a bound for every item such that no computed score of an item passes its bound times
+    /// Yields a bound for every item such that no computed score of an item exceeds its bound times
     /// its user's ([`user_bound`](Self::user_bound)), where such bounds are known.
     ///
-    /// Items are then looked at with falling bounds, and for each user no longer than needed.
+    /// Items are then scored in order of falling bounds, for each user only as long as needed.
     fn item_bounds(&self) -> Option<Vec<f64>> {
         None
     }
@@ -32,9 +32,9 @@ pub trait Scorer: Sync {
         f64::INFINITY
     }
 
-    /// The factors whose inner products the scores are, where they are that.
+    /// The factors, if scores are their inner products.
     ///
-    /// Ranking then knows ways to score a few users, or to pass over items, that need no blocks.
+    /// Rankings are then faster: they can skip items, and score a few users without blocks.
     fn as_factors(&self) -> Option<&FactorScorer<'_>> {
         None
     }
@@ -45,7 +45,7 @@ pub trait Scorer: Sync {
     }
 }
 
-/// Some items of a scorer, made ready.
+/// Some items of a scorer, prepared for many users.
 pub trait ScoreBlock: Sync {
     /// Writes the score of item `range.start + j` of the block for `users[row]` to
     /// `tile.row_mut(row)[j]`; places beyond the range may be filled with anything.
@@ -60,7 +60,7 @@ pub trait ScoreBlock: Sync {
 pub struct ScoreTile {
     pub(super) scores: Vec<f32>,
     pub(super) stride: usize,
-    /// Whatever a scorer wants to keep between calls of one worker.
+    /// Memory that a scorer may use between calls of one worker.
     pub scratch: Vec<f32>,
 }
 

@@ -1,6 +1,6 @@
-//! Passing over items that cannot enter a list, by what their factors are in bytes.
+//! Screening: skipping items that cannot enter a list, by a bound from their quantised factors.
 //!
-//! Scores are computed, and compared, in floats as ever: the screen only says for which items.
+//! Items that pass the screen are scored and compared in floats, so screening changes no list.
 
 use rayon::prelude::*;
 
@@ -11,10 +11,10 @@ use super::state::{Screened, UserState};
 use crate::linalg::LANES;
 use crate::linalg::kernels::{Kernels, Limit, PanelScales, QuantisedPanel, QuantisedRows, words};
 
-/// Factors beyond which sums of products of bytes might leave 32 bits.
+/// Maximum number of factors; with more, sums of products of bytes could overflow 32 bits.
 const MOST_FACTORS: usize = 1 << 15;
 
-/// A block of items in bytes.
+/// A block of quantised items.
 #[derive(Clone, Debug)]
 pub(super) struct QuantisedBlock {
     panels: Vec<i32>,
@@ -22,29 +22,28 @@ pub(super) struct QuantisedBlock {
     pitch: usize,
 }
 
-/// What screening a tile of users needs, kept between calls of one worker.
+/// Scratch memory for screening a tile of users, reused between calls of one worker.
 #[derive(Default)]
 pub(super) struct ScreenScratch {
     words: Vec<i32>,
     limits: Vec<Limit>,
-    /// Bits of one user for all panels of a strip, then those of the next.
+    /// For each user, one bit per item of a strip.
     passed: Vec<u16>,
     /// Scores of items that passed.
     pub(super) scores: Vec<f32>,
 }
 
-/// Whether screens may pay for a list of so many of the items: factors, ordered by their lengths, on
-/// a machine that is fast with bytes.
+/// Whether screening may pay for a list of `top` of the items on this machine.
 pub(super) fn pays(factors: &FactorScorer<'_>, top: usize, items: usize) -> bool {
     Kernels::in_use().can_screen() && factors.n_factors() <= MOST_FACTORS && top <= items / 16
 }
 
-/// Whether screens of all items may pay for a list of so many of them.
+/// Whether screening may pay for a list of `top` of all items.
 pub(crate) fn screening_pays(factors: &FactorScorer<'_>, top: usize) -> bool {
     pays(factors, top, factors.n_items())
 }
 
-/// Makes users ready for screens; those that bytes cannot hold go without.
+/// Quantises users; those that cannot be quantised are not screened.
 pub(super) fn prepare(factors: &FactorScorer<'_>, states: &mut [UserState<'_>]) {
     for_each_tile(states, |bytes: &mut Vec<i8>, states| {
         for state in states {
@@ -55,12 +54,12 @@ pub(super) fn prepare(factors: &FactorScorer<'_>, states: &mut [UserState<'_>]) 
 }
 
 impl QuantisedBlock {
-    /// Bytes that it takes.
+    /// Its size in bytes.
     pub(super) fn size(&self) -> usize {
         size_of_val(&self.panels[..]) + size_of_val(&self.scales[..])
     }
 
-    /// Rounds the factors of items to bytes.
+    /// Quantises the factors of items.
     pub(super) fn new(factors: &FactorScorer<'_>, items: &[u32]) -> Self {
         let pitch = words(factors.n_factors());
         let panels = items.len().div_ceil(LANES);

@@ -1,4 +1,4 @@
-//! Items that are not to be ranked for a user, wherever that is kept.
+//! Sources of items that are not to be ranked for a user.
 
 use crate::data::Interactions;
 
@@ -6,8 +6,8 @@ use super::lists::{ItemLists, UserItems};
 
 /// Items that are not to be ranked for a user.
 ///
-/// Users are row numbers of the scorer, which need not be rows of the training matrix: users who
-/// were folded in bring the part of their history they were folded in from.
+/// Users are row numbers of the scorer, which need not be rows of the training matrix: for users
+/// who were folded in, they are the rows of the entries that were folded in.
 pub trait SeenItems: Sync {
     /// Appends the items of the user, in any order.
     fn append_seen(&self, user: u32, into: &mut Vec<u32>);
@@ -37,7 +37,7 @@ impl SeenItems for UserItems {
     }
 }
 
-/// What several sources say together, for example seen items and a user's own deny list.
+/// The items of several sources, for example seen items and a user's own deny list.
 impl SeenItems for Vec<&dyn SeenItems> {
     fn append_seen(&self, user: u32, into: &mut Vec<u32>) {
         for source in self {

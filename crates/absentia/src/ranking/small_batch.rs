@@ -1,7 +1,8 @@
-//! The best items of a few users: items are scored as they lie, and shared out between threads.
+//! The best items of a small batch of users: items are scored without panels, partitioned between
+//! threads.
 //!
-//! Making panels of all items would cost more than scoring them. Which thread looks at which items
-//! does not matter, for the best of the best of some are the best of all, whatever the order.
+//! Transposing all items into panels would cost more than scoring them. The partition does not change
+//! the lists: the best items of each part are merged, in an order that depends on score and item only.
 
 use rayon::prelude::*;
 
@@ -12,12 +13,12 @@ use super::scorer::{ScoreBlock, ScoreTile};
 use super::state::UserState;
 use super::top::Top;
 
-/// Users up to which items are scored as they lie.
+/// Maximum number of users of a small batch.
 pub(crate) const SMALL_BATCH: usize = TILE;
-/// Items that are worth a thread's while.
+/// Minimum number of items per thread.
 const SHARE: usize = 2048;
 
-/// Shows the users all items; ranks of targets are not counted.
+/// Scores all items for the users; ranks of targets are not computed.
 pub(super) fn scan_small_batch(
     factors: &FactorScorer<'_>,
     catalogue: &Catalogue,
@@ -39,7 +40,7 @@ pub(super) fn scan_small_batch(
     }
 }
 
-/// The best of some items for each user; they begin at `start` of the catalogue.
+/// The best of some items for each user; the items start at position `start` of the catalogue.
 fn best_of(
     factors: &FactorScorer<'_>,
     start: usize,

@@ -1,4 +1,4 @@
-//! What is known about one user while items pass by.
+//! The state of one user while items are scored.
 
 use std::ops::Range;
 
@@ -17,29 +17,29 @@ use crate::linalg::kernels::QuantisedRow;
 /// Items that passed a screen and are scored together.
 const TOGETHER: usize = 32;
 
-/// What is known about one user so far.
+/// The state of one user.
 pub(super) struct UserState<'a> {
     pub(super) user: u32,
-    /// Its part of the bounds on its scores.
+    /// The user's part of the bound on its scores.
     bound: f64,
-    /// Positions in the catalogue of the items left out, rising.
+    /// Rising positions of the excluded items in the catalogue.
     excluded: Vec<u32>,
-    /// Excluded items before this one have been passed.
+    /// Number of excluded items whose positions were passed.
     passed: usize,
     pub(super) top: Top,
     targets: &'a [u32],
     ranks: TargetRanks,
     pub(super) screened: Option<Screened>,
-    /// Whether the list is complete before any item was looked at.
+    /// Whether the list was filled without scoring any item.
     is_complete: bool,
 }
 
-/// A user in bytes, and what its screens let through.
+/// A quantised user, and the items that passed the screens.
 pub(super) struct Screened {
     pub(super) row: QuantisedRow,
     /// Items still to be scored.
     waiting: Vec<u32>,
-    /// Items looked at and let through so far.
+    /// Numbers of items that were screened and that passed so far.
     looked: usize,
     found: usize,
 }
@@ -54,35 +54,35 @@ impl Screened {
         }
     }
 
-    /// Whether so many items came through that scoring all of them is faster: one by one they take
-    /// some ten times as long.
+    /// Whether so many items pass that scoring all items is faster: scoring them one by one takes about
+    /// ten times as long.
     fn passes_too_many(&self) -> bool {
         self.found > 512 + self.looked / 32
     }
 }
 
 impl UserState<'_> {
-    /// Whether an item whose bound is this, or unknown, may still enter the list.
+    /// Whether an item with this bound, or without one, may still enter the list.
     pub(super) fn is_open(&self, bound: Option<&f64>) -> bool {
         let out = bound.is_some_and(|bound| self.bound * bound < f64::from(self.top.threshold()));
         !(out || self.is_complete)
     }
 
-    /// The user in bytes, if the next items are to be screened for it.
+    /// The quantised user, if the next items are to be screened for it.
     pub(super) fn to_screen(&self) -> Option<&QuantisedRow> {
         let screened = self.screened.as_ref()?;
         (self.top.threshold() > f32::NEG_INFINITY && !screened.passes_too_many())
             .then_some(&screened.row)
     }
 
-    /// Whether every item must be scored for it, because screens let too many through.
+    /// Whether all items must be scored because too many pass the screens.
     pub(super) fn is_refused(&self) -> bool {
         let screened = self.screened.as_ref();
         screened.is_none_or(Screened::passes_too_many)
     }
 
-    /// Fills the list of a user without any factors, to whom all items are the same: no bound would
-    /// ever end its search.
+    /// Fills the list of a user whose factors are all zero. All its scores are equal, so no bound would
+    /// end the search.
     fn complete(&mut self, catalogue: &Catalogue, excluded: &[u32]) {
         let is_left = |item: &u32| catalogue.has(*item) && excluded.binary_search(item).is_err();
         let items = (0..catalogue.n_items() as u32).filter(is_left);
@@ -92,7 +92,7 @@ impl UserState<'_> {
         self.is_complete = true;
     }
 
-    /// Positions of the items left out in a range of the catalogue.
+    /// Positions of the excluded items in a range of the catalogue.
     pub(super) fn excluded_in(&self, range: Range<usize>) -> &[u32] {
         let first = self
             .excluded
@@ -101,7 +101,7 @@ impl UserState<'_> {
         &rest[..rest.partition_point(|&at| (at as usize) < range.end)]
     }
 
-    /// Positions of the items left out before `end` that were not asked for yet.
+    /// Positions of the excluded items before `end` that were not yielded yet.
     fn next_excluded(&mut self, end: usize) -> &[u32] {
         let rest = &self.excluded[self.passed..];
         let len = rest.iter().take_while(|&&at| (at as usize) < end).count();
@@ -109,7 +109,7 @@ impl UserState<'_> {
         &rest[..len]
     }
 
-    /// Looks once at a strip of scores that begins at a position of the catalogue.
+    /// Takes the scores of a strip of items that starts at position `first` of the catalogue.
     pub(super) fn see(&mut self, first: usize, items: &[u32], scores: &mut [f32]) {
         for &at in self.next_excluded(first + items.len()) {
             scores[at as usize - first] = f32::NEG_INFINITY;
@@ -118,7 +118,7 @@ impl UserState<'_> {
         self.ranks.count(self.targets, items, scores);
     }
 
-    /// Takes the items of a strip that passed its screen, a bit each.
+    /// Takes the items of a strip that passed its screen, one bit per item.
     pub(super) fn take_passed(&mut self, first: usize, items: &[u32], passed: &mut [u16]) {
         for &at in self.next_excluded(first + items.len()) {
             let place = at as usize - first;
@@ -144,7 +144,7 @@ impl UserState<'_> {
         screened.found += screened.waiting.len() - before;
     }
 
-    /// Scores the items that wait, if they are many or should not wait any longer.
+    /// Scores the waiting items, if there are enough of them or this is the last call.
     pub(super) fn score_waiting(
         &mut self,
         factors: &FactorScorer<'_>,
@@ -170,7 +170,7 @@ impl UserState<'_> {
     }
 }
 
-/// The states of the users of a batch, which begins at `first` of the request.
+/// The states of the users of a batch, which starts at position `first` of the request.
 pub(super) fn prepare<'a>(
     scorer: &dyn Scorer,
     request: &RankRequest<'a>,

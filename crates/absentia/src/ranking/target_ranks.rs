@@ -1,6 +1,6 @@
-//! Exact ranks of given items, counted while the others pass by.
+//! Exact ranks of given items, counted while all items are scored.
 
-/// Items whose rank is wanted, with the number of candidates that come before each.
+/// Items whose ranks to compute, with the number of candidates that come before each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TargetRanks {
     /// Score of each target; `None` if it is no candidate.
@@ -9,7 +9,7 @@ pub(super) struct TargetRanks {
 }
 
 impl TargetRanks {
-    /// Takes the scores of the targets; NaN and −∞ make no candidate.
+    /// Takes the scores of the targets; NaN and −∞ are no candidates.
     pub(super) fn new(scores: impl Iterator<Item = f32>) -> Self {
         let scores: Vec<_> = scores
             .map(|score| (score > f32::NEG_INFINITY).then_some(score))

@@ -25,11 +25,11 @@ fn order(a: &Scored, b: &Scored) -> Ordering {
         .then(a.item.cmp(&b.item))
 }
 
-/// Keeps the `limit` best in a buffer of twice that, cut down whenever it is full.
+/// Keeps the `limit` best items in a buffer of twice that size, which is cut when it is full.
 #[derive(Clone, Debug)]
 pub(super) struct Top {
     limit: usize,
-    /// Score of the worst that was kept when the buffer was last cut down, and its item.
+    /// Score and item of the worst that was kept when the buffer was last cut.
     threshold: f32,
     worst: u32,
     kept: Vec<Scored>,
@@ -54,14 +54,14 @@ impl Top {
         self.limit
     }
 
-    /// Takes what another list has kept.
+    /// Takes the items of another list.
     pub(super) fn take(&mut self, other: Self) {
         for scored in other.kept {
             self.offer_each(&[scored.item], &[scored.score]);
         }
     }
 
-    /// Score below which nothing is kept any more.
+    /// Score below which items are no longer kept.
     pub(super) fn threshold(&self) -> f32 {
         self.threshold
     }
@@ -71,7 +71,7 @@ impl Top {
         let (panels, rest) = scores.as_chunks::<LANES>();
         for (panel, items) in panels.iter().zip(items.chunks(LANES)) {
             let threshold = self.threshold;
-            // Sixteen at once: nearly all panels of a long catalogue end here.
+            // Sixteen at once: in a long catalogue, nearly all panels have no better score.
             let better = panel.iter().fold(0, |n, &s| n + i32::from(s >= threshold));
             if better > 0 {
                 self.offer_each(items, panel);
@@ -82,7 +82,7 @@ impl Top {
 
     fn offer_each(&mut self, items: &[u32], scores: &[f32]) {
         for (&item, &score) in items.iter().zip(scores) {
-            // Among equals the smaller id comes first; nothing equals the threshold before there is one.
+            // Among equal scores the smaller id comes first. Before the first cut, no score equals the threshold.
             let ties = score >= self.threshold && item < self.worst;
             if score > self.threshold || ties {
                 self.kept.push(Scored { item, score });

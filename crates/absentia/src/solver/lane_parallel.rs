@@ -1,12 +1,12 @@
-//! Element-wise ALS on rows side by side: sixteen rows of like length at a time, a lane for each.
+//! Lane-parallel element-wise ALS: sixteen rows of similar length at a time, one lane for each.
 //!
 //! The steps are those of [`block`](super::block) with blocks of one coordinate, in the same order.
-//! What differs is how entries lie: rows of a tile are sorted by length and in_slots out to *groups*.
-//! A group has sixteen lanes; a row has 1, 2, 4, 8 or 16 of them, by its own length alone, so that
-//! its result does not depend on the rows beside it. With a lane per row, sums over entries cross
-//! no lanes, and the few numbers that coordinate steps need are at hand for all rows at once.
-//! Rows too long to be packed are left to [`BlockSolver`], and so are all on machines whose registers
-//! do not hold what a step needs.
+//! Only the layout of entries differs: the rows of a tile are sorted by length and partitioned into
+//! *groups*. A group has sixteen lanes. A row has 1, 2, 4, 8 or 16 of them, which depends on its own
+//! length only, so that its result does not depend on the other rows of the group. With a lane per
+//! row, sums over entries do not cross lanes, and coordinate steps are taken for all rows at once.
+//! [`BlockSolver`] solves rows that are too long to be packed, and all rows on machines whose
+//! registers are too narrow for this path.
 
 mod group;
 mod layout;
@@ -18,32 +18,32 @@ use crate::linalg::LANES;
 use group::GroupSolver;
 pub(super) use layout::Layout;
 
-/// Entries of a lane at the most, while a row has fewer than sixteen lanes.
+/// Maximum number of entries per lane, except for rows that have all sixteen lanes.
 pub(super) const PER_LANE: usize = 32;
 
-/// Bytes of one worker's buffers for a side with so many entries, about.
+/// Estimated bytes of one worker's buffers for a side with `entries` entries.
 pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
     let packed = (longest(stride).min(entries) + LANES).max((PER_LANE + 1) * LANES);
-    // Lanes of a group are not all equally long, which leaves some places of slots empty: a tenth or
-    // less where a tile has many rows. A group of each number of lanes may have a single row.
+    // The lanes of a group differ in length, which leaves some slots partly empty: a tenth or less in
+    // a tile of many rows. For each number of lanes, one group may have a single row.
     let columns = SORTED_ENTRIES.min(entries);
     let slots = columns + columns / 10 + 5 * PER_LANE * LANES;
     let rows = 3 * LANES * stride;
-    // Four numbers of an entry while its group is solved, and one while its tile is. Targets and
-    // weights that vary take two more there, which is little beside what is stored of them.
+    // Four numbers per entry while its group is solved, and one while its tile is. Targets and weights
+    // that vary take two more, which is little compared with their storage.
     (4 * (packed * stride + rows) + 16 * packed + 4 * slots) as u64
 }
 
-/// One exact step per coordinate, rows side by side.
+/// One exact step per coordinate, lane-parallel.
 pub(crate) struct ElementSolver;
 
 /// Buffers of one worker.
 #[derive(Default)]
 pub(crate) struct LaneScratch {
-    /// For tiles whose layout is not kept.
+    /// For tiles whose layout is not stored.
     layout: Layout,
     solver: GroupSolver,
-    /// For rows that are left to the other solver.
+    /// For rows that are too long for a group.
     long: block::Scratch,
 }
 

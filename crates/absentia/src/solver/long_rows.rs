@@ -1,10 +1,10 @@
-//! Rows so long that several threads work on one.
+//! Rows that are long enough to be split between threads.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Entries after which a row's sums are cut into pieces that other threads may take.
+/// Entries of a piece: the sums of longer rows are split into pieces for several threads.
 pub(crate) const PIECE: usize = 4_096;
 
 /// Calls `f(position, piece)` on the pieces of a row's buffer, in parallel if there are several.
@@ -22,7 +22,7 @@ pub(crate) fn for_each_piece<T: Send>(buffer: &mut [T], f: impl Fn(usize, &mut [
 /// Adds to `out` a sum over `len` entries, where `f(range, out)` adds the part of a range.
 ///
 /// Pieces are summed in `f32` and added up in order in `f64`, so that a row of a million entries
-/// keeps its precision, and its bits whatever the number of threads.
+/// keeps its precision, and the result does not depend on the number of threads.
 pub(crate) fn sum_pieces(len: usize, out: &mut [f32], f: impl Fn(Range<usize>, &mut [f32]) + Sync) {
     if len <= PIECE {
         f(0..len, out);

@@ -8,25 +8,25 @@ use super::long_rows::PIECE;
 use crate::data::Entries;
 use crate::linalg::{Dense, LANES};
 
-/// Rows of a tile at the most: enough to make products with the caches matrix products, few enough
-/// for their small Gram matrices to stay in cache.
+/// Maximum rows of a tile: enough to make products with the caches matrix products, few enough for
+/// their small Gram matrices to stay in cache.
 const TILE_ROWS: usize = 32;
 
-/// Bytes of packed lines of a tile, unless a single row has more: the second-level cache is to hold
-/// them, the rows to be packed next, and the caches' panels.
+/// Bytes of packed lines of a tile, unless a single row has more. The second-level cache should
+/// hold them, the rows to be packed next, and the caches' panels.
 pub(super) const TILE_BYTES: usize = 512 << 10;
 
-/// Bytes of packed lines at the most; longer rows are gathered anew for every window.
+/// Maximum bytes of packed lines; longer rows are gathered again for every window.
 pub(super) const PACKED_BYTES: usize = 4 << 20;
 
-/// Fewest and most rows of a tile whose rows are sorted: the more, the more of like length, but so
-/// many tiles are to be left for the cores of a machine.
+/// Minimum and maximum rows of a tile whose rows are sorted. More rows means more of similar length,
+/// but there should be at least [`SORTED_TILES`] tiles for the cores of a machine.
 const SORTED_ROWS: (usize, usize) = (256, 1024);
 const SORTED_TILES: usize = 64;
 /// Entries of such a tile.
 pub(super) const SORTED_ENTRIES: usize = 32_768;
 
-/// Entries whose lines fit so many bytes.
+/// Number of entries whose lines fit into `bytes`.
 pub(super) fn entries_in(bytes: usize, stride: usize) -> usize {
     bytes / (4 * stride.max(LANES))
 }
@@ -36,23 +36,23 @@ pub(super) fn longest(stride: usize) -> usize {
     entries_in(PACKED_BYTES, stride).min(PIECE)
 }
 
-/// Whether a row with so many entries is too long for that.
+/// Whether a row with `entries` entries is longer than that.
 pub(super) fn is_long(entries: usize, stride: usize) -> bool {
     entries > longest(stride)
 }
 
-/// Bytes that one worker's tile of a side with `entries` entries takes at the most.
+/// Bytes that one worker's tile of a side with `entries` entries takes at most.
 pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
     let packed = entries_in(PACKED_BYTES, stride).min(entries);
     ((packed + 1) * 4 * stride + packed * 4 * 6) as u64
 }
 
-/// Entries of a side up to which the layouts of its sorted tiles are kept from sweep to sweep. That
-/// saves a tenth of the time at 32 factors, less with more, and nothing where the factors do not fit
-/// the caches: at five million entries it is as quick to lay them out anew as to read how they lay.
+/// Maximum entries of a side whose layouts of sorted tiles are stored for the next sweep. Storing them
+/// saves a tenth of the time at 32 factors, less with more factors, and nothing if the factors do not
+/// fit into the caches: at five million entries, computing a layout is as fast as reading it.
 pub(crate) const KEPT_ENTRIES: usize = 1 << 21;
 
-/// Bytes that the layouts of both sides' sorted tiles take, with so many values beside each column.
+/// Bytes of the layouts of both sides' sorted tiles, with `values` numbers per entry besides its column.
 pub(crate) fn kept_bytes(rows: usize, entries: usize, values: usize) -> u64 {
     if entries > KEPT_ENTRIES {
         return 0;
@@ -64,17 +64,17 @@ pub(crate) fn kept_bytes(rows: usize, entries: usize, values: usize) -> u64 {
 /// How the rows of one side are cut into tiles; depends on the data and on K only.
 pub(crate) struct Tiles {
     rows: Vec<Range<usize>>,
-    /// The layout of each sorted tile, once it was needed; none where they are not kept.
+    /// The layout of each sorted tile after its first use; empty if layouts are not stored.
     layouts: Vec<OnceLock<Layout>>,
 }
 
 /// One tile of a half-sweep.
 pub(crate) struct TilePart<'f> {
     pub(super) rows: Range<usize>,
-    /// Its rows of factors as they were, and as they will be.
+    /// Its rows of factors before and after the half-sweep.
     pub(super) before: &'f [f32],
     pub(super) after: &'f mut [f32],
-    /// Where its layout is kept.
+    /// Where its layout is stored.
     pub(super) layout: Option<&'f OnceLock<Layout>>,
 }
 
@@ -88,8 +88,8 @@ impl Tiles {
         }
     }
 
-    /// Tiles whose rows are sorted by length and packed a few at a time; a long row is alone. Layouts
-    /// are kept of no more than `most` entries.
+    /// Tiles whose rows are sorted by length and packed group by group; a long row is alone. Layouts
+    /// are stored for sides of up to `most` entries.
     pub(crate) fn sorted(observed: &Entries<'_>, stride: usize, most: usize) -> Self {
         let (longest, all) = (longest(stride) as u64, SORTED_ENTRIES as u64);
         let rows = (observed.rows() / SORTED_TILES).clamp(SORTED_ROWS.0, SORTED_ROWS.1);
@@ -125,8 +125,8 @@ impl Tiles {
     }
 }
 
-/// Tiles of so many rows and entries at the most, if it can be of whole multiples of `at_once`
-/// rows; a row longer than `longest` is alone.
+/// Tiles of up to `rows` rows and `limit` entries, where possible of a multiple of `at_once` rows. A
+/// row longer than `longest` is alone.
 fn cut(
     observed: &Entries<'_>,
     rows: usize,

@@ -1,4 +1,4 @@
-//! What the steps of one group of rows read and change.
+//! Solving one group of rows.
 
 use super::layout::{Group, Layout};
 use crate::linalg::kernels::{
@@ -9,25 +9,25 @@ use crate::linalg::{Buffer, LANES};
 use crate::solver::block::CURVATURE_FLOOR;
 use crate::solver::{NotConvex, Side, Tile};
 
-/// Buffers for one group.
+/// Solves one group of rows after another; holds the buffers.
 #[derive(Default)]
 pub(super) struct GroupSolver {
-    /// Slots before which each lane has entries.
+    /// Number of slots in which each lane has an entry.
     held: [f32; LANES],
-    /// Of its entries: what is left to multiply by beside their scales, weights as if missing,
-    /// scales the other way round, errors, lines.
+    /// Per entry: the factor that its scale leaves, its weight if it were missing, the reciprocal of
+    /// its scale, its error, and its lines.
     left: Buffer,
     missing: Buffer,
     inverse: Buffer,
     error: Buffer,
     lines: Buffer,
-    /// Whether all entries are on scales of their own.
+    /// Whether every entry is scaled by its weight.
     plain: bool,
-    /// Factors: row by row as they change, and a line of lanes per coordinate as they were.
+    /// Current factors, row by row; and factors before the sweep, a line of lanes per coordinate.
     factors: Buffer,
     p: Buffer,
     steps: Buffer,
-    /// Weights of its rows: negative, one line of rows per component; and in lanes.
+    /// Weights of the rows: negative, one number per component and row; and in lanes.
     scales: Vec<f32>,
     weights: Buffer,
     penalty: Vec<f32>,
@@ -69,7 +69,7 @@ impl GroupSolver {
         for (place, &(_, at)) in picked.iter_mut().zip(order) {
             *place = at as usize;
         }
-        // Rows are scattered over the tile: those written soon and those read next take a while.
+        // Rows are scattered over the tile: prefetch those written soon and those read next.
         for &row in &picked[..rows] {
             prefetch(&tile.factors[row * stride..(row + 1) * stride]);
         }
@@ -85,7 +85,7 @@ impl GroupSolver {
             .spread(tile.before, stride, &picked[..rows], factors, per_row, p);
         self.held = [0.0; LANES];
         self.penalty.clear();
-        // Where there is no row, nothing may look like one without a minimum.
+        // Lanes without a row must not look like a row without a minimum.
         self.penalty.resize(LANES, 1.0);
         let z = side.cache.rank();
         self.scales.clear();
@@ -105,7 +105,7 @@ impl GroupSolver {
         }
     }
 
-    /// Turns the rows of the fixed side that its entries name into lines, weighs and predicts.
+    /// Packs the rows of the fixed side that the entries name, weighs the entries and predicts.
     fn pack(&mut self, group: &Group, layout: &Layout, side: &Side<'_>) {
         let (entries, stride) = (group.entries(), side.fixed.stride());
         let lines = packed_floats(group.slots.len(), stride);
@@ -132,7 +132,7 @@ impl GroupSolver {
             .pack_lanes(picked, p, weights, lines, &mut slots);
     }
 
-    /// What its entries add to the objective after all steps.
+    /// The part of the objective that the entries contribute after all steps.
     pub(super) fn losses(&mut self, group: &Group, layout: &Layout, side: &Side<'_>) -> [f64; 2] {
         let (entries, stride) = (group.entries(), side.fixed.stride());
         let weights = EntryWeights {
@@ -166,7 +166,7 @@ impl GroupSolver {
             k: stride,
         };
         for (t, scale) in self.scales.chunks_exact(rows).enumerate() {
-            // Group weights are mostly zero.
+            // Weights of groups of users or items are mostly zero.
             if scale.iter().any(|&a| a != 0.0) {
                 let panel = side.cache.panel(block, t);
                 side.kernels.panel_product(x, panel, Some(scale), g, LANES);

@@ -1,4 +1,4 @@
-//! How the entries of a tile lie while its rows are solved side by side.
+//! The layout of a tile's entries for lane-parallel steps.
 
 use std::ops::Range;
 
@@ -7,38 +7,38 @@ use crate::data::ValuesRow;
 use crate::linalg::{Buffer, LANES};
 use crate::solver::{Side, Tile, observed_row};
 
-/// Lanes of a row with so many entries.
+/// Number of lanes of a row with `entries` entries.
 fn lanes_of(entries: usize) -> usize {
     entries.div_ceil(PER_LANE).next_power_of_two().min(LANES)
 }
 
-/// Rows of a tile that are solved side by side.
+/// Rows of a tile that are solved together.
 pub(super) struct Group {
-    /// Which places of the order of rows.
+    /// Their range in the order of rows.
     pub(super) places: Range<usize>,
     /// Lanes of each row.
     pub(super) per_row: usize,
-    /// Which slots of the tile.
+    /// Their range of slots.
     pub(super) slots: Range<usize>,
 }
 
 impl Group {
-    /// Its entries among those of the tile, in lanes.
+    /// The range of their entries among those of the tile.
     pub(super) fn entries(&self) -> Range<usize> {
         self.slots.start * LANES..self.slots.end * LANES
     }
 }
 
-/// A number of every entry of a tile, where they stand in the slots.
+/// One number per entry of a tile, in the order of the slots.
 #[derive(Default)]
 pub(super) struct SlotValues {
-    /// All slots, zeros where no entry is; or the one number that all entries have.
+    /// The numbers of all slots, zero where there is no entry; or the one number of all entries.
     values: Buffer,
     is_constant: bool,
 }
 
 impl SlotValues {
-    /// Makes room for the numbers of a tile whose first row has these.
+    /// Makes room for the numbers of a tile whose first row has the numbers `first`.
     fn start(&mut self, first: ValuesRow<'_>, floats: usize) {
         match first {
             ValuesRow::Constant(value) => self.values.room(1)[0] = value,
@@ -47,7 +47,7 @@ impl SlotValues {
         self.is_constant = matches!(first, ValuesRow::Constant(_));
     }
 
-    /// Deals out the numbers of a row of a group, from a lane on.
+    /// Distributes the numbers of a row over its lanes, starting at `lane`.
     fn put_row(&mut self, row: ValuesRow<'_>, group: &Group, lane: usize, floats: usize) {
         if let ValuesRow::Each(values) = row {
             let slots = &mut self.values.room(floats)[group.entries()];
@@ -70,7 +70,7 @@ impl SlotValues {
 pub(in crate::solver) struct Layout {
     /// Rows of the tile, the longest first: entries, then row.
     order: Vec<(u32, u32)>,
-    /// How many rows have so many entries; then where the next of them goes.
+    /// First the number of rows with each number of entries, then the place of the next such row.
     counts: Vec<u32>,
     pub(super) groups: Vec<Group>,
     /// Rows of the fixed side, `c` and `r` of all slots.
@@ -80,7 +80,7 @@ pub(in crate::solver) struct Layout {
 }
 
 impl Layout {
-    /// The layout of a tile, to be kept.
+    /// The layout of a tile, to be stored.
     pub(super) fn new(tile: &Tile<'_>, side: &Side<'_>) -> Self {
         let mut layout = Self::default();
         layout.arrange(tile, side);
@@ -94,7 +94,7 @@ impl Layout {
         &self.order[group.places.clone()]
     }
 
-    /// Rows that will be solved next, sixteen at the most.
+    /// Up to sixteen rows that will be solved next.
     pub(super) fn rows_after(&self, group: &Group) -> &[(u32, u32)] {
         let after = &self.order[group.places.end..];
         &after[..after.len().min(LANES)]
@@ -122,7 +122,7 @@ impl Layout {
         self.lay_out(slots * LANES, tile, side);
     }
 
-    /// Orders the rows by their number of entries: by counting, for there are few numbers.
+    /// Orders the rows by their number of entries, with a counting sort.
     fn sort(&mut self, tile: &Tile<'_>) {
         let lengths = || tile.starts().windows(2).map(|ends| ends[1] - ends[0]);
         let longest = lengths().max().unwrap_or(0);
@@ -164,7 +164,7 @@ impl Layout {
     }
 }
 
-/// Deals the values of a row out to its lanes, from `first` on.
+/// Distributes the values of a row over its lanes, starting at lane `first`.
 fn distribute<T: Copy>(values: &[T], per_row: usize, first: usize, slots: &mut [T]) {
     let (slots, _) = slots.as_chunks_mut();
     match per_row {
@@ -176,7 +176,7 @@ fn distribute<T: Copy>(values: &[T], per_row: usize, first: usize, slots: &mut [
     }
 }
 
-/// Copies of a known length need no call.
+/// Copies of a constant length are inlined.
 fn distribute_lanes<T: Copy, const N: usize>(values: &[T], first: usize, slots: &mut [[T; LANES]]) {
     assert!(first + N <= LANES);
     let (whole, rest) = values.as_chunks::<N>();

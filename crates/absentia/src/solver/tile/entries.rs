@@ -17,7 +17,7 @@ pub(crate) struct RowEntries<'r> {
 }
 
 impl Tile<'_> {
-    /// Starts from the factors as they were, and weighs every entry.
+    /// Copies the factors from before the sweep, and computes the weight of every entry.
     pub(in crate::solver) fn fill(&mut self, side: &Side<'_>) {
         self.factors.copy_from_slice(self.before);
         let (total, padded) = (self.n_entries(), self.padded);

@@ -10,11 +10,11 @@ use crate::solver::tiles::{TILE_BYTES, entries_in};
 use crate::solver::{Side, observed_row};
 
 impl<'t> Tile<'t> {
-    /// Predicts every entry from the factors as they are and, unless the tile is one long row, packs
-    /// the rows of the fixed side that its entries name.
+    /// Predicts every entry from the current factors. Unless the tile is one long row, also packs the
+    /// rows of the fixed side that its entries name.
     pub(crate) fn pack(&mut self, side: &Side<'_>) {
         if self.is_packed() {
-            // Picks beyond the tile are those of its neighbour, likely the next to be packed.
+            // Picks beyond the tile belong to the next tile, which is likely to be packed next.
             let (picked, entries) = (side.gathered(self.picks), self.n_entries());
             let (kernels, stride) = (side.kernels, self.stride);
             let usual = entries_in(TILE_BYTES, stride) * stride;
@@ -32,8 +32,8 @@ impl<'t> Tile<'t> {
         }
     }
 
-    /// Rows of the fixed side that stand where those of `range` do, but in what follows the tile:
-    /// likely the next to be packed.
+    /// Rows of the fixed side at the positions of `range` in the next tile, which is likely to be
+    /// packed next.
     pub(crate) fn next<'s>(&self, range: Range<usize>, side: &Side<'s>) -> Gathered<'s>
     where
         't: 's,
@@ -81,8 +81,8 @@ impl<'t> Tile<'t> {
         side.kernels.dots(x, self.stride, rows, lines, out);
     }
 
-    /// `out += Σ coefficients[n] q_n` over the entries of row `at`, coefficients being those of all
-    /// entries of the tile.
+    /// `out += Σ coefficients[n] q_n` over the entries of row `at`, where coefficients
+    /// are those of all entries of the tile.
     pub(crate) fn combine(
         &self,
         at: usize,

@@ -1,11 +1,11 @@
-//! What a tile adds to the objective.
+//! The part of the objective that a tile contributes.
 
 use super::Tile;
 use crate::solver::objective::EntryLoss;
 use crate::solver::{Side, observed_row};
 
 impl Tile<'_> {
-    /// What the tile's entries add to the objective, given their predictions, if that is wanted.
+    /// The part of the objective that the tile's entries contribute, if it is requested.
     pub(in crate::solver) fn loss(&self, side: &Side<'_>) -> EntryLoss {
         let mut loss = EntryLoss::default();
         if !side.wants_loss {
@@ -23,7 +23,7 @@ impl Tile<'_> {
         loss
     }
 
-    /// The penalty of the tile's rows.
+    /// The regularization term of the tile's rows.
     pub(in crate::solver) fn ridge(&self, side: &Side<'_>) -> f64 {
         let factors = self.factors.chunks_exact(self.stride);
         let squares = factors.map(|p_u| f64::from(side.kernels.square(p_u)));

@@ -1,4 +1,11 @@
 //! A few neighbouring rows, solved together so that products with the caches are matrix products.
+//!
+//! | file | concept |
+//! | --- | --- |
+//! | `entries` | weights and targets of the entries |
+//! | `lines` | packed rows of the fixed side |
+//! | `predictions` | predictions and errors, and their correction after a step |
+//! | `loss` | the tile's part of the objective |
 
 mod entries;
 mod lines;
@@ -14,7 +21,7 @@ use super::tiles::{PACKED_BYTES, TilePart, entries_in};
 use crate::linalg::kernels::Columns;
 use crate::linalg::{Buffer, LANES};
 
-/// Buffers of a worker, reused from tile to tile; in whole lanes, the padding at zero.
+/// Buffers of a worker, reused for each tile; in whole lanes, with zeros as padding.
 #[derive(Default)]
 pub(crate) struct TileScratch {
     starts: Vec<usize>,
@@ -28,7 +35,7 @@ pub(crate) struct TileScratch {
 }
 
 impl TileScratch {
-    /// The columns of so many entries, in whole lanes, and the lines beside them.
+    /// The columns of the first `padded` entries, and the buffer of lines.
     fn columns(&mut self, padded: usize) -> (Columns<'_>, &mut Buffer) {
         let columns = Columns {
             rows: &self.rows[..padded],
@@ -47,18 +54,18 @@ impl TileScratch {
 /// `d = c − missing`, `pull = c·r`, `predicted = p_u·q_i` and `error = pull − d·predicted`.
 pub(crate) struct Tile<'t> {
     rows: Range<usize>,
-    /// Factors of the rows as the sweep found them, padded.
+    /// Factors of the rows before the sweep, padded.
     pub(crate) before: &'t [f32],
-    /// Factors of the rows, padded; they stand for nothing until they are filled or written.
+    /// Current factors of the rows, padded; undefined until they are filled or written.
     pub(crate) factors: &'t mut [f32],
-    /// Where its layout is kept, if it is.
+    /// Where its lane-parallel layout is stored, if it is.
     pub(super) layout: Option<&'t OnceLock<Layout>>,
     /// Floats of a row of factors.
     pub(crate) stride: usize,
     /// Entries in whole lanes.
     padded: usize,
-    /// Lines of a block: one more than entries, so that the lines of one entry are not all in the
-    /// same place of a cache.
+    /// Lines of a block: one more than entries, so that the lines of one entry do not all
+    /// map to the same cache set.
     pitch: usize,
     /// Columns of the tile's entries, and of all after them.
     picks: &'t [u32],
@@ -108,7 +115,7 @@ impl<'t> Tile<'t> {
         &mut self.factors[at * self.stride..(at + 1) * self.stride]
     }
 
-    /// Where the entries of row `at` stand among those of the tile.
+    /// The range of the entries of row `at` among those of the tile.
     pub(crate) fn range(&self, at: usize) -> Range<usize> {
         self.buffers.starts[at]..self.buffers.starts[at + 1]
     }

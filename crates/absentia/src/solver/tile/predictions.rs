@@ -23,7 +23,7 @@ impl Tile<'_> {
         }
     }
 
-    /// Predicts every entry anew after its row's factors have changed.
+    /// Predicts every entry again after its row's factors have changed.
     pub(crate) fn predict_again(&mut self, side: &Side<'_>) {
         if !self.is_packed() {
             self.predict(side);
@@ -36,8 +36,8 @@ impl Tile<'_> {
             .dots(self.factors, self.stride, rows, lines, predicted);
     }
 
-    /// Corrects predictions and errors by the steps on one block of coordinates; those of a row are
-    /// a `pitch` after those of the row before.
+    /// Corrects predictions and errors by the steps on one block of coordinates; those of each
+    /// row start a `pitch` after those of the previous row.
     pub(crate) fn correct(&mut self, delta: &[f32], pitch: usize, block: usize, side: &Side<'_>) {
         if self.is_packed() {
             let first = block * self.pitch * LANES;
@@ -49,7 +49,7 @@ impl Tile<'_> {
         self.correct_long(delta, block, side);
     }
 
-    /// The same for a tile of one long row, piece by piece, each gathered again.
+    /// The same for a tile of one long row, whose pieces are gathered again.
     fn correct_long(&mut self, delta: &[f32], block: usize, side: &Side<'_>) {
         let indices = observed_row(side, self.rows.start).indices;
         let (d, pull) = (self.buffers.d.as_slice(), self.buffers.pull.as_slice());
