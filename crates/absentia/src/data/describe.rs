@@ -26,7 +26,7 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
-    /// Yields the quantiles of some numbers, or nothing if there are none.
+    /// Yields the quantiles of some numbers, or `None` if there are none.
     #[must_use]
     pub fn of(mut values: Vec<f32>) -> Option<Self> {
         values.sort_unstable_by(f32::total_cmp);
@@ -63,7 +63,7 @@ pub struct TailBin {
     pub share: f64,
 }
 
-/// What is worth knowing about a log before training on it.
+/// Statistics of a log.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Description {

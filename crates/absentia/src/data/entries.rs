@@ -79,7 +79,7 @@ impl<'a> ValuesRow<'a> {
         }
     }
 
-    /// The numbers of the row's entries, or the one that stands for all of them.
+    /// The numbers of the row's entries, or the one number of all of them.
     #[must_use]
     pub fn as_slice(&self) -> &[f32] {
         match self {
@@ -208,7 +208,7 @@ impl Entries<'_> {
         &self.c
     }
 
-    /// Bytes held: offsets, indices, and whatever varies.
+    /// Bytes of memory: offsets, indices, and targets and weights that vary.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         8 * self.offsets.len() as u64

@@ -2,7 +2,7 @@
 
 use crate::error::{Axis, Fault};
 
-/// Why observed entries could not be taken in; every variant names the entry.
+/// Why observed entries were refused; every variant names the entry.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {

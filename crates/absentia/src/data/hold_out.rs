@@ -1,23 +1,23 @@
-//! A share of every user's rows put aside, of a matrix that is built already.
+//! Holding out a share of every user's rows of a matrix.
 
 use super::drift::Drift;
 use super::exposed::MergedRows;
 use super::interactions::Interactions;
 
-/// What remains of a matrix, and the pairs that were put aside.
+/// A matrix without its held-out pairs, and those pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldOut {
     /// What remains.
     pub rest: Interactions<'static>,
-    /// Users of the pairs put aside, not falling.
+    /// Users of the held-out pairs, not falling.
     pub users: Vec<u32>,
-    /// Items of the pairs put aside.
+    /// Items of the held-out pairs.
     pub items: Vec<u32>,
 }
 
 impl Interactions<'_> {
-    /// Puts a share of every user's interactions aside, rounded, and at least one of whoever keeps
-    /// one: the latest where there are times, otherwise rows that drift ([`Pick::Drift`](super::Pick::Drift)).
+    /// Holds out a share of every user's interactions, rounded, and at least one of every user who
+    /// keeps at least one: the latest where there are times, otherwise rows that drift ([`Pick::Drift`](super::Pick::Drift)).
     ///
     /// Entries that were shown and not taken stay. [`Split::Share`](super::Split::Share) does the
     /// same to a log, before the matrix is built.
@@ -59,7 +59,7 @@ impl Interactions<'_> {
         Drift::new(&users, self.by_user.indices(), seed)
     }
 
-    /// Positions of a user's rows to put aside, those of the largest keys, rising.
+    /// Rising positions of a user's rows to hold out: those of the largest keys.
     fn choose(
         &self,
         user: usize,

@@ -236,7 +236,7 @@ impl<'a> Interactions<'a> {
     /// Yields the matrix with entries added that were shown to the user and not taken.
     ///
     /// Each becomes an entry with target 0 and the given weight. One that is also an interaction
-    /// is left out: what was taken was not refused. Repeats keep the largest weight.
+    /// is dropped, because the user took it. Repeats keep the largest weight.
     ///
     /// # Errors
     /// As [`Triplets::build`].

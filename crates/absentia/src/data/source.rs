@@ -1,4 +1,4 @@
-//! From a source walked over twice to compressed rows, holding nothing but the matrix itself.
+//! From a source that is read twice to compressed rows, without storing anything but the matrix.
 
 use rayon::prelude::*;
 
@@ -8,13 +8,13 @@ use super::error::DataError;
 use super::interactions::{self, Interactions};
 use crate::error::Axis;
 
-/// Entries that can be walked over as often as needed, so that they never have to be in memory.
+/// Entries that can be read repeatedly, so that they never have to be in memory.
 pub trait EntrySource {
     /// Calls `each(user, item)` for every entry; every walk must give the same entries, in any order.
     fn walk(&self, each: &mut dyn FnMut(u32, u32));
 }
 
-/// Yields the binary matrix of a source in two walks, holding nothing but the matrix itself.
+/// Yields the binary matrix of a source in two passes, without storing anything but the matrix.
 ///
 /// Repeated pairs are kept once.
 ///
@@ -74,12 +74,12 @@ pub fn from_source(
     Ok(binary(n_items, offsets, indices))
 }
 
-/// Rows that can be made in any order and as often as needed, by several threads at once.
+/// Rows that several threads can compute at once, in any order and repeatedly.
 pub trait RowSource: Sync {
-    /// What making rows needs, one per thread.
+    /// Scratch memory of one thread.
     type Scratch;
 
-    /// Yields room to make rows in.
+    /// Yields scratch memory.
     fn scratch(&self) -> Self::Scratch;
 
     /// Number of entries of a user, repeats counted: the first pass.

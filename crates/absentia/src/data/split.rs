@@ -96,7 +96,7 @@ pub enum Split {
 }
 
 impl Split {
-    /// The latest row of each user for the test, and where asked the one before for validation.
+    /// The latest row of each user for the test and, if requested, the one before for validation.
     #[must_use]
     pub fn leave_one_out(pick: Pick, valid: bool) -> Self {
         Split::HoldOut {
@@ -205,7 +205,7 @@ impl EventLog {
         self.late_key_at(time[row as usize], row)
     }
 
-    /// Time, value, item and weight; rows equal in all of them cannot be told apart.
+    /// Time, value, item and weight; rows equal in all of them are identical.
     fn late_key_at(&self, time: i64, row: u32) -> (i64, u32, u32, u32) {
         let at = row as usize;
         let column = |column: &Option<Vec<f32>>| column.as_ref().map_or(0, |x| ordered(x[at]));
@@ -274,7 +274,7 @@ impl EventLog {
                 range: "at most the number of users with two rows or more",
             });
         }
-        // A stream of its own: which users are held out says nothing about which rows are.
+        // A hash of its own, so that the choice of users is independent of the choice of rows.
         let stream = mix(seed, 0, 1);
         users.sort_by_cached_key(|&user| (mix(stream, u64::from(user), 0), user));
         let groups = self.picked(pick, seed)?;

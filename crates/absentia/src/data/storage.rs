@@ -22,7 +22,7 @@ impl<T: Send + Sync + 'static> Storage<'_, T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> Storage<'_, T> {
-    /// Yields storage that borrows nothing, copying only what was borrowed.
+    /// Yields storage that borrows nothing; copies only borrowed elements.
     #[must_use]
     pub fn into_owned(self) -> Storage<'static, T> {
         match self {

@@ -1,4 +1,4 @@
-//! Targets `r_ui` and weights `c_ui` derived from the values as they came.
+//! Targets `r_ui` and weights `c_ui` derived from the raw values.
 //!
 //! Both are computed from the *raw* value x of an entry, so their order does not matter.
 //! Exceptions keep their target 0 and their own weight.

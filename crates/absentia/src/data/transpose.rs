@@ -1,4 +1,4 @@
-//! The transposed matrix by counting: no sort, nothing held beside the result but a number per column.
+//! The transposed matrix by counting: no sort, and no memory besides the result but a number per column.
 
 use std::ops::Range;
 

@@ -3,11 +3,11 @@
 use crate::error::Fault;
 use crate::ranking::RankError;
 
-/// Why nothing could be measured.
+/// Why an evaluation was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvaluateError {
-    /// A metric that needs a cut-off was asked for without one.
+    /// A metric that needs a cut-off was requested without one.
     #[error("{metric} needs at least one cut-off")]
     NoCutoffs {
         /// Name of the metric.
@@ -16,8 +16,8 @@ pub enum EvaluateError {
     /// A cut-off of zero.
     #[error("a cut-off is 0; cut-offs must be at least 1")]
     ZeroCutoff,
-    /// No metric was asked for.
-    #[error("no metric was asked for")]
+    /// No metric was requested.
+    #[error("no metric was requested")]
     NoMetrics,
     /// A name that is no metric.
     #[error(

@@ -1,4 +1,4 @@
-//! What a ranking is worth to one user.
+//! Metrics of one user's ranking.
 //!
 //! All metrics are functions of the ranks `r_1 < r_2 < …` of the user's test items (1 is best) and
 //! of their number m; `docs/metrics.md` has the formulas with a worked example.
@@ -52,7 +52,7 @@ impl Metric {
         !matches!(self, Metric::MrrAll | Metric::Auc)
     }
 
-    /// Name by which the metric is asked for.
+    /// Name of the metric in text.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {

@@ -2,8 +2,8 @@
 //!
 //! | file | concept |
 //! | --- | --- |
-//! | `metrics`, `summary`, `catalogue` | what a ranking is worth, written out in `docs/metrics.md` |
-//! | `options`, `protocol` | which items are ranked for whom, and what comes out |
+//! | `metrics`, `summary`, `catalogue` | metrics of rankings, defined in `docs/metrics.md` |
+//! | `options`, `protocol` | which items are ranked for whom, and the result |
 //! | `significance`, `student`, `bootstrap` | whether two models differ |
 
 mod bootstrap;

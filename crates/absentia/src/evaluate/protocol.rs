@@ -56,14 +56,14 @@ pub struct MetricResult {
     pub per_user: Vec<f32>,
 }
 
-/// What an evaluation found.
+/// The result of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
     /// The users with a test item, rising.
     pub users: Vec<u32>,
     /// On which candidates.
     pub candidates: CandidateKind,
-    /// Every metric asked for.
+    /// Every requested metric.
     pub metrics: Vec<MetricResult>,
     /// Coverage, Gini and popularity for each cut-off; empty when candidates were sampled.
     pub catalogue: Vec<CatalogueResult>,
@@ -83,7 +83,7 @@ impl Evaluation {
 /// `progress(done, total)` is called on the calling thread every few thousand users.
 ///
 /// # Errors
-/// Options that ask for nothing, an empty test set, users or items the scorer does not know, or
+/// Options without a metric, an empty test set, users or items the scorer does not know, or
 /// test users without sampled negatives.
 pub fn evaluate(
     scorer: &dyn Scorer,

@@ -158,17 +158,17 @@ impl Dense {
     }
 }
 
-/// Scratch floats that start on a cache line and are kept from use to use.
+/// Scratch floats that start on a cache line and are reused.
 #[derive(Default)]
 pub(crate) struct Buffer(Vec<Line>);
 
 impl Buffer {
-    /// Yields room for this many floats: whatever was left there, or zeros where it had to grow.
+    /// Yields room for this many floats: old contents, or zeros where it had to grow.
     pub(crate) fn room(&mut self, floats: usize) -> &mut [f32] {
         let lines = floats.div_ceil(LANES);
         if self.0.len() < lines {
             if self.0.capacity() < lines {
-                // What it holds is not kept beyond a use, so there is nothing to move.
+                // Contents are not kept between uses, so there is nothing to copy.
                 self.0 = Vec::with_capacity(lines);
                 prefer_large(self.0.spare_capacity_mut());
             }
@@ -177,7 +177,7 @@ impl Buffer {
         &mut bytemuck::cast_slice_mut(&mut self.0)[..floats]
     }
 
-    /// All that was ever made room for.
+    /// All floats that were made room for so far.
     pub(crate) fn as_slice(&self) -> &[f32] {
         bytemuck::cast_slice(&self.0)
     }

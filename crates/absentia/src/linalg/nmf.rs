@@ -19,10 +19,10 @@ const LONE_SIDE: usize = 50;
 const PIECE: usize = 256;
 /// Relative error that rounding alone can leave.
 const ROUNDING: f64 = 1e-8;
-/// Sweeps in a row that must bring next to nothing before the factors count as converged.
+/// Consecutive sweeps without real improvement after which the factors count as converged.
 const PATIENCE: usize = 3;
 
-/// What is asked of a non-negative factorisation.
+/// Parameters of a non-negative factorisation.
 ///
 /// | Name | Default | Range |
 /// | --- | --- | --- |
@@ -34,9 +34,9 @@ const PATIENCE: usize = 3;
 pub(crate) struct NmfParams {
     /// Number of columns of `A` and `B`.
     pub(crate) rank: usize,
-    /// Part of the error that a sweep must take away for the next one to be worth it.
+    /// Share of the error that a sweep must remove for another sweep to follow.
     pub(crate) tolerance: f64,
-    /// Sweeps after which the factors are handed out as they are.
+    /// Maximum number of sweeps.
     pub(crate) max_sweeps: usize,
     /// Seed of the singular value decomposition it starts from.
     pub(crate) seed: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Nmf {
     pub(crate) a: TallMatrix,
     /// Right factors, `cols × rank`.
     pub(crate) b: TallMatrix,
-    /// Whether further sweeps would bring next to nothing.
+    /// Whether further sweeps would hardly improve the factors.
     pub(crate) converged: bool,
     /// `‖W − A Bᵀ‖_F / ‖W‖_F` over all entries.
     pub(crate) relative_error: f64,

@@ -30,7 +30,7 @@ pub trait LinearOperator: Sync {
     /// Yields the sum of all squares `‖W‖²_F`.
     fn squared_norm(&self) -> f64;
 
-    /// Yields `Wᵀ W x`; worth replacing where one pass over the matrix is enough for both products.
+    /// Yields `Wᵀ W x`; override it if one pass over the matrix is enough for both products.
     fn apply_gram(&self, x: &TallMatrix) -> TallMatrix {
         self.apply_transposed(&self.apply(x))
     }
@@ -61,7 +61,7 @@ impl LinearOperator for Transposed<'_> {
     }
 }
 
-/// A matrix whose rows can be written out when asked for: stored, or computed on the spot.
+/// A matrix that yields its rows on request: stored, or computed when needed.
 pub trait RowBlocks: Sync {
     /// Number of rows.
     fn rows(&self) -> usize;
@@ -89,7 +89,7 @@ impl RowBlocks for Dense {
     }
 }
 
-/// The operator of a matrix given row by row; no more than a few rows per thread are ever held.
+/// The operator of a matrix given row by row; only a few rows per thread are stored at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct RowOperator<'a, S: ?Sized>(pub &'a S);
 

@@ -58,7 +58,7 @@ pub(super) fn orthonormal(
     block
 }
 
-/// Scales columns to length 1, replacing those that are nothing but rounding; says whether any was.
+/// Scales columns to length 1 and replaces those that are only rounding errors. Yields whether any was.
 fn rescale(block: &mut TallMatrix, floor: f64, rng: &mut impl Rng) -> bool {
     let norms = block.column_norms();
     let mut filled = false;

@@ -20,7 +20,7 @@ const BLOCKS: usize = 4;
 /// Residual, relative to σ₁², that rounding alone can leave.
 const ROUNDING: f64 = 1e-13;
 
-/// What is asked of a truncated singular value decomposition.
+/// Parameters of a truncated singular value decomposition.
 ///
 /// | Name | Default | Range |
 /// | --- | --- | --- |
@@ -81,7 +81,7 @@ pub enum DecompositionError {
     /// The rank is 0 or above the smaller side.
     #[error("rank {rank} of a {rows} × {cols} matrix; it must be from 1 to {}", rows.min(cols))]
     Rank {
-        /// What was asked for.
+        /// The requested rank.
         rank: usize,
         /// Number of rows.
         rows: usize,

@@ -1,4 +1,4 @@
-//! Tall, thin `f64` matrices and the few products that factorisations need of them.
+//! Tall, thin `f64` matrices and the products that factorisations need.
 //!
 //! Sums over rows are taken in pieces whose borders depend on the shape alone, so that results do
 //! not depend on the number of threads.
@@ -11,7 +11,7 @@ use super::dense::Dense;
 
 /// Pieces that a sum over rows is split into at most; bounds the memory of partial sums.
 const MAX_PIECES: usize = 32;
-/// Rows below which a piece is not worth a task of its own.
+/// Minimum rows of a piece, so that a task is worth starting.
 const MIN_PIECE: usize = 512;
 
 /// A row-major `rows × cols` matrix of `f64`, usually with many rows and few columns.

@@ -4,7 +4,7 @@ use super::groups::RowGroups;
 use super::log::{EventLog, Report};
 use crate::error::Axis;
 
-/// How many rows each user and each item must have; 0 or 1 asks for nothing.
+/// How many rows each user and each item must have; 0 or 1 removes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Core {
@@ -15,7 +15,7 @@ pub struct Core {
 }
 
 impl EventLog {
-    /// Drops users and items with too few rows until nobody has too few.
+    /// Drops users and items with too few rows, repeatedly, until none has too few.
     ///
     /// Rows are counted, not distinct pairs: drop duplicates first if they should count once. Each
     /// row is visited at most three times, however long the chain of removals.

@@ -5,7 +5,7 @@ use super::log::{EventLog, Report};
 use crate::data::{DataError, Duplicates};
 
 impl EventLog {
-    /// Merges rows of the same user and item; what is kept stays where it was in the log.
+    /// Merges rows of the same user and item; remaining rows keep their order.
     ///
     /// Values, weights and times are merged as [`Triplets::build`](crate::data::Triplets::build)
     /// does it. Under [`Duplicates::Sum`] a log without values gets one: the number of rows.
