@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wgiven_is_kept_and_the_rest_does_not_depend_on_threads() {
+    fn what_was_given_is_kept_and_the_rest_does_not_depend_on_threads() {
         let (data, params) = (
             data(300, false),
             Params::new().factors(8).regularization(0.3),
