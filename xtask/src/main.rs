@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod bench;
+mod imports;
 mod neon;
 mod pages;
 mod python;
@@ -17,7 +18,8 @@ cargo xtask <task>
 
   test     everything a change must pass: unit, property, command-line, documentation and Python tests;
            ends with the list of those that were skipped
-  lint     formatting, clippy and documentation, warnings denied; the engine without `serde`
+  lint     imports, formatting, clippy and documentation, warnings denied; the engine without `serde`
+  imports  imports against the order of xtask/imports.toml, a part of lint
   setup    what the tests use beyond Rust, where it can be installed: Chromium (Debian's package),
            and a Python environment; tests that miss them say so and are skipped
   python   the tests of the Python package alone
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
             test::test()
         }
         Some("lint") => lint(),
+        Some("imports") => imports::check(&repository()),
         Some("python") => {
             python::setup();
             python::test()
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
 }
 
 fn lint() -> Result<(), String> {
+    imports::check(&repository())?;
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     run(&mut cargo(&[
         "clippy",
