@@ -53,6 +53,7 @@ pub(crate) fn check(repository: &Path) -> Result<(), String> {
             }
         }
     }
+    wrong.dedup();
     wrong.extend(rules.unlisted(&packages, repository));
     if wrong.is_empty() {
         return Ok(());
