@@ -6,6 +6,7 @@ use crate::error::Axis;
 /// Order statistics of some numbers; each is one of the numbers (nearest rank).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Quantiles {
     /// The smallest.
     pub min: f64,
@@ -52,6 +53,7 @@ impl Quantiles {
 /// A stretch of the items ordered by popularity, stretches growing geometrically.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct TailBin {
     /// Rank of the most popular item of the bin; 1 is the most popular of all.
     pub first_rank: usize,
@@ -66,6 +68,7 @@ pub struct TailBin {
 /// Statistics of a log.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Description {
     /// Users that occur.
     pub users: usize,

@@ -6,6 +6,7 @@ use super::interactions::Interactions;
 
 /// A matrix without its held-out pairs, and those pairs.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct HeldOut {
     /// What remains.
     pub rest: Interactions<'static>,

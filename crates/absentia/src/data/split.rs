@@ -110,6 +110,7 @@ impl Split {
 /// How many rows went where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct SplitReport {
     /// Rows to train on.
     pub train: usize,

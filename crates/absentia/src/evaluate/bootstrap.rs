@@ -32,6 +32,7 @@ impl Default for Bootstrap {
 /// A bootstrap interval of a mean difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Interval {
     /// Mean difference of the sample itself.
     pub difference: f64,

@@ -6,6 +6,7 @@ use crate::ranking::Scored;
 /// What the lists of all users look like from the side of the items.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct CatalogueResult {
     /// Length k of the lists.
     pub cutoff: usize,

@@ -47,6 +47,7 @@ impl std::fmt::Display for CandidateKind {
 
 /// One metric over all users.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct MetricResult {
     /// Which metric.
     pub name: MetricName,
@@ -58,6 +59,7 @@ pub struct MetricResult {
 
 /// The result of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Evaluation {
     /// The users with a test item, rising.
     pub users: Vec<u32>,

@@ -61,6 +61,7 @@ impl SignificanceError {
 /// Outcome of a t-test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct TTest {
     /// Number of pairs.
     pub n: usize,

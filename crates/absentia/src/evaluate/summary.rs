@@ -6,6 +6,7 @@ const NORMAL_95: f64 = 1.959_963_984_540_054;
 /// A mean over users and how far it can be trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Summary {
     /// Number of users.
     pub n: usize,

@@ -46,6 +46,7 @@ pub struct RankRequest<'a> {
 
 /// The ranking of one user.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Ranking {
     /// The best items: largest score first, equal scores by item id.
     pub top: Vec<Scored>,

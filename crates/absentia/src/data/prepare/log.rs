@@ -25,6 +25,7 @@ pub struct EventLog {
 /// What a step left of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Report {
     /// Rows before the step.
     pub before: usize,
