@@ -42,7 +42,7 @@ fn half(
     free: &mut Dense,
     fixed: &Dense,
 ) {
-    let side = Side {
+    let side = ExampleSide {
         observed,
         penalty,
         fixed,
@@ -55,7 +55,7 @@ fn half(
         .par_chunks_mut(stride)
         .enumerate()
         .with_min_len(16)
-        .for_each_init(Scratch::default, |scratch, (row, factors)| {
+        .for_each_init(Ials1Scratch::default, |scratch, (row, factors)| {
             if !input.is_cancelled() {
                 side.regress(row, factors, scratch);
             }
@@ -63,7 +63,7 @@ fn half(
 }
 
 /// What the rows of a side share.
-struct Side<'a> {
+struct ExampleSide<'a> {
     observed: &'a Entries<'a>,
     penalty: &'a Values<'a>,
     fixed: &'a Dense,
@@ -74,7 +74,7 @@ struct Side<'a> {
 }
 
 #[derive(Default)]
-struct Scratch {
+struct Ials1Scratch {
     /// Line f holds `q_if` of the row's items, padded.
     columns: Vec<f32>,
     /// `d_i q_if` of one f.
@@ -86,9 +86,9 @@ struct Scratch {
     synthetic: Vec<f32>,
 }
 
-impl Side<'_> {
+impl ExampleSide<'_> {
     /// One pass of RR1 over a row's own and the synthetic examples.
-    fn regress(&self, row: usize, factors: &mut [f32], scratch: &mut Scratch) {
+    fn regress(&self, row: usize, factors: &mut [f32], scratch: &mut Ials1Scratch) {
         let n = self.load(row, factors, scratch);
         let lambda = self.penalty.get(row);
         for (f, factor) in factors[..self.fixed.cols()].iter_mut().enumerate() {
@@ -115,7 +115,7 @@ impl Side<'_> {
     }
 
     /// Gathers the row's examples and yields their padded number.
-    fn load(&self, row: usize, factors: &[f32], scratch: &mut Scratch) -> usize {
+    fn load(&self, row: usize, factors: &[f32], scratch: &mut Ials1Scratch) -> usize {
         let (entries, k) = (self.observed.row(row), self.fixed.cols());
         let n = entries.len().next_multiple_of(LANES).max(LANES);
         let own = Gathered {

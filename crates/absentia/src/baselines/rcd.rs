@@ -42,7 +42,7 @@ pub(super) fn pass(input: &PassInput<'_>, iteration: usize, p: &mut Dense, q: &m
         weight: input.uniform_weight(),
         kernels: input.kernels,
         grams: [Gram::of(p, input.kernels), Gram::of(q, input.kernels)],
-        scratch: Scratch::default(),
+        scratch: RcdScratch::default(),
     };
     let (users, items) = (input.data.by_user(), input.data.by_item());
     for (at, &node) in order.iter().enumerate() {
@@ -97,11 +97,11 @@ struct Descent {
     kernels: Kernels,
     /// Of P and of Q.
     grams: [Gram; 2],
-    scratch: Scratch,
+    scratch: RcdScratch,
 }
 
 #[derive(Default)]
-struct Scratch {
+struct RcdScratch {
     /// 0..K, padded: the lines of a Gram matrix.
     lines: Vec<u32>,
     gradient: Vec<f32>,

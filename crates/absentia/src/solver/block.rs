@@ -35,7 +35,7 @@ pub(crate) struct BlockSolver {
 
 /// Buffers of one worker.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub(crate) struct BlockScratch {
     /// Weights of the tile's rows, negative, one line of rows per component.
     scales: Vec<f32>,
     /// Penalties of the tile's rows.
@@ -81,13 +81,13 @@ impl Window {
 }
 
 impl RowSolver for BlockSolver {
-    type Scratch = Scratch;
+    type Scratch = BlockScratch;
 
     fn solve(
         &self,
         tile: &mut Tile<'_>,
         side: &Side<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut BlockScratch,
     ) -> Result<EntryLoss, NotConvex> {
         tile.fill(side);
         tile.pack(side);
@@ -118,7 +118,7 @@ impl BlockSolver {
         window: Window,
         tile: &Tile<'_>,
         side: &Side<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut BlockScratch,
     ) -> Result<(), NotConvex> {
         let (rows, form) = (tile.len(), self.form());
         scratch.start_small_grams(form, window, tile, side);
@@ -173,7 +173,7 @@ impl BlockSolver {
         at: usize,
         tile: &Tile<'_>,
         side: &Side<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut BlockScratch,
     ) -> Result<(), NotConvex> {
         let square = scratch.unfold(self.form(), at, tile.len());
         self.step_blocks(at, square, LANES, tile, side, scratch)
@@ -185,7 +185,7 @@ impl BlockSolver {
         window: Window,
         tile: &Tile<'_>,
         side: &Side<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut BlockScratch,
     ) -> Result<(), NotConvex> {
         scratch.delta.room(tile.len() * window.width);
         for at in 0..tile.len() {
@@ -204,7 +204,7 @@ impl BlockSolver {
         width: usize,
         tile: &Tile<'_>,
         side: &Side<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut BlockScratch,
     ) -> Result<(), NotConvex> {
         let (block, row, lines) = (
             self.block.min(width),
@@ -251,7 +251,7 @@ impl BlockSolver {
     }
 }
 
-impl Scratch {
+impl BlockScratch {
     fn load_rows(&mut self, tile: &Tile<'_>, side: &Side<'_>) {
         let z = side.cache.rank();
         self.scales.clear();

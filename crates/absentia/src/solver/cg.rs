@@ -17,7 +17,7 @@ pub(crate) struct CgSolver {
 
 /// Buffers of one worker, one line of K per row of the tile.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub(crate) struct CgScratch {
     scales: Vec<f32>,
     residual: Vec<f32>,
     direction: Vec<f32>,
@@ -26,13 +26,13 @@ pub(crate) struct Scratch {
 }
 
 impl RowSolver for CgSolver {
-    type Scratch = Scratch;
+    type Scratch = CgScratch;
 
     fn solve(
         &self,
         tile: &mut Tile<'_>,
         side: &Side<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut CgScratch,
     ) -> Result<EntryLoss, NotConvex> {
         let (rows, k) = (tile.len(), tile.stride);
         scratch.scales = (0..side.cache.rank())
@@ -60,7 +60,7 @@ impl RowSolver for CgSolver {
     }
 }
 
-impl Scratch {
+impl CgScratch {
     /// `residual = y − H p`, with the entries' part taken together: `Σ (c r − d p·q) q`.
     fn start_residuals(&mut self, tile: &Tile<'_>, side: &Side<'_>) {
         let (rows, k) = (tile.len(), tile.stride);

@@ -44,7 +44,7 @@ pub(crate) struct LaneScratch {
     layout: Layout,
     solver: GroupSolver,
     /// For rows that are too long for a group.
-    long: block::Scratch,
+    long: block::BlockScratch,
 }
 
 impl RowSolver for ElementSolver {

@@ -14,20 +14,20 @@ pub(crate) struct VanillaSolver<'w> {
 
 /// Weight, target and prediction of every column of one row.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub(crate) struct VanillaScratch {
     w: Vec<f64>,
     r: Vec<f64>,
     predicted: Vec<f64>,
 }
 
 impl RowSolver for VanillaSolver<'_> {
-    type Scratch = Scratch;
+    type Scratch = VanillaScratch;
 
     fn solve(
         &self,
         tile: &mut Tile<'_>,
         side: &Side<'_>,
-        scratch: &mut Scratch,
+        scratch: &mut VanillaScratch,
     ) -> Result<EntryLoss, NotConvex> {
         tile.fill(side);
         for at in 0..tile.len() {
@@ -47,7 +47,7 @@ impl RowSolver for VanillaSolver<'_> {
 }
 
 impl VanillaSolver<'_> {
-    fn load_row(&self, row: usize, side: &Side<'_>, scratch: &mut Scratch) {
+    fn load_row(&self, row: usize, side: &Side<'_>, scratch: &mut VanillaScratch) {
         let n = side.fixed.rows();
         scratch.w.clear();
         scratch.w.extend((0..n).map(|column| {
@@ -71,7 +71,7 @@ impl VanillaSolver<'_> {
     }
 }
 
-impl Scratch {
+impl VanillaScratch {
     /// `r̂_ui` of every column (the paper's equation 1).
     fn predict(&mut self, p: &[f32], side: &Side<'_>) {
         self.predicted.clear();

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::{SMALL, Scratch, Window, in_lanes, weights_of};
+use super::{BlockScratch, SMALL, Window, in_lanes, weights_of};
 use crate::linalg::kernels::{Form, RowLines, TileLines};
 use crate::linalg::{Buffer, LANES};
 use crate::solver::long_rows::{PIECE, sum_pieces};
 use crate::solver::{Side, Tile};
 
-impl Scratch {
+impl BlockScratch {
     /// `Σ_t a_ut S_t[window, window]` for all rows of the tile, as one product per line; not needed
     /// where there is only one t.
     pub(super) fn start_small_grams(
