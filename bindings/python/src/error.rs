@@ -9,10 +9,11 @@ use absentia::model::ModelError;
 use absentia::ranking::RankError;
 use absentia::weights::{SpecError, WeightsError};
 use absentia::{Fault, ParamsError};
-use absentia_search::SearchError;
+use absentia_job::JobError;
 use pyo3::PyErr;
 use pyo3::exceptions::{
-    PyFileNotFoundError, PyKeyError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+    PyFileNotFoundError, PyKeyError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError,
+    PyValueError,
 };
 
 /// An error that has a Python exception.
@@ -43,15 +44,33 @@ macro_rules! raise_by_fault {
 raise_by_fault!(
     DataError,
     EvaluateError,
-    FitError,
     absentia::InstructionSetError,
     ModelError,
     ParamsError,
     RankError,
     SpecError,
-    SearchError,
     WeightsError
 );
+
+impl Raise for FitError {
+    fn raise(self) -> PyErr {
+        let message = self.to_string();
+        match self {
+            FitError::Memory { .. } => PyMemoryError::new_err(message),
+            error => exception(error.fault(), message),
+        }
+    }
+}
+
+impl Raise for JobError {
+    fn raise(self) -> PyErr {
+        match self {
+            JobError::File(error) => error.raise(),
+            JobError::Fit(error) => error.raise(),
+            error => exception(error.fault(), error.to_string()),
+        }
+    }
+}
 
 impl Raise for absentia_io::Error {
     fn raise(self) -> PyErr {

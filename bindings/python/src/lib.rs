@@ -14,6 +14,7 @@ mod evaluate;
 mod factors;
 mod gate;
 mod ids;
+mod job;
 mod lists;
 mod matrix;
 mod model;
@@ -42,10 +43,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(columns::table_columns, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(factors::solve_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(job::default_settings, module)?)?;
     module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;
     module.add_function(wrap_pyfunction!(read::read, module)?)?;
     module.add_function(wrap_pyfunction!(train::fit, module)?)?;
-    module.add_function(wrap_pyfunction!(weights::default_weights, module)?)?;
     let close = wrap_pyfunction!(gate::close, module)?;
     module
         .py()

@@ -91,6 +91,13 @@ impl Model {
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
+    /// Solver, targets and confidence of the run as they are written.
+    #[getter]
+    fn settings(&self) -> (String, String, String) {
+        let latest = self.trained.parts().transform.now;
+        crate::job::texts(self.trained.params(), latest)
+    }
+
     #[getter]
     fn user_factors(&self) -> Factors {
         Factors(self.trained.user_factors().clone())

@@ -2,16 +2,15 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
+use absentia::Interactions;
 use absentia::data::DataError;
-use absentia::fit::{Cancel, Control, FitError, Fitted, Init, Observer, Run, StopReason, Sweep};
-use absentia::{CheckedParams, Interactions, Params};
+use absentia::fit::{Cancel, Control, Fitted, Init, Observer, StopReason, Sweep};
 use absentia_io::model::Ids;
-use absentia_search::{Automatic, ChosenSettings, SearchError, choose_settings};
-use pyo3::exceptions::PyValueError;
+use absentia_job::{Automatic, Execution, Input, Job, JobError, Training};
 use pyo3::prelude::*;
 
 use crate::data::{Column, Data, borrow};
-use crate::error::OrRaise;
+use crate::error::{OrRaise, Raise};
 use crate::factors::{Numbers, Table};
 use crate::ids::IdMap;
 use crate::model::Model;
@@ -22,51 +21,46 @@ use crate::weights::Scheme;
 type Shown = (Column<u32>, Column<u32>, Column<f32>);
 
 /// Trains a model; yields it with the reason why the run ended, and the weights that were chosen in
-/// place of those given, as they are written.
+/// place of the defaults, as they are written.
 ///
-/// `params` is the engine's set of parameters as JSON; `open` says whether the penalty, the
-/// post-scaling, and targets and weights are to be chosen instead. `callback(iteration, seconds, observed,
-/// missing, regularization)` ends the run by returning something true.
+/// `settings` are the keys of a job as JSON; what is left out has its default or is chosen. `scheme`
+/// is given where weights are not left to the job. `callback(iteration, seconds, observed, missing,
+/// regularization)` ends the run by returning something true.
 #[pyfunction]
-#[pyo3(signature = (data, scheme, params, *, open=None, shown=None, init=None, ids=None, callback=None, config=None))]
+#[pyo3(signature = (data, settings, *, scheme=None, shown=None, init=None, ids=None, callback=None, config=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call")]
 pub(crate) fn fit(
     py: Python<'_>,
     data: Data,
-    scheme: Py<Scheme>,
-    params: &str,
-    open: Option<(bool, bool, bool)>,
+    settings: &str,
+    scheme: Option<Py<Scheme>>,
     shown: Option<Shown>,
     init: Option<(Table, Table)>,
     ids: Option<(Py<IdMap>, Py<IdMap>)>,
     callback: Option<Py<PyAny>>,
     config: Option<String>,
 ) -> PyResult<(Model, &'static str, Option<String>)> {
-    let params: Params = serde_json::from_str(params)
-        .map_err(|error| PyValueError::new_err(format!("parameters: {error}")))?;
-    let job = Job {
+    let call = Call {
         data,
         shown,
-        scheme: scheme.clone_ref(py),
-        params: params.check().or_raise()?,
-        open: open.map_or_else(
-            Automatic::default,
-            |(regularization, post_scale, recipe)| Automatic {
-                regularization,
-                post_scale,
-                recipe,
-            },
-        ),
-        init,
-    };
-    let (fitted, chosen) = scheme.get().stop_if_err(job.follow(py, callback))?;
-    let ids = match ids {
-        Some((users, items)) => Ids {
+        scheme: scheme.as_ref().map(|scheme| scheme.clone_ref(py)),
+        job: crate::job::parse(settings)?,
+        ids: ids.map(|(users, items)| Ids {
             users: users.get().0.clone(),
             items: items.get().0.clone(),
-        },
-        None => Ids::dense(fitted.model.n_users() as u32, fitted.model.n_items() as u32),
+        }),
+        init,
     };
+    let ended = call.follow(py, callback);
+    let ended = match &scheme {
+        Some(scheme) => scheme.get().stop_if_err(ended),
+        None => ended,
+    };
+    let Ended {
+        fitted,
+        ids,
+        chosen,
+    } = ended?;
     let model = Model {
         trained: fitted.model,
         ids,
@@ -85,21 +79,26 @@ fn name(reason: StopReason) -> &'static str {
     }
 }
 
-/// A run that has ended, and the weights that were chosen for it.
-type Chosen = (Fitted, Option<String>);
+/// A run that has ended.
+struct Ended {
+    fitted: Fitted,
+    ids: Ids,
+    /// The weights that were chosen for it.
+    chosen: Option<String>,
+}
 
-/// What a run is made of.
-struct Job {
+/// A call to train on data in memory.
+struct Call {
     data: Data,
     shown: Option<Shown>,
-    scheme: Py<Scheme>,
-    params: CheckedParams,
-    open: Automatic,
+    scheme: Option<Py<Scheme>>,
+    job: Job,
+    ids: Option<Ids>,
     init: Option<(Table, Table)>,
 }
 
-impl Job {
-    fn follow(self, py: Python<'_>, callback: Option<Py<PyAny>>) -> PyResult<Chosen> {
+impl Call {
+    fn follow(self, py: Python<'_>, callback: Option<Py<PyAny>>) -> PyResult<Ended> {
         let (answers, answered) = channel();
         let listens = callback.is_some();
         let work = move |py: Python<'_>, cancel: &Cancel, tell: Tell<Sweep>| {
@@ -116,7 +115,7 @@ impl Job {
         })
     }
 
-    fn run(self, py: Python<'_>, relay: Option<Relay>, cancel: &Cancel) -> PyResult<Chosen> {
+    fn run(self, py: Python<'_>, relay: Option<Relay>, cancel: &Cancel) -> PyResult<Ended> {
         let init = match &self.init {
             Some((users, items)) => Some((borrow(py, users)?, borrow(py, items)?)),
             None => None,
@@ -139,7 +138,6 @@ impl Job {
             }
             None => None,
         };
-        let (scheme, params, open) = (self.scheme.get(), &self.params, self.open);
         let mut relay = relay;
         let built = detached(py, None, || {
             let whole = lent.whole()?;
@@ -153,38 +151,68 @@ impl Job {
         })?;
         let (whole, with_exposed) = built.or_raise()?;
         let data = with_exposed.as_ref().unwrap_or_else(|| whole.matrix());
-        let fitted = released(py, || {
-            let run = Run {
+        let dense = || Ids::dense(data.n_users() as u32, data.n_items() as u32);
+        let ids = self.ids.unwrap_or_else(dense);
+        let scheme = self.scheme.as_ref().map(Py::get);
+        let ran = released(py, || {
+            let given = scheme.map(|scheme| &scheme.requested);
+            let mut training = training(&self.job, given, data, &ids)?;
+            match training.choose(cancel, &()) {
+                // A call that was interrupted goes on to a run that ends at once.
+                Ok(()) | Err(JobError::InterruptedChoosing) => {}
+                Err(error) => return Err(error),
+            }
+            let chosen = training.weights.as_ref().map(ToString::to_string);
+            let fitted = training.fit(Execution {
                 init: init.map_or(Init::Gaussian, |(users, items)| Init::Given {
                     users: users.copied(),
                     items: items.copied(),
                 }),
                 observer: relay.as_mut().map(|relay| relay as &mut dyn Observer),
                 cancel: cancel.clone(),
-                ..Run::default()
-            };
-            let settled = settled(data, &scheme.requested, params, open, cancel)?;
-            let weights = settled.weights().map(|weights| weights.to_string());
-            let params = settled.params.check().map_err(FitError::from)?;
-            let scheme = settled.scheme.as_ref().unwrap_or(&scheme.requested);
-            Ok((absentia::fit(data, scheme, &params, run)?, weights))
+                ..Execution::default()
+            })?;
+            Ok((fitted, chosen))
         });
-        fitted.map_err(|error: SearchError| scheme.blame(error))
+        let (fitted, chosen) = ran.map_err(|error: JobError| match scheme {
+            Some(scheme) => scheme.blame(error),
+            None => error.raise(),
+        })?;
+        Ok(Ended {
+            fitted,
+            ids,
+            chosen,
+        })
     }
 }
 
-/// Settles what is open; a call that was interrupted goes on to a run that ends at once.
-fn settled(
-    data: &Interactions<'_>,
-    scheme: &absentia::weights::Scheme,
-    params: &CheckedParams,
-    open: Automatic,
-    cancel: &Cancel,
-) -> Result<ChosenSettings, SearchError> {
-    match choose_settings(data, scheme, params, open, cancel, &|| {}) {
-        Err(SearchError::Cancelled) => Ok(ChosenSettings::given((**params).clone())),
-        settled => settled,
-    }
+/// The run of a job on a matrix in memory; with weights of an object, those of the job do not count.
+fn training<'d>(
+    job: &Job,
+    given: Option<&absentia::weights::Scheme>,
+    data: &'d Interactions<'d>,
+    ids: &'d Ids,
+) -> Result<Training<'d>, JobError> {
+    let input = Input {
+        data,
+        ids,
+        held_out: None,
+    };
+    let Some(scheme) = given else {
+        return job.training(input);
+    };
+    let automatic = Automatic {
+        recipe: false,
+        ..job.automatic()
+    };
+    let params = job.params(input.unit());
+    Ok(Training::new(
+        input,
+        params,
+        None,
+        scheme.clone(),
+        automatic,
+    ))
 }
 
 fn hear(callback: &Bound<'_, PyAny>, sweep: &Sweep) -> PyResult<Control> {

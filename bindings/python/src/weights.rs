@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
+use absentia::Axis;
 use absentia::Dense;
 use absentia::data::DataError;
 use absentia::weights::{
     Approximated, Approximation, ArrayLoader, GroupPaths, Groups, InMemory,
     MissingWeights as Weights, Scheme as Requested, SchemeSpec, Term, WeightFunction,
 };
-use absentia::{Axis, Method};
 use absentia_io::arrays::Arrays;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
@@ -23,13 +23,6 @@ use crate::factors::Factors;
 use crate::ids::IdMap;
 use crate::pool::{detached, interruptible};
 use crate::rule::{Failure, PythonRule};
-
-/// Yields the text of the weights of a method for which none were given.
-#[pyfunction]
-pub(crate) fn default_weights(method: &str) -> PyResult<String> {
-    let method: Method = method.parse().map_err(Raise::raise)?;
-    Ok(SchemeSpec::default_for(method).to_string())
-}
 
 /// A way to weight missing entries, before it meets data.
 #[pyclass(frozen, module = "absentia._core")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use absentia::InstructionSet;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config;
 use crate::failure::{Failure, Outcome, Refusal};
@@ -77,8 +77,6 @@ pub(crate) enum Verb {
 pub(crate) struct Context {
     pub(crate) ui: Ui,
     pub(crate) threads: Option<usize>,
-    /// Every argument in force, as it would stand in a configuration file.
-    pub(crate) effective: toml::Table,
 }
 
 /// The version of the program and the instruction set it uses on this machine.
@@ -97,9 +95,9 @@ pub(crate) fn run(argv: Vec<OsString>) -> ExitCode {
         return Failure::from(anyhow::Error::from(Refusal::usage(error.to_string()))).report(json);
     }
     match parse(argv) {
-        Ok((cli, effective)) => {
+        Ok(cli) => {
             let json = cli.global.json;
-            match execute(cli, effective) {
+            match execute(cli) {
                 Ok(outcome) => outcome.into(),
                 Err(error) => Failure::from(error).report(json),
             }
@@ -128,27 +126,15 @@ enum ParseError {
     Config(anyhow::Error),
 }
 
-fn parse(argv: Vec<OsString>) -> Result<(Cli, toml::Table), ParseError> {
+fn parse(argv: Vec<OsString>) -> Result<Cli, ParseError> {
     let mut command = config::with_defaults(Cli::command(), &argv).map_err(ParseError::Config)?;
     let matches = command
         .try_get_matches_from_mut(argv)
         .map_err(ParseError::Clap)?;
-    let effective = effective(&command, &matches);
-    let cli = Cli::from_arg_matches(&matches)
-        .map_err(|error| ParseError::Clap(error.format(&mut command)))?;
-    Ok((cli, effective))
+    Cli::from_arg_matches(&matches).map_err(|error| ParseError::Clap(error.format(&mut command)))
 }
 
-fn effective(command: &clap::Command, matches: &ArgMatches) -> toml::Table {
-    match matches.subcommand() {
-        Some((name, matches)) => command
-            .find_subcommand(name)
-            .map_or_else(toml::Table::new, |verb| config::effective(verb, matches)),
-        None => toml::Table::new(),
-    }
-}
-
-fn execute(cli: Cli, effective: toml::Table) -> anyhow::Result<Outcome> {
+fn execute(cli: Cli) -> anyhow::Result<Outcome> {
     let threads = cli.global.threads.map(|n| n as usize);
     if let Some(threads) = threads {
         rayon::ThreadPoolBuilder::new()
@@ -158,7 +144,6 @@ fn execute(cli: Cli, effective: toml::Table) -> anyhow::Result<Outcome> {
     let context = Context {
         ui: Ui::new(cli.global.json, cli.global.quiet),
         threads,
-        effective,
     };
     match cli.verb {
         Verb::Train(verb) => verb.run(&context),

@@ -10,18 +10,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use absentia::suggest;
-use absentia_job::keys::{text_of, typed};
+use absentia_job::keys::text_of;
 use absentia_job::{ConfigFile, Entry, Preset};
 use clap::builder::{ArgPredicate, OsStr as ArgText};
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use toml::{Table, Value};
+use clap::{Arg, ArgAction, Command};
+use toml::Value;
 
 use crate::failure::Refusal;
-
-/// Flags that say how to run a command, not what it computes: never stored.
-const NOT_STORED: [&str; 7] = [
-    "config", "json", "quiet", "help", "version", "resume", "dry-run",
-];
 
 /// Yields the command with the values of its `--config` file and its `--preset` as defaults.
 ///
@@ -224,47 +219,46 @@ fn find<'c>(command: &'c Command, key: &str) -> Result<&'c Arg, Refusal> {
     Err(Refusal::usage(message).hint(hint))
 }
 
-/// Yields every argument in force, defaults included, as a table that a configuration file can hold.
-pub(crate) fn effective(command: &Command, matches: &ArgMatches) -> Table {
-    let mut table = Table::new();
-    for arg in command.get_arguments() {
-        let key = key_of(arg);
-        if NOT_STORED.contains(&key.as_str()) {
-            continue;
-        }
-        if let Some(value) = value_in_force(arg, matches) {
-            table.insert(key, value);
-        }
-    }
-    table
-}
-
-fn value_in_force(arg: &Arg, matches: &ArgMatches) -> Option<Value> {
-    let id = arg.get_id().as_str();
-    if matches!(arg.get_action(), ArgAction::SetTrue) {
-        let on = matches.try_get_one::<bool>(id).ok().flatten()?;
-        return on.then_some(Value::Boolean(true));
-    }
-    let raw = matches.try_get_raw(id).ok().flatten()?;
-    let mut values: Vec<Value> = raw.map(|text| typed(&text.to_string_lossy())).collect();
-    let many = arg
-        .get_num_args()
-        .is_some_and(|range| range.max_values() > 1)
-        || matches!(arg.get_action(), ArgAction::Append);
-    if many {
-        return (!values.is_empty()).then_some(Value::Array(values));
-    }
-    values.pop()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{CommandFactory, FromArgMatches};
+    use absentia_job::keys::typed;
+    use clap::{ArgMatches, CommandFactory, FromArgMatches};
+    use toml::Table;
 
     use crate::cli::Cli;
 
-    /// The arguments in force, by their keys.
+    /// Every argument in force by its key, defaults included.
+    fn effective(command: &Command, matches: &ArgMatches) -> Table {
+        let mut table = Table::new();
+        for arg in command.get_arguments() {
+            let key = key_of(arg);
+            if let Some(value) = value_in_force(arg, matches) {
+                table.insert(key, value);
+            }
+        }
+        table
+    }
+
+    fn value_in_force(arg: &Arg, matches: &ArgMatches) -> Option<Value> {
+        let id = arg.get_id().as_str();
+        if matches!(arg.get_action(), ArgAction::SetTrue) {
+            let on = matches.try_get_one::<bool>(id).ok().flatten()?;
+            return on.then_some(Value::Boolean(true));
+        }
+        let raw = matches.try_get_raw(id).ok().flatten()?;
+        let mut values: Vec<Value> = raw.map(|text| typed(&text.to_string_lossy())).collect();
+        let many = arg
+            .get_num_args()
+            .is_some_and(|range| range.max_values() > 1)
+            || matches!(arg.get_action(), ArgAction::Append);
+        if many {
+            return (!values.is_empty()).then_some(Value::Array(values));
+        }
+        values.pop()
+    }
+
+    /// The arguments in force under a configuration, by their keys.
     fn in_force(config: &str, argv: &[&str]) -> anyhow::Result<Table> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("run.toml");
@@ -349,8 +343,8 @@ mod tests {
                 "run.toml:3: confidence = \"decay:30\": expected",
             ),
             (
-                "targets = 'raw:junk'",
-                "run.toml:1: targets = \"raw:junk\": expected raw",
+                "targets = 'rough'",
+                "run.toml:1: targets = \"rough\": expected raw",
             ),
             (
                 "[train]\nheader = 1",

@@ -11,7 +11,6 @@ mod folding;
 mod loading;
 mod measure;
 mod store;
-mod tables;
 mod ui;
 mod verbs;
 

@@ -149,8 +149,8 @@ mod tests {
                 "run.toml:3: confidence = \"decay:30\": expected a time",
             ),
             (
-                "targets = 'raw:junk'",
-                "run.toml:1: targets = \"raw:junk\": expected raw",
+                "targets = 'rough'",
+                "run.toml:1: targets = \"rough\": expected raw",
             ),
             (
                 "[train]\nheader = 1",

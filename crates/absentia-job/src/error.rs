@@ -46,6 +46,20 @@ pub enum JobError {
         /// Number of schemes.
         count: usize,
     },
+    /// More files to start from than two arrays or one model.
+    #[error("a run starts from two arrays or one model, and {count} files are given")]
+    SeveralStarts {
+        /// Number of files.
+        count: usize,
+    },
+    /// A model to start from has another number of factors.
+    #[error("{} has {factors} factors", path.display())]
+    StartFactors {
+        /// The model.
+        path: PathBuf,
+        /// Its number of factors.
+        factors: usize,
+    },
     /// A weight for exposed pairs, and no pairs.
     #[error("there is a weight of exposed pairs, but no exposed pairs are given")]
     ExposedWeightAlone,

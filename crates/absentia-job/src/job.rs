@@ -2,7 +2,7 @@
 
 use absentia::suggest::similar;
 use absentia::weights::SchemeSpec;
-use absentia::{Method, Params};
+use absentia::{Baseline, Method, Params, Solver};
 use absentia_io::time::TimeUnit;
 use absentia_search::Automatic;
 use serde::de::Error as _;
@@ -16,6 +16,7 @@ use crate::missing_entries::MissingEntries;
 use crate::preparation::Preparation;
 use crate::reading::Reading;
 use crate::settings::GivenSettings;
+use crate::start::scheme;
 use crate::training::{Measuring, Training};
 use crate::training_data::{Input, TrainingData};
 use crate::validation::Validation;
@@ -123,7 +124,7 @@ impl Job {
         let mut table = Table::new();
         let own = [
             ("data", self.data.written()),
-            ("solver", self.solver.written()),
+            ("solver", self.written_solver()),
             ("weights", self.weights.written()),
             ("threads", self.threads.written()),
         ];
@@ -138,6 +139,35 @@ impl Job {
         self.reading.write(&mut table);
         self.preparation.write(&mut table);
         table
+    }
+
+    /// The solver, by its name alone where its number has a key of its own.
+    fn written_solver(&self) -> Option<Value> {
+        let has_key = match self.solver? {
+            Method::Solver(Solver::Subspace { .. }) => self.settings.block.is_some(),
+            Method::Solver(Solver::AlsCg { .. }) => self.settings.cg_steps.is_some(),
+            Method::Baseline(Baseline::ItemKnn { .. }) => self.settings.neighbours.is_some(),
+            _ => false,
+        };
+        if has_key {
+            self.solver.map(|method| method.name().into())
+        } else {
+            self.solver.written()
+        }
+    }
+
+    /// A job on the same data, with everything but that left to defaults.
+    #[must_use]
+    pub fn of_data(data: &[String], reading: &Reading, preparation: &Preparation) -> Self {
+        let mut job = Self {
+            data: data.to_vec(),
+            reading: reading.clone(),
+            preparation: preparation.clone(),
+            ..Self::default()
+        };
+        job.reading.spell_out();
+        job.preparation.spell_out();
+        job
     }
 
     /// Every key that a job has.
@@ -235,19 +265,17 @@ impl Job {
         Ok(data)
     }
 
-    /// The run on data that is ready, with weights whose files were read.
+    /// The run on data that is ready.
     ///
     /// # Errors
-    /// Several weight schemes.
-    pub fn training<'d>(
-        &self,
-        input: Input<'d>,
-        scheme: absentia::weights::Scheme,
-    ) -> Result<Training<'d>, JobError> {
+    /// Several weight schemes, files of weights that cannot be read.
+    pub fn training<'d>(&self, input: Input<'d>) -> Result<Training<'d>, JobError> {
+        let weights = self.weights()?;
+        let scheme = scheme(&weights, input.ids)?;
         Ok(Training::new(
             input,
             self.params(input.unit()),
-            Some(self.weights()?),
+            Some(weights),
             scheme,
             self.automatic(),
         ))
@@ -271,6 +299,9 @@ impl Job {
     pub fn as_run(&self, training: &Training<'_>) -> Self {
         let mut job = self.clone();
         job.settings.fix(&training.params, training.input.unit());
+        job.validation.spell_out();
+        job.reading.spell_out();
+        job.preparation.spell_out();
         job.solver = Some(training.params.solver);
         job.weights = training.weights.iter().cloned().collect();
         job

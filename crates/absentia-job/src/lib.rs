@@ -17,7 +17,7 @@
 //! | `reading`, `preparation`, `missing_entries`, `validation`, `settings` | the groups of a job |
 //! | `defaults`, `preset` | what holds where nothing was given |
 //! | `rows`, `training_data` | from files to a matrix with ids |
-//! | `memory`, `resume`, `validator`, `training` | the run |
+//! | `start`, `memory`, `resume`, `validator`, `training` | the run |
 //!
 //! The feature `clap` makes the groups arguments of a command line.
 // Documentation of arguments is shown as help, where back-ticks would be shown too.
@@ -38,12 +38,14 @@ mod reading;
 mod resume;
 mod rows;
 mod settings;
+mod start;
 pub mod text;
 mod training;
 mod training_data;
 mod validation;
 mod validator;
 
+pub use absentia_search::Automatic;
 pub use config_file::{ConfigFile, Entry};
 pub use error::JobError;
 pub use job::Job;
@@ -56,6 +58,7 @@ pub use reading::Reading;
 pub use resume::same_ids;
 pub use rows::{Rows, read_files, read_known, take_log};
 pub use settings::{GivenSettings, UnusedSetting};
+pub use start::{scheme, start};
 pub use training::{Execution, Measuring, Training, named};
 pub use training_data::{Input, TrainingData, pairs_of, split_rows};
 pub use validation::{HeldOutRows, Validation};

@@ -56,6 +56,11 @@ keys!(Preparation {
 });
 
 impl Preparation {
+    /// Writes out the defaults, so that they hold whatever the defaults of a later version are.
+    pub(crate) fn spell_out(&mut self) {
+        self.sample_seed.get_or_insert_default();
+    }
+
     /// What to do with repeated pairs.
     #[must_use]
     pub fn duplicates(&self) -> Duplicates {

@@ -73,6 +73,13 @@ keys!(Reading {
 });
 
 impl Reading {
+    /// Writes out the defaults, so that they hold whatever the defaults of a later version are.
+    pub(crate) fn spell_out(&mut self) {
+        let usual = ReadOptions::default();
+        self.skip_bad.get_or_insert(usual.skip_bad);
+        self.max_line.get_or_insert(usual.max_line);
+    }
+
     /// The options of the readers.
     #[must_use]
     pub fn options(&self) -> ReadOptions {

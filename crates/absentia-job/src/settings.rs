@@ -183,7 +183,13 @@ impl GivenSettings {
         self.iterations = Some(params.iterations);
         self.regularization = Some(params.regularization);
         self.reg_exponent = Some(params.reg_exponent);
-        (self.block, self.cg_steps, self.neighbours) = (None, None, None);
+        let number = |name: &str| match params.solver {
+            method if method.name() == name => method.number(),
+            _ => name.parse::<Method>().ok().and_then(Method::number),
+        };
+        self.block = number("subspace");
+        self.cg_steps = number("als-cg");
+        self.neighbours = number("itemknn");
         self.targets = Some(params.targets);
         self.confidence = Some(ConfidenceRule::of(params.confidence, unit));
         self.post_scale = Some(params.post_scale);

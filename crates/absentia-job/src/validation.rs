@@ -50,6 +50,12 @@ keys!(Validation {
 });
 
 impl Validation {
+    /// Writes out the defaults, so that they hold whatever the defaults of a later version are.
+    pub(crate) fn spell_out(&mut self) {
+        self.valid_metric = Some(self.metric().to_owned());
+        self.valid_every = Count::new(self.every());
+    }
+
     /// Where the rows to validate on come from; nowhere if nothing was given.
     #[must_use]
     pub fn held_out(&self) -> HeldOutRows {

@@ -110,6 +110,8 @@ class Model:
     @property
     def params(self) -> str: ...
     @property
+    def settings(self) -> Tuple[str, str, str]: ...
+    @property
     def user_factors(self) -> Factors: ...
     @property
     def item_factors(self) -> Factors: ...
@@ -144,7 +146,6 @@ class Model:
         self, data: Data, row: int, item: int, user: Optional[int] = None
     ) -> Tuple[float, List[Tuple[int, float]], float]: ...
 
-def default_weights(method: str) -> str: ...
 def evaluate(
     model: Model,
     seen: Data,
@@ -154,12 +155,12 @@ def evaluate(
     exclude_seen: bool = True,
     threads: Optional[int] = None,
 ) -> Tuple[Rows, str, List[Tuple[str, float, float, Floats]]]: ...
+def default_settings() -> List[Tuple[str, str]]: ...
 def fit(
     data: Data,
-    scheme: Scheme,
-    params: str,
+    settings: str,
     *,
-    open: Optional[Tuple[bool, bool, bool]] = None,
+    scheme: Optional[Scheme] = None,
     shown: Optional[Tuple[Rows, Rows, Floats]] = None,
     init: Optional[Tuple[Floats, Floats]] = None,
     ids: Optional[Tuple[IdMap, IdMap]] = None,

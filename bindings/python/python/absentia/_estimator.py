@@ -111,7 +111,7 @@ class Estimator:
     @property
     def targets_(self) -> str:
         """The targets of the model, chosen where none were given."""
-        return _params.text_of(json.loads(self._fitted().params)["targets"])
+        return self._fitted().settings[1]
 
     @property
     def history_(self) -> List[Sweep]:

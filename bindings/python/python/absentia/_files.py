@@ -60,10 +60,9 @@ class Files(Estimator):
             setattr(self, name, stored[name])
         self.random_state = stored["seed"]
         self.tolerance = stored["tolerance"]
-        self.solver = _params.text_of(stored["solver"])
-        self.targets = _params.text_of(stored["targets"])
-        confidence = stored["confidence"]
-        self.confidence = confidence["weight"] if confidence["kind"] == "constant" else _params.text_of(confidence)
+        self.solver, self.targets, confidence = core.settings
+        constant = stored["confidence"]["kind"] == "constant"
+        self.confidence = stored["confidence"]["weight"] if constant else confidence
         self.weights = restored(core.weights)
         self._model = core
         self._ids = Ids(Side(core.user_ids, user_kind), Side(core.item_ids, item_kind))

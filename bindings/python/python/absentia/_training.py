@@ -16,11 +16,6 @@ Callback = Callable[[int, float, float], Any]
 Start = Tuple[NDArray[np.float32], NDArray[np.float32]]
 Self = TypeVar("Self", bound="Training")
 
-# Where a search for a recipe starts, and what there is without one.
-DEFAULT_TARGETS = "binary"
-# What the engine has where nothing chooses: the penalty of a baseline.
-DEFAULT_PENALTY = 0.01
-
 
 class Training(Estimator):
     """The part of the estimator that is trained."""
@@ -101,7 +96,7 @@ class Training(Estimator):
         callback: Optional[Callback],
         show_progress: bool,
     ) -> Self:
-        scheme = as_weights(self._wanted_weights(init is not None))._scheme(taken.ids)
+        weights = self._given_weights(goes_on=init is not None)
         shown = None
         if exposed is not None:
             users, items = take(exposed, ids=taken.ids).pairs()
@@ -109,9 +104,8 @@ class Training(Estimator):
         with Following(callback, show_progress, iterations) as following:
             model, reason, chosen = _core.fit(
                 taken.lent,
-                scheme,
-                self._engine_params(taken, iterations, goes_on=init is not None),
-                open=self._open(init is not None),
+                self._settings(iterations, goes_on=init is not None),
+                scheme=None if weights is None else as_weights(weights)._scheme(taken.ids),
                 shown=shown,
                 init=init,
                 ids=taken.ids.cores(),
@@ -123,53 +117,44 @@ class Training(Estimator):
         self._ids, self._train_data = taken.ids, taken
         return self
 
-    def _engine_params(self, taken: Taken, iterations: int, goes_on: bool) -> str:
-        latest = taken.lent.latest if isinstance(taken.lent, _core.Matrix) else None
-        tolerance = None if self.tolerance is None else _params.real("tolerance", self.tolerance)
-        return _params.text(
+    def _settings(self, iterations: int, goes_on: bool) -> str:
+        return _params.settings(
             {
                 "factors": _params.whole("factors", self.factors),
                 "iterations": _params.whole("iterations", iterations),
-                "regularization": self._told("regularization", DEFAULT_PENALTY, goes_on),
-                "reg_exponent": _params.real("reg_exponent", self.reg_exponent),
-                "solver": _params.solver(self.solver),
-                "targets": _params.targets(self._wanted_targets(goes_on)),
-                "confidence": _params.confidence(self.confidence, latest),
-                "post_scale": self._told("post_scale", 0.0, goes_on),
-                "init_std": _params.real("init_std", self.init_std),
-                "learning_rate": _params.real("learning_rate", self.learning_rate),
-                "seed": _params.seed(self.random_state),
+                "regularization": self._given_number("regularization", goes_on),
+                "reg-exponent": _params.real("reg_exponent", self.reg_exponent),
+                "solver": str(self.solver),
+                "targets": self._given_targets(goes_on),
+                "confidence": _params.confidence(self.confidence),
+                "post-scale": self._given_number("post_scale", goes_on),
+                "init-std": _params.real("init_std", self.init_std),
+                "learning-rate": _params.real("learning_rate", self.learning_rate),
+                # As text: a seed may be larger than the integers of TOML.
+                "seed": str(_params.seed(self.random_state)),
                 "threads": self._threads(),
-                "tolerance": tolerance,
+                "tolerance": None if self.tolerance is None else _params.real("tolerance", self.tolerance),
             }
         )
 
-    def _open(self, goes_on: bool) -> Tuple[bool, bool, bool]:
-        """Whether the penalty, the post-scaling and the recipe are to be chosen."""
-        penalty = self.regularization is None and not goes_on
-        return penalty, penalty and self.post_scale is None, penalty and self._has_no_recipe()
-
-    def _has_no_recipe(self) -> bool:
-        """Whether nothing was told of what is learnt from."""
+    def _all_automatic(self) -> bool:
+        """Whether targets, weights and regularization were all left to be chosen."""
         return self.regularization is None and self.weights is None and self.targets is None
 
-    def _wanted_weights(self, goes_on: bool) -> Any:
-        if goes_on and self._has_no_recipe() and self._chosen_weights is not None:
-            return self._chosen_weights
-        return _core.default_weights(str(self.solver)) if self.weights is None else self.weights
+    def _given_weights(self, goes_on: bool) -> Any:
+        return self._chosen_weights if goes_on and self._all_automatic() else self.weights
 
-    def _wanted_targets(self, goes_on: bool) -> str:
-        if goes_on and self._has_no_recipe():
+    def _given_targets(self, goes_on: bool) -> Optional[str]:
+        if goes_on and self._all_automatic():
             return self.targets_
-        return DEFAULT_TARGETS if self.targets is None else self.targets
+        return None if self.targets is None else str(self.targets)
 
-    def _told(self, name: str, plain: float, goes_on: bool) -> float:
-        """An argument; where none was given that of the model a run goes on from, or a plain one."""
+    def _given_number(self, name: str, goes_on: bool) -> Optional[float]:
+        """An argument; where none was given, that of the model that training goes on from."""
         value = getattr(self, name)
-        if value is None:
-            goes_on = goes_on and self.regularization is None
-            return float(getattr(self, name + "_")) if goes_on else plain
-        return _params.real(name, value)
+        if value is not None:
+            return _params.real(name, value)
+        return float(getattr(self, name + "_")) if goes_on and self.regularization is None else None
 
 
 class Following:

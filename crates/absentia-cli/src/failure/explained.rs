@@ -5,6 +5,7 @@ use std::error::Error;
 use absentia::ParamsError;
 use absentia::data::DataError;
 use absentia::suggest;
+use absentia_io::arrays::ArrayError;
 use absentia_job::JobError;
 
 use super::{Exit, Refusal};
@@ -38,6 +39,15 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
         return Some(refusal.hint(MERGE));
     }
     match cause.downcast_ref()? {
+        absentia_io::Error::Array(ArrayError::NotRowNumbers { path }) => {
+            let refusal = Refusal::usage(format!(
+                "{} is an array by position, but ids are not row numbers",
+                path.display()
+            ));
+            Some(refusal.hint(
+                "pass --dense-ids if they are, or give a CSV table with an id in its first column",
+            ))
+        }
         absentia_io::Error::Row { row } => Some(Refusal::data(row.to_string()).hint(row.remedy())),
         absentia_io::Error::TooManyBad { limit, first } => {
             let message =
@@ -104,6 +114,10 @@ fn of_job(error: &JobError) -> Refusal {
         JobError::MetricLacksCutoff { metric } => {
             let message = format!("--valid-metric {metric}: {metric}@K is needed, a cut-off");
             Refusal::usage(message).hint(format!("write {metric}@20, say"))
+        }
+        JobError::SeveralStarts { .. } => Refusal::usage("--init takes P.npy,Q.npy or one model"),
+        JobError::StartFactors { factors, .. } => {
+            Refusal::usage(text).hint(format!("pass --factors {factors}"))
         }
         JobError::NoWeightColumn => {
             let message = "--confidence column: the data has no column of weights";

@@ -91,20 +91,22 @@ impl FromStr for ConfidenceRule {
         if let Ok(weight) = text.parse() {
             return Ok(Self::Constant { weight });
         }
-        Ok(match text.split_once(':') {
-            None if text == "column" => Self::Column,
-            Some(("linear", alpha)) => Self::Linear {
-                alpha: number(alpha)?,
+        let (name, options) = text.split_once(':').unwrap_or((text, ""));
+        Ok(match name {
+            // Whatever follows its colon is ignored.
+            "column" => Self::Column,
+            "linear" => Self::Linear {
+                alpha: number(options)?,
             },
-            Some(("log", options)) => {
+            "log" => {
                 let (alpha, epsilon) = options.split_once(',').unwrap_or((options, "1"));
                 Self::Log {
                     alpha: number(alpha)?,
                     epsilon: number(epsilon)?,
                 }
             }
-            Some(("decay", span)) => Self::Decay {
-                half_life: span.trim().parse().map_err(|_| {
+            "decay" => Self::Decay {
+                half_life: options.trim().parse().map_err(|_| {
                     let expected = "a time with its unit, s, m, h, d, w or y, as in decay:30d";
                     TextError::new(text, expected)
                 })?,
@@ -171,7 +173,7 @@ mod tests {
 
     #[test]
     fn other_texts_are_refused() {
-        for text in ["", "linear", "linear:", "log:a", "column:3", "sure"] {
+        for text in ["", "linear", "linear:", "log:a", "sure"] {
             assert!(text.parse::<ConfidenceRule>().is_err(), "{text}");
         }
         let bare = "decay:30".parse::<ConfidenceRule>().expect_err("no unit");

@@ -104,16 +104,17 @@ impl FromStr for SplitRule {
             let parsed = given.parse::<Moment>();
             parsed.map_err(|_| TextError::new(text, "a unix time or a date, as in time:2020-01-31"))
         };
-        let (name, options) = match text {
-            "leave-one-out" => return Ok(Self::LEAVE_ONE_OUT),
-            "leave-one-out,valid" => return Ok(Self::Rows { test: 1, valid: 1 }),
-            _ => text.split_once(':').ok_or_else(wrong)?,
-        };
+        let (name, options) = text.split_once([':', ',']).unwrap_or((text, ""));
         let (first, second) = match options.split_once(',') {
             Some((first, second)) => (first.trim(), Some(second.trim())),
             None => (options.trim(), None),
         };
         match (name, second) {
+            ("leave-one-out", _) => match first {
+                "" => Ok(Self::LEAVE_ONE_OUT),
+                "valid" => Ok(Self::Rows { test: 1, valid: 1 }),
+                _ => Err(wrong()),
+            },
             ("last", _) => Ok(Self::Rows {
                 test: whole(first)?,
                 valid: second.map_or(Ok(0), whole)?,

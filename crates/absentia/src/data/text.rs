@@ -12,14 +12,16 @@ use crate::error::TextError;
 impl FromStr for Targets {
     type Err = TextError;
 
-    /// Reads `raw`, `binary`, `log` or `normalized:0.35[,0.35]`.
+    /// Reads `raw`, `binary`, `log` or `normalized:0.35[,0.35]`; whatever follows the colon of a name
+    /// without options is ignored.
     fn from_str(text: &str) -> Result<Self, TextError> {
         let wrong = || TextError::new(text, "raw, binary, log or normalized:0.35[,0.35]");
-        Ok(match text.split_once(':') {
-            None if text == "raw" => Targets::Raw,
-            None if text == "binary" => Targets::Binary,
-            None if text == "log" => Targets::Log,
-            Some(("normalized", options)) => {
+        let (name, options) = text.split_once(':').unwrap_or((text, ""));
+        Ok(match name {
+            "raw" => Targets::Raw,
+            "binary" => Targets::Binary,
+            "log" => Targets::Log,
+            "normalized" => {
                 let (user, item) = options.split_once(',').unwrap_or((options, options));
                 Targets::Normalized {
                     user: user.trim().parse().map_err(|_| wrong())?,
@@ -166,14 +168,8 @@ mod tests {
 
     #[test]
     fn what_does_not_belong_is_refused() {
-        for text in [
-            "raw:junk",
-            "binary:1",
-            "normalized",
-            "normalized:",
-            "normalized:a",
-            "Raw",
-        ] {
+        assert_eq!(read("raw:junk"), Ok(Targets::Raw));
+        for text in ["normalized", "normalized:", "normalized:a", "Raw"] {
             let error = read::<Targets>(text).unwrap_err();
             assert_eq!(error.text, text);
             assert!(error.to_string().contains("normalized:0.35"), "{error}");

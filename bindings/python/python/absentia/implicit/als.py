@@ -107,8 +107,8 @@ class AlternatingLeastSquares(Recommender):
         elif iterations:
             model, _, _ = _core.fit(
                 lend_confidences(rows),
-                _core.Scheme.parse("uniform:1"),
-                self._engine_params(iterations),
+                self._settings(iterations),
+                scheme=_core.Scheme.parse("uniform:1"),
                 init=(singles(self.user_factors), singles(self.item_factors)),
                 callback=heard if heard.wanted else None,
             )
@@ -124,17 +124,16 @@ class AlternatingLeastSquares(Recommender):
         if self.item_factors is None:
             self.item_factors = (draws.random((shape[1], size), dtype=drawn) * 0.01).astype(self.dtype)
 
-    def _engine_params(self, iterations: int) -> str:
-        solver = {"kind": "als-cg", "steps": self.cg_steps} if self.use_cg else {"kind": "als"}
-        return _params.text(
+    def _settings(self, iterations: int) -> str:
+        return _params.settings(
             {
                 "factors": _params.whole("factors", self.factors),
                 "iterations": iterations,
                 "regularization": _params.real("regularization", self.regularization),
-                "reg_exponent": 0.0,
-                "solver": solver,
-                "targets": {"kind": "raw"},
-                "confidence": {"kind": "column"},
+                "reg-exponent": 0.0,
+                "solver": f"als-cg:{self.cg_steps}" if self.use_cg else "als",
+                "targets": "raw",
+                "confidence": "column",
                 "threads": self._threads(),
             }
         )

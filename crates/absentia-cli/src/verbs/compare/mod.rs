@@ -13,11 +13,13 @@ use absentia::ranking::PopularityScorer;
 use absentia::weights::SchemeSpec;
 use absentia_io::time::TimeUnit;
 use absentia_job::text::SplitRule;
-use absentia_job::{Execution, GivenSettings, HeldOutRows, MissingEntries, Training, TrainingData};
+use absentia_job::{
+    Execution, GivenSettings, HeldOutRows, MissingEntries, Training, TrainingData, scheme, start,
+};
 use anyhow::{Context as _, Result};
 
 use super::evaluate::{Difference, differences};
-use super::train::{Follow, end_on_interrupt, tables};
+use super::train::{Follow, end_on_interrupt};
 use crate::args::{DataArgs, warn_of_unused};
 use crate::cli::Context;
 use crate::failure::Outcome;
@@ -185,7 +187,7 @@ impl Compare {
             input,
             params,
             Some(weights.clone()),
-            tables(&input).scheme(weights)?,
+            scheme(weights, input.ids)?,
             self.settings.automatic(),
         );
         training.check_memory()?;
@@ -199,7 +201,7 @@ impl Compare {
         let factors = training.params.factors;
         let mut follow = Follow::new(&context.ui, training.params.iterations).without_lines();
         let execution = Execution {
-            init: tables(&input).init(&self.missing.init, factors)?,
+            init: start(&self.missing.init, input.ids, factors)?,
             observer: Some(&mut follow),
             cancel: cancel.clone(),
             ..Execution::default()

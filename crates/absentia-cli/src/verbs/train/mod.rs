@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 
 use absentia::fit::{Cancel, Checkpoint, Fitted};
 use absentia_job::text::Count;
-use absentia_job::{Execution, Input, Job, Training, defaults};
+use absentia_job::{Execution, Job, Training, defaults, start};
 
 use crate::args::warn_of_unused;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::store;
-use crate::tables::Tables;
 pub(crate) use follow::{Follow, SweepLine, end_on_interrupt};
 
 const EXAMPLES: &str = "\
@@ -75,14 +74,6 @@ pub(crate) struct RunningArgs {
     pub(crate) report: Option<PathBuf>,
 }
 
-/// The files of weights and factors as seen from data that is ready.
-pub(crate) fn tables<'d>(input: &Input<'d>) -> Tables<'d> {
-    Tables {
-        users: &input.ids.users,
-        items: &input.ids.items,
-    }
-}
-
 impl Train {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let path = self.target()?;
@@ -97,8 +88,7 @@ impl Train {
             self.check_writable(path)?;
         }
         let data = job.read(&context.ui)?;
-        let scheme = tables(&data.input()).scheme(&job.weights()?)?;
-        let mut training = job.training(data.input(), scheme)?;
+        let mut training = job.training(data.input())?;
         if self.running.dry_run {
             dry_run::show(&training, &context.ui)?;
             return Ok(Outcome::Done);
@@ -174,9 +164,16 @@ impl Train {
         store::check_writable(model, &self.job.data)
     }
 
+    fn checkpoint_every(&self) -> usize {
+        let every = self.running.checkpoint_every;
+        every.map_or(defaults::CHECKPOINT_EVERY, Count::get)
+    }
+
     /// The configuration that repeats the run without choosing anything again.
     fn config(&self, job: &Job, training: &Training<'_>) -> toml::Table {
         let mut table = job.as_run(training).table();
+        let every = i64::try_from(self.checkpoint_every()).unwrap_or(i64::MAX);
+        table.insert("checkpoint-every".to_owned(), every.into());
         let files = [
             ("model", &self.model),
             ("checkpoint", &self.running.checkpoint),
@@ -206,12 +203,13 @@ impl Train {
         if let Some(path) = &self.running.checkpoint {
             follow = follow.checkpoints(path, training.input.ids, config);
         }
-        let every = self
-            .running
-            .checkpoint_every
-            .map_or(defaults::CHECKPOINT_EVERY, Count::get);
+        let every = self.checkpoint_every();
         let execution = Execution {
-            init: tables(&training.input).init(&job.missing.init, training.params.factors)?,
+            init: start(
+                &job.missing.init,
+                training.input.ids,
+                training.params.factors,
+            )?,
             resume,
             measuring: Some(job.measuring()?),
             observer: Some(&mut follow),

@@ -223,7 +223,7 @@ impl Tune {
         cancel: &Cancel,
         context: &Context,
     ) -> Result<Outcome> {
-        let config = settings::config(result.best(), folds.now, &context.effective);
+        let config = settings::config(result.best(), folds.now, &self.data);
         let text = settings::text(result, &staged.options().metric, &config)?;
         store::write_text(&self.output.out, &text)?;
         if let Some(path) = &self.output.report {

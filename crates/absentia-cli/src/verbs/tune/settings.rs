@@ -3,44 +3,18 @@
 use absentia::evaluate::MetricName;
 use absentia::{Method, Solver};
 use absentia_io::time::TimeUnit;
+use absentia_job::Job;
 use absentia_job::text::ConfidenceRule;
 use absentia_search::{SearchResult, Trial};
 use anyhow::Result;
-use clap::CommandFactory;
 use toml::{Table, Value};
 
-use crate::cli::Cli;
+use crate::args::DataArgs;
 
-/// Arguments that `train` has too but that mean something else there, or that the search decides.
-const OWN: [&str; 8] = [
-    "valid",
-    "out",
-    "report",
-    "model",
-    "seed",
-    "factors",
-    "threads",
-    "memory-limit",
-];
-
-/// Every argument of `train` that repeats a trial on all rows: how the data is read and prepared, as
+/// The configuration of `train` that repeats a trial on all rows: how the data is read and prepared, as
 /// it was for the search, and the settings.
-pub(super) fn config(trial: &Trial, now: i64, effective: &Table) -> Table {
-    let command = Cli::command();
-    let known: Vec<String> = command
-        .find_subcommand("train")
-        .map_or_else(Vec::new, |train| {
-            let names = train
-                .get_arguments()
-                .map(|arg| arg.get_long().unwrap_or(arg.get_id().as_str()).to_owned());
-            names.collect()
-        });
-    let shared = effective
-        .iter()
-        .filter(|(key, _)| known.contains(key) && !OWN.contains(&key.as_str()));
-    let mut table: Table = shared
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
+pub(super) fn config(trial: &Trial, now: i64, data: &DataArgs) -> Table {
+    let mut table = Job::of_data(&data.data, &data.read, &data.prepare).table();
     table.extend(settings(trial, now));
     table
 }

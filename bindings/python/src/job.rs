@@ -1,0 +1,56 @@
+//! Jobs as Python gives them, and the text forms of what a model was trained with.
+
+use absentia_io::time::TimeUnit;
+use absentia_job::text::ConfidenceRule;
+use absentia_job::{Job, JobError, defaults};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::error::{OrRaise, Raise};
+
+/// Reads a job: an object of JSON with the keys of a configuration file.
+pub(crate) fn parse(text: &str) -> PyResult<Job> {
+    let table: toml::Table = serde_json::from_str(text)
+        .map_err(|error| PyValueError::new_err(format!("settings: {error}")))?;
+    let mut job = Job::default();
+    for (key, value) in table {
+        job.set(&key, &value).map_err(|error| match error {
+            JobError::Key(error) => PyValueError::new_err(format!(
+                "{} is {}; {}",
+                argument(&error.key),
+                error.given,
+                error.reason
+            )),
+            error => error.raise(),
+        })?;
+    }
+    job.check().or_raise()?;
+    Ok(job)
+}
+
+/// The argument of Python that a key stands for.
+fn argument(key: &str) -> String {
+    match key {
+        "seed" => "random_state".to_owned(),
+        "threads" => "num_threads".to_owned(),
+        key => key.replace('-', "_"),
+    }
+}
+
+/// The default of every argument that has one, as text.
+#[pyfunction]
+pub(crate) fn default_settings() -> Vec<(String, String)> {
+    let table = defaults::table().into_iter();
+    table.map(|(key, value)| (argument(key), value)).collect()
+}
+
+/// Solver, targets and confidence of a model as they are written; `latest` is the latest time of its
+/// data.
+pub(crate) fn texts(params: &absentia::Params, latest: i64) -> (String, String, String) {
+    let confidence = ConfidenceRule::of(params.confidence, TimeUnit::of_latest(latest));
+    (
+        params.solver.to_string(),
+        params.targets.to_string(),
+        confidence.to_string(),
+    )
+}
