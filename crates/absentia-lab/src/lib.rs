@@ -1,5 +1,5 @@
-//! Experiments: data with a known truth, what weights on missing entries are worth on it, and every
-//! table and figure of the paper.
+//! Experiments: generated data whose truth is known, a demonstration of weights on missing entries, and
+//! every table and figure of the paper.
 
 pub mod demo;
 pub mod generate;

@@ -1,17 +1,17 @@
-//! From data to a place on an axis: domains, nice ticks and their labels.
+//! Places of values on an axis: its range, round ticks and their labels.
 //!
-//! Shared by the terminal plots and by the charts of the HTML report, so that both label an axis alike.
+//! Shared by the terminal plots and by the charts of the HTML report, so that both label axes in the same way.
 
 use crate::format;
 
 /// How values are spread along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spacing {
-    /// Equal differences take equal room.
+    /// Equal differences have equal lengths.
     Linear,
-    /// As `Linear`, with ticks on whole numbers only (sweeps, ranks of a few).
+    /// As `Linear`, with ticks at whole numbers only (sweeps, ranks).
     Whole,
-    /// Equal ratios take equal room; only positive values can be drawn.
+    /// Equal ratios have equal lengths; only positive values can be drawn.
     Log,
 }
 
@@ -73,7 +73,7 @@ impl Scale {
         can_draw(self.spacing, v)
     }
 
-    /// Where `v` lies between the low end (0) and the high end (1).
+    /// The place of `v` between the low end (0) and the high end (1).
     pub(crate) fn fraction(&self, v: f64) -> f64 {
         let (low, high) = (self.forward(self.low), self.forward(self.high));
         (self.forward(v) - low) / (high - low)

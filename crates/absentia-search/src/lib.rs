@@ -3,7 +3,7 @@
 //! Two strategies share one kind of [`Trial`]: a model is trained with some settings and measured on
 //! rows held out of the data ([`Fold`]). Post-scaling is chosen on the trained factors.
 //!
-//! - [`StagedSearch`] searches a whole [`Space`] of settings. Its trials climb rungs: many with few
+//! - [`StagedSearch`] searches a whole [`Space`] of settings. Its trials are made on rungs: many with few
 //!   factors and few users measured, the best of them with more, and the last rung with as many
 //!   factors as the budget affords, trained exactly as the final model will be. What comes next is a
 //!   function of the trials so far alone, so that a search can be resumed from its [`TrialLog`].

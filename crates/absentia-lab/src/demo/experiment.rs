@@ -1,4 +1,4 @@
-//! Three models on one generated data set, judged by what users would really like.
+//! Three models on one generated data set, measured by what users would really like.
 
 use std::time::Instant;
 
@@ -15,10 +15,10 @@ use rayon::prelude::*;
 use super::weights::schemes;
 use crate::generate::{ExposureModel, Generator, GeneratorParams};
 
-/// Length of the lists that are judged.
+/// Length of the measured lists.
 const TOP: usize = 20;
-/// Users whose missing entries are looked through for the reason.
-const LOOKED_AT: u32 = 200;
+/// Number of users whose missing entries explain the result.
+const EXPLAINED_USERS: u32 = 200;
 /// Ridge penalty of all models; it grows with a row's total weight.
 const LAMBDA: f32 = 0.03;
 
@@ -72,7 +72,7 @@ impl Experiment {
     /// Generates the data.
     ///
     /// # Errors
-    /// The settings ask for more entries than there can be.
+    /// There are more entries than users could like.
     pub fn new(settings: &DemoSettings, exposure: ExposureModel) -> Result<Self> {
         let generator = Generator::new(GeneratorParams {
             exposure,
@@ -187,7 +187,7 @@ impl Experiment {
 
     fn weight_ratio(&self, model: &Model) -> f64 {
         let (mut refused, mut never) = ((0.0, 0.0), (0.0, 0.0));
-        for user in 0..LOOKED_AT.min(model.n_users() as u32) {
+        for user in 0..EXPLAINED_USERS.min(model.n_users() as u32) {
             let seen = self.generator.user(user).feedback();
             for item in 0..model.n_items() as u32 {
                 if seen.liked.binary_search(&item).is_ok() {

@@ -1,4 +1,4 @@
-//! What weights on missing entries are worth, on generated data whose truth is known.
+//! What weights on missing entries gain, on generated data whose truth is known.
 
 mod experiment;
 mod weights;

@@ -18,8 +18,8 @@ pub(super) fn schemes(generator: &Generator) -> [(&'static str, Scheme); 3] {
     ]
 }
 
-/// Weights `a_u · b_i` that say what a user was shown and not how much: every user's weights have the
-/// same total, so that where all items are shown alike nothing sets these weights apart from uniform ones.
+/// Weights `a_u · b_i` proportional to how often a user was shown an item, scaled to the same total for
+/// every user: if all items are shown equally often, these are uniform weights.
 fn with_mean(mut a: Dense, b: Dense) -> Scheme {
     let shown: Vec<f64> = (0..b.cols())
         .map(|t| (0..b.rows()).map(|item| f64::from(b.row(item)[t])).sum())

@@ -31,7 +31,7 @@ pub enum GenerateError {
         "{entries} entries are more than the {most} that {users} users can be shown and like; ask for fewer, or raise the number of items or the like rate"
     )]
     TooManyEntries {
-        /// What was asked for.
+        /// The requested number.
         entries: u64,
         /// The most that is possible.
         most: u64,

@@ -16,12 +16,12 @@ use super::taste::Taste;
 use super::user::{Feedback, User};
 use absentia::data::{DataError, EntrySource, Interactions, RowSource, Values, from_row_source};
 
-/// Users generated at a time by a walk: enough to keep threads busy, few enough to hold.
+/// Number of users generated at a time: enough to keep threads busy, few enough for memory.
 const BLOCK: u32 = 8192;
 
-/// Data described by [`GeneratorParams`], generated user by user when asked for.
+/// Data described by [`GeneratorParams`], generated user by user on request.
 ///
-/// The same parameters give the same data, whatever is asked for first and by how many threads.
+/// The same parameters give the same data, in any order and on any number of threads.
 #[derive(Clone, Debug)]
 pub struct Generator {
     params: GeneratorParams,
@@ -34,7 +34,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// Draws the items; users are drawn when asked for.
+    /// Draws the items; users are drawn on request.
     ///
     /// # Errors
     /// Names the first parameter that is out of range.

@@ -1,4 +1,4 @@
-//! Test data: what users would make of items they were not shown in training.
+//! Test data: whether users would like items that they were not shown in training.
 
 use super::generator::Generator;
 use super::seen::Seen;
@@ -9,9 +9,9 @@ use absentia::data::{DataError, Interactions};
 /// How the items to test on are chosen among those a user was not shown in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestItems {
-    /// All alike: unbiased, it asks what the user would like if it were shown.
+    /// Each with the same probability: unbiased, it measures what the user would like if it were shown.
     Uniform,
-    /// By the exposure process, as ordinary held-out data is: it rewards guessing what is shown.
+    /// By the exposure process, like ordinary held-out data: it rewards guessing what is shown.
     Exposure,
 }
 

@@ -17,7 +17,7 @@ pub enum ExposureModel {
     },
     /// Popular items, the same for all users.
     Popularity,
-    /// All items alike: the control, in which a missing entry says the same everywhere.
+    /// Every item with the same probability: the control, in which all missing entries mean the same.
     Uniform,
 }
 

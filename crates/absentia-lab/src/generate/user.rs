@@ -155,7 +155,7 @@ pub(super) struct Visit<'v> {
 impl Visit<'_> {
     /// Shows a few items drawn by the exposure process, until `quota` were liked in all.
     ///
-    /// Drawing a few before judging the first lets the processor fetch their vectors together.
+    /// Drawing a few before deciding on the first lets the processor fetch their vectors together.
     fn show_few(&mut self, quota: usize) {
         const FEW: usize = 16;
         let (showing, segment) = (&self.user.generator.showing, self.user.segment);
@@ -163,7 +163,7 @@ impl Visit<'_> {
         let probabilities = items.map(|item| self.user.like_probability(item));
         for (item, probability) in items.into_iter().zip(probabilities) {
             if self.feedback.liked.len() < quota {
-                self.judge(item, probability);
+                self.decide(item, probability);
             }
         }
     }
@@ -180,11 +180,11 @@ impl Visit<'_> {
 
     /// Shows an item.
     pub(super) fn show(&mut self, item: u32) {
-        self.judge(item, self.user.like_probability(item));
+        self.decide(item, self.user.like_probability(item));
     }
 
-    /// Has the user decide; an item that was seen before is not judged again.
-    fn judge(&mut self, item: u32, probability: f64) {
+    /// The user decides whether to like an item; an item seen before is skipped.
+    fn decide(&mut self, item: u32, probability: f64) {
         self.feedback.draws += 1;
         if !self.seen.insert(item) {
             return;

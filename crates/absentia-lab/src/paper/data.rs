@@ -1,4 +1,4 @@
-//! What is trained on: generated data, and real sets where they are there.
+//! The data sets: generated ones, and real ones if their files are there.
 
 use std::path::{Path, PathBuf};
 
@@ -88,7 +88,7 @@ const REAL: [(&str, &str, &str, Kind); 6] = [
     ("kuairec", "KuaiRec", "kuairec-signed", Kind::Labelled),
 ];
 
-/// The sets at hand: files that were given, and the real ones that are there, or generated data
+/// The available data sets: given files, and real data sets that are there, or generated data
 /// where there is none.
 pub(super) fn sources(lab: &Lab) -> Vec<Source> {
     let source = |id, name: String, place: PathBuf, kind| Source {

@@ -13,7 +13,7 @@ use super::lab::{
     II_SVD, Lab, METRICS, Moment, Setting, findings, mean_text, measured, popularity, statement,
     weights_of,
 };
-use super::part::{Along, Block, Grid, Lines};
+use super::part::{AxisScale, Block, Grid, Lines};
 
 /// A method with its settings.
 struct ComparedMethod {
@@ -161,13 +161,13 @@ fn charts(set: &Set, curves: &[(&'static str, Vec<Moment>)]) -> Vec<Lines> {
         let title = format!("{}: {metric}", set.name);
         let mut by_sweep = Lines::new(
             format!("{title} per iteration"),
-            (Along::Whole, "iteration"),
-            (Along::Linear, metric),
+            (AxisScale::Whole, "iteration"),
+            (AxisScale::Linear, metric),
         );
         let mut by_time = Lines::new(
             format!("{title} against time"),
-            (Along::Log, "seconds of training"),
-            (Along::Linear, metric),
+            (AxisScale::Log, "seconds of training"),
+            (AxisScale::Linear, metric),
         );
         for (name, moments) in curves {
             let values = moments.iter().enumerate();

@@ -8,7 +8,7 @@ use super::data::Set;
 use super::lab::{
     Difference, Lab, METRICS, Setting, findings, mean, mean_text, measured, popularity, statement,
 };
-use super::part::{Along, Bars, Block, Grid, Lines};
+use super::part::{AxisScale, Bars, Block, Grid, Lines};
 use super::published;
 
 /// The metric that settings are chosen by.
@@ -82,7 +82,7 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     };
     let uniform = test(0.0)?;
     let fixed = lab.size.alpha_grid().iter().copied();
-    // Should the search prefer uniform weights, the paper's α stands in, so that there is a test.
+    // If the search prefers uniform weights, the paper's α is used, so that there is something to test.
     let tested_alpha = if alpha > 0.0 {
         alpha
     } else {
@@ -117,10 +117,10 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
 
 /// Both metrics over c0 and over α.
 fn charts(set: &Set, search: &Search) -> Vec<Lines> {
-    let chart = |title: String, along: Along, name: &str, tried: &[(f32, Evaluation)]| {
+    let chart = |title: String, along: AxisScale, name: &str, tried: &[(f32, Evaluation)]| {
         let value = |of: &str, (x, found): &(f32, Evaluation)| (f64::from(*x), mean(found, of));
         let points = |of: &str| tried.iter().map(|found| value(of, found)).collect();
-        Lines::new(title, (along, name), (Along::Linear, "score"))
+        Lines::new(title, (along, name), (AxisScale::Linear, "score"))
             .series(METRICS[0], points(METRICS[0]))
             .series(METRICS[1], points(METRICS[1]))
     };
@@ -128,13 +128,13 @@ fn charts(set: &Set, search: &Search) -> Vec<Lines> {
     vec![
         chart(
             format!("{name}: over c0, α = 0"),
-            Along::Log,
+            AxisScale::Log,
             "c0",
             &search.c0,
         ),
         chart(
             format!("{name}: over α, c0 = {c0}"),
-            Along::Linear,
+            AxisScale::Linear,
             "α",
             &search.alpha,
         ),

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::fits::{Line, line, power};
 use super::lab::{Lab, Setting};
-use super::part::{Along, Block, Grid, Lines};
+use super::part::{AxisScale, Block, Grid, Lines};
 use crate::generate::{Generator, GeneratorParams};
 
 /// Positive weights of rank `z`.
@@ -41,8 +41,8 @@ pub(super) fn blocks(lab: &Lab, name: &str, shape: &GeneratorParams) -> Result<V
     let (ks, zs) = lab.size.grid_kz();
     let mut chart = Lines::new(
         format!("Seconds an iteration of fast eALS, {name}, one thread"),
-        (Along::Whole, "K"),
-        (Along::Linear, "seconds"),
+        (AxisScale::Whole, "K"),
+        (AxisScale::Linear, "seconds"),
     );
     let mut headings = vec!["Z".to_owned()];
     headings.extend(ks.iter().map(|k| format!("K = {k}")));
@@ -126,8 +126,8 @@ fn over_entries(
     );
     let chart = Lines::new(
         format!("Seconds an iteration against |R|, K = {k}, Z = 1"),
-        (Along::Linear, "observed entries"),
-        (Along::Linear, "seconds"),
+        (AxisScale::Linear, "observed entries"),
+        (AxisScale::Linear, "seconds"),
     );
     Ok(vec![
         Block::Lines(chart.series("fast eALS", points)),
@@ -200,8 +200,8 @@ pub(super) fn vanilla(lab: &Lab) -> Result<Vec<Block>> {
     let [vanilla, fast] = series;
     let chart = Lines::new(
         "Seconds an iteration, vanilla against fast",
-        (Along::Whole, "K"),
-        (Along::Log, "seconds"),
+        (AxisScale::Whole, "K"),
+        (AxisScale::Log, "seconds"),
     );
     Ok(vec![
         Block::text(

@@ -5,7 +5,7 @@ use absentia::evaluate::TestSet;
 use anyhow::Result;
 
 use super::lab::{Lab, METRICS, Moment, Setting, popularity};
-use super::part::{Along, Block, Grid, Lines};
+use super::part::{AxisScale, Block, Grid, Lines};
 use crate::generate::{Generator, TestItems};
 
 /// The paper's K.
@@ -69,9 +69,13 @@ fn curves(factors: usize, vanilla: &[Moment], fast: &[Moment]) -> [Lines; 3] {
     };
     let chart = |what: &str, of: fn(&Moment) -> f64| {
         let title = format!("{what}, K = {factors}");
-        Lines::new(title, (Along::Whole, "sweep"), (Along::Linear, what))
-            .series("vanilla", curve(vanilla, of))
-            .series("fast", curve(fast, of))
+        Lines::new(
+            title,
+            (AxisScale::Whole, "sweep"),
+            (AxisScale::Linear, what),
+        )
+        .series("vanilla", curve(vanilla, of))
+        .series("fast", curve(fast, of))
     };
     [
         chart("loss", |moment| moment.objective),

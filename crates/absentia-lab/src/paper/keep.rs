@@ -1,4 +1,4 @@
-//! Finished parts on disk, so that a run can be taken up again.
+//! Finished parts on disk, so that an interrupted run can be resumed.
 
 use std::path::{Path, PathBuf};
 
@@ -11,15 +11,15 @@ use super::part::Block;
 
 /// A finished part.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Kept {
-    /// Under which settings it was made; another run's parts are not taken.
+pub(super) struct StoredPart {
+    /// The settings it was made with; parts with other settings are not used.
     key: String,
     pub(super) seconds: f64,
     pub(super) blocks: Vec<Block>,
 }
 
 /// The folder of finished parts.
-pub(super) struct Keeper {
+pub(super) struct PartStore {
     folder: PathBuf,
     key: String,
 }
@@ -28,8 +28,8 @@ fn path_or_none(path: Option<&Path>) -> std::path::Display<'_> {
     path.unwrap_or(Path::new("none")).display()
 }
 
-impl Keeper {
-    /// The folder beside a report, of the report's name.
+impl PartStore {
+    /// The folder next to a report, with the name of the report.
     pub(super) fn new(report: &Path, lab: &Lab) -> Result<Self> {
         let folder = report.with_extension("parts");
         std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -53,15 +53,15 @@ impl Keeper {
         self.load(id).is_some()
     }
 
-    /// A part made under the same settings; anything else is as if it were not there.
-    pub(super) fn load(&self, id: &str) -> Option<Kept> {
+    /// A part made with the same settings; anything else is ignored.
+    pub(super) fn load(&self, id: &str) -> Option<StoredPart> {
         let text = std::fs::read_to_string(self.path(id)).ok()?;
-        let kept: Kept = serde_json::from_str(&text).ok()?;
+        let kept: StoredPart = serde_json::from_str(&text).ok()?;
         (kept.key == self.key).then_some(kept)
     }
 
     pub(super) fn keep(&self, id: &str, seconds: f64, blocks: Vec<Block>) -> Result<()> {
-        let kept = Kept {
+        let kept = StoredPart {
             key: self.key.clone(),
             seconds,
             blocks,

@@ -1,4 +1,4 @@
-//! Training and measuring, as every part of the report does it.
+//! Training and measuring for all parts of the report.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use super::figure_four::Chosen;
 use super::part::{Block, Finding};
 use super::scale::Size;
 
-/// Length of the lists that are judged, as in the paper.
+/// Length of the measured lists, as in the paper.
 pub(super) const TOP: usize = 100;
 /// The two metrics; with one item held out, recall is the paper's hit ratio.
 pub(super) const METRICS: [&str; 2] = ["recall@100", "ndcg@100"];
@@ -31,12 +31,12 @@ pub(super) const SIGNIFICANT: f64 = 0.05;
 
 /// Seconds of a sweep that is timed once.
 const LONG: f64 = 4.0;
-/// Said wherever figures of ii-SVD are shown.
+/// A remark shown with all results of ii-SVD.
 pub(super) const II_SVD: &str = "How ii-SVD normalises its neighbour scores is our choice, made by \
      looking at test rows of the Gowalla sample: its own paper does not give it in full, so its accuracy \
      is no fair test of the method, least of all on Gowalla.";
 
-/// What every part is given.
+/// What every part of the report uses.
 pub(super) struct Lab {
     pub(super) size: Size,
     pub(super) data: PathBuf,
@@ -138,7 +138,7 @@ impl Lab {
         Ok((model, moments))
     }
 
-    /// Seconds of the fastest of a few sweeps.
+    /// Seconds of the fastest sweep.
     pub(super) fn timed(&self, data: &Interactions<'_>, setting: &Setting) -> Result<f64> {
         let mut params = setting.params.clone();
         params.iterations = self.size.repeats();
@@ -152,7 +152,7 @@ impl Lab {
     }
 }
 
-/// Ends a timing whose sweeps are so long that a second one would tell nothing new.
+/// Ends a timing after one sweep if sweeps are long: a second one would add little.
 struct OnceIfLong;
 
 impl Observer for OnceIfLong {
@@ -165,7 +165,7 @@ impl Observer for OnceIfLong {
     }
 }
 
-/// At most so many users, spread evenly.
+/// At most `most` users, spread evenly.
 fn some_users(test: &TestSet, most: usize) -> Result<TestSet> {
     let every = test.users().len().div_ceil(most).max(1);
     let (mut users, mut items) = (Vec::new(), Vec::new());

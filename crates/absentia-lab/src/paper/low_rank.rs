@@ -12,14 +12,14 @@ use anyhow::Result;
 
 use super::data::Set;
 use super::lab::{Difference, Lab, METRICS, Setting, mean_text, measured};
-use super::part::{Along, Block, Grid, Lines};
+use super::part::{AxisScale, Block, Grid, Lines};
 
 /// Mean weight that each matrix has, about.
 const MEAN: f64 = 0.02;
 /// Most entries of a weight matrix that is written out.
 const MOST: usize = 40_000_000;
 
-/// Weight matrices of the kinds that are asked for, none of them a product.
+/// Weight matrices that are not products of low rank, of the kinds that users want.
 fn matrices(train: &Interactions<'_>) -> Vec<(&'static str, Dense)> {
     let (users, items) = (places(&train.user_counts()), places(&train.item_counts()));
     let share = move |u: usize, i: usize| (users[u], items[i]);
@@ -53,7 +53,7 @@ fn matrices(train: &Interactions<'_>) -> Vec<(&'static str, Dense)> {
     ]
 }
 
-/// Where each count stands among all, from 0 (least) to 1.
+/// The rank of each count among all, from 0 (smallest) to 1.
 fn places(counts: &[u32]) -> Vec<f64> {
     let mut sorted = counts.to_vec();
     sorted.sort_unstable();
@@ -75,8 +75,8 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     let mut chart = Lines::new(
         format!("{}: relative error over missing entries by rank", set.name),
-        (Along::Log, "rank Z"),
-        (Along::Linear, "relative error of SVD"),
+        (AxisScale::Log, "rank Z"),
+        (AxisScale::Linear, "relative error of SVD"),
     );
     for (name, w) in matrices(&set.train) {
         let (grid, curve) = of_matrix(lab, set, name, &w)?;
@@ -168,7 +168,7 @@ impl Tried {
             negatives = found.negatives.count;
             share = negatives as f64 / found.measured.entries().max(1) as f64;
         }
-        // The factors are at hand: W need not be factorised again.
+        // W has been factorised already.
         let found = Scheme::low_rank(weights.a().clone(), weights.b().clone());
         let Setting { scheme, params } = setting(lab, found, Solver::Eals);
         let outcome = match fit(&set.train, &scheme, &params.check()?, Run::default()) {

@@ -1,4 +1,4 @@
-//! Every table and figure of the paper made again, in one report.
+//! Every table and figure of the paper, reproduced in one report.
 
 mod beyond;
 mod data;
@@ -32,7 +32,7 @@ use absentia_report::html::Report;
 use anyhow::{Context as _, Result};
 
 pub use error::PaperError;
-use keep::{Keeper, Kept};
+use keep::{PartStore, StoredPart};
 use lab::Lab;
 pub use part::FinishedPart;
 use plan::Unit;
@@ -110,22 +110,22 @@ impl Reproduction {
             threads: self.threads,
             chosen: RefCell::default(),
         };
-        let keeper = Keeper::new(&self.out, &lab)?;
+        let keeper = PartStore::new(&self.out, &lab)?;
         let units = plan::units(&lab);
-        let asked: Vec<&Unit> = units
+        let requested: Vec<&Unit> = units
             .iter()
-            .filter(|unit| unit.is_asked(&self.results))
+            .filter(|unit| unit.is_requested(&self.results))
             .collect();
-        self.work(&asked, &lab, &keeper, progress)?;
+        self.work(&requested, &lab, &keeper, progress)?;
         self.write(&units, &lab, &keeper)
     }
 
-    /// Makes what is not there yet, saying how long the rest will take.
+    /// Makes the parts that are missing, and says how long the rest will take.
     fn work(
         &self,
         units: &[&Unit],
         lab: &Lab,
-        keeper: &Keeper,
+        keeper: &PartStore,
         progress: &dyn Progress,
     ) -> Result<()> {
         let todo: Vec<&&Unit> = units.iter().filter(|unit| !keeper.has(&unit.id)).collect();
@@ -164,21 +164,21 @@ impl Reproduction {
             })?;
             keeper.keep(&unit.id, seconds, blocks)?;
             done += unit.cost;
-            // The report is complete at any moment, should the run be ended here.
+            // If the run ends here, the report has all finished parts.
             self.write(&plan::units(lab), lab, keeper)?;
         }
         Ok(())
     }
 
-    /// Writes all parts that are there, in the order of the paper.
-    fn write(&self, units: &[Unit], lab: &Lab, keeper: &Keeper) -> Result<()> {
+    /// Writes all finished parts, in the order of the paper.
+    fn write(&self, units: &[Unit], lab: &Lab, keeper: &PartStore) -> Result<()> {
         let mut report = Report::new("The paper, made again").subtitle(format!(
             "He, Tang, Du, Hong, Ren and Chua, Fast Matrix Factorization with Non-Uniform Weights on \
              Missing Data · {} size · {} threads",
             lab.size.name(),
             lab.n_threads()
         ));
-        let kept: Vec<(&Unit, Kept)> = units
+        let kept: Vec<(&Unit, StoredPart)> = units
             .iter()
             .filter_map(|unit| Some((unit, keeper.load(&unit.id)?)))
             .collect();

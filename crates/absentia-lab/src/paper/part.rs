@@ -1,4 +1,4 @@
-//! A finished part of the report: what it shows, kept as JSON so that a run can be taken up again.
+//! A finished part of the report, stored as JSON so that an interrupted run can be resumed.
 
 use absentia_report::format::{p_value, signed};
 use absentia_report::html::{Axis, BarChart, Chart, LineChart, Report};
@@ -13,7 +13,7 @@ pub(super) enum Block {
     Table(Grid),
     Lines(Lines),
     Bars(Bars),
-    /// Small charts side by side.
+    /// Small charts in rows.
     Small(Vec<Lines>),
     /// Shown in the summary alone.
     Finding(Finding),
@@ -80,20 +80,20 @@ pub(super) fn summary(findings: &[Finding]) -> Block {
     Block::Table(grid)
 }
 
-/// A table: the first column stands left, the others right.
+/// A table: the first column is left-aligned, the others right-aligned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Grid {
     pub(super) caption: String,
     pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,
-    /// Whether all columns stand left, because they hold sentences.
+    /// Whether all columns are left-aligned, because they hold sentences.
     pub(super) words: bool,
 }
 
-/// How values lie along an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Along {
+pub(super) enum AxisScale {
     Linear,
     Whole,
     Log,
@@ -103,8 +103,8 @@ pub(super) enum Along {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Lines {
     pub(super) title: String,
-    pub(super) x: (Along, String),
-    pub(super) y: (Along, String),
+    pub(super) x: (AxisScale, String),
+    pub(super) y: (AxisScale, String),
     pub(super) series: Vec<(String, Vec<(f64, f64)>)>,
 }
 
@@ -153,7 +153,11 @@ impl Grid {
 }
 
 impl Lines {
-    pub(super) fn new(title: impl Into<String>, x: (Along, &str), y: (Along, &str)) -> Self {
+    pub(super) fn new(
+        title: impl Into<String>,
+        x: (AxisScale, &str),
+        y: (AxisScale, &str),
+    ) -> Self {
         Self {
             title: title.into(),
             x: (x.0, x.1.to_owned()),
@@ -171,10 +175,10 @@ impl Lines {
     }
 
     fn chart(&self) -> LineChart {
-        let axis = |(along, label): &(Along, String)| match along {
-            Along::Linear => Axis::linear(label.as_str()),
-            Along::Whole => Axis::whole(label.as_str()),
-            Along::Log => Axis::log(label.as_str()),
+        let axis = |(along, label): &(AxisScale, String)| match along {
+            AxisScale::Linear => Axis::linear(label.as_str()),
+            AxisScale::Whole => Axis::whole(label.as_str()),
+            AxisScale::Log => Axis::log(label.as_str()),
         };
         let chart = LineChart::new(self.title.as_str(), axis(&self.x), axis(&self.y));
         self.series.iter().fold(chart, |chart, (name, points)| {

@@ -1,4 +1,4 @@
-//! Which parts there are, in the order of the paper, and what each costs.
+//! The parts of the report in the order of the paper, with their costs.
 
 use anyhow::Result;
 
@@ -14,13 +14,13 @@ use super::{
 /// How a part is made.
 type Make = Box<dyn Fn(&Lab) -> Result<Vec<Block>>>;
 
-/// A part of the report that is made and kept as a whole.
+/// A part of the report, made and stored as a whole.
 pub(super) struct Unit {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) section: &'static str,
     pub(super) target: Target,
-    /// Expected share of the work, in no unit.
+    /// Expected share of the work, relative to the other parts.
     pub(super) cost: f64,
     pub(super) make: Make,
 }
@@ -45,14 +45,14 @@ impl Unit {
         }
     }
 
-    pub(super) fn is_asked(&self, targets: &[Target]) -> bool {
-        let asks = |target: &Target| match target {
+    pub(super) fn is_requested(&self, targets: &[Target]) -> bool {
+        let matches = |target: &Target| match target {
             Target::All => true,
             // Both tables come from the same run.
             Target::Table1 => self.target == Target::Table3,
             other => *other == self.target,
         };
-        targets.iter().any(asks)
+        targets.iter().any(matches)
     }
 }
 
@@ -70,7 +70,7 @@ fn section(target: Target) -> &'static str {
     }
 }
 
-/// What stands at the head of a section.
+/// The introduction of a section.
 pub(super) fn introduction(target: Target, lab: &Lab) -> Vec<Block> {
     match target {
         Target::Figure4 => figure_four::introduction(),
@@ -80,7 +80,7 @@ pub(super) fn introduction(target: Target, lab: &Lab) -> Vec<Block> {
     }
 }
 
-/// Every part that can be made with what is at hand.
+/// Every part that can be made with the available data.
 pub(super) fn units(lab: &Lab) -> Vec<Unit> {
     let sets = sources(lab);
     let name = "users, items, entries";
@@ -94,7 +94,7 @@ pub(super) fn units(lab: &Lab) -> Vec<Unit> {
     units
 }
 
-/// A part made of one data set; its cost is in that of a run on the set.
+/// A part made of one data set; its cost is relative to that of one training run on it.
 fn of_set(
     target: Target,
     label: &str,

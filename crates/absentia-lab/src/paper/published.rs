@@ -1,4 +1,4 @@
-//! Figures of the paper, and of the authors' released program, to stand beside ours.
+//! Published results of the paper and of its authors' program, to compare with ours.
 //!
 //! From He, Tang, Du, Hong, Ren and Chua, *Fast Matrix Factorization with Non-Uniform Weights on
 //! Missing Data*, as numbered there.

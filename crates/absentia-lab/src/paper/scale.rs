@@ -1,4 +1,4 @@
-//! How large everything is: seconds for the tests, minutes for a look, an hour for the record.
+//! How much work a reproduction is: seconds for tests, minutes for a first look, an hour in full.
 
 use crate::generate::GeneratorParams;
 
@@ -9,7 +9,7 @@ pub enum Size {
     Full,
     /// Smaller models and samples of the larger data sets: within five minutes on two cores.
     Quick,
-    /// Generated data of a few hundred users: seconds, to see the report.
+    /// Generated data of a few hundred users: seconds, to try it out.
     Tiny,
 }
 
@@ -51,7 +51,7 @@ impl Size {
         GeneratorParams::new(users, items, entries)
     }
 
-    /// One user in so many is kept of the larger real sets.
+    /// One of this many users of the larger real data sets is used.
     pub(super) fn sample(self) -> u32 {
         self.pick(1, 6, 1)
     }

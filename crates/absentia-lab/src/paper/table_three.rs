@@ -1,4 +1,4 @@
-//! Tables I and III: seconds an iteration of every whole-data method over K, beside its complexity.
+//! Tables I and III: seconds per iteration of every whole-data method over K, with its complexity.
 
 use absentia::{Baseline, Interactions, Method, Solver};
 use absentia_report::format::{count, significant};
@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::fits::power;
 use super::lab::{II_SVD, Lab, Setting, weights_of};
-use super::part::{Along, Block, Grid, Lines};
+use super::part::{AxisScale, Block, Grid, Lines};
 use super::published;
 use crate::generate::{Generator, GeneratorParams};
 
@@ -78,8 +78,8 @@ pub(super) fn blocks(lab: &Lab, name: &str, shape: &GeneratorParams) -> Result<V
     }
     let mut chart = Lines::new(
         format!("Seconds an iteration, {name}"),
-        (Along::Log, "K"),
-        (Along::Log, "seconds"),
+        (AxisScale::Log, "K"),
+        (AxisScale::Log, "seconds"),
     );
     for (name, points) in &found {
         let points = points.iter().map(|&(k, y)| (k as f64, y)).collect();
@@ -142,7 +142,7 @@ fn row_of(k: usize, found: &[(&'static str, Vec<(usize, f64)>)]) -> Vec<String> 
     row
 }
 
-/// Table I with what was measured: the exponent of K over the range at hand.
+/// Table I with measured exponents of K.
 fn scaling(found: &[(&'static str, Vec<(usize, f64)>)]) -> Grid {
     let mut grid = Grid::new(
         "Table I: stated complexity of an iteration, and the measured power of K",

@@ -18,7 +18,7 @@ struct Fit {
 }
 
 impl Fit {
-    /// The unweighted objective, whoever minimises it.
+    /// The unweighted objective, for all methods.
     fn new(lab: &Lab, set: &Set, solver: impl Into<Method>, seed: u64) -> Result<Self> {
         let (factors, sweeps, _) = lab.size.table_two();
         let factors = factors.min(set.train.n_items().min(set.train.n_users()));

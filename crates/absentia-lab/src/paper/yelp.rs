@@ -1,4 +1,4 @@
-//! The paper's own file, beside the figures its authors published.
+//! Results on the paper's own data, next to the published ones.
 
 use absentia::ranking::PopularityScorer;
 use absentia_report::format::{metric, significant};

@@ -7,7 +7,7 @@ use super::line_chart::LineChart;
 use super::parallel::ParallelChart;
 use super::scatter::ScatterChart;
 
-/// One of the charts a report can hold, so that different ones can stand side by side.
+/// Any chart of a report, so that different kinds can share a row.
 #[derive(Clone, Debug)]
 pub enum Chart {
     /// Curves.

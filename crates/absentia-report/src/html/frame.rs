@@ -24,7 +24,7 @@ pub(super) const WIDE: Size = Size {
     width: 920.0,
     height: 360.0,
 };
-/// One of several charts side by side.
+/// One of several charts in a row.
 pub(super) const SMALL: Size = Size {
     width: 440.0,
     height: 264.0,
@@ -120,7 +120,7 @@ impl Frame {
         )
     }
 
-    /// The name of the y axis stands level above it, where it is easier to read than on its side.
+    /// The name of the y axis is written horizontally above it, which is easier to read than vertical text.
     fn labels(&self, x: &Axis, y: &Axis) -> String {
         let mut svg = String::new();
         let _ = write!(
@@ -149,7 +149,7 @@ pub(super) fn svg(size: Size, name: &str, parts: &str) -> String {
     )
 }
 
-/// What stands in place of a chart without a single value to show.
+/// The text that replaces a chart without any value to show.
 pub(super) fn nothing(size: Size, name: &str) -> String {
     let text = format!(
         "<text class=\"name\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">no values to draw</text>",

@@ -7,7 +7,7 @@ use super::frame::{Frame, Size, nothing, svg};
 use super::marks;
 use crate::format;
 
-/// Longer curves show some of their points, to be told from one another, and the others under the pointer.
+/// Longer curves show only some of their points; the others appear under the pointer.
 const MOST_POINTS_SHOWN: usize = 20;
 
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl LineChart {
         for (n, series) in self.series.iter().enumerate() {
             parts.push_str(&line(n, series, &frame));
         }
-        // All points lie over all lines, so that no tooltip is out of reach.
+        // All points are drawn over all lines, so that every tooltip can be reached.
         for (n, series) in self.series.iter().enumerate() {
             parts.push_str(&self.points(n, series, &frame));
         }
@@ -95,7 +95,7 @@ impl LineChart {
             .map(|(place, &(x, y))| {
                 let at = (frame.x(x), frame.y(y));
                 let tooltip = self.tooltip(&series.name, x, y);
-                // Neighbouring series show different points, so that close curves can still be told apart.
+                // Neighbouring series show different points, so that close curves can be distinguished.
                 if stride == 1 || (several && (place + n).is_multiple_of(stride)) {
                     marks::point(n, at, 3.4, &tooltip)
                 } else {

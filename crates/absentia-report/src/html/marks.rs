@@ -31,7 +31,7 @@ pub(super) fn marked(series: usize, kind: &str, tooltip: &str, drawing: &str) ->
     )
 }
 
-/// Names beside the marks of their series; nothing for a single one, which the title names.
+/// The legend: names next to the marks of their series; empty for a single series, which the title names.
 pub(super) fn legend<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     if names.len() < 2 {
         return String::new();

@@ -60,7 +60,7 @@ impl Report {
         self.part(&format!("<p>{}</p>\n", prose(text)))
     }
 
-    /// Adds the few numbers to see first, large, as `(name, value)`.
+    /// Adds the most important numbers in large type, as `(name, value)`.
     #[must_use]
     pub fn highlights<K: AsRef<str>, V: AsRef<str>>(
         self,
@@ -119,7 +119,7 @@ impl Report {
         self.part(&figure)
     }
 
-    /// Adds small charts, two side by side.
+    /// Adds small charts, two in a row.
     #[must_use]
     pub fn small_multiples<C: Into<Chart>>(self, charts: impl IntoIterator<Item = C>) -> Self {
         let figures = charts.into_iter().map(|chart| chart.into().figure(SMALL));

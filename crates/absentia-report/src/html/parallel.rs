@@ -29,7 +29,7 @@ struct TrialLine {
     values: Vec<f64>,
 }
 
-/// Lines through upright axes; the best ones stand out.
+/// Lines through vertical axes; the best ones are highlighted.
 #[derive(Clone, Debug)]
 pub struct ParallelChart {
     title: String,
@@ -189,7 +189,7 @@ impl ParallelAxis<'_> {
         )
     }
 
-    /// The axis with its ticks; names stand on two heights by turns, so that neighbours have room.
+    /// The axis with its ticks; names alternate between two heights, so that neighbours have room.
     fn draw(&self, at: usize, room: f64, columns: usize) -> String {
         let mut svg = format!(
             "<g class=\"axes\"><path class=\"base\" d=\"M{:.1} {TOP}V{:.1}\"/>",

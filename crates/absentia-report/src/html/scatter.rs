@@ -178,12 +178,12 @@ fn error_bars(n: usize, point: &Point, frame: &Frame) -> String {
     format!("<path class=\"error stroke {class}\" d=\"{path}\"/>")
 }
 
-/// A place that a log axis does not have lies at the edge of the frame.
+/// A value that a log axis cannot show is drawn at the edge of the frame.
 fn low_end(place: f64, edge: f64) -> f64 {
     if place.is_finite() { place } else { edge }
 }
 
-/// Names from right to left, as those near the right edge have the fewest places to stand.
+/// Labels from right to left: those near the right edge have the fewest free places.
 fn labels(mut points: Vec<&Point>, frame: &Frame) -> String {
     points.sort_by(|a, b| b.at.0.total_cmp(&a.at.0));
     let mut labels = Labels::default();
@@ -193,7 +193,7 @@ fn labels(mut points: Vec<&Point>, frame: &Frame) -> String {
     labels.svg
 }
 
-/// Names beside points, left out where they would cover one another.
+/// Labels next to points, left out where they would overlap.
 #[derive(Default)]
 struct Labels {
     taken: Vec<(f64, f64, f64)>,

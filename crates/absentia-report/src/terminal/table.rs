@@ -1,4 +1,4 @@
-//! Tables that line up, fit the screen and point at the best value.
+//! Tables that are aligned, fit the screen and highlight the best value.
 
 use console::{measure_text_width, truncate_str};
 
@@ -6,15 +6,15 @@ use super::screen::{Paint, Screen};
 use crate::format;
 
 const GAP: &str = "  ";
-/// A shortened id still shows this many columns.
+/// The smallest width that a column of words is shortened to.
 const NARROWEST: usize = 8;
 
-/// The side of its column on which a text stands.
+/// How the text of a column is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Words and ids; shortened with `…` when the screen is narrow.
+    /// For words and ids; shortened with `…` if the screen is narrow.
     Left,
-    /// Numbers; never shortened.
+    /// For numbers; never shortened.
     Right,
 }
 
@@ -24,7 +24,7 @@ enum Best {
     Lowest,
 }
 
-/// The heading and manners of one column.
+/// The heading of a column, its alignment, and whether its best value is highlighted.
 #[derive(Clone, Debug)]
 pub struct Column {
     heading: String,
@@ -65,13 +65,13 @@ impl Column {
         self
     }
 
-    /// What stands above the column.
+    /// The heading of the column.
     #[must_use]
     pub fn heading(&self) -> &str {
         &self.heading
     }
 
-    /// The side on which its texts stand.
+    /// The alignment of its texts.
     #[must_use]
     pub fn align(&self) -> Align {
         self.align
@@ -86,7 +86,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Words, which take no part in the search for the best value.
+    /// Words, which cannot be the best value.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -120,7 +120,7 @@ impl Cell {
         Self::number(n as f64, format::count(n))
     }
 
-    /// The words shown.
+    /// The text shown.
     #[must_use]
     pub fn as_text(&self) -> &str {
         &self.text
@@ -236,7 +236,7 @@ impl Table {
         cells.max().unwrap_or(0).max(heading)
     }
 
-    /// Takes columns from the widest texts until the line fits or nothing more can be taken.
+    /// Narrows the widest columns of words until a line fits or all are at their smallest width.
     fn shrink(&self, widths: &mut [usize], limit: usize) {
         let gaps = GAP.len() * widths.len().saturating_sub(1);
         while widths.iter().sum::<usize>() + gaps > limit {

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn rungs_climb_to_the_most_factors() {
+    fn rungs_grow_to_the_most_factors() {
         assert_eq!(
             schedule(1024, Budget::Trials(50), None),
             [128, 352, 1024, 1024]

@@ -98,7 +98,7 @@ fn folds_side_by_side_give_the_trials_of_folds_one_by_one() {
 }
 
 #[test]
-fn the_first_rung_with_all_factors_climbs_to_the_best_penalty_before_anything_else() {
+fn the_first_rung_with_all_factors_searches_the_best_penalty_before_anything_else() {
     let mut staged = staged(40, 32);
     staged.options.max_factors = 128;
     let found = search(&staged, Vec::new());

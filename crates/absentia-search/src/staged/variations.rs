@@ -69,8 +69,8 @@ impl Planner<'_> {
     ) -> Option<PlannedTrial> {
         let best = *ranked(trials, rung).first()?;
         let mut others = trials.iter().filter(|trial| trial.rung == rung).skip(1);
-        let climbs = others.all(|trial| trial.origin == Origin::Neighbour);
-        if rung != schedule.first_full() || !climbs {
+        let only_neighbours = others.all(|trial| trial.origin == Origin::Neighbour);
+        if rung != schedule.first_full() || !only_neighbours {
             return None;
         }
         let untried = |point: &Vec<f64>| {

@@ -78,7 +78,7 @@ impl Bar {
         self.state.rows.fetch_add(n, Ordering::Relaxed);
     }
 
-    /// Replaces the remark shown beside the numbers.
+    /// Replaces the remark next to the numbers.
     pub fn note(&self, text: impl Into<String>) {
         if let Ok(mut note) = self.state.note.lock() {
             *note = text.into();
@@ -136,7 +136,7 @@ impl Bar {
     }
 }
 
-/// Whether it is time for a line; of several threads that ask at once, only one is told so.
+/// Whether it is time for a line; if several threads ask at once, only one gets `true`.
 fn is_due(next_ms: &AtomicU64, elapsed: Duration) -> bool {
     let (now, next) = (elapsed.as_millis() as u64, next_ms.load(Ordering::Relaxed));
     let after = now + LINE_EVERY.as_millis() as u64;
@@ -146,7 +146,7 @@ fn is_due(next_ms: &AtomicU64, elapsed: Duration) -> bool {
             .is_ok()
 }
 
-/// Progress that cannot be written is not worth stopping for.
+/// Failing to write progress must not stop the work.
 fn write_line(sink: &Sink, text: &str) {
     if let Ok(mut sink) = sink.lock() {
         let _ = writeln!(sink, "{text}");

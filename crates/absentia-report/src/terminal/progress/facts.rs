@@ -1,4 +1,4 @@
-//! The words beside a bar.
+//! The text next to a bar.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The bar of a training run: where the objective and the validation metric stand.
+//! The bar of a training run, with the objective and the validation metric.
 
 use std::sync::Mutex;
 
@@ -6,7 +6,7 @@ use super::bar::Bar;
 use crate::format;
 use crate::terminal::sparkline;
 
-/// Sweeps shown in the small curve beside the bar.
+/// Number of sweeps in the small curve next to the bar.
 const CURVE: usize = 12;
 
 /// A bar over sweeps with a live objective and validation metric.
