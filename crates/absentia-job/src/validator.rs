@@ -1,9 +1,8 @@
 //! Measuring models while they are trained.
 
-use absentia::evaluate::{
-    EvaluateOptions, Evaluation, History, Metric, MetricName, TestSet, evaluate,
-};
+use absentia::evaluate::{Metric, MetricName, TestSet};
 use absentia::{Interactions, Model};
+use absentia_search::SingleMetric;
 
 use crate::error::JobError;
 
@@ -22,10 +21,8 @@ pub fn metric_name(text: &str) -> Result<MetricName, JobError> {
 
 /// Measures one metric of models while they are trained.
 pub struct Validator<'d> {
-    history: History<'d>,
+    metric: SingleMetric<'d>,
     test: &'d TestSet,
-    name: MetricName,
-    options: EvaluateOptions,
 }
 
 impl<'d> Validator<'d> {
@@ -42,26 +39,15 @@ impl<'d> Validator<'d> {
             return Err(JobError::NothingToValidateOn);
         }
         Ok(Self {
-            history: History::of(train),
+            metric: SingleMetric::new(train, name),
             test,
-            options: EvaluateOptions {
-                cutoffs: name.cutoff.into_iter().collect(),
-                metrics: vec![name.metric],
-                ..EvaluateOptions::default()
-            },
-            name,
         })
     }
 
     /// The metric of a model; NaN, which never wins, if it cannot be measured.
     #[must_use]
     pub fn measure(&self, model: &Model) -> f64 {
-        let scorer = model.scorer();
-        let measured = evaluate(&scorer, &self.history, self.test, &self.options, &|_, _| {});
-        let mean = |evaluation: &Evaluation| {
-            let result = evaluation.get(&self.name.to_string())?;
-            Some(result.summary.mean)
-        };
-        measured.ok().as_ref().and_then(mean).unwrap_or(f64::NAN)
+        let measured = self.metric.measure(model, self.test);
+        measured.map_or(f64::NAN, |summary| summary.mean)
     }
 }

@@ -1,10 +1,13 @@
 //! The metric of a model on held-out rows.
 
+use absentia::data::Interactions;
+use absentia::evaluate::{
+    EvaluateError, EvaluateOptions, History, MetricName, Summary, TestSet, evaluate,
+};
+use absentia::model::Model;
+
 use crate::error::SearchError;
 use crate::fold::users_at;
-use absentia::data::Interactions;
-use absentia::evaluate::{EvaluateOptions, History, MetricName, TestSet, evaluate};
-use absentia::model::Model;
 
 /// A mean over users and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,12 +24,44 @@ impl Measured {
     };
 }
 
-/// Measures models on samples of the held-out users; each sample is part of the next.
-pub(crate) struct Evaluator<'d> {
+/// Measures one metric of models that are trained on the same matrix.
+pub struct SingleMetric<'d> {
     history: History<'d>,
-    samples: Vec<TestSet>,
     name: MetricName,
     options: EvaluateOptions,
+}
+
+impl<'d> SingleMetric<'d> {
+    /// Takes the matrix trained on, whose entries are left out of the lists, and the metric.
+    #[must_use]
+    pub fn new(train: &'d Interactions<'_>, name: MetricName) -> Self {
+        Self {
+            history: History::of(train),
+            name,
+            options: EvaluateOptions {
+                cutoffs: name.cutoff.into_iter().collect(),
+                metrics: vec![name.metric],
+                ..EvaluateOptions::default()
+            },
+        }
+    }
+
+    /// The metric of a model over the users with held-out rows.
+    ///
+    /// # Errors
+    /// Rows of users or items that the model does not have.
+    pub fn measure(&self, model: &Model, held_out: &TestSet) -> Result<Summary, EvaluateError> {
+        let (history, options) = (&self.history, &self.options);
+        let evaluation = evaluate(&model.scorer(), history, held_out, options, &|_, _| {})?;
+        let result = evaluation.get(&self.name.to_string());
+        Ok(result.map(|result| result.summary).unwrap_or_default())
+    }
+}
+
+/// Measures models on samples of the held-out users; each sample is part of the next.
+pub(crate) struct Evaluator<'d> {
+    metric: SingleMetric<'d>,
+    samples: Vec<TestSet>,
 }
 
 impl<'d> Evaluator<'d> {
@@ -41,33 +76,17 @@ impl<'d> Evaluator<'d> {
         if held_out.users().is_empty() {
             return Err(SearchError::NothingHeldOut);
         }
+        let samples = sizes.iter().map(|&size| sample(held_out, size, seed));
         Ok(Self {
-            history: History::of(train),
-            samples: sizes
-                .iter()
-                .map(|&size| sample(held_out, size, seed))
-                .collect(),
-            name,
-            options: EvaluateOptions {
-                cutoffs: name.cutoff.into_iter().collect(),
-                metrics: vec![name.metric],
-                ..EvaluateOptions::default()
-            },
+            metric: SingleMetric::new(train, name),
+            samples: samples.collect(),
         })
     }
 
     /// The metric of a model on a sample.
     pub(crate) fn measure(&self, model: &Model, sample: usize) -> Result<Measured, SearchError> {
-        let test = &self.samples[sample.min(self.samples.len() - 1)];
-        let evaluation = evaluate(
-            &model.scorer(),
-            &self.history,
-            test,
-            &self.options,
-            &|_, _| {},
-        )?;
-        let result = evaluation.get(&self.name.to_string());
-        let summary = result.map(|result| result.summary).unwrap_or_default();
+        let held_out = &self.samples[sample.min(self.samples.len() - 1)];
+        let summary = self.metric.measure(model, held_out)?;
         Ok(Measured {
             score: summary.mean,
             stderr: summary.stderr(),

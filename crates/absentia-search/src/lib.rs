@@ -52,6 +52,7 @@ mod trial_runner;
 
 pub use automatic::{Automatic, ChosenSettings, choose_settings};
 pub use error::SearchError;
+pub use evaluator::SingleMetric;
 pub use fold::{Fold, HoldOut};
 pub use log::{LogError, LogHeader, SearchedData, TrialLog};
 pub use sensitivity::{Sensitivity, sensitivity};
