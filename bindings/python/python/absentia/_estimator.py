@@ -110,7 +110,7 @@ class Estimator:
 
     @property
     def targets_(self) -> str:
-        """The targets of the model, chosen where none were given."""
+        """The targets of the model, given or chosen automatically."""
         return self._fitted().settings[1]
 
     @property

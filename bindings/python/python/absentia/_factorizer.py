@@ -17,10 +17,10 @@ class Factorizer(Training, Answers, Files):
     factors : int
         The number of factors K.
     weights : absentia.weights.Weights, str or float
-        Weights on missing entries: an object, its text form as on the command line, or one number
-        for all. By default ``"popularity:mean=0.01,alpha=0.25"``, or for a baseline the weights that it
-        takes; where neither ``targets`` nor ``regularization`` is given either, another mean is taken if
-        it does better on the rows held out.
+        Weights on missing entries: an object, its text form as on the command line, or one number for
+        all. If not given, ``"popularity:mean=0.01,alpha=0.25"``, or the weights that a baseline needs. If
+        ``targets`` and ``regularization`` are not given either, another mean weight is used if it does
+        better on held-out rows; see ``weights_``.
     regularization : float, optional
         Ridge penalty on the length of the factors (λ). If not given, a few values are tried on a held-out
         fifth of the rows, and the best one is used; see ``regularization_``.

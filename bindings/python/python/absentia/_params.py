@@ -1,4 +1,4 @@
-"""Constructor arguments as settings of a job; what a text means is decided by the engine."""
+"""Converts constructor arguments to the settings of a job. The engine parses their text forms."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def seed(random_state: Any) -> int:
 
 
 def confidence(given: Any) -> Any:
-    """Takes a number or a rule as it is written."""
+    """Checks a number; leaves the text form of a rule to the engine."""
     if isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool):
         return real("confidence", given)
     return str(given)
 
 
 def settings(given: Dict[str, Any]) -> str:
-    """Settings by the keys of a configuration file, as the engine reads them; those that are None are not given."""
+    """Settings as the engine reads them, with the keys of a configuration file. None means not given."""
     return json.dumps({key: value for key, value in given.items() if value is not None})

@@ -130,7 +130,7 @@ class Training(Estimator):
                 "post-scale": self._given_number("post_scale", goes_on),
                 "init-std": _params.real("init_std", self.init_std),
                 "learning-rate": _params.real("learning_rate", self.learning_rate),
-                # As text: a seed may be larger than the integers of TOML.
+                # As text, because a seed can be larger than the integers of TOML.
                 "seed": str(_params.seed(self.random_state)),
                 "threads": self._threads(),
                 "tolerance": None if self.tolerance is None else _params.real("tolerance", self.tolerance),
@@ -138,7 +138,7 @@ class Training(Estimator):
         )
 
     def _all_automatic(self) -> bool:
-        """Whether targets, weights and regularization were all left to be chosen."""
+        """Whether targets, weights and regularization are all chosen automatically."""
         return self.regularization is None and self.weights is None and self.targets is None
 
     def _given_weights(self, goes_on: bool) -> Any:
@@ -150,7 +150,7 @@ class Training(Estimator):
         return None if self.targets is None else str(self.targets)
 
     def _given_number(self, name: str, goes_on: bool) -> Optional[float]:
-        """An argument; where none was given, that of the model that training goes on from."""
+        """An argument; if it was not given, the value of the model that training continues from."""
         value = getattr(self, name)
         if value is not None:
             return _params.real(name, value)
