@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod bench;
+mod documents;
 mod imports;
 mod neon;
 mod pages;
@@ -19,7 +20,9 @@ cargo xtask <task>
   test     everything a change must pass: unit, property, command-line, documentation and Python tests;
            ends with the list of those that were skipped
   lint     imports, formatting, clippy and documentation, warnings denied; the engine without `serde`
-  imports  imports against the order of xtask/imports.toml, a part of lint
+  imports, documents
+           parts of lint: the order of xtask/imports.toml; files that ARCHITECTURE.md and
+           CONTRIBUTING.md name
   setup    what the tests use beyond Rust, where it can be installed: Chromium (Debian's package),
            and a Python environment; tests that miss them say so and are skipped
   python   the tests of the Python package alone
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         }
         Some("lint") => lint(),
         Some("imports") => imports::check(&repository()),
+        Some("documents") => documents::check(&repository()),
         Some("python") => {
             python::setup();
             python::test()
@@ -93,6 +97,7 @@ fn main() -> ExitCode {
 
 fn lint() -> Result<(), String> {
     imports::check(&repository())?;
+    documents::check(&repository())?;
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     run(&mut cargo(&[
         "clippy",
