@@ -1,13 +1,15 @@
 //! Which settings are searched, and what a point of the space stands for.
 //!
-//! The penalty is not searched as λ but as `λ m̄^ν / n̄`, the penalty of a typical row (`typical.rs`).
+//! The penalty is not searched as λ but as `λ m̄^ν / n̄`, the penalty of a typical row (`typical_row.rs`).
 
+mod data_facts;
 mod dimension;
 mod typical_row;
 
-use absentia::data::{Confidence, Interactions, Targets, Values};
+use absentia::data::{Confidence, Interactions, Targets};
 use absentia::weights::{SchemeSpec, Strength};
 use absentia::{Params, Solver};
+use data_facts::DataFacts;
 pub(crate) use dimension::three_digits;
 pub use dimension::{Dimension, Range};
 pub(crate) use typical_row::TypicalRow;
@@ -35,18 +37,6 @@ impl Scope {
             Scope::Uniform => "uniform",
         }
     }
-}
-
-/// Properties of the data that decide which settings are searched.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct DataFacts {
-    row: TypicalRow,
-    /// Mean value, where values differ.
-    mean_value: Option<f64>,
-    /// Whether no value is negative, so that weights can grow with them.
-    has_log: bool,
-    /// Time between the first and the last entry, where there are times.
-    span: Option<f64>,
 }
 
 /// A choice of all settings, except for the number of factors, of sweeps and the post-scaling.
@@ -266,59 +256,6 @@ const RECIPES: [&[(&str, f64)]; 4] = [
     ],
     &[(WEIGHT, 0.01), (ALPHA, 0.2), (PENALTY, 0.25)],
 ];
-
-impl DataFacts {
-    fn of(data: &Interactions<'_>) -> Self {
-        let (mean_value, has_log) = match data.by_user().targets() {
-            Values::Each(values) if !values.is_empty() => {
-                let total: f64 = values.iter().map(|&x| f64::from(x)).sum();
-                let mean = total / values.len() as f64;
-                (Some(mean), values.iter().all(|&x| x >= 0.0))
-            }
-            _ => (None, false),
-        };
-        let ends = data.times().and_then(|times| {
-            let (first, last) = (times.iter().min()?, times.iter().max()?);
-            Some(last.saturating_sub(*first) as f64)
-        });
-        Self {
-            row: TypicalRow::of(data),
-            mean_value: mean_value.filter(|mean| *mean > 0.0),
-            has_log,
-            span: ends.filter(|span| *span > 0.0),
-        }
-    }
-
-    fn value_dimensions(&self) -> Vec<Dimension> {
-        let mut dimensions = Vec::new();
-        if self.mean_value.is_some() && self.has_log {
-            let options = vec![("binary", 0.7), ("raw", 0.15), ("log", 0.15)];
-            dimensions.push(Dimension::new(TARGETS, Range::Choice { options }));
-        }
-        let mut options = vec![("constant", 0.6)];
-        if self.mean_value.is_some() && self.has_log {
-            options.extend([("linear", 0.4), ("log", 0.4)]);
-        }
-        if self.span.is_some() {
-            options.push(("decay", 0.4));
-        }
-        if options.len() > 1 {
-            let total: f64 = options.iter().map(|option| option.1).sum();
-            for option in &mut options {
-                option.1 /= total;
-            }
-            dimensions.push(Dimension::new(CONFIDENCE, Range::Choice { options }));
-            dimensions.push(Dimension::new(
-                STRENGTH,
-                Range::Log {
-                    low: 0.01,
-                    high: 10.0,
-                },
-            ));
-        }
-        dimensions
-    }
-}
 
 fn switch(name: &'static str, off: f64, share: f64, (low, high): (f64, f64)) -> Dimension {
     Dimension::new(

@@ -1,4 +1,4 @@
-//! The data sets: generated ones, and real ones if their files are there.
+//! How each kind of data set is read, and rows held out of it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,203 +8,26 @@ use absentia::evaluate::TestSet;
 use absentia_io::{
     ColumnRef, Columns, Dataset, NoProgress, ReadOptions, Unknown, read, read_with_ids,
 };
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use rayon::prelude::*;
 
-use super::error::PaperError;
-use super::lab::Lab;
-use super::scale::Size;
 use crate::generate::{Feedback, Generator, GeneratorParams, TestItems};
+use crate::paper::error::PaperError;
+use crate::paper::scale::Size;
 
 /// Users and items must have this many ratings in the paper's data.
 const LEAST_RATINGS: u32 = 10;
 
-/// A data set with rows held out.
-pub(super) struct Set {
-    pub(super) name: String,
-    /// How the test rows were chosen.
+/// A data set with rows held out, without its name.
+pub(super) struct SplitData {
     pub(super) protocol: &'static str,
     pub(super) train: Interactions<'static>,
     pub(super) test: TestSet,
-    /// Pairs that were shown and not taken.
     pub(super) exposed: Option<(Vec<u32>, Vec<u32>)>,
 }
 
-/// A set that has not been read yet.
-#[derive(Clone)]
-pub(super) struct Source {
-    id: &'static str,
-    pub(super) name: String,
-    /// The folder, or the one file.
-    place: PathBuf,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    /// train and test files of user and item.
-    Given,
-    /// A folder with one file of ratings and times.
-    Timed,
-    /// A rating file of the caller's.
-    Rated,
-    /// A rating file whose users and items have been chosen already.
-    Prepared,
-    /// Purchases, and views that did not become one.
-    Shop,
-    /// Labels: 1 liked, 0 shown and not liked.
-    Labelled,
-    /// Built in.
-    Generated,
-}
-
-/// Id, name and folder of the real sets.
-const REAL: [(&str, &str, &str, Kind); 6] = [
-    ("gowalla", "Gowalla", "gowalla-lightgcn", Kind::Given),
-    (
-        "amazon-book",
-        "Amazon-book",
-        "amazon-book-kgat",
-        Kind::Given,
-    ),
-    (
-        "movietweetings",
-        "MovieTweetings",
-        "movietweetings-100k",
-        Kind::Timed,
-    ),
-    (
-        "ml-small",
-        "MovieLens small",
-        "ml-latest-small-2016",
-        Kind::Timed,
-    ),
-    (
-        "retailrocket",
-        "RetailRocket",
-        "retailrocket-sslrec",
-        Kind::Shop,
-    ),
-    ("kuairec", "KuaiRec", "kuairec-signed", Kind::Labelled),
-];
-
-/// The available data sets: given files, and real data sets that are there, or generated data
-/// where there is none.
-pub(super) fn sources(lab: &Lab) -> Vec<Source> {
-    let source = |id, name: String, place: PathBuf, kind| Source {
-        id,
-        name,
-        place,
-        kind,
-    };
-    let mut found = Vec::new();
-    if let Some(path) = &lab.yelp {
-        found.push(source(
-            "yelp",
-            "Yelp".to_owned(),
-            path.clone(),
-            Kind::Prepared,
-        ));
-    }
-    if let Some(path) = &lab.ratings {
-        let stem = path.file_stem().unwrap_or(path.as_os_str());
-        let name = stem.to_string_lossy().into_owned();
-        found.push(source("ratings", name, path.clone(), Kind::Rated));
-    }
-    if lab.size != Size::Tiny {
-        let real = REAL.map(|(id, name, folder, kind)| {
-            source(id, name.to_owned(), lab.data.join(folder), kind)
-        });
-        found.extend(real.into_iter().filter(|set| set.place.is_dir()));
-    }
-    if found.is_empty() {
-        let name = "generated data".to_owned();
-        found.push(source("generated", name, PathBuf::new(), Kind::Generated));
-    }
-    found
-}
-
-impl Source {
-    /// Whether it is the file that the paper's figures are of.
-    pub(super) fn is_the_papers(&self) -> bool {
-        matches!(self.kind, Kind::Prepared)
-    }
-
-    /// Whether it says what was shown.
-    pub(super) fn has_exposure(&self) -> bool {
-        matches!(self.kind, Kind::Shop | Kind::Labelled | Kind::Generated)
-    }
-
-    /// Whether it is one of the larger sets, of which a quick run takes a sample.
-    fn is_large(&self) -> bool {
-        matches!(self.kind, Kind::Given)
-    }
-
-    /// Whether the paper's comparisons of methods are not made on it.
-    pub(super) fn is_small(&self) -> bool {
-        matches!(self.id, "ml-small" | "retailrocket" | "kuairec")
-    }
-
-    /// Whether weight matrices of its shape are written out at this size.
-    pub(super) fn is_dense_enough(&self, size: Size) -> bool {
-        match self.id {
-            "ml-small" | "generated" => true,
-            "kuairec" => size == Size::Full,
-            _ => false,
-        }
-    }
-
-    /// About how much work a run on it is, Gowalla being 1.
-    pub(super) fn work(&self) -> f64 {
-        match self.kind {
-            Kind::Given | Kind::Rated | Kind::Prepared => 1.0,
-            Kind::Shop | Kind::Labelled => 0.2,
-            Kind::Timed | Kind::Generated => 0.1,
-        }
-    }
-
-    /// Reads and splits the set.
-    pub(super) fn load(&self, size: Size) -> Result<Set> {
-        let file = |name: &str| self.place.join(name);
-        let held = match self.kind {
-            Kind::Generated => generated(size),
-            Kind::Given => {
-                let every = if self.is_large() { size.sample() } else { 1 };
-                given(&file("train.tsv.gz"), &file("test.tsv.gz"), every)
-            }
-            Kind::Timed => leave_one_out(&file("ratings.tsv.gz"), &options(Some(3), Some(4))),
-            Kind::Rated => leave_one_out(&self.place, &ReadOptions::default()),
-            Kind::Prepared => {
-                rated(&self.place, &options(Some(3), Some(4))).and_then(|log| latest_held_out(&log))
-            }
-            Kind::Shop => shop(&self.place),
-            Kind::Labelled => labelled(&self.place),
-        };
-        let place = || match self.kind {
-            Kind::Rated | Kind::Prepared => self.place.display().to_string(),
-            _ => self.name.clone(),
-        };
-        let held = held.with_context(place)?;
-        Ok(Set {
-            name: self.name.clone(),
-            protocol: held.protocol,
-            train: held.train,
-            test: held.test,
-            exposed: held.exposed,
-        })
-    }
-}
-
-/// A set without its name.
-struct Held {
-    protocol: &'static str,
-    train: Interactions<'static>,
-    test: TestSet,
-    exposed: Option<(Vec<u32>, Vec<u32>)>,
-}
-
 /// Columns of a file without a header: user, item, and where the others are.
-fn options(rating: Option<usize>, time: Option<usize>) -> ReadOptions {
+pub(super) fn options(rating: Option<usize>, time: Option<usize>) -> ReadOptions {
     let place = |at: Option<usize>| Some(at.map_or(ColumnRef::Absent, ColumnRef::Position));
     ReadOptions {
         header: Some(false),
@@ -240,7 +63,7 @@ fn matrix(data: &Dataset, of: &Dataset) -> Result<Interactions<'static>> {
     Ok(log.interactions(data.users.len(), data.items.len(), Duplicates::Last)?)
 }
 
-fn given(train: &Path, test: &Path, every: u32) -> Result<Held> {
+pub(super) fn given(train: &Path, test: &Path, every: u32) -> Result<SplitData> {
     let mut data = read_pairs(train)?;
     let mut held = read_more(test.to_owned(), &mut data, &options(None, None))?;
     let keep = |user: &u32| user.is_multiple_of(every);
@@ -253,7 +76,7 @@ fn given(train: &Path, test: &Path, every: u32) -> Result<Held> {
             TestSet::from_pairs(&held.user, &held.item)?,
         )
     };
-    Ok(Held {
+    Ok(SplitData {
         protocol: "given split",
         train,
         test,
@@ -298,7 +121,7 @@ fn sampled(
 }
 
 /// The paper's protocol: users and items with enough ratings, the latest of each user held out.
-fn leave_one_out(path: &Path, how: &ReadOptions) -> Result<Held> {
+pub(super) fn leave_one_out(path: &Path, how: &ReadOptions) -> Result<SplitData> {
     let mut log = rated(path, how)?;
     log.keep_core(Core {
         user: LEAST_RATINGS,
@@ -312,7 +135,7 @@ fn leave_one_out(path: &Path, how: &ReadOptions) -> Result<Held> {
 }
 
 /// Ratings with their times, the latest of a pair alone; ties of time are broken by rating.
-fn rated(path: &Path, how: &ReadOptions) -> Result<EventLog> {
+pub(super) fn rated(path: &Path, how: &ReadOptions) -> Result<EventLog> {
     let data = read(&[path.to_owned()], how, &NoProgress)?;
     let Some(times) = data.time else {
         return Err(PaperError::NoTimes.into());
@@ -325,12 +148,12 @@ fn rated(path: &Path, how: &ReadOptions) -> Result<EventLog> {
     Ok(log)
 }
 
-fn latest_held_out(log: &EventLog) -> Result<Held> {
+pub(super) fn latest_held_out(log: &EventLog) -> Result<SplitData> {
     let (log, n_users, n_items) = renumbered(log)?;
     let parts = log.split(&Split::leave_one_out(Pick::Latest, false), 0)?;
     let train = log.select(|row| parts[row] == Part::Train);
     let test = log.select(|row| parts[row] == Part::Test);
-    Ok(Held {
+    Ok(SplitData {
         protocol: "latest held out",
         train: train.interactions(n_users, n_items, Duplicates::Last)?,
         test: TestSet::from_pairs(test.user(), test.item())?,
@@ -355,7 +178,7 @@ fn renumbered(log: &EventLog) -> Result<(EventLog, usize, usize)> {
 }
 
 /// Purchases; what was viewed and not bought was shown.
-fn shop(folder: &Path) -> Result<Held> {
+pub(super) fn shop(folder: &Path) -> Result<SplitData> {
     let file = |name: &str| folder.join(name);
     // All views first: they name most items.
     let files = ["train_view.tsv.gz", "train_cart.tsv.gz", "train_buy.tsv.gz"].map(file);
@@ -364,7 +187,7 @@ fn shop(folder: &Path) -> Result<Held> {
     let bought = read_more(file("train_buy.tsv.gz"), &mut all, &plain)?;
     let viewed = read_more(file("train_view.tsv.gz"), &mut all, &plain)?;
     let held = read_more(file("test_buy.tsv.gz"), &mut all, &plain)?;
-    Ok(Held {
+    Ok(SplitData {
         protocol: "given split, one purchase a user",
         train: matrix(&all, &bought)?,
         test: TestSet::from_pairs(&held.user, &held.item)?,
@@ -372,7 +195,7 @@ fn shop(folder: &Path) -> Result<Held> {
     })
 }
 
-fn labelled(folder: &Path) -> Result<Held> {
+pub(super) fn labelled(folder: &Path) -> Result<SplitData> {
     let how = options(Some(3), None);
     let mut all = read(&[folder.join("train.tsv.gz")], &how, &NoProgress)?;
     let held = read_more(folder.join("test.tsv.gz"), &mut all, &how)?;
@@ -385,7 +208,7 @@ fn labelled(folder: &Path) -> Result<Held> {
     };
     let ((users, items), test) = (liked(&all, true), liked(&held, true));
     let log = EventLog::new(users, items)?;
-    Ok(Held {
+    Ok(SplitData {
         protocol: "given split, liked items",
         train: log.interactions(all.users.len(), all.items.len(), Duplicates::Last)?,
         test: TestSet::from_pairs(&test.0, &test.1)?,
@@ -393,7 +216,7 @@ fn labelled(folder: &Path) -> Result<Held> {
     })
 }
 
-fn generated(size: Size) -> Result<Held> {
+pub(super) fn generated(size: Size) -> Result<SplitData> {
     let shape = match size {
         Size::Tiny => GeneratorParams::new(300, 200, 4_000),
         Size::Quick => GeneratorParams::new(1_500, 800, 30_000),
@@ -408,31 +231,10 @@ fn generated(size: Size) -> Result<Held> {
         users.resize(users.len() + seen.refused.len(), user);
         items.extend(seen.refused);
     }
-    Ok(Held {
+    Ok(SplitData {
         protocol: "liked items held out",
         train,
         test: TestSet::from_interactions(&held),
         exposed: Some((users, items)),
     })
-}
-
-impl Set {
-    /// Holds one more interaction of each user out, at random, to choose settings by.
-    pub(super) fn validation(&self) -> Result<(Interactions<'static>, TestSet)> {
-        let (mut users, mut items) = (Vec::new(), Vec::new());
-        for user in 0..self.train.n_users() {
-            let row = self.train.by_user().row(user).indices;
-            users.resize(users.len() + row.len(), user as u32);
-            items.extend_from_slice(row);
-        }
-        let log = EventLog::new(users, items)?;
-        let parts = log.split(&Split::leave_one_out(Pick::Random, false), 17)?;
-        let train = log.select(|row| parts[row] == Part::Train);
-        let test = log.select(|row| parts[row] == Part::Test);
-        let shape = (self.train.n_users(), self.train.n_items());
-        Ok((
-            train.interactions(shape.0, shape.1, Duplicates::Last)?,
-            TestSet::from_pairs(test.user(), test.item())?,
-        ))
-    }
 }
