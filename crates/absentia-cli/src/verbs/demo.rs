@@ -1,4 +1,4 @@
-//! `demo`: what weights on missing entries are worth, on data whose truth is known.
+//! `demo`: what weights on missing entries gain, on data whose truth is known.
 
 use absentia_lab::demo::{DemoSettings, Experiment, ModelResult};
 use absentia_lab::generate::ExposureModel;
@@ -16,7 +16,7 @@ Examples:
   $ absentia demo
   $ absentia demo --users 500 --items 300 --entries 8000";
 
-/// Show on generated data why missing entries deserve weights of their own.
+/// Show on generated data what weights on missing entries gain.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Demo {
@@ -35,7 +35,7 @@ pub(crate) struct Demo {
     /// Sweeps of every model.
     #[arg(long, value_name = "N", default_value_t = 8)]
     iterations: usize,
-    /// Seed of the data and of the start.
+    /// Seed of the data and of the initial factors.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 }
@@ -44,9 +44,9 @@ impl Demo {
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let ui = &context.ui;
         ui.say(format!(
-            "{} users saw some of {} items each, liked some of those, and {} likes are all we are \
-             given.\nWhat is missing was either shown and refused, or never shown: the data does \
-             not say which, but here the truth is known.\n\n",
+            "Each of {} users was shown some of {} items and liked some of those. The data has the {} likes \
+             only.\nA missing entry was either shown and refused, or never shown. The data does not say \
+             which, but it was generated, so the truth is known.\n\n",
             format::count(self.users as u64),
             format::count(self.items as u64),
             format::count(self.entries)
@@ -58,9 +58,9 @@ impl Demo {
         let name = "the control: everyone is shown anything alike";
         let control = self.experiment(name, ExposureModel::Uniform, context)?;
         ui.say(format!(
-            "Where everything is shown alike there is nothing to know about exposure, and weights that \
-             know it are uniform ones: the advantage goes from {:+.4} to {:+.4}.\n\
-             It came from knowing what was shown, not from the training.\n\n",
+            "If all items are shown equally often, exposure-aware weights are uniform weights: their \
+             advantage goes from {:+.4} to {:+.4}.\n\
+             So the advantage came from knowing what was shown, not from the training.\n\n",
             experiment.advantage(),
             control.advantage()
         ))?;
@@ -114,10 +114,10 @@ fn show_reason(experiment: &Experiment, context: &Context) -> Result<()> {
     };
     Ok(context.ui.say(format!(
         "The reason: only {} of the missing entries were shown and refused, and only those say \
-         something about taste.\nA refused entry weighs {} times a never-shown one under uniform \
-         weights, {} times under popularity, and {} times under weights that know the exposure: \
-         they ask the model to score low what was refused, and leave it free where nothing is \
-         known.\n\n",
+         something about taste.\nThe weight of a refused entry is {} times that of an entry never shown \
+         with uniform weights, {} times with popularity weights, and {} times with exposure-aware \
+         weights.\nExposure-aware weights make the model score refused items low, and leave it free where \
+         nothing is known.\n\n",
         format::percent(experiment.refused_share),
         ratio(0),
         ratio(1),

@@ -1,4 +1,4 @@
-//! `generate`: built-in data whose exposure and taste are known.
+//! `generate`: data whose exposure and taste are known.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::cli::Context;
 use crate::failure::Outcome;
 use crate::ui::Ui;
 
-/// Users generated at a time.
+/// Number of users generated at a time.
 const BLOCK: u32 = 8192;
 
 const EXAMPLES: &str = "\
@@ -23,15 +23,15 @@ Examples:
   $ absentia generate --users 300 --items 200 --entries 4000 --out made.csv
   $ absentia generate --users 300 --items 200 --entries 4000 --out made.csv --test liked.csv --truth truth
 
-An entry is observed only if it was shown and liked. --test writes what users would like of items
-they were not shown; --truth writes A.npy and B.npy, the expected number of times each item was
-shown to each user, for --weights lowrank:truth/A.npy,truth/B.npy.";
+An entry is observed only if the item was shown to the user and liked. --test writes items that users
+were not shown but would like. --truth writes A.npy and B.npy, whose product is the expected number of
+times each item was shown to each user, for --weights lowrank:truth/A.npy,truth/B.npy.";
 
-/// Write generated interactions with a known exposure process.
+/// Generate interactions whose exposure process is known.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Generate {
-    /// File to write; its extension says the format.
+    /// File to write; its extension decides the format.
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
     /// Number of users.
@@ -46,31 +46,31 @@ pub(crate) struct Generate {
     /// What users get to see: segmented[:STRENGTH], popularity or uniform.
     #[arg(long, value_name = "KIND", default_value = "segmented", value_parser = parse_exposure)]
     exposure: ExposureModel,
-    /// Rank of the planted taste.
+    /// Rank of the users' taste.
     #[arg(long, value_name = "N", default_value_t = 8)]
     rank: usize,
-    /// Groups of users who are shown the same.
+    /// Number of groups of users who are shown the same items.
     #[arg(long, value_name = "N", default_value_t = 8)]
     segments: usize,
-    /// Groups of items that are shown together.
+    /// Number of groups of items that are shown together.
     #[arg(long, value_name = "N", default_value_t = 24)]
     categories: usize,
-    /// Share of all pairs that would be liked.
+    /// Share of all pairs of user and item that would be liked.
     #[arg(long, value_name = "SHARE", default_value_t = 0.2)]
     like_rate: f32,
     /// Seed.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Also write liked items that were not shown, chosen evenly, to test on.
+    /// Also write a test file: items that were not shown and would be liked, drawn uniformly.
     #[arg(long, value_name = "FILE")]
     test: Option<PathBuf>,
-    /// Items asked about per user for --test.
+    /// Number of items drawn per user for --test.
     #[arg(long, value_name = "N", default_value_t = 50)]
     test_items: usize,
     /// Also write the true expected exposures to this folder, as A.npy and B.npy.
     #[arg(long, value_name = "FOLDER")]
     truth: Option<PathBuf>,
-    /// Format to write, instead of what the extension says.
+    /// Format to write, instead of that of the extension.
     #[arg(long, value_name = "NAME")]
     to: Option<Format>,
 }

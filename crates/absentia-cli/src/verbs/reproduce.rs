@@ -1,4 +1,4 @@
-//! `reproduce`: every table and figure of the paper made again, in one report.
+//! `reproduce`: every table and figure of the paper, in one report.
 
 use std::path::PathBuf;
 
@@ -16,38 +16,38 @@ Examples:
   $ absentia reproduce figure2 --size tiny --out paper/report.html
   $ absentia reproduce slips --size tiny --out paper/report.html
 
-  all of it, a look first:    absentia reproduce --quick all
-  for the record:             absentia reproduce all --out paper/report.html
-  with the paper's own file:  absentia reproduce all --yelp yelp.rating
-  with a file of your own:    absentia reproduce all --ratings ratings.csv
+  a first look at everything:  absentia reproduce --quick all
+  everything in full:          absentia reproduce all --out paper/report.html
+  with the paper's own file:   absentia reproduce all --yelp yelp.rating
+  with a file of your own:     absentia reproduce all --ratings ratings.csv
 
-Parts that are finished are kept beside the report, in a folder of its name, and are not made again:
-a run that was interrupted goes on where it was, and the report always shows all that is there.";
+Finished parts are stored in a folder next to the report and are not computed again: an interrupted run
+continues where it ended, and the report always shows all finished parts.";
 
-/// Make every table and figure of the paper again, in one report.
+/// Reproduce every table and figure of the paper in one report.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Reproduce {
-    /// What to make.
+    /// The results to reproduce.
     #[arg(value_name = "RESULT", required = true, num_args = 1..)]
     results: Vec<Target>,
-    /// How much work; quick ends within five minutes on two cores.
+    /// How much work: tiny takes seconds, quick five minutes and full an hour on two cores.
     #[arg(long, value_name = "SIZE", default_value = "full")]
     size: Size,
     /// The same as --size quick.
     #[arg(long, conflicts_with = "size")]
     quick: bool,
-    /// The paper's own file, to stand beside the published figures: user, item, rating, time.
+    /// The paper's own file, to compare with its published results: user, item, rating, time.
     #[arg(long, value_name = "FILE")]
     yelp: Option<PathBuf>,
-    /// Another rating file to make everything of, in any format `train` reads, with times: users and
-    /// items with ten ratings, the latest of each user held out.
+    /// Another rating file to use, with times, in any format that `train` reads: users and items with
+    /// ten ratings are used, and the latest rating of each user is held out.
     #[arg(long, value_name = "FILE")]
     ratings: Option<PathBuf>,
-    /// Folder of real data sets; those that are not there are left out.
+    /// Folder of real data sets; missing ones are left out.
     #[arg(long, value_name = "FOLDER", default_value = "../shared/data")]
     data: PathBuf,
-    /// The report.
+    /// File to write the report to.
     #[arg(
         long,
         value_name = "FILE.html",

@@ -74,13 +74,13 @@ pub trait Progress {
 pub enum Target {
     /// The table of data sets.
     Data,
-    /// Stated complexities with measured ones (the same run as table3).
+    /// Complexities as stated and as measured (made with table3).
     Table1,
-    /// SVD against eALS on the same objective.
+    /// SVD and eALS on the same objective.
     Table2,
-    /// Seconds an iteration of every method over K.
+    /// Seconds per iteration of every method over K.
     Table3,
-    /// The vanilla algorithm and the fast one, from the same start.
+    /// The slow and the fast algorithm from the same start.
     Figure2,
     /// Seconds over K, Z, |R| and threads.
     Figure3,
@@ -88,9 +88,9 @@ pub enum Target {
     Figure4,
     /// Accuracy per iteration of every method.
     Figure5,
-    /// Weights the paper leaves to future work, exposure, rank.
+    /// Weights that the paper leaves to future work, exposure, rank.
     Beyond,
-    /// What is wrong in the paper.
+    /// Errors in the paper.
     Slips,
     /// Everything.
     All,
@@ -172,7 +172,7 @@ impl Reproduction {
 
     /// Writes all finished parts, in the order of the paper.
     fn write(&self, units: &[Unit], lab: &Lab, keeper: &PartStore) -> Result<()> {
-        let mut report = Report::new("The paper, made again").subtitle(format!(
+        let mut report = Report::new("The paper, reproduced").subtitle(format!(
             "He, Tang, Du, Hong, Ren and Chua, Fast Matrix Factorization with Non-Uniform Weights on \
              Missing Data · {} size · {} threads",
             lab.size.name(),
