@@ -56,8 +56,8 @@ impl Fold<'static> {
     /// Thins the held-out rows: a row is kept with a probability proportional to a power of its item's
     /// number of interactions. Powers above 0 favour popular items, powers below 0 rare ones.
     ///
-    /// What is asked of a model later is often more popular than a random row of its training data;
-    /// settings chosen by random rows would then favour rare items too much.
+    /// Later requests often favour more popular items than a random row of the training data; settings
+    /// chosen by random rows would then favour rare items too much.
     ///
     /// # Errors
     /// None that a fold can cause.

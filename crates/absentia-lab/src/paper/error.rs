@@ -6,14 +6,14 @@ use absentia::Fault;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PaperError {
-    /// Nobody has enough ratings.
-    #[error("no users and items are left that have {least} ratings each")]
+    /// No users and items have enough ratings.
+    #[error("no users and items have {least} ratings each")]
     TooFewRatings {
         /// Ratings that every user and item must have.
         least: u32,
     },
     /// The file has no times.
-    #[error("no column of times, and the latest rating of each user is to be held out")]
+    #[error("there is no column of times, which is needed to hold out the latest rating of each user")]
     NoTimes,
 }
 

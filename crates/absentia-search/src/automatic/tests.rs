@@ -103,7 +103,7 @@ fn a_recipe_is_found_that_does_no_worse_and_does_not_depend_on_threads() {
         assert!(one.score >= given.score && one.tried >= given.tried + 3);
         assert_eq!((&one.scheme, one.score), (&two.scheme, two.score));
         assert_eq!(one.params.targets, two.params.targets);
-        // What was found is the whole of it: told so, the same penalties do as well again.
+        // Given the chosen settings, the same penalty does as well again.
         let scheme = one.scheme.unwrap_or(WEIGHTS);
         let only = Automatic {
             post_scale: true,

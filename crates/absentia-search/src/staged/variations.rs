@@ -283,7 +283,7 @@ mod tests {
         // Eleven trials without a rise: it is the last thing to try, whatever time is left.
         trials.extend((10..22).map(|at| of(at, 3, 1024, 10.0)));
         assert_eq!(with(seconds(3600), &trials), Some(1792));
-        // However good it is, the search does not go on with so many.
+        // However good it is, the search does not continue with that many factors.
         trials.push(Trial {
             score: Some(0.9),
             ..of(22, 3, 1792, 9.0)

@@ -13,7 +13,7 @@ use super::folds::Folds;
 use super::show::{HALF, best_table, brief};
 use crate::store;
 
-/// Lines in the chart of parallel axes; more cannot be told apart.
+/// Number of lines in the chart of parallel axes; more cannot be distinguished.
 const MOST_LINES: usize = 150;
 
 /// Writes the page.
