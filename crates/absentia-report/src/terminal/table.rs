@@ -94,7 +94,7 @@ impl Cell {
         }
     }
 
-    /// A number written as `text`, for units that [`format`](super::format) knows.
+    /// A number written as `text`, for units that [`format`](crate::format) knows.
     pub fn number(value: f64, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
