@@ -75,7 +75,10 @@ impl Raise for JobError {
 impl Raise for absentia_io::Error {
     fn raise(self) -> PyErr {
         use absentia_io::Error;
-        let message = self.to_string();
+        let message = match self.hint() {
+            Some(hint) => format!("{self}; {hint}"),
+            None => self.to_string(),
+        };
         match &self {
             // Python has classes of its own for these.
             Error::NoMatch { .. } => PyFileNotFoundError::new_err(message),

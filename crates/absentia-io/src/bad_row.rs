@@ -1,4 +1,4 @@
-//! Rows that could not be understood: what is wrong with each, and what to do about it.
+//! Rows that could not be read: what is wrong with each, and what to do about it.
 
 use std::fmt;
 use std::path::Path;
@@ -104,39 +104,19 @@ impl RowFault {
         matches!(self, Self::LongLine { .. })
     }
 
-    fn remedy(&self) -> &'static str {
-        match self {
-            Self::Fields { .. } => {
-                "correct the line, choose another --separator, or pass --skip-bad N"
+    /// What can be done about the row besides correcting or leaving it out.
+    fn cure(&self) -> Option<String> {
+        Some(match self {
+            Self::Fields { .. } => "choose another separator".to_owned(),
+            Self::Number { column, .. } | Self::Blank { column } | Self::Key { column, .. } => {
+                format!("choose another {column} column")
             }
-            Self::Number {
-                column: Column::Rating,
-                ..
-            } => {
-                "correct the line, choose the column with --rating-col (or 'none'), or pass --skip-bad N"
-            }
-            Self::Number {
-                column: Column::Weight,
-                ..
-            } => "correct the line, choose the column with --weight-col, or pass --skip-bad N",
-            Self::Time { .. } => {
-                "correct the line, choose the column with --time-col (or 'none'), or pass --skip-bad N"
-            }
-            Self::Blank { .. } | Self::Key { .. } => {
-                "correct the line, choose the columns with --user-col, --item-col and so on, or pass --skip-bad N"
-            }
-            Self::NotRow { .. } => {
-                "leave out --dense-ids if ids are not row numbers, or pass --skip-bad N"
-            }
-            Self::OutOfRange { .. } => "correct the line or the shape, or pass --skip-bad N",
-            Self::Utf8 | Self::Nul => {
-                "convert the file to UTF-8, choose the right --format, or pass --skip-bad N"
-            }
-            Self::LongLine { .. } => {
-                "check that this is a text file of one row a line, or raise --max-line"
-            }
-            _ => "correct the line, or pass --skip-bad N to leave out up to N such rows",
-        }
+            Self::Time { .. } => "choose another time column".to_owned(),
+            Self::NotRow { .. } => "read ids as names".to_owned(),
+            Self::OutOfRange { .. } => "correct the shape".to_owned(),
+            Self::Utf8 | Self::Nul => "convert the file to UTF-8 or choose its format".to_owned(),
+            _ => return None,
+        })
     }
 }
 
@@ -165,8 +145,16 @@ impl BadRow {
 
     /// What the owner of the file can do about it.
     #[must_use]
-    pub fn remedy(&self) -> &'static str {
-        self.fault.remedy()
+    pub fn hint(&self) -> String {
+        if matches!(self.fault, RowFault::LongLine { .. }) {
+            let hint =
+                "check that this is a text file of one row a line, or raise the longest line";
+            return hint.to_owned();
+        }
+        match self.fault.cure() {
+            Some(cure) => format!("correct the line, {cure}, or leave out bad rows"),
+            None => "correct the line, or leave out bad rows".to_owned(),
+        }
     }
 }
 

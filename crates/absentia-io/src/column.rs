@@ -42,18 +42,6 @@ impl Column {
         }
     }
 
-    /// The command-line option that chooses the column.
-    #[must_use]
-    pub fn flag(self) -> &'static str {
-        match self {
-            Self::User => "--user-col",
-            Self::Item => "--item-col",
-            Self::Rating => "--rating-col",
-            Self::Time => "--time-col",
-            Self::Weight => "--weight-col",
-        }
-    }
-
     /// Whether `heading` is a usual name for this role, whatever its case and punctuation.
     #[must_use]
     pub fn is_usual_heading(self, heading: &str) -> bool {

@@ -1,10 +1,14 @@
-//! What can go wrong with a file, said so that the reader of the message knows what to do next.
+//! What can go wrong with a file.
+//!
+//! A message states what was found and where; [`Error::hint`] says what to do about it. Neither names an
+//! option of a front end: those add their own.
 
 use std::path::{Path, PathBuf};
 
 use absentia::{Axis, Fault};
 
 use crate::bad_row::BadRow;
+use crate::column::Column;
 use crate::format::Format;
 
 /// Why a file could not be read or written.
@@ -20,9 +24,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file name or glob matched nothing.
-    #[error(
-        "no file matches {pattern:?}; check the name, and quote globs so that they arrive unexpanded"
-    )]
+    #[error("no file matches {pattern:?}")]
     NoMatch {
         /// The name or glob as given.
         pattern: String,
@@ -36,9 +38,9 @@ pub enum Error {
         detail: String,
     },
     /// An option has a value that cannot be used.
-    #[error("{option} cannot be {got:?}; expected {expected}")]
+    #[error("{option} cannot be {got:?}: expected {expected}")]
     BadOption {
-        /// The option's name on the command line.
+        /// The option's name.
         option: &'static str,
         /// The value that was given.
         got: String,
@@ -46,47 +48,47 @@ pub enum Error {
         expected: &'static str,
     },
     /// A row could not be understood and none may be skipped.
-    #[error("{row}; {}", row.remedy())]
+    #[error("{row}")]
     Row {
         /// The row and its defect.
         row: Box<BadRow>,
     },
     /// More rows were bad than were allowed to be skipped.
-    #[error("more than {limit} bad rows (--skip-bad {limit}), the first at {first}; {}", first.remedy())]
+    #[error("more than {limit} bad rows, the first at {first}")]
     TooManyBad {
         /// How many were allowed.
         limit: u64,
         /// The first bad row.
         first: Box<BadRow>,
     },
-    /// A column that was asked for is not in the file.
-    #[error("{}: no column {wanted}; the columns are {}; choose with {flag}", path.display(), listed(available))]
+    /// A column that is needed or was requested is not in the file.
+    #[error("{}: no column {wanted} among {}", path.display(), listed(available))]
     Column {
         /// The file concerned.
         path: PathBuf,
         /// The column looked for.
         wanted: String,
-        /// The option that names this column.
-        flag: &'static str,
+        /// What the column holds.
+        column: Column,
         /// The columns there are.
         available: Vec<String>,
     },
     /// A column has a type that cannot hold what it should.
-    #[error("{}: column {column:?} has type {found}, which cannot be read as a {role}; choose another with {flag}", path.display())]
+    #[error("{}: column {name:?} has type {found}, which cannot be read as {expected}", path.display())]
     ColumnType {
         /// The file concerned.
         path: PathBuf,
         /// The column's name.
-        column: String,
-        /// What the column is used as.
-        role: &'static str,
+        name: String,
+        /// What the column should hold.
+        column: Column,
+        /// What can be read as such.
+        expected: &'static str,
         /// The type in the file.
         found: String,
-        /// The option that names this column.
-        flag: &'static str,
     },
     /// A text file has only one column.
-    #[error("{}:{line}: only one column in \"{text}\"; at least a user and an item are needed, choose the separator with --separator", path.display())]
+    #[error("{}:{line}: only one column in \"{text}\", where at least a user and an item are needed", path.display())]
     OneColumn {
         /// The file concerned.
         path: PathBuf,
@@ -96,7 +98,7 @@ pub enum Error {
         text: String,
     },
     /// A file holds no rows.
-    #[error("{}: no rows; the file is empty or holds only a header", path.display())]
+    #[error("{}: no rows: the file is empty or holds only a header", path.display())]
     Empty {
         /// The file concerned.
         path: PathBuf,
@@ -108,7 +110,7 @@ pub enum Error {
         solver: &'static str,
     },
     /// Ids that are row numbers would make a matrix too large to be begun.
-    #[error("{}: {rows} users and items are named by row numbers, which takes {needed} bytes where {available} are left; without --dense-ids ids take room only where they occur", path.display())]
+    #[error("{}: {rows} users and items are named by row numbers, which takes {needed} bytes where {available} are left", path.display())]
     TooManyRows {
         /// The first of the files.
         path: PathBuf,
@@ -120,7 +122,7 @@ pub enum Error {
         available: u64,
     },
     /// A file read as text is binary.
-    #[error("{}: binary data where text was expected{}; choose with --format", path.display(), looks_like(*hint))]
+    #[error("{}: binary data where text was expected{}", path.display(), looks_like(*hint))]
     Binary {
         /// The file concerned.
         path: PathBuf,
@@ -128,7 +130,7 @@ pub enum Error {
         hint: Option<Format>,
     },
     /// A file breaks the rules of its own format.
-    #[error("{}: damaged or truncated {format}: {detail}; fetch or write the file again", path.display())]
+    #[error("{}: damaged or truncated {format}: {detail}", path.display())]
     Corrupt {
         /// The file concerned.
         path: PathBuf,
@@ -138,7 +140,7 @@ pub enum Error {
         detail: String,
     },
     /// A file uses a part of its format that is not supported.
-    #[error("{}: {feature} is not supported; {remedy}", path.display())]
+    #[error("{}: {feature} is not supported", path.display())]
     Unsupported {
         /// The file concerned.
         path: PathBuf,
@@ -148,7 +150,7 @@ pub enum Error {
         remedy: &'static str,
     },
     /// Files of one data set disagree on whether a column exists.
-    #[error("{}: {}; read the files apart or choose columns they share", path.display(), difference(column, *present))]
+    #[error("{}: {}", path.display(), difference(column, *present))]
     Disagree {
         /// The first file that differs.
         path: PathBuf,
@@ -158,7 +160,7 @@ pub enum Error {
         present: bool,
     },
     /// An id is not among the known ones.
-    #[error("{}: {axis} {id:?} is not among the known {axis}s; skip or add unknown ids, or read the matching file", path.display())]
+    #[error("{}: {axis} {id:?} is not among the known {axis}s", path.display())]
     UnknownId {
         /// The file concerned.
         path: PathBuf,
@@ -168,7 +170,7 @@ pub enum Error {
         id: String,
     },
     /// A table of ids is full or would be too large.
-    #[error("more than {limit} ids; {remedy}")]
+    #[error("more than {limit} ids")]
     TooManyIds {
         /// The largest number possible.
         limit: u64,
@@ -182,7 +184,7 @@ pub enum Error {
         detail: String,
     },
     /// A data set cannot be written in the format asked for.
-    #[error("{format} cannot hold {what}; write another format, such as csv or parquet")]
+    #[error("{format} cannot hold {what}")]
     Unrepresentable {
         /// The format asked for.
         format: Format,
@@ -198,6 +200,37 @@ pub enum Error {
 }
 
 impl Error {
+    /// What can be done about the error, in words that suit every front end.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoMatch { .. } => "check the name and the folder".to_owned(),
+            Self::Row { row } | Self::TooManyBad { first: row, .. } => row.hint(),
+            Self::Column { column, .. } => format!("choose the {column} column"),
+            Self::ColumnType { column, .. } => format!("choose another {column} column"),
+            Self::OneColumn { .. } => "choose the separator".to_owned(),
+            Self::TooManyRows { .. } => {
+                "read ids as names: they take room only where they occur".to_owned()
+            }
+            Self::Binary { .. } => "choose the format".to_owned(),
+            Self::Corrupt { .. } => "fetch or write the file again".to_owned(),
+            Self::Unsupported { remedy, .. } | Self::TooManyIds { remedy, .. } => {
+                (*remedy).to_owned()
+            }
+            Self::Disagree { .. } => {
+                "read the files separately or choose columns they share".to_owned()
+            }
+            Self::UnknownId { .. } => {
+                "skip or add unknown ids, or read the matching file".to_owned()
+            }
+            Self::Unrepresentable { .. } => {
+                "write another format, such as csv or parquet".to_owned()
+            }
+            Self::Model(error) => return error.hint().map(str::to_owned),
+            _ => return None,
+        })
+    }
+
     /// Who has to act on the error.
     #[must_use]
     pub fn fault(&self) -> Fault {

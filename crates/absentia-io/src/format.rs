@@ -114,7 +114,7 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| Error::BadOption {
-            option: "--format",
+            option: "format",
             got: text.to_owned(),
             expected: "text, csv, tsv, rating, inter, adjacency, jsonl, parquet, arrow, arrow-stream, mtx or npz",
         })

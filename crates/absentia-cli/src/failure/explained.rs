@@ -48,12 +48,9 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
                 "pass --dense-ids if they are, or give a CSV table with an id in its first column",
             ))
         }
-        absentia_io::Error::Row { row } => Some(Refusal::data(row.to_string()).hint(row.remedy())),
-        absentia_io::Error::TooManyBad { limit, first } => {
-            let message =
-                format!("more than {limit} bad rows (--skip-bad {limit}), the first at {first}");
-            Some(Refusal::data(message).hint(first.remedy()))
-        }
+        absentia_io::Error::TooManyBad { limit, first } => Some(Refusal::data(format!(
+            "more than {limit} bad rows (--skip-bad {limit}), the first at {first}"
+        ))),
         _ => None,
     }
 }

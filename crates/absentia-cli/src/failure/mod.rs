@@ -1,6 +1,7 @@
 //! What goes wrong, in one line with a hint, and the exit code it leads to.
 
 mod explained;
+mod files;
 
 use std::process::ExitCode;
 
@@ -173,7 +174,9 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     let cause = unwrapped(cause);
     match cause.downcast_ref::<Refusal>() {
         Some(refusal) => refusal.hint.clone(),
-        None => explained(cause)?.hint,
+        None => explained(cause)
+            .and_then(|refusal| refusal.hint)
+            .or_else(|| files::hint(cause.downcast_ref()?)),
     }
 }
 

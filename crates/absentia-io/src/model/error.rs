@@ -15,13 +15,13 @@ use absentia::weights::WeightsError;
 #[non_exhaustive]
 pub enum ModelFileError {
     /// The file is not one of ours, or its first bytes are damaged beyond recognition.
-    #[error("{}: not an Absentia model, or a damaged one; models are written by `absentia train` and `absentia import`", path.display())]
+    #[error("{}: not an Absentia model, or a damaged one", path.display())]
     NotAModel {
         /// The file concerned.
         path: PathBuf,
     },
     /// The file was written by a later version.
-    #[error("{}: format version {found}, written by absentia {written_by}; this version reads up to {newest}, use a newer one", path.display())]
+    #[error("{}: format version {found}, written by absentia {written_by}; this version reads up to {newest}", path.display())]
     TooNew {
         /// The file concerned.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum ModelFileError {
         newest: u32,
     },
     /// A run cannot go on from a finished model.
-    #[error("{}: a finished model, not a checkpoint; it can be a start (--init), but a run cannot be resumed from it", path.display())]
+    #[error("{}: a finished model, not a checkpoint, so that no run can be resumed from it", path.display())]
     NotACheckpoint {
         /// The file concerned.
         path: PathBuf,
@@ -75,7 +75,7 @@ pub enum ModelFileError {
         got: usize,
     },
     /// An id is given to two rows.
-    #[error("{}:{line}: id {id:?} was given before; every row needs its own", path.display())]
+    #[error("{}:{line}: id {id:?} was given before", path.display())]
     RepeatedId {
         /// The file concerned.
         path: PathBuf,
@@ -113,7 +113,7 @@ pub enum ModelFileError {
         axis: Axis,
     },
     /// An exported layout cannot hold a matrix of this size.
-    #[error("{}: {rows} × {cols} is too large for this layout; export .npy or parquet", path.display())]
+    #[error("{}: {rows} × {cols} is too large for this layout", path.display())]
     LayoutTooSmall {
         /// The file that was to be written.
         path: PathBuf,
@@ -122,4 +122,19 @@ pub enum ModelFileError {
         /// Number of columns.
         cols: usize,
     },
+}
+
+impl ModelFileError {
+    /// What can be done about the error, in words that suit every front end.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NotAModel { .. } => "models are written by training and by import",
+            Self::TooNew { .. } => "use a newer version of Absentia",
+            Self::NotACheckpoint { .. } => "start a new run from it",
+            Self::RepeatedId { .. } => "give every row its own id",
+            Self::LayoutTooSmall { .. } => "export .npy or parquet",
+            _ => return None,
+        })
+    }
 }

@@ -147,23 +147,26 @@ fn check_type(schema: &Schema, place: usize, column: Column, path: &Path) -> Res
         plain,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Binary
     );
-    let (fits, role) = match column {
-        Column::User | Column::Item => (plain.is_integer() || text, "id (text or integers)"),
-        Column::Time => (plain.is_numeric() || text || plain.is_temporal(), "time"),
-        Column::Rating | Column::Weight => {
-            (plain.is_numeric() || plain == &DataType::Boolean, "number")
+    let (fits, expected) = match column {
+        Column::User | Column::Item => (plain.is_integer() || text, "an id (text or integers)"),
+        Column::Time => {
+            let is_time = plain.is_temporal() && !matches!(plain, DataType::Interval(_));
+            (plain.is_numeric() || text || is_time, "a time")
         }
+        Column::Rating | Column::Weight => (
+            plain.is_numeric() || plain == &DataType::Boolean,
+            "a number",
+        ),
     };
     if fits {
         return Ok(());
     }
-    let (column_name, found) = (field.name().clone(), field.data_type().to_string());
     Err(Error::ColumnType {
         path: path.to_owned(),
-        column: column_name,
-        role,
-        found,
-        flag: column.flag(),
+        name: field.name().clone(),
+        column,
+        expected,
+        found: field.data_type().to_string(),
     })
 }
 

@@ -32,7 +32,7 @@ impl Separator {
                 [] | [b'"' | b'\n' | b'\r' | 0] => {
                     let expected = "a string such as ',', '::' or 'tab'";
                     return Err(Error::BadOption {
-                        option: "--separator",
+                        option: "separator",
                         got: text.to_owned(),
                         expected,
                     });

@@ -86,7 +86,7 @@ fn refuse_positions(options: &ReadOptions) -> Result<(), Error> {
         if let Some(ColumnRef::Position(place)) = options.columns.get(column) {
             let expected = "a key, since JSON objects have no places";
             return Err(Error::BadOption {
-                option: column.flag(),
+                option: "a column of JSON lines",
                 got: place.to_string(),
                 expected,
             });

@@ -166,7 +166,7 @@ fn missing(path: &Path, column: Column, names: &[String], wanted: Option<&Column
     Error::Column {
         path: path.to_owned(),
         wanted,
-        flag: column.flag(),
+        column,
         available: names.to_vec(),
     }
 }

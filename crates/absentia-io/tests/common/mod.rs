@@ -31,9 +31,14 @@ pub fn read_default(name: &str, content: impl AsRef<[u8]>) -> Result<Dataset, Er
     read_text(name, content, &ReadOptions::default())
 }
 
-/// Reads what must fail and gives the message.
+/// Reads what must fail and gives the message with its hint.
 pub fn message(name: &str, content: impl AsRef<[u8]>) -> String {
-    read_default(name, content).unwrap_err().to_string()
+    with_hint(&read_default(name, content).unwrap_err())
+}
+
+/// The message of an error with its hint.
+pub fn with_hint(error: &Error) -> String {
+    format!("{error}; {}", error.hint().unwrap_or_default())
 }
 
 /// Rows as text, ids resolved: `user item rating time weight`, `-` where there is none.
