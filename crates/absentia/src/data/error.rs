@@ -49,10 +49,7 @@ pub enum DataError {
         item: u32,
     },
     /// More users or items than 32-bit indices can tell apart.
-    #[error(
-        "{count} {axis}s are more than the {} that can be told apart",
-        u32::MAX
-    )]
+    #[error("there are {count} {axis}s; at most {} are supported", u32::MAX)]
     TooMany {
         /// Side with too many.
         axis: Axis,
@@ -107,14 +104,14 @@ pub enum DataError {
     },
     /// More triplets in memory than positions can number.
     #[error(
-        "{count} triplets are more than {} at once; build from a source that is passed over twice instead",
+        "there are {count} triplets; at most {} can be built at once, use `from_source` for more",
         u32::MAX
     )]
     TooManyTriplets {
         /// How many there are.
         count: u64,
     },
-    /// A source that was passed over twice gave different entries.
+    /// A source gave different entries on its second pass.
     #[error("the source gave {second} entries on its second pass and {first} on its first")]
     SourceChanged {
         /// Entries counted.

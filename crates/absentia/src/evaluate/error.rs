@@ -8,7 +8,7 @@ use crate::ranking::RankError;
 #[non_exhaustive]
 pub enum EvaluateError {
     /// A metric that needs a cut-off was requested without one.
-    #[error("{metric} needs at least one cut-off")]
+    #[error("{metric} needs at least one cut-off, as in {metric}@20")]
     NoCutoffs {
         /// Name of the metric.
         metric: &'static str,
