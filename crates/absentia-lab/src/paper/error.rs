@@ -13,7 +13,9 @@ pub enum PaperError {
         least: u32,
     },
     /// The file has no times.
-    #[error("there is no column of times, which is needed to hold out the latest rating of each user")]
+    #[error(
+        "there is no column of times, which is needed to hold out the latest rating of each user"
+    )]
     NoTimes,
 }
 

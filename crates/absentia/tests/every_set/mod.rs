@@ -3,8 +3,8 @@
 use std::process::Command;
 
 /// Runs tests of this binary in processes of their own: once for each instruction set, with `eals`
-/// on its lane-parallel path and without. `filters` are names of tests or parts of them; none stands
-/// for all tests.
+/// on its lane-parallel path and without. `filters` are arguments of the test binary: names of tests to
+/// run, all if there are none, and names to skip.
 ///
 /// The calling test must have `every_set` in its name. It does nothing in those processes.
 pub(crate) fn run_again(sets: &[String], in_use: &str, filters: &[&str]) {
