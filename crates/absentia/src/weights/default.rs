@@ -10,14 +10,19 @@ impl<F: Requested> Scheme<F> {
     /// The solvers have weights by popularity, baselines the weights they were published with.
     #[must_use]
     pub fn default_for(method: Method) -> Self {
-        if let Some(only) = Self::only_for(method) {
-            return only;
-        }
-        match method {
-            Method::Solver(_) => Scheme::popularity(Strength::Mean(0.01), 0.25),
-            Method::Baseline(Baseline::Bpr) => Scheme::uniform(1.0),
-            Method::Baseline(_) => Scheme::uniform(0.01),
-        }
+        let baseline = match method {
+            Method::Solver(_) => return Scheme::popularity(Strength::Mean(0.01), 0.25),
+            Method::Baseline(baseline) => baseline,
+        };
+        Scheme::uniform(match baseline {
+            Baseline::Bpr => 1.0,
+            Baseline::Ials1 | Baseline::Rcd => 0.01,
+            Baseline::Svd
+            | Baseline::IiSvd
+            | Baseline::SgdObserved
+            | Baseline::Popularity
+            | Baseline::ItemKnn { .. } => baseline.only_weight().unwrap_or(0.0),
+        })
     }
 
     /// Yields the only weights that a method accepts, where it leaves no choice.

@@ -282,3 +282,33 @@ fn saved_parts_come_back_as_they_were_and_are_checked() {
         }
     );
 }
+
+#[test]
+fn resolved_weights_are_a_scheme_again() {
+    let data = random_data(20, 25, 90, 13);
+    let scheme = Scheme::sum([
+        popularity(Strength::Mean(0.2), 0.4),
+        Scheme::activity(Strength::C0(3.0), 0.5),
+        Scheme::groups(Groups {
+            table: Dense::from_fn(2, 3, |s, c| (s + c) as f32),
+            user_segment: (0..20).map(|u| u % 2).collect(),
+            item_category: (0..25).map(|i| i % 3).collect(),
+        }),
+        Scheme::dense(
+            random_weights(20, 25, 3),
+            Rank::Fixed(2),
+            Decomposition::Svd,
+        ),
+    ]);
+    let weights = scheme.resolve(&data).unwrap();
+    let again = weights.to_scheme();
+    assert_eq!(again.terms().len(), 4);
+    assert_same(&weights, &again.resolve(&data).unwrap(), 1e-5);
+    assert!(again.spec().is_none());
+    let plain = Scheme::sum([popularity(Strength::C0(2.0), 0.4), Scheme::uniform(0.5)]);
+    let resolved = plain.resolve(&data).unwrap();
+    assert_eq!(resolved.to_scheme(), plain);
+    let text = "popularity:c0=2,alpha=0.4 + uniform:0.5";
+    assert_eq!(resolved.frozen().to_string(), text);
+    assert_eq!(plain.spec(), text.parse().ok());
+}

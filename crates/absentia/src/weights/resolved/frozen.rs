@@ -86,3 +86,45 @@ mod stored {
         }
     }
 }
+
+#[cfg(all(test, feature = "serde"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_stored_as_in_every_model_file() {
+        for (text, display) in [
+            (
+                r#"{"parts":[{"rank":1,"kind":{"uniform":{"weight":0.5}}}]}"#,
+                "uniform:0.5",
+            ),
+            (
+                r#"{"parts":[{"rank":2,"kind":"low-rank"},{"rank":1,"kind":{"popularity":{"c0":5.0,"items":{"exponent":0.4,"total":9,"sum":2.5}}}}]}"#,
+                "lowrank + popularity:c0=5,alpha=0.4",
+            ),
+            (
+                r#"{"parts":[{"rank":1,"kind":{"popularity-activity":{"c0":5.0,"items":{"exponent":0.4,"total":9,"sum":2.5},"users":{"exponent":0.2,"total":9,"sum":1.5}}}}]}"#,
+                "popularity*activity:c0=5,alpha=0.4,beta=0.2",
+            ),
+            (
+                r#"{"parts":[{"rank":1,"kind":{"function":{"rank":1,"method":"nonnegative","relative_error":0.25,"measured":{"all":{"entries":7}},"negatives":{"count":0,"worst":null},"converged":true}}}]}"#,
+                "function",
+            ),
+            (
+                r#"{"parts":[{"rank":1,"kind":{"groups":{"segments":1,"categories":2,"table":[0.5,1.0],"user_segment":[0],"item_category":[1]}}}]}"#,
+                "groups",
+            ),
+            (
+                r#"{"parts":[{"rank":1,"kind":{"learned":{"learned":{"mean":0.1,"rank":1,"alpha":0.25,"rounds":2,"seed":0},"user_mean":[0.5],"item_mean":[0.5]}}}]}"#,
+                "learned",
+            ),
+        ] {
+            let frozen: Frozen = serde_json::from_str(text).expect("stored weights");
+            assert_eq!(frozen.to_string(), display);
+            assert_eq!(serde_json::to_string(&frozen).ok().as_deref(), Some(text));
+        }
+        let unknown = r#"{"parts":[{"rank":1,"kind":"no-such-kind"}]}"#;
+        let error = serde_json::from_str::<Frozen>(unknown).expect_err("an unknown kind");
+        assert!(error.to_string().contains("no-such-kind"), "{error}");
+    }
+}
