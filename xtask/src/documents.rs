@@ -41,7 +41,10 @@ pub(crate) fn check(repository: &Path) -> Result<(), String> {
 fn paths(line: &str) -> impl Iterator<Item = &str> {
     let quoted = line.split('`').skip(1).step_by(2);
     quoted.filter(|word| {
-        let is_path = word.ends_with('/') || word.ends_with(".rs") || word.ends_with(".toml");
+        let extension = Path::new(word)
+            .extension()
+            .and_then(|extension| extension.to_str());
+        let is_path = word.ends_with('/') || matches!(extension, Some("rs" | "toml"));
         word.contains('/') && is_path && !word.contains(['<', ' '])
     })
 }

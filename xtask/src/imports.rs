@@ -123,7 +123,7 @@ impl EngineRules {
         let (own, other) = (place(user)?, place(used)?);
         let item = rest.first().map(String::as_str).unwrap_or_default();
         let exception = format!("{user} uses {used}::{item}");
-        let is_exception = self.exceptions.iter().any(|known| *known == exception);
+        let is_exception = self.exceptions.contains(&exception);
         (other > own && !is_exception).then(|| format!("{user} must not use {used}::{item}"))
     }
 }
