@@ -27,8 +27,7 @@ impl IdMap {
         Self(Ids::dense(n))
     }
 
-    /// Gives integers rows by first appearance, after those of `known`; yields the map and the row of
-    /// each.
+    /// Gives integers rows by number, after those of `known`; yields the map and the row of each.
     #[staticmethod]
     #[pyo3(signature = (ids, known=None))]
     fn of_integers(
@@ -41,6 +40,7 @@ impl IdMap {
             let ids = ids.as_slice()?;
             let interned = released(py, || {
                 let mut map = known.map_or_else(Ids::new, |known| known.get().0.clone());
+                let first = map.len();
                 let mut rows = Vec::with_capacity(ids.len());
                 for chunk in ids.chunks(CHUNK) {
                     if cancel.is_cancelled() {
@@ -50,6 +50,7 @@ impl IdMap {
                         rows.push(map.intern_integer(id)?);
                     }
                 }
+                number_by_id(&mut map, first, &mut rows);
                 Ok::<_, absentia_io::Error>((map, rows))
             });
             interned.or_raise()
@@ -57,7 +58,7 @@ impl IdMap {
         Ok((Self(map), PyArray1::from_vec(py, rows)))
     }
 
-    /// Gives texts rows as [`of_integers`](Self::of_integers) does.
+    /// Gives texts rows, integers by number and others by bytes, after those of `known`.
     #[staticmethod]
     #[pyo3(signature = (ids, known=None))]
     fn of_texts<'py>(
@@ -66,6 +67,7 @@ impl IdMap {
         known: Option<Py<IdMap>>,
     ) -> PyResult<(Self, RowArray<'py>)> {
         let mut map = known.map_or_else(Ids::new, |known| known.get().0.clone());
+        let first = map.len();
         let mut rows = Vec::with_capacity(ids.len());
         for_chunks(py, &ids, |texts| {
             if let Some(at) = texts.iter().position(String::is_empty) {
@@ -82,6 +84,7 @@ impl IdMap {
             })
             .or_raise()
         })?;
+        py.detach(|| number_by_id(&mut map, first, &mut rows));
         Ok((Self(map), PyArray1::from_vec(py, rows)))
     }
 
@@ -156,6 +159,15 @@ impl IdMap {
     /// All ids as texts, in the order of their rows.
     fn texts(&self) -> Vec<String> {
         self.0.iter().map(std::borrow::Cow::into_owned).collect()
+    }
+}
+
+/// Numbers the rows from `first` on by their ids, as reading files does.
+fn number_by_id(map: &mut Ids, first: usize, rows: &mut [u32]) {
+    if let Some(new_of_old) = map.sort_from(first) {
+        for row in rows {
+            *row = new_of_old[*row as usize];
+        }
     }
 }
 

@@ -219,6 +219,43 @@ def test_ids_that_go_in_come_out(make, tmp_path):
         fitted.recommend("zoe")
 
 
+@pytest.mark.parametrize("texts", [False, True], ids=["integers", "texts"])
+def test_the_order_of_entries_decides_nothing(texts):
+    rng = np.random.default_rng(0)
+    pairs = np.unique(rng.integers(0, [40, 30], (500, 2)), axis=0)
+    values = rng.integers(1, 6, len(pairs)).astype(np.float32)
+
+    def fit(order):
+        users, items = (column[order] * 7 % 101 for column in pairs.T)
+        if texts:
+            users, items = ([f"{name}{n}" for n in column] for name, column in (("u", users), ("i", items)))
+        return model(targets="raw", factors=4).fit((users, items, values[order]))
+
+    first, second = fit(np.arange(len(pairs))), fit(rng.permutation(len(pairs)))
+    same(first, second)
+    assert first.user_ids_.tolist() == second.user_ids_.tolist() == sorted(first.user_ids_.tolist())
+    everyone = first.user_ids_
+    assert first.recommend(everyone)[0].tolist() == second.recommend(everyone)[0].tolist()
+
+
+def test_new_ids_come_after_those_that_are_known():
+    fitted = model(factors=2).fit((["b", "c"], [5, 3]))
+    fitted.partial_fit((["d", "a", "b"], [4, 1, 3]))
+    assert fitted.user_ids_.tolist() == ["b", "c", "a", "d"]
+    assert fitted.item_ids_.tolist() == [3, 5, 1, 4]
+
+
+def test_tables_without_usual_headings_go_by_place():
+    pandas = pytest.importorskip("pandas")
+    when = [1_500_000_000, 1_500_000_100, 1_500_000_200]
+    by_place = pandas.DataFrame({0: [1, 1, 2], 1: [1, 2, 1], 2: when})
+    by_heading = pandas.DataFrame({"artist": [1, 2, 1], "user": [1, 1, 2], "ts": when})
+    decaying = {"factors": 2, "confidence": "decay:1h"}
+    same(model(**decaying).fit(by_place), model(**decaying).fit(by_heading))
+    with pytest.raises(ValueError, match="no column for the item"):
+        model().fit(pandas.DataFrame({"user": [1], "thing": [2]}))
+
+
 def test_integer_ids_stay_integers():
     pandas = pytest.importorskip("pandas")
     fitted = model(factors=2).fit(pandas.DataFrame({"user": [900, 900, 7], "item": [5, 6, 5]}))

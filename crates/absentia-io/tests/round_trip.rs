@@ -39,8 +39,23 @@ prop_compose! {
         data.value = columns[0].then(|| rows.iter().map(|row| row.2).collect());
         data.time = columns[1].then(|| rows.iter().map(|row| row.3).collect());
         data.weight = columns[2].then(|| rows.iter().map(|row| row.4).collect());
-        data
+        numbered_by_id(data)
     }
+}
+
+/// The same rows with users and items numbered as reading numbers them.
+fn numbered_by_id(mut data: Dataset) -> Dataset {
+    for (ids, column) in [
+        (&mut data.users, &mut data.user),
+        (&mut data.items, &mut data.item),
+    ] {
+        if let Some(rows) = ids.sort_from(0) {
+            for row in column {
+                *row = rows[*row as usize];
+            }
+        }
+    }
+    data
 }
 
 fn back(data: &Dataset, name: &str, format: Format) -> Dataset {
@@ -166,6 +181,7 @@ fn many_blocks_give_the_same_on_any_number_of_threads() {
         );
         data.value.as_mut().unwrap().push((row % 7) as f32);
     }
+    let data = numbered_by_id(data);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.csv");
     write(&data, &path, Format::Csv).unwrap();

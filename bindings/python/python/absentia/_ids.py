@@ -65,7 +65,10 @@ class Ids(NamedTuple):
 
 
 def intern(what: str, given: Any, known: Optional[Side] = None) -> Tuple[Side, NDArray[np.uint32]]:
-    """Gives ids rows by first appearance, after those that are known; yields the row of each, too."""
+    """Gives ids rows in the order of ids, after those that are known; yields the row of each, too.
+
+    Integers come by number, texts after them by their bytes: the order of entries does not matter.
+    """
     kind, values = _ids(what, given)
     core = None if known is None else known.core
     if kind == "integers":

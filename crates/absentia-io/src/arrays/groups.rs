@@ -193,8 +193,22 @@ mod tests {
         let long = "segment,category,weight\nkids,new,1\nkids,old,0\nall,new,0.5\nall,old,0.25\n";
         let long = table("t.csv", long)?;
         let bare = table("t.csv", "1,0\n0.5,0.25\n")?;
-        assert_eq!(wide.weights, long.weights);
-        assert_eq!(wide.weights, bare.weights);
+        let weights = |table: &GroupTable, segments: [&str; 2], categories: [&str; 2]| {
+            let mut weights = Vec::new();
+            for segment in segments {
+                for category in categories {
+                    let row = table.segments.number(Path::new("x"), segment)?;
+                    let col = table.categories.number(Path::new("x"), category)?;
+                    weights.push(table.weights.row(row as usize)[col as usize]);
+                }
+            }
+            Ok::<_, Box<dyn std::error::Error>>(weights)
+        };
+        let (segments, categories) = (["kids", "all"], ["new", "old"]);
+        let expected = vec![1.0, 0.0, 0.5, 0.25];
+        assert_eq!(weights(&wide, segments, categories)?, expected);
+        assert_eq!(weights(&long, segments, categories)?, expected);
+        assert_eq!(weights(&bare, ["0", "1"], ["0", "1"])?, expected);
         assert_eq!(wide.categories.number(Path::new("x"), "old")?, 1);
         assert_eq!(bare.segments.number(Path::new("x"), "1")?, 1);
         Ok(())

@@ -47,6 +47,13 @@ impl Index {
         }
     }
 
+    /// Replaces every row by its new number.
+    pub(super) fn renumber(&mut self, new_of_old: &[u32]) {
+        for slot in self.slots.iter_mut().filter(|slot| **slot != EMPTY) {
+            *slot = new_of_old[*slot as usize];
+        }
+    }
+
     fn place(&mut self, hash: u64, row: u32) {
         let mask = self.slots.len() - 1;
         let mut at = self.start(hash);

@@ -1,6 +1,7 @@
-//! External ids and the dense row numbers they stand for.
+//! External ids and their row numbers.
 
 mod index;
+mod order;
 mod raw;
 mod similar;
 mod store;
@@ -20,10 +21,13 @@ pub(crate) enum IdRef<'a> {
     Text(&'a str),
 }
 
-/// Maps external ids to row numbers `0..len` in order of first appearance, and back.
+/// Maps external ids to row numbers `0..len`, and back.
+///
+/// A new id gets the next row. [`sort_from`](Self::sort_from) then numbers rows by their ids, so that the
+/// order in which ids came does not matter.
 ///
 /// Ids are any non-empty UTF-8 text. While all are plain decimal integers they take eight bytes each;
-/// otherwise they lie end to end in one block. The index holds row numbers only.
+/// otherwise they are stored end to end in one block. The index holds row numbers only.
 ///
 /// ```
 /// use absentia_io::IdMap;

@@ -1,4 +1,4 @@
-//! Where ids lie in memory: nowhere, as integers, or end to end in one block of text.
+//! How ids are stored: not at all, as integers, or end to end in one block of text.
 
 use std::borrow::Cow;
 use std::hash::Hasher;
@@ -50,6 +50,32 @@ impl Store {
             Self::Dense(_) => 0,
             Self::Integers(ids) => hash_integer(ids[row as usize]),
             Self::Text { .. } => hash_text(self.text(row as usize)),
+        }
+    }
+
+    /// The ids with each row taken from an old one.
+    pub(super) fn in_order(&self, old_of_new: &[u32]) -> Self {
+        match self {
+            Self::Dense(_) | Self::Integers(_) => {
+                let id = |&row: &u32| match self {
+                    Self::Integers(ids) => ids[row as usize],
+                    _ => i64::from(row),
+                };
+                Self::Integers(old_of_new.iter().map(id).collect())
+            }
+            Self::Text { bytes, .. } => {
+                let mut offsets = Vec::with_capacity(old_of_new.len() + 1);
+                let mut sorted = Vec::with_capacity(bytes.len());
+                offsets.push(0);
+                for &row in old_of_new {
+                    sorted.extend_from_slice(self.text(row as usize));
+                    offsets.push(sorted.len() as u64);
+                }
+                Self::Text {
+                    offsets,
+                    bytes: sorted,
+                }
+            }
         }
     }
 

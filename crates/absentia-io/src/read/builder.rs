@@ -1,5 +1,6 @@
-//! Gathers chunks into one data set: gives local ids their global rows, in file order.
+//! Gathers chunks into one data set: gives local ids their global rows, which are numbered by id at the end.
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::chunk::{Chunk, IdColumn};
@@ -16,6 +17,8 @@ const ABSENT: u32 = u32::MAX;
 /// A data set that is still growing.
 pub(super) struct Builder<'a> {
     data: Dataset,
+    /// Users and items whose rows are known and stay as they are.
+    known: (usize, usize),
     started: bool,
     unknown: Unknown,
     skip_bad: u64,
@@ -30,6 +33,7 @@ impl<'a> Builder<'a> {
         skip_bad: u64,
         progress: &'a dyn Progress,
     ) -> Self {
+        let known = (users.len(), items.len());
         let data = Dataset {
             users,
             items,
@@ -37,6 +41,7 @@ impl<'a> Builder<'a> {
         };
         Self {
             data,
+            known,
             started: false,
             unknown,
             skip_bad,
@@ -50,6 +55,13 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn finish(mut self) -> Dataset {
+        let Dataset { users, items, .. } = &mut self.data;
+        let rows = rayon::join(
+            || users.sort_from(self.known.0),
+            || items.sort_from(self.known.1),
+        );
+        renumber(&mut self.data.user, rows.0);
+        renumber(&mut self.data.item, rows.1);
         self.data.user.shrink_to_fit();
         self.data.item.shrink_to_fit();
         for column in [&mut self.data.value, &mut self.data.weight]
@@ -177,13 +189,22 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// Replaces every row by its new number, if there are new ones.
+fn renumber(column: &mut [u32], new_of_old: Option<Vec<u32>>) {
+    if let Some(rows) = new_of_old {
+        column
+            .par_iter_mut()
+            .for_each(|row| *row = rows[*row as usize]);
+    }
+}
+
 fn extend<T: Copy>(column: &mut Option<Vec<T>>, more: Option<&[T]>) {
     if let (Some(column), Some(more)) = (column, more) {
         column.extend_from_slice(more);
     }
 }
 
-/// Where the local rows of a chunk lie in the whole.
+/// The row in the whole data set of each row of a chunk.
 enum Rows {
     Same,
     Table(Vec<u32>),

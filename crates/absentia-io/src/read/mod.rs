@@ -36,7 +36,7 @@ use builder::Builder;
 use chunk::IdRule;
 pub use options::{DenseIds, NoProgress, Progress, ReadOptions, Unknown};
 pub use parquet_file::ParquetFile;
-pub use parquet_rows::parquet_rows;
+pub(crate) use parquet_rows::parquet_rows;
 pub use paths::expand;
 pub use roles::TableColumns;
 use source::Source;
@@ -49,7 +49,8 @@ use crate::limits;
 
 /// Reads one or more files as one data set, in the order given.
 ///
-/// Ids get row numbers in order of first appearance; the result does not depend on the number of threads.
+/// Rows are numbered by their ids, integers by number, then text by bytes: the numbers depend neither on
+/// the order of rows in the files nor on the number of threads.
 ///
 /// # Errors
 /// Names the file, and the line where there is one, that could not be read, and what to do about it.
@@ -70,7 +71,8 @@ pub fn read(
 
 /// Reads files whose ids are those of another data set, such as a test set.
 ///
-/// The maps are returned in the data set, with more ids in them only under [`Unknown::Add`].
+/// The maps are returned in the data set, with more ids in them only under [`Unknown::Add`]; those are
+/// numbered by id, after the known ones.
 ///
 /// # Errors
 /// As [`read`]; also an id that is not in the maps, under [`Unknown::Error`].
