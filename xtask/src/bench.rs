@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::python::{has_modules, pip};
 use crate::{cargo, repository, run};
 
-/// Libraries that are measured beside ours, each with what its package forgets to ask for.
+/// Libraries that are measured beside ours, each with the dependencies that its package does not declare.
 const PEERS: [(&str, &[&str]); 4] = [
     ("implicit", &["implicit"]),
     ("irspack", &["irspack"]),
@@ -14,7 +14,7 @@ const PEERS: [(&str, &[&str]); 4] = [
     ("buffalo", &["buffalo"]),
 ];
 
-/// Does what the words after `bench` ask for.
+/// Runs the benchmark that the words after `bench` name.
 pub(crate) fn bench(words: &[String]) -> Result<(), String> {
     match words.first().map(String::as_str) {
         Some("reading") => reading(),
@@ -39,7 +39,7 @@ fn example(name: &str, words: &[String]) -> Result<(), String> {
     run(cargo(&command).args(words))
 }
 
-/// Runs the benchmark proper, with every peer that can be installed.
+/// Runs the main benchmark, with every peer that can be installed.
 fn against_peers(words: &[String]) -> Result<(), String> {
     run(&mut cargo(&[
         "build",
@@ -65,8 +65,8 @@ fn install_peers() {
     }
 }
 
-/// The interpreter of a peer's own environment, made if it is not there: what peers need of others
-/// does not agree.
+/// The interpreter of a peer's own environment, which is created if needed: the dependencies of
+/// peers conflict.
 pub(crate) fn peer(name: &str) -> Result<PathBuf, String> {
     let known = PEERS.iter().find(|(peer, _)| *peer == name);
     let (_, packages) = known.ok_or_else(|| format!("{name}: no such peer"))?;

@@ -140,7 +140,7 @@ fn fuzz(seconds: &str) -> Result<(), String> {
     let limit = format!("-max_total_time={seconds}");
     for target in targets.filter_map(Result::ok) {
         if let Some(name) = target.path().file_stem().and_then(|name| name.to_str()) {
-            // The stable toolchain takes the sanitizer flags when told that it may.
+            // The stable toolchain accepts the sanitizer flags with this variable set.
             run(cargo(&["fuzz", "run", name, "--", &limit]).env("RUSTC_BOOTSTRAP", "1"))?;
         }
     }

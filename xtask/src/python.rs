@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use crate::test::{SKIPPED_TESTS, skipped_tests};
 use crate::{cargo, repository, run, target};
 
-/// What tests use from Python: the modules that show it is there, and what pip installs. Those the
-/// package needs come first; without the others only some tests are skipped.
+/// What tests use from Python: the modules that show it is there, and what pip installs. Those that
+/// the package needs come first; without the others some tests are skipped.
 const PACKAGES: [(&[&str], &[&str]); 4] = [
     (&["numpy", "safetensors"], &["numpy", "safetensors"]),
     (
@@ -42,7 +42,7 @@ fn environment() -> PathBuf {
     repository().join("target/test-python")
 }
 
-/// Makes an environment with what tests use from Python; what cannot be had only costs those tests.
+/// Makes an environment with what tests use from Python; tests whose packages cannot be installed are skipped.
 pub(crate) fn setup() {
     let Some(python) = interpreter() else {
         return;

@@ -95,7 +95,7 @@ fn measures(rows: &Path) -> Vec<Measure> {
     measures
 }
 
-/// Builds another revision in a worktree of its own, with a target folder of its own.
+/// Builds another revision in its own worktree, with its own target folder.
 fn other(revision: &str) -> Result<Built, String> {
     let commit = git(&["rev-parse", "--short", &format!("{revision}^{{commit}}")])?;
     let folder = target().join("versus").join(&commit);

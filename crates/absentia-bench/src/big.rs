@@ -58,7 +58,7 @@ pub(crate) fn run(runner: &Runner, sizes: &[u64], iterations: usize) -> Result<V
     Ok(rows)
 }
 
-/// Shape and statistics of data with so many entries: 100 to a user, 1000 to an item.
+/// Shape of generated data with this many entries: 100 for each user, 1000 for each item.
 ///
 /// Nearly everything shown is liked: a popularity law and a law of activity are what speed and
 /// memory depend on, and taste only makes the generator draw more often than it keeps.

@@ -19,7 +19,7 @@ impl Contender {
         self.package == "absentia"
     }
 
-    /// Yields what this contender is asked.
+    /// The request to this contender.
     pub(crate) fn request(&self, task: Task, threads: usize) -> Request {
         Request {
             solver: self.solver.to_owned(),

@@ -1,4 +1,4 @@
-//! What a measured run is asked, and what it answers: the same JSON for ours and for the peers'.
+//! Requests to a measured run and its answers: the same JSON for ours and for the peers'.
 //!
 //! Every run is a process of its own, so that its peak memory is its own and no run warms or
 //! fragments the memory of the next.

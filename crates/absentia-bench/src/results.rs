@@ -9,7 +9,7 @@ use crate::quality::Quality;
 use crate::ranking::Ranking;
 use crate::weights::Weights;
 
-/// What a run of the benchmark found; what was not asked for is left out.
+/// The results of a benchmark; parts that were not requested are absent.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Results {
     pub(crate) machine: String,
@@ -27,7 +27,7 @@ pub(crate) struct Results {
     pub(crate) big: Vec<BigRow>,
 }
 
-/// Processes that wanted to run in the last minute, where Linux tells.
+/// Processes that wanted to run in the last minute, where Linux reports it.
 pub(crate) fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let first = text.split_whitespace().next();

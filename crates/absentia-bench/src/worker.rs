@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use crate::request::{Answer, Objective, Request, Task};
 use crate::{arrays, big, data, process};
 
-/// Does what the request asks.
+/// Carries out a request.
 pub(crate) fn run(request: &Request) -> Result<Answer> {
     // Evaluation and building run on as many threads as training does.
     rayon::ThreadPoolBuilder::new()

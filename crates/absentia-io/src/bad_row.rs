@@ -55,7 +55,7 @@ pub enum RowFault {
         /// The cell, shortened.
         text: String,
     },
-    /// A row number lies outside the declared shape.
+    /// A row number is outside the declared shape.
     #[error("{column} {row} is outside the declared shape ({limit} rows, counted from {base})")]
     OutOfRange {
         /// The cell's column.
@@ -120,7 +120,7 @@ impl RowFault {
     }
 }
 
-/// A row that could not be understood.
+/// A row that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRow {
     /// The file concerned.

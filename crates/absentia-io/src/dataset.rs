@@ -22,7 +22,7 @@ pub struct Dataset {
     pub time: Option<Vec<i64>>,
     /// The weight of each row.
     pub weight: Option<Vec<f32>>,
-    /// Rows that were left out because they could not be understood.
+    /// Rows that were left out because they could not be read.
     pub bad_rows: BadRows,
     /// Rows that were left out because their user or item is not known.
     pub unknown_rows: u64,

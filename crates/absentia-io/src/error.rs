@@ -47,7 +47,7 @@ pub enum Error {
         /// What is accepted.
         expected: &'static str,
     },
-    /// A row could not be understood and none may be skipped.
+    /// A row could not be read and none may be skipped.
     #[error("{row}")]
     Row {
         /// The row and its defect.
@@ -183,10 +183,10 @@ pub enum Error {
         /// What is wrong with it.
         detail: String,
     },
-    /// A data set cannot be written in the format asked for.
+    /// A data set cannot be written in the requested format.
     #[error("{format} cannot hold {what}")]
     Unrepresentable {
-        /// The format asked for.
+        /// The requested format.
         format: Format,
         /// What does not fit.
         what: String,

@@ -93,7 +93,7 @@ impl Format {
         }
     }
 
-    /// Whether the format is text, so that gzip and zstd are looked through.
+    /// Whether the format is text, so that gzip and zstd are decompressed.
     #[must_use]
     pub fn is_text(self) -> bool {
         !matches!(

@@ -1,23 +1,24 @@
 //! Files for Absentia: interactions in, interactions out, and the ids that connect them to row numbers.
 //!
 //! [`read`] takes one or more files as one [`Dataset`]: columns of dense row numbers with an [`IdMap`] for
-//! users and one for items. [`write`](write()) does the reverse. Formats are told by extension, then by content:
+//! users and one for items. [`write`](write()) does the reverse. The format is chosen by extension, then by content:
 //!
 //! | Format | Extensions | Ids | Holds |
 //! | --- | --- | --- | --- |
 //! | delimited text, any separator | `.csv` `.tsv` `.dat` `.txt` ... | any | rating, time, weight |
 //! | NCF / eALS | `.rating` | any | rating, time |
 //! | `RecBole` atomic | `.inter` | any | rating, time, weight |
-//! | LightGCN lists | `.adj`, or found by looking | without blanks | nothing more |
+//! | LightGCN lists | `.adj`, or by content | without blanks | nothing more |
 //! | JSON lines | `.jsonl` `.ndjson` `.json` | any | rating, time, weight |
 //! | Parquet | `.parquet` `.pq` | any | rating, time, weight |
 //! | Arrow IPC file and stream | `.arrow` `.feather` `.ipc` `.arrows` | any | rating, time, weight |
 //! | MatrixMarket coordinates | `.mtx` `.mm` | row numbers | rating |
 //! | scipy sparse | `.npz` | row numbers | rating |
 //!
-//! Trained models have a file of their own: see [`model`]. [`arrays`] reads what weights are given by. [`limits`] tells how much memory there is.
+//! Trained models have a file of their own: see [`model`]. [`arrays`] reads the tables that define weights.
+//! [`limits`] reports how much memory is available.
 //!
-//! gzip and zstd are looked through for all text formats, whatever the name says.
+//! Text formats are decompressed (gzip, zstd) whatever the name of the file.
 //!
 //! # Columns of delimited text
 //!
@@ -68,7 +69,7 @@ pub use error::Error;
 pub use format::Format;
 pub use ids::{IdMap, RawIds};
 pub use read::{
-    DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, expand,
-    parquet_rows, read, read_with_ids,
+    DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, expand, read,
+    read_with_ids,
 };
 pub use write::{write, write_id_lists};

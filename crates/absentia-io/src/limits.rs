@@ -21,7 +21,7 @@ pub fn memory_available() -> Option<u64> {
     System::default().available()
 }
 
-/// Where the kernel tells about limits; tests point it elsewhere.
+/// Where the kernel reports limits; tests use another folder.
 struct System {
     proc: PathBuf,
     cgroup: PathBuf,

@@ -14,7 +14,7 @@ const PUBLISHED: [(&str, f64, f64); 5] = [
     ("ChebyCF (SIGIR 2025)", 0.1941, 0.1616),
 ];
 
-/// The search of the claim: what `absentia tune` does when told nothing. How far it gets in that time
+/// The search of the claim: what `absentia tune` does by default. How far it gets in that time
 /// depends on the machine; what it chose for the figure in the docs is kept in `xtask/gowalla.toml`.
 const SEARCH: [&str; 2] = ["--budget", "10m"];
 

@@ -10,7 +10,7 @@ use super::sets::Set;
 use super::{Program, on, printed, run};
 use crate::repository;
 
-/// How many rows `absentia tune` holds out when told nothing.
+/// How many rows `absentia tune` holds out by default.
 const HELD_OUT: [&str; 2] = ["--by", "share:0.2"];
 
 /// The library in an environment of its own, and where its files go.

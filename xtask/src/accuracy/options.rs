@@ -1,4 +1,4 @@
-//! What is asked of `cargo xtask accuracy table`.
+//! The options of `cargo xtask accuracy table`.
 
 use super::HELP;
 use super::sets::{SOURCES, Source};

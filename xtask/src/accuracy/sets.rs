@@ -6,7 +6,7 @@ use std::process::Command;
 use super::{Program, folder, run};
 use crate::repository;
 
-/// A data set as it lies in the data folder.
+/// A data set in the data folder.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) id: &'static str,
@@ -117,7 +117,7 @@ impl Set {
 }
 
 impl Source {
-    /// Which rows `absentia tune` holds out when told nothing.
+    /// Which rows `absentia tune` holds out by default.
     pub(super) fn pick(&self) -> &'static str {
         match self.kind {
             Kind::Timed | Kind::Shop => "latest",
@@ -134,7 +134,7 @@ impl Source {
         Some(self.data()).filter(|folder| !folder.is_dir())
     }
 
-    /// Writes the rows to train on and to measure on, where they do not lie there as they are.
+    /// Writes the rows to train on and to measure on, unless the data folder has them in this form.
     pub(super) fn prepare(&'static self, program: &Program) -> Result<Set, String> {
         if let Some(folder) = self.missing() {
             return Err(format!("{} is not there", folder.display()));

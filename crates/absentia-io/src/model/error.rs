@@ -109,7 +109,7 @@ pub enum ModelFileError {
         path: PathBuf,
         /// Name of the array.
         array: String,
-        /// Side its rows should stand for.
+        /// The side whose rows it should hold.
         axis: Axis,
     },
     /// An exported layout cannot hold a matrix of this size.

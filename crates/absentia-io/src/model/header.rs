@@ -1,4 +1,4 @@
-//! The header of a model file: what it is, who wrote it, and where its tensors lie.
+//! The header of a model file: what it is, who wrote it, and where its tensors are.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub(super) const CHECKSUM_LEN: usize = 8;
 /// The largest header that safetensors readers accept.
 pub(super) const MAX_HEADER: usize = 100_000_000;
 
-/// A header that describes the file it stands in, to the byte.
+/// A header that describes its file to the byte.
 #[derive(Debug)]
 pub(super) struct Header {
     tensors: Metadata,

@@ -55,7 +55,7 @@ fn escaped(id: &str) -> Cow<'_, str> {
     Cow::Owned(escaped.replace('\n', "\\n").replace('\r', "\\r"))
 }
 
-/// Undoes [`escaped`]; a backslash before anything else stands for itself.
+/// Undoes [`escaped`]; a backslash before anything else is kept.
 fn unescaped(line: &str) -> Cow<'_, str> {
     if !line.contains('\\') {
         return Cow::Borrowed(line);

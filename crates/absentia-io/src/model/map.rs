@@ -52,7 +52,7 @@ impl Deref for FileMap {
     }
 }
 
-/// Numbers that lie in a mapped file.
+/// Numbers in a mapped file.
 pub(super) struct Mapped<T> {
     map: FileMap,
     range: Range<usize>,

@@ -19,7 +19,7 @@ use crate::error::Error;
 /// Writes a model, replacing the file at `path` once the new one is complete and on disk.
 ///
 /// `config` is kept as it is and given back by [`load_model`](super::load_model). Factors are
-/// written row by row from where they lie; nothing large is copied.
+/// written row by row from memory; nothing large is copied.
 ///
 /// # Errors
 /// The number of ids is not that of users or items, the parameters hold a number that is not

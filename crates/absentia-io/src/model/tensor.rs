@@ -8,7 +8,7 @@ use absentia::model::Factors;
 use bytemuck::Pod;
 use safetensors::Dtype;
 
-// Tensors are little-endian by definition, and numbers are written and mapped as they lie in memory.
+// Tensors are little-endian by definition, and numbers are written and mapped as they are in memory.
 const _: () = assert!(cfg!(target_endian = "little"));
 
 /// A number type that tensors are made of.
@@ -35,7 +35,7 @@ impl Stored for i64 {
     const DTYPE: Dtype = Dtype::I64;
 }
 
-/// Rows of floats that need not lie end to end in memory.
+/// Rows of floats that need not be contiguous in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     values: &'a [f32],

@@ -78,9 +78,9 @@ pub(super) struct Batches<R> {
     pub(super) path: Arc<Path>,
     pub(super) format: &'static str,
     pub(super) next_row: u64,
-    /// Bytes of the file put down to the first batch.
+    /// Bytes of the file counted with the first batch.
     pub(super) first_bytes: u64,
-    /// Bytes of the file put down to each row.
+    /// Bytes of the file counted with each row.
     pub(super) per_row: f64,
 }
 
@@ -113,6 +113,6 @@ pub(super) fn guarded<T, E: ToString>(
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(Error::corrupt(path, format, error.to_string())),
-        Err(_) => Err(Error::corrupt(path, format, "the decoder gave up")),
+        Err(_) => Err(Error::corrupt(path, format, "the decoder panicked")),
     }
 }

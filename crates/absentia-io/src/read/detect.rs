@@ -20,7 +20,7 @@ pub(super) fn format_of(path: &Path, choice: Option<Format>, source: &Source) ->
     }
 }
 
-/// The format whose mark stands at the start.
+/// The format whose magic bytes are at the start.
 pub(super) fn by_content(head: &[u8]) -> Option<Format> {
     let text = head
         .strip_prefix(b"\xef\xbb\xbf")

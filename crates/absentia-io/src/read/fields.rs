@@ -8,7 +8,7 @@ use super::lines::closing_quote;
 use crate::bad_row::RowFault;
 use crate::error::Error;
 
-/// What stands between two fields.
+/// What separates two fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Separator {
     /// One byte; fields may be quoted.

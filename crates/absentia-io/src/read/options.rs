@@ -1,9 +1,9 @@
-//! What a caller can say about the files to read.
+//! Settings for reading files.
 
 use crate::column::Columns;
 use crate::format::Format;
 
-/// How to read; the default finds everything out from the file.
+/// How to read; by default everything is detected from the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// The format, instead of one found from the extension and the content.
@@ -57,7 +57,7 @@ pub enum Unknown {
     Error,
 }
 
-/// Is told how reading proceeds; all methods may be left out.
+/// Receives the progress of reading; every method has a default that does nothing.
 pub trait Progress: Sync {
     /// Reading starts; `total_bytes` is the size of all files together where it is known.
     fn start(&self, total_bytes: Option<u64>) {

@@ -21,7 +21,7 @@ const FORMAT: &str = "Parquet file";
 ///
 /// # Errors
 /// The file cannot be read, or a column holds something else.
-pub fn parquet_rows(path: &Path) -> Result<Vec<(String, Vec<f32>)>, Error> {
+pub(crate) fn parquet_rows(path: &Path) -> Result<Vec<(String, Vec<f32>)>, Error> {
     let file = File::open(path).map_err(Error::io(path))?;
     guarded(path, FORMAT, || {
         let file = ParquetFile::new(file)?;

@@ -1,10 +1,10 @@
-//! Turns names and globs into the files they stand for.
+//! Turns names and globs into the files they match.
 
 use std::path::PathBuf;
 
 use crate::error::Error;
 
-/// The files that names and globs stand for: each glob's sorted, in the order of the patterns.
+/// The files that match: those of each glob sorted, in the order of the patterns.
 ///
 /// A name that exists is taken as it is, whatever characters it holds.
 ///

@@ -98,7 +98,7 @@ impl Sample {
         (usual > 0 && long) || usual > 1 || self.first_differs(first)
     }
 
-    /// Whether text stands over numbers: in a column past the ids, or in both of them.
+    /// Whether the first row is text where the others are numbers: in a column past the ids, or in both of them.
     fn first_differs(&self, first: &[Vec<u8>]) -> bool {
         if self.rows.len() < 2 {
             return false;
@@ -138,7 +138,7 @@ pub(super) fn heading(text: &str) -> &str {
     text.split_once(':').map_or(text, |(name, _)| name)
 }
 
-/// What a text turned out to be.
+/// What a text file holds.
 pub(super) enum Found {
     Rows(Sample),
     Adjacency,

@@ -1,4 +1,4 @@
-//! Looks over a Thrift structure (compact protocol) before a decoder believes it.
+//! Validates a Thrift structure (compact protocol) before it is decoded.
 //!
 //! Parquet's footer and page headers are such structures. The decoder walks lists for as long as they
 //! say they are, also past the end of the file where it only skips: a damaged count of two thousand
