@@ -58,7 +58,9 @@ fn the_entries_of_one_long_row_are_shared_out() {
         // Other tests want the processors too, and a thread that does not get one cannot help.
         while !seen.iter().any(|shares| is_shared(shares)) && seen.len() < 8 {
             let Some(shares) = shares(&data, solver) else {
-                eprintln!("skipped: the system does not tell a thread's time on the processor");
+                absentia_testing::skipped(
+                    "the system does not report a thread's time on the processor",
+                );
                 return;
             };
             seen.push(shares);
