@@ -43,7 +43,7 @@ fn paths(line: &str) -> impl Iterator<Item = &str> {
     quoted.filter(|word| {
         let extension = Path::new(word)
             .extension()
-            .and_then(|extension| extension.to_str());
+            .and_then(std::ffi::OsStr::to_str);
         let is_path = word.ends_with('/') || matches!(extension, Some("rs" | "toml"));
         word.contains('/') && is_path && !word.contains(['<', ' '])
     })
