@@ -159,15 +159,6 @@ impl Columns {
 }
 
 fn parse_duplicates(name: &str) -> PyResult<Duplicates> {
-    Ok(match name {
-        "sum" => Duplicates::Sum,
-        "last" => Duplicates::Last,
-        "max" => Duplicates::Max,
-        "error" => Duplicates::Error,
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "duplicates is {name:?}; it must be 'sum', 'last', 'max' or 'error'"
-            )));
-        }
-    })
+    let parsed = name.parse::<Duplicates>();
+    parsed.map_err(|error| PyValueError::new_err(format!("duplicates is {name:?}; {error}")))
 }

@@ -10,7 +10,7 @@ import absentia
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from absentia import _core
+from absentia import _core, _data
 
 CLI = os.environ.get("ABSENTIA_CLI")
 needs_cli = pytest.mark.skipif(CLI is None, reason="needs the command line: set ABSENTIA_CLI")
@@ -118,6 +118,7 @@ def test_the_constructor_has_the_defaults_of_the_table() -> None:
     # These are chosen where they are not given.
     chosen = {"weights", "targets", "regularization", "post_scale"}
     defaults = dict(_core.default_settings())
+    assert _data.FILE_DUPLICATES == defaults["duplicates"]
     shared = [name for name in defaults if name in known]
     assert len(shared) >= 10
     for name in shared:

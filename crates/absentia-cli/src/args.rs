@@ -22,7 +22,7 @@ pub(crate) struct DataArgs {
     pub(crate) prepare: Preparation,
 }
 
-/// Shows what a preset stands for, and warns of settings that have no effect.
+/// Shows the settings of a preset, and warns of settings that have no effect.
 pub(crate) fn warn_of_unused(
     settings: &GivenSettings,
     missing: &MissingEntries,

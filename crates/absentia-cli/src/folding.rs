@@ -17,7 +17,7 @@ use crate::loading::take_log;
 use crate::store::Stored;
 use crate::ui::Ui;
 
-/// Folded-in users: their ids, what they were folded in from, and the factors that gave.
+/// Folded-in users: their ids, their history, and their factors.
 pub(crate) struct FoldedUsers {
     pub(crate) users: IdMap,
     pub(crate) seen: UserItems,

@@ -66,10 +66,10 @@ pub(crate) fn save_checkpoint(
     saved.context("the checkpoint could not be written")
 }
 
-/// Finds out before a long run that its result can be written, and not over what it reads.
+/// Checks before a long run that its result can be written, and does not replace its input.
 pub(crate) fn check_writable(path: &Path, inputs: &[String]) -> Result<()> {
     let same = |input: &Path| matches!((path.canonicalize(), input.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    // What is wrong with names of inputs is said when they are read.
+    // Wrong names of inputs are reported when they are read.
     let inputs = expand(inputs).unwrap_or_default();
     if inputs.iter().any(|input| same(input)) {
         let message = format!(

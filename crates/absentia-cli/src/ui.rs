@@ -1,4 +1,4 @@
-//! What a person, or a program, gets to read.
+//! Output for a person or for a program.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -73,7 +73,7 @@ impl Ui {
         self.say(table.render(&self.screen))
     }
 
-    /// Prints one JSON object on a line of its own, if that was asked for.
+    /// Prints one JSON object on a line of its own, if JSON was requested.
     pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
         if !self.json {
             return Ok(());
@@ -81,21 +81,21 @@ impl Ui {
         print(&serde_json::to_string(value).map_err(io::Error::other)?)
     }
 
-    /// Says by the way what may be good to know.
+    /// Prints a remark that may be useful.
     pub(crate) fn note(&self, text: impl AsRef<str>) {
         if self.shows_progress() {
             let _ = writeln!(io::stderr(), "{}", text.as_ref().trim_end());
         }
     }
 
-    /// Says what may be wrong with what was asked for.
+    /// Warns of a possible mistake.
     pub(crate) fn warn(&self, text: impl AsRef<str>) {
         if !self.quiet {
             let _ = writeln!(io::stderr(), "warning: {}", text.as_ref());
         }
     }
 
-    /// Says why the command failed.
+    /// Prints why the command failed.
     pub(crate) fn error(message: &str, hint: Option<&str>, json: bool) {
         let mut stderr = io::stderr().lock();
         if json {
@@ -110,7 +110,7 @@ impl Ui {
     }
 }
 
-/// Shows how reading proceeds.
+/// The bar of files being read.
 pub(crate) struct ReadingBar {
     progress: Progress,
     bar: OnceLock<Bar>,

@@ -2,8 +2,10 @@
 //!
 //! The numbers of the engine's parameters are those of [`Params::default`]; everything else is here.
 
+use absentia::data::Duplicates;
 use absentia::weights::SchemeSpec;
 use absentia::{Method, Params};
+use absentia_io::ReadOptions;
 use absentia_io::time::TimeUnit;
 
 use crate::text::ConfidenceRule;
@@ -25,6 +27,7 @@ pub const FOLD_IN: f64 = 0.8;
 #[must_use]
 pub fn table() -> Vec<(&'static str, String)> {
     let params = Params::default();
+    let reading = ReadOptions::default();
     let confidence = ConfidenceRule::of(params.confidence, TimeUnit::default());
     let number = |name: &str| {
         let method = name.parse::<Method>().ok();
@@ -51,5 +54,9 @@ pub fn table() -> Vec<(&'static str, String)> {
         ("seed", params.seed.to_string()),
         ("valid-metric", VALID_METRIC.to_owned()),
         ("valid-every", VALID_EVERY.to_string()),
+        ("duplicates", Duplicates::default().to_string()),
+        ("sample-seed", 0.to_string()),
+        ("skip-bad", reading.skip_bad.to_string()),
+        ("max-line", reading.max_line.to_string()),
     ]
 }

@@ -299,6 +299,10 @@ impl Job {
     pub fn as_run(&self, training: &Training<'_>) -> Self {
         let mut job = self.clone();
         job.settings.fix(&training.params, training.input.unit());
+        if self.settings.post_scale.is_none() && !self.settings.automatic().post_scale {
+            // It is 0 wherever the regularization is given.
+            job.settings.post_scale = None;
+        }
         job.validation.spell_out();
         job.reading.spell_out();
         job.preparation.spell_out();

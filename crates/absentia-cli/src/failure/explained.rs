@@ -10,7 +10,7 @@ use absentia_job::JobError;
 
 use super::{Exit, Refusal};
 
-/// The error that a job's error stands for, where it only passes one on.
+/// The inner error, where a job's error only passes one on.
 pub(super) fn unwrapped<'e>(cause: &'e (dyn Error + 'static)) -> &'e (dyn Error + 'static) {
     match cause.downcast_ref::<JobError>() {
         Some(JobError::File(error)) => error,

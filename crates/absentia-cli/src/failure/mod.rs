@@ -26,7 +26,7 @@ use explained::{explained, unwrapped};
 pub(crate) enum Outcome {
     /// All was done.
     Done,
-    /// Ctrl-C ended it early, with everything kept that there was.
+    /// Ctrl-C ended it early; the results so far are saved.
     Interrupted,
 }
 
@@ -180,7 +180,7 @@ fn hint_of(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     }
 }
 
-/// Whoever read our output has gone away; there is nobody to tell.
+/// Whether the reader of our output has closed it, so that nobody would see an error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let direct = error.downcast_ref::<std::io::Error>();
     direct.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)

@@ -67,23 +67,23 @@ impl Explain {
                 .into());
         }
         let fold_in = stored.model.fold_in(Axis::User);
-        let found = fold_in.explain(Some(user), &entries, &RowWeights::Like(user), item)?;
+        let explanation = fold_in.explain(Some(user), &entries, &RowWeights::Like(user), item)?;
         let seen = entries.iter().any(|entry| entry.index == item);
-        self.show(&stored, &found, (user, item), seen, context)?;
+        self.show(&stored, &explanation, (user, item), seen, context)?;
         Ok(Outcome::Done)
     }
 
     fn show(
         &self,
         stored: &Stored,
-        found: &Explanation,
+        explanation: &Explanation,
         (user, item): (u32, u32),
         seen: bool,
         context: &Context,
     ) -> Result<()> {
         let name = |item: u32| stored.items.name(item).unwrap_or_default().into_owned();
         let weight = stored.model.weights().explain(user, item);
-        let contributions: Vec<_> = found
+        let contributions: Vec<_> = explanation
             .contributions
             .iter()
             .take(self.top)
@@ -97,10 +97,10 @@ impl Explain {
         context.ui.json(&json!({
             "user": self.user,
             "item": self.item,
-            "score": found.score,
+            "score": explanation.score,
             "contributions": contributions,
-            "others": others(found, self.top),
-            "remainder": found.remainder,
+            "others": others(explanation, self.top),
+            "remainder": explanation.remainder,
             "observed": seen,
             "missing_weight": weight.total,
             "missing_weight_parts": reasons,
@@ -108,7 +108,7 @@ impl Explain {
         if context.ui.is_json() {
             return Ok(());
         }
-        context.ui.table(&self.table(found, &name))?;
+        context.ui.table(&self.table(explanation, &name))?;
         context.ui.say(if seen {
             "the pair is observed, so it has no weight as a missing entry".to_owned()
         } else {
@@ -126,30 +126,30 @@ impl Explain {
         Ok(())
     }
 
-    fn table(&self, found: &Explanation, name: &dyn Fn(u32) -> String) -> Table {
+    fn table(&self, explanation: &Explanation, name: &dyn Fn(u32) -> String) -> Table {
         let mut table = Table::new([
             Column::left(format!("{} for {}, because of", self.item, self.user)),
             Column::right("adds"),
         ]);
         let shown = |value: f64| Cell::text(format::signed(value));
-        for part in found.contributions.iter().take(self.top) {
+        for part in explanation.contributions.iter().take(self.top) {
             table.row([Cell::text(name(part.item)), shown(part.contribution)]);
         }
-        if found.contributions.len() > self.top {
-            let rest = found.contributions.len() - self.top;
+        if explanation.contributions.len() > self.top {
+            let rest = explanation.contributions.len() - self.top;
             let label = format!("{rest} others");
-            table.row([Cell::text(label), shown(others(found, self.top))]);
+            table.row([Cell::text(label), shown(others(explanation, self.top))]);
         }
         table.row([
             Cell::text("remainder of the sweeps"),
-            shown(found.remainder),
+            shown(explanation.remainder),
         ]);
-        table.row([Cell::text("score"), shown(found.score)]);
+        table.row([Cell::text("score"), shown(explanation.score)]);
         table
     }
 }
 
-fn others(found: &Explanation, top: usize) -> f64 {
-    let rest = found.contributions.iter().skip(top);
+fn others(explanation: &Explanation, top: usize) -> f64 {
+    let rest = explanation.contributions.iter().skip(top);
     rest.map(|part| part.contribution).sum()
 }

@@ -134,7 +134,7 @@ fn facts(info: &ModelInfo) -> Vec<(&'static str, String)> {
 }
 
 /// The sweep whose factors these are: that of the best validation where there is one, the earlier
-/// of equals, and otherwise the last; a checkpoint always stands at its last.
+/// of equals, and otherwise the last; a checkpoint is always at its last.
 fn chosen(info: &ModelInfo) -> Option<&Sweep> {
     let mut best: Option<(&Sweep, f64)> = None;
     if info.kind == Kind::Model {
@@ -166,7 +166,7 @@ fn weights(info: &ModelInfo) -> String {
     format!("{scheme} (rank {})", info.weights_rank)
 }
 
-/// The scheme as it was asked for, where the configuration says so.
+/// The scheme as it was given, where the configuration has it.
 fn given_weights(info: &ModelInfo) -> Option<String> {
     let config: toml::Table = info.config.as_ref()?.parse().ok()?;
     let given = match config.get("weights")? {

@@ -30,7 +30,7 @@ folded in from. Give the folder's files to train, evaluate and compare.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SplitCommand {
-    /// Folder to write to; made if it is not there.
+    /// Folder to write to; created if it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     out: PathBuf,
     /// leave-one-out[,valid]; last:N[,VALID]; ratio:SHARE[,VALID] of every user's rows; share:SHARE,
@@ -44,7 +44,7 @@ pub(crate) struct SplitCommand {
     )]
     by: SplitRule,
     /// Which rows of a user are held out: latest (ties by rating, then item); random; or drift, at
-    /// random but rather items of some kinds, as if demand had moved there.
+    /// random but rather items of some kinds, as if demand had shifted to them.
     #[arg(long, value_name = "RULE", default_value_t = Pick::Latest)]
     pick: Pick,
     /// Share of a held-out user's rows that they are folded in from.
@@ -160,7 +160,7 @@ fn name_of(part: Part) -> &'static str {
 
 /// Files of a folder that have the name of a part, in any format.
 fn parts_in(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for part in PARTS {
         for format in Format::ALL {
             let bare = folder.join(format!("{}.{}", name_of(part), extension(format)));
@@ -168,13 +168,13 @@ fn parts_in(folder: &Path) -> Vec<PathBuf> {
                 let mut path = bare.clone().into_os_string();
                 path.push(end);
                 let path = PathBuf::from(path);
-                if path.is_file() && !found.contains(&path) {
-                    found.push(path);
+                if path.is_file() && !paths.contains(&path) {
+                    paths.push(path);
                 }
             }
         }
     }
-    found
+    paths
 }
 
 /// Refuses to hold out more users than can be.
@@ -196,7 +196,7 @@ fn check_users(log: &EventLog, rule: SplitRule) -> Result<(), Refusal> {
     Err(refusal.hint(format!("hold out at most {most}")))
 }
 
-/// Says which of the parts that were asked for got no rows.
+/// Warns of requested parts without rows.
 fn warn_of_empty(rule: SplitRule, report: &SplitReport, ui: &Ui) {
     let valid = rule.has_validation();
     let parts = [

@@ -127,7 +127,7 @@ impl Compare {
         let options = measure::options(&self.metrics, &self.at)?;
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
-        let mut found: Vec<Compared> = Vec::new();
+        let mut variants: Vec<Compared> = Vec::new();
         for (weights, method) in self.variants() {
             let Some(compared) =
                 self.variant(&prepared, &weights, method, &options, &cancel, context)?
@@ -137,18 +137,18 @@ impl Compare {
                     .warn("interrupted: the comparison is of what was complete");
                 break;
             };
-            push(&mut found, compared)?;
-            show::line(found.last(), context)?;
+            push(&mut variants, compared)?;
+            show::line(variants.last(), context)?;
         }
         if self.baseline && !cancel.is_cancelled() {
-            push(&mut found, floor(&prepared, &options)?)?;
-            show::line(found.last(), context)?;
+            push(&mut variants, floor(&prepared, &options)?)?;
+            show::line(variants.last(), context)?;
         }
-        if !found.is_empty() {
-            show::tables(&found, context)?;
+        if !variants.is_empty() {
+            show::tables(&variants, context)?;
         }
         if let Some(path) = &self.report {
-            show::report(path, &found, &prepared)?;
+            show::report(path, &variants, &prepared)?;
         }
         Ok(Outcome::interrupted_if(cancel.is_cancelled()))
     }
@@ -164,7 +164,7 @@ impl Compare {
                 }
             }
         }
-        // Schemes first, so that one scheme's solvers stand together.
+        // Schemes first, so that one scheme's solvers are listed together.
         let place = |weights: &SchemeSpec| self.weights.iter().position(|given| given == weights);
         variants.sort_by_key(|(weights, _)| place(weights).unwrap_or(usize::MAX));
         variants
@@ -249,11 +249,11 @@ impl Compare {
     }
 }
 
-fn push(found: &mut Vec<Compared>, mut compared: Compared) -> Result<()> {
-    if let Some(first) = found.first() {
+fn push(variants: &mut Vec<Compared>, mut compared: Compared) -> Result<()> {
+    if let Some(first) = variants.first() {
         compared.differences = differences(&compared.evaluation, &first.evaluation)?;
     }
-    found.push(compared);
+    variants.push(compared);
     Ok(())
 }
 

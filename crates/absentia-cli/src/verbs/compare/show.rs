@@ -28,7 +28,7 @@ pub(super) fn line(compared: Option<&Compared>, context: &Context) -> Result<()>
         let tests: Map<String, Value> = compared
             .differences
             .iter()
-            .map(|found| (found.name.clone(), difference_json(found)))
+            .map(|difference| (difference.name.clone(), difference_json(difference)))
             .collect();
         object.insert("against_first".to_owned(), Value::Object(tests));
     }
@@ -36,12 +36,12 @@ pub(super) fn line(compared: Option<&Compared>, context: &Context) -> Result<()>
 }
 
 /// The table for a person.
-pub(super) fn tables(found: &[Compared], context: &Context) -> Result<()> {
+pub(super) fn tables(variants: &[Compared], context: &Context) -> Result<()> {
     if context.ui.is_json() {
         return Ok(());
     }
-    context.ui.table(&table(found))?;
-    let first = &found[0].evaluation;
+    context.ui.table(&table(variants))?;
+    let first = &variants[0].evaluation;
     Ok(context.ui.say(format!(
         "{} users, {}; ± is half of a 95% interval, p is paired against the first line",
         first.users.len(),
@@ -49,8 +49,8 @@ pub(super) fn tables(found: &[Compared], context: &Context) -> Result<()> {
     ))?)
 }
 
-fn table(found: &[Compared]) -> Table {
-    let first = &found[0].evaluation;
+fn table(variants: &[Compared]) -> Table {
+    let first = &variants[0].evaluation;
     let mut columns = vec![Column::left("variant")];
     for metric in &first.metrics {
         columns.push(Column::right(metric.name.to_string()).highest_is_best());
@@ -62,7 +62,7 @@ fn table(found: &[Compared]) -> Table {
     }
     columns.push(Column::right("seconds").lowest_is_best());
     let mut table = Table::new(columns);
-    for compared in found {
+    for compared in variants {
         table.row(cells(compared));
     }
     table
@@ -75,7 +75,7 @@ fn cells(compared: &Compared) -> Vec<Cell> {
         cells.push(Cell::mean(metric.summary.mean, (high - low) / 2.0));
         let test = compared.differences.get(at);
         cells.push(Cell::text(
-            test.map_or_else(String::new, |found| p_only(found.test.p)),
+            test.map_or_else(String::new, |difference| p_only(difference.test.p)),
         ));
     }
     if let Some(list) = compared.evaluation.catalogue.last() {
@@ -100,8 +100,8 @@ fn p_only(p: f64) -> String {
 }
 
 /// The page.
-pub(super) fn report(path: &Path, found: &[Compared], prepared: &TrainingData) -> Result<()> {
-    let Some(first) = found.first() else {
+pub(super) fn report(path: &Path, variants: &[Compared], prepared: &TrainingData) -> Result<()> {
+    let Some(first) = variants.first() else {
         return Ok(());
     };
     let mut report = Report::new("Comparison")
@@ -115,11 +115,11 @@ pub(super) fn report(path: &Path, found: &[Compared], prepared: &TrainingData) -
         ))
         .table(
             "Metrics, ± half of a 95% interval, p paired against the first line",
-            &table(found),
+            &table(variants),
         );
     for (at, metric) in first.evaluation.metrics.iter().enumerate() {
         let mut chart = BarChart::new(metric.name.to_string());
-        for compared in found {
+        for compared in variants {
             let summary = &compared.evaluation.metrics[at].summary;
             let (low, high) = summary.interval();
             chart = chart.interval(compared.name.as_str(), summary.mean, (high - low) / 2.0);
@@ -127,7 +127,10 @@ pub(super) fn report(path: &Path, found: &[Compared], prepared: &TrainingData) -
         report = report.bar_chart_with_intervals(chart);
     }
     let mut curves = LineChart::new("Objective", Axis::whole("sweep"), Axis::linear("objective"));
-    for compared in found.iter().filter(|compared| !compared.curve.is_empty()) {
+    for compared in variants
+        .iter()
+        .filter(|compared| !compared.curve.is_empty())
+    {
         curves = curves.curve(compared.name.as_str(), &compared.curve);
     }
     store::write_text(path, &report.line_chart(curves).render())

@@ -263,8 +263,8 @@ impl Evaluate {
             }
             let users = counted(own.users.len() as u64, "user");
             ui.say(format!("{users}, {}", own.candidates))?;
-            if let Some(said) = setting.left_out.said() {
-                ui.say(said)?;
+            if let Some(text) = setting.left_out.text() {
+                ui.say(text)?;
             }
         }
         setting.left_out.warn(ui);
@@ -273,7 +273,7 @@ impl Evaluate {
 }
 
 impl LeftOut {
-    fn said(&self) -> Option<String> {
+    fn text(&self) -> Option<String> {
         let text = format!(
             "NOT measured: {} of {}, and {} with no row that could be: the model does not know them",
             self.rows,
@@ -298,15 +298,14 @@ impl Setting {
         let history = History::new(&*self.seen, &self.item_counts[..]);
         let total = self.test.users().len() as u64;
         let bar = ui.progress().count("ranking", total, "users");
-        let found = evaluate(scorer, &history, &self.test, &self.options, &|done, _| {
+        let evaluation = evaluate(scorer, &history, &self.test, &self.options, &|done, _| {
             bar.set(done as u64);
         });
         bar.finish();
-        Ok(found?)
+        Ok(evaluation?)
     }
 }
 
-/// Test pairs that are in the training files as well are never ranked, so figures would be too low.
 /// Leaves out the rows rated below `least`.
 fn keep_rated(test: &mut Dataset, least: f32, ui: &Ui) -> Result<()> {
     let Some(ratings) = test.value.take() else {
@@ -315,16 +314,16 @@ fn keep_rated(test: &mut Dataset, least: f32, ui: &Ui) -> Result<()> {
     };
     let before = test.user.len();
     let liked = |at: &usize| ratings[*at] >= least;
-    let kept: Vec<usize> = (0..before).filter(liked).collect();
-    test.user = kept.iter().map(|&at| test.user[at]).collect();
-    test.item = kept.iter().map(|&at| test.item[at]).collect();
-    if kept.is_empty() {
+    let rated: Vec<usize> = (0..before).filter(liked).collect();
+    test.user = rated.iter().map(|&at| test.user[at]).collect();
+    test.item = rated.iter().map(|&at| test.item[at]).collect();
+    if rated.is_empty() {
         let refusal = Refusal::data(format!("no test row is rated {least} or more"));
         return Err(refusal.hint("lower --min-rating").into());
     }
     ui.note(format!(
         "{} of {} rated {least} or more",
-        kept.len(),
+        rated.len(),
         counted(before as u64, "test row")
     ));
     Ok(())
@@ -360,18 +359,18 @@ fn check_same_ids(own: &Stored, other: &Stored, path: &std::path::Path) -> Resul
 
 /// Tests every metric that two evaluations share.
 pub(crate) fn differences(own: &Evaluation, other: &Evaluation) -> Result<Vec<Difference>> {
-    let mut found = Vec::new();
+    let mut differences = Vec::new();
     for metric in &own.metrics {
         let name = metric.name.to_string();
         let (a, b) = own.paired(other, &name)?;
         if a.len() < 2 {
             continue;
         }
-        found.push(Difference {
+        differences.push(Difference {
             test: paired_t_test(a, b)?,
             interval: bootstrap_difference(a, b, Bootstrap::default())?,
             name,
         });
     }
-    Ok(found)
+    Ok(differences)
 }

@@ -29,7 +29,7 @@ pub(crate) fn evaluation_json(
         object.insert("other".to_owned(), Value::Object(metrics_json(other)));
         let tests: Map<String, Value> = differences
             .iter()
-            .map(|found| (found.name.clone(), difference_json(found)))
+            .map(|difference| (difference.name.clone(), difference_json(difference)))
             .collect();
         object.insert("difference".to_owned(), Value::Object(tests));
     }
@@ -66,14 +66,14 @@ pub(crate) fn metrics_json(evaluation: &Evaluation) -> Map<String, Value> {
     object
 }
 
-pub(crate) fn difference_json(found: &Difference) -> Value {
+pub(crate) fn difference_json(difference: &Difference) -> Value {
     json!({
-        "difference": found.test.difference,
-        "p": found.test.p,
-        "t": found.test.t,
-        "effect": found.test.effect,
-        "low": found.interval.low,
-        "high": found.interval.high,
+        "difference": difference.test.difference,
+        "p": difference.test.p,
+        "t": difference.test.t,
+        "effect": difference.test.effect,
+        "low": difference.interval.low,
+        "high": difference.interval.high,
     })
 }
 
@@ -96,8 +96,8 @@ pub(crate) fn evaluation_tables(
         if let Some((_, other)) = other {
             cells.push(mean(other, at));
         }
-        if let Some(found) = differences.get(at) {
-            cells.extend(difference_cells(found));
+        if let Some(difference) = differences.get(at) {
+            cells.extend(difference_cells(difference));
         }
         metrics.row(cells);
     }
@@ -114,16 +114,16 @@ fn mean(evaluation: &Evaluation, at: usize) -> Cell {
     Cell::mean(summary.mean, (high - low) / 2.0)
 }
 
-fn difference_cells(found: &Difference) -> [Cell; 2] {
-    let (low, high) = (found.interval.low, found.interval.high);
+fn difference_cells(difference: &Difference) -> [Cell; 2] {
+    let (low, high) = (difference.interval.low, difference.interval.high);
     [
         Cell::text(format!(
             "{} [{}, {}]",
-            format::signed(found.test.difference),
+            format::signed(difference.test.difference),
             format::signed(low),
             format::signed(high)
         )),
-        Cell::text(format::p_value(found.test.p)),
+        Cell::text(format::p_value(difference.test.p)),
     ]
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::ui::Ui;
 
-/// Multiply-adds a second that one thread is assumed to reach; a guess, and said to be one.
+/// Multiply-adds per second that one thread is assumed to reach: a guess, and shown as one.
 const PER_THREAD: f64 = 5e9;
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! After the last sweep: the model is saved, and what happened is said.
+//! After the last sweep: the model is saved, and the result is shown.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ struct FinalLine<'a> {
 }
 
 impl Finished<'_> {
-    /// Saves the model and whatever else was asked for, and says so.
+    /// Saves the model and the report, and shows the result.
     pub(super) fn save(
         &self,
         path: &Path,
@@ -65,16 +65,16 @@ impl Finished<'_> {
         self.say(path, running, context)?;
         if self.is_void() {
             context.ui.warn(
-                "all factors went to zero, so that every score is 0: the penalty or the weights on \
+                "all factors went to zero, so that every score is 0: the regularization or the weights on \
                  missing entries outweigh the data; lower --regularization or --weights",
             );
         }
         Ok(Outcome::interrupted_if(interrupted))
     }
 
-    /// Whether no score can be told from 0.
+    /// Whether every score is practically 0.
     fn is_void(&self) -> bool {
-        /// What scores are at the least where something was learned: targets are about 1.
+        /// Least score where something was learned: targets are about 1.
         const LEAST: f32 = 1e-3;
         let model = &self.fitted.model;
         let largest = |factors: &Factors| {
@@ -90,7 +90,7 @@ impl Finished<'_> {
         context.ui.json(&line)?;
         let reason = match self.fitted.reason {
             StopReason::Iterations => "all sweeps made",
-            StopReason::Converged => "the objective has settled",
+            StopReason::Converged => "the objective has converged",
             StopReason::Patience => "the validation metric no longer improved",
             StopReason::Cancelled | StopReason::Observer => "interrupted",
         };

@@ -53,7 +53,7 @@ pub(crate) struct Train {
     running: RunningArgs,
 }
 
-/// How a run is kept, resumed and reported.
+/// How the state of a run is saved and resumed, and what is reported.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "The run")]
 pub(crate) struct RunningArgs {
