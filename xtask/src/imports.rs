@@ -1,8 +1,11 @@
 //! Imports between crates, and between the folders of the engine, against the order of `imports.toml`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+
+/// The attribute of code that is compiled for tests alone.
+const CFG_TEST: &str = "#[cfg(test)]";
 
 /// The order, as the file has it.
 #[derive(Deserialize)]
@@ -66,11 +69,7 @@ pub(crate) fn check(repository: &Path) -> Result<(), String> {
 
 impl Rules {
     /// Crates and folders that the file does not know.
-    fn unlisted(
-        &self,
-        packages: &[(String, std::path::PathBuf)],
-        repository: &Path,
-    ) -> Vec<String> {
+    fn unlisted(&self, packages: &[(String, PathBuf)], repository: &Path) -> Vec<String> {
         let crates = &self.crates;
         let listed = [&crates.order, &crates.last, &crates.tests];
         let is_listed = |name: &String| listed.iter().any(|names| names.contains(name));
@@ -129,7 +128,7 @@ impl EngineRules {
 }
 
 /// The crates of the workspace with their folders, in order of their names.
-fn packages(repository: &Path) -> Result<Vec<(String, std::path::PathBuf)>, String> {
+fn packages(repository: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     let folder = repository.join("crates");
     let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut packages = vec![(
@@ -145,7 +144,29 @@ fn packages(repository: &Path) -> Result<Vec<(String, std::path::PathBuf)>, Stri
 }
 
 /// Rust files of a folder, those of tests left out.
-fn sources(folder: &Path) -> Vec<std::path::PathBuf> {
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = files(folder);
+    let tests: Vec<PathBuf> = files.iter().flat_map(|file| test_modules(file)).collect();
+    files.retain(|file| !tests.contains(&file.with_extension("")));
+    files
+}
+
+/// The modules that a file declares for tests alone, as paths without an extension.
+fn test_modules(file: &Path) -> Vec<PathBuf> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let is_root = |name: &std::ffi::OsStr| name == "mod" || name == "lib" || name == "main";
+    let folder = match file.file_stem() {
+        Some(name) if is_root(name) => file.with_file_name(""),
+        _ => file.with_extension(""),
+    };
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let pairs = lines.windows(2).filter(|pair| pair[0] == CFG_TEST);
+    let names = pairs.filter_map(|pair| pair[1].strip_prefix("mod ")?.strip_suffix(';'));
+    names.map(|name| folder.join(name)).collect()
+}
+
+/// Rust files of a folder, but for tests and what they share.
+fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -154,7 +175,7 @@ fn sources(folder: &Path) -> Vec<std::path::PathBuf> {
             continue;
         }
         if path.is_dir() {
-            files.extend(sources(&path));
+            files.extend(self::files(&path));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.push(path);
         }
@@ -182,12 +203,7 @@ fn module_of(file: &Path) -> Vec<String> {
 /// Paths that start with a crate, `crate` or `super`, up to the module of unit tests; `super` is
 /// resolved, so that they start with `crate`.
 fn imports(text: &str, module: &[String]) -> Vec<Import> {
-    let code: Vec<&str> = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default())
-        .take_while(|line| line.trim() != "#[cfg(test)]")
-        .collect();
-    let code = code.join("\n");
+    let code = code(text);
     let mut found = Vec::new();
     for (start, word) in words(&code) {
         let is_continued = code[..start].ends_with("::");
@@ -202,6 +218,23 @@ fn imports(text: &str, module: &[String]) -> Vec<Import> {
         }
     }
     found
+}
+
+/// The lines of a text without comments and without what is compiled for tests alone.
+fn code(text: &str) -> String {
+    let (mut code, mut is_test) = (String::new(), false);
+    for line in text.lines() {
+        let line = line.split("//").next().unwrap_or_default();
+        if is_test && line.trim_start().starts_with("mod ") && line.ends_with('{') {
+            break;
+        }
+        if !is_test {
+            code.push_str(line);
+        }
+        code.push('\n');
+        is_test = line.trim() == CFG_TEST;
+    }
+    code
 }
 
 /// The words of a text and where they start.
@@ -295,8 +328,9 @@ mod tests {
         let text = "use crate::{data::Row, fit::{Run, fit}};\n\
                     // use crate::model::Model;\n\
                     fn f() { crate::weights::resolve(); }\n\
+                    #[cfg(test)]\nuse crate::fit::Run;\n\
                     use absentia_io::Error;\n\
-                    #[cfg(test)]\nmod tests { use crate::fit::Sweep; }";
+                    #[cfg(test)]\nmod tests {\n use crate::fit::Sweep;\n}";
         let expected = [
             "crate::data::Row",
             "crate::fit::",
