@@ -124,24 +124,6 @@ pub enum Term<F: SchemeForm> {
     Learned(F::Learned),
 }
 
-impl<F: SchemeForm> Term<F> {
-    /// Name of the scheme, as its text form has it.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Term::Uniform(_) => "uniform",
-            Term::Popularity(_) => "popularity",
-            Term::Activity(_) => "activity",
-            Term::PopularityActivity(_) => "popularity*activity",
-            Term::Groups(_) => "groups",
-            Term::LowRank(_) => "lowrank",
-            Term::Dense(_) => "dense",
-            Term::Function(_) => "function",
-            Term::Learned(_) => "learned",
-        }
-    }
-}
-
 /// A way to weight missing entries, before it meets data: one [`Term`], or several added up.
 ///
 /// ```

@@ -9,7 +9,7 @@ use crate::weights::resolved::{NewRowValues, Normaliser, Pair};
 use crate::weights::scheme::{Scheme, Term};
 use crate::weights::text::{Syntax, Vocabulary};
 
-const NAME: &str = "activity";
+pub(super) const NAME: &str = "activity";
 
 /// `w_ui = c0 f_u^α / Σ_v f_v^α`: A has the normalised powers times c0, B is 1, Z = 1.
 #[derive(Clone, Copy, Debug, PartialEq)]

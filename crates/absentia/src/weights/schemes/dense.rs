@@ -12,7 +12,7 @@ use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::Term;
 use crate::weights::text::{Syntax, Vocabulary};
 
-const NAME: &str = "dense";
+pub(super) const NAME: &str = "dense";
 
 /// Weights given in full, to be approximated by A and B; `T` is how they are held.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,7 +13,7 @@ use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::Term;
 use crate::weights::text::{Options, SpecError, Vocabulary};
 
-const NAME: &str = "function";
+pub(super) const NAME: &str = "function";
 
 /// A rule on data: how well A and B approximate it.
 #[derive(Clone, Debug, PartialEq)]

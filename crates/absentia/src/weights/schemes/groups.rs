@@ -12,7 +12,7 @@ use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::{Scheme, Term};
 use crate::weights::text::{Syntax, Vocabulary};
 
-const NAME: &str = "groups";
+pub(super) const NAME: &str = "groups";
 
 /// A table of weights for groups of users and items; 0 marks pairs that cannot be seen.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::Term;
 use crate::weights::text::{Syntax, Vocabulary};
 
-const NAME: &str = "lowrank";
+pub(super) const NAME: &str = "lowrank";
 
 /// `w_ui = a_u · b_i` with A, `(M, Z)`, and B, `(N, Z)`, given; `T` is how they are held.
 #[derive(Clone, Debug, PartialEq, Eq)]

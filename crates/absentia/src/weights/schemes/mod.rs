@@ -28,7 +28,7 @@ pub use uniform::Uniform;
 use super::approximation::Approximation;
 use super::error::WeightsError;
 use super::resolved::{Frozen, FrozenPart, MissingWeights, NewRowValues, Pair};
-use super::scheme::{ByPath, InMemory, Resolved, Scheme, Term};
+use super::scheme::{ByPath, InMemory, Resolved, Scheme, SchemeForm, Term};
 use super::text::Syntax;
 use crate::data::Interactions;
 use crate::error::Axis;
@@ -81,6 +81,24 @@ pub(super) trait ResolvedTerm {
     fn check(&self, rank: usize, n_users: usize, n_items: usize) -> Result<(), WeightsError> {
         let _ = (rank, n_users, n_items);
         Ok(())
+    }
+}
+
+impl<F: SchemeForm> Term<F> {
+    /// Name of the scheme, as its text form has it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Term::Uniform(_) => uniform::NAME,
+            Term::Popularity(_) => popularity::NAME,
+            Term::Activity(_) => activity::NAME,
+            Term::PopularityActivity(_) => popularity_activity::NAME,
+            Term::Groups(_) => groups::NAME,
+            Term::LowRank(_) => low_rank::NAME,
+            Term::Dense(_) => dense::NAME,
+            Term::Function(_) => function::NAME,
+            Term::Learned(_) => learned::NAME,
+        }
     }
 }
 

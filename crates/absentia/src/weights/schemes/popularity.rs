@@ -9,7 +9,7 @@ use crate::weights::resolved::{NewRowValues, Normaliser, Pair};
 use crate::weights::scheme::{Scheme, Term};
 use crate::weights::text::{Syntax, Vocabulary};
 
-const NAME: &str = "popularity";
+pub(super) const NAME: &str = "popularity";
 
 /// `w_ui = c0 f_i^α / Σ_j f_j^α`: A is c0, B the normalised powers, Z = 1.
 #[derive(Clone, Copy, Debug, PartialEq)]

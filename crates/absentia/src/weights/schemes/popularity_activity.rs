@@ -9,7 +9,7 @@ use crate::weights::resolved::{NewRowValues, Normaliser, Pair};
 use crate::weights::scheme::{Scheme, Term};
 use crate::weights::text::{Syntax, Vocabulary};
 
-const NAME: &str = "popularity*activity";
+pub(super) const NAME: &str = "popularity*activity";
 
 /// `w_ui = c0 (f_u^β / Σ_v f_v^β) (f_i^α / Σ_j f_j^α)`, Z = 1; c0 is in A.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,6 +8,8 @@ use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::{Scheme, Term};
 use crate::weights::text::{Syntax, Vocabulary};
 
+pub(super) const NAME: &str = "uniform";
+
 /// `w_ui = w₀`: A is w₀, B is 1, Z = 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -18,7 +20,7 @@ pub struct Uniform {
 
 pub(in crate::weights) const SYNTAX: Syntax = Syntax {
     words: Vocabulary {
-        name: "uniform",
+        name: NAME,
         accepted: "a weight, as in uniform:0.01",
         options: &["weight"],
     },
@@ -30,13 +32,13 @@ pub(in crate::weights) const SYNTAX: Syntax = Syntax {
 
 impl std::fmt::Display for Uniform {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "uniform:{}", self.weight)
+        write!(f, "{NAME}:{}", self.weight)
     }
 }
 
 impl SchemeTerm for Uniform {
     fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
-        check_at_least_zero("uniform", "weight", self.weight)?;
+        check_at_least_zero(NAME, "weight", self.weight)?;
         Ok(TermColumns {
             a: column(vec![self.weight; data.n_users()]),
             b: column(vec![1.0; data.n_items()]),
