@@ -194,6 +194,4 @@ fn improve(
 }
 
 #[cfg(test)]
-mod long_row;
-#[cfg(test)]
 mod tests;

@@ -1,23 +1,19 @@
-//! What every solver must do, whatever the problem.
+//! What every solver must do, whatever the problem and whatever hardware it runs on.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
+mod dense;
 #[path = "../every_set/mod.rs"]
 mod every_set;
-mod models;
+mod on_cpu;
+mod on_dense;
 #[path = "../oracle/mod.rs"]
 mod oracle;
 #[path = "../real/mod.rs"]
 mod real;
-mod runs;
-mod same_end;
-mod symmetry;
-mod table_two;
-mod weighting;
 
-use absentia::data::{Confidence, Duplicates, Interactions, Targets, Triplets};
-use absentia::fit::{Fitted, Run, fit};
+use absentia::data::{Confidence, Targets};
+use absentia::fit::Fitted;
 use absentia::model::Factors;
-use absentia::weights::Scheme;
 use absentia::{InstructionSet, Params, Solver};
 use oracle::Shape;
 
@@ -57,10 +53,6 @@ fn params(solver: Solver) -> Params {
         .seed(3)
 }
 
-fn train(data: &Interactions<'_>, scheme: &Scheme, params: Params) -> Fitted {
-    fit(data, scheme, &params.check().unwrap(), Run::default()).unwrap()
-}
-
 fn all(factors: &Factors) -> Vec<f64> {
     (0..factors.rows())
         .flat_map(|row| factors.row(row).iter().map(|x| f64::from(*x)))
@@ -83,31 +75,14 @@ fn bits(fitted: &Fitted) -> (Vec<u32>, Vec<u64>) {
     )
 }
 
-/// A generated matrix with a long row and a long column, so that sums are cut into pieces.
-fn with_long_rows() -> Interactions<'static> {
-    let (mut users, mut items) = (Vec::new(), Vec::new());
-    for item in 0..9000 {
-        users.push(0);
-        items.push(item);
-    }
-    for user in 1..6000_u32 {
-        users.push(user);
-        items.push(user % 9000);
-        users.push(user);
-        items.push(4321);
-    }
-    Triplets::new(&users, &items)
-        .build(6000, 9000, Duplicates::Last)
-        .unwrap()
-}
-
 #[test]
 fn solvers_hold_on_every_set() {
     let sets: Vec<String> = InstructionSet::available()
         .iter()
         .map(ToString::to_string)
         .collect();
-    // Table II takes as long as all other tests and does not test kernels any further.
-    let skipped = ["--skip", "table_two"];
-    every_set::run_again(&sets, &InstructionSet::in_use().to_string(), &skipped);
+    // The dense backend has no kernels. Table II takes as long as all other tests and does not test
+    // kernels any further.
+    let filters = ["on_cpu", "--skip", "table_two"];
+    every_set::run_again(&sets, &InstructionSet::in_use().to_string(), &filters);
 }

@@ -1,14 +1,15 @@
 //! What a trained model answers.
 
-use absentia::fit::{Init, Run, fit};
+use absentia::fit::{Init, Run};
 use absentia::model::{NewEntry, RowWeights, Similarity};
 use absentia::ranking::RankRequest;
 use absentia::weights::Scheme;
 use absentia::{Axis, Params, Solver};
 use absentia_lab::generate::{Generator, GeneratorParams};
 
+use super::{fit, train};
 use crate::oracle::{Problem, relative_distance};
-use crate::{params, shape, train};
+use crate::{params, shape};
 
 #[test]
 fn folding_in_is_the_exact_minimiser_and_explanations_add_up() {

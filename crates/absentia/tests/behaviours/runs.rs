@@ -1,15 +1,18 @@
 //! Runs that are resumed, cancelled, cut short or refused.
 
-use absentia::data::{Duplicates, Triplets};
+use absentia::Dense;
+use absentia::fit::backend::{Backend, Device, Halt, ObjectiveSums, Precision, Problem};
 use absentia::fit::{
-    Cancel, Checkpoint, Control, Estimate, Observer, Run, StopReason, Sweep, Validation, fit,
+    Cancel, Checkpoint, Control, Estimate, Observer, Run, StopReason, Sweep, Validation, fit_on,
 };
+use absentia::model::Factors;
 use absentia::weights::{Learned, Scheme};
-use absentia::{Params, Solver};
+use absentia::{Axis, Params, Sides, Solver};
 use absentia_lab::generate::{Generator, GeneratorParams};
 
-use crate::oracle::Problem;
-use crate::{SOLVERS, bits, params, shape, train};
+use super::{DEVICE, fit, train};
+use crate::oracle;
+use crate::{SOLVERS, bits, params, shape};
 
 /// Stops after some sweeps, keeping the last checkpoint.
 struct StopAfter {
@@ -34,7 +37,7 @@ impl Observer for StopAfter {
 
 #[test]
 fn resuming_ends_in_the_bits_of_an_uninterrupted_run() {
-    let problem = Problem::random(shape());
+    let problem = oracle::Problem::random(shape());
     let (data, scheme) = (problem.interactions(), problem.scheme());
     for solver in SOLVERS {
         let checked = params(solver).iterations(6).check().unwrap();
@@ -93,40 +96,89 @@ fn resuming_ends_in_the_bits_of_an_uninterrupted_run() {
     assert!(error.to_string().contains("parameter"), "{error}");
 }
 
-/// Raises a flag from within the run, in the middle of a sweep as far as the run can tell.
-struct CancelAt(usize, Cancel);
+/// A device whose backends raise a flag at the start of a half-sweep.
+struct CancelAt<D> {
+    device: D,
+    half_sweep: usize,
+    cancel: Cancel,
+}
 
-impl Observer for CancelAt {
-    fn swept(&mut self, sweep: &Sweep) -> Control {
-        if sweep.iteration == self.0 {
-            let cancel = self.1.clone();
-            std::thread::spawn(move || cancel.cancel());
+struct CancellingBackend<B> {
+    backend: B,
+    half_sweeps_left: usize,
+    cancel: Cancel,
+}
+
+impl<D: Device> Device for CancelAt<D> {
+    type Backend<'p> = CancellingBackend<D::Backend<'p>>;
+
+    fn backend<'p>(
+        &self,
+        problem: &'p Problem<'p>,
+        solver: Solver,
+        start: Sides<Dense>,
+    ) -> Self::Backend<'p> {
+        CancellingBackend {
+            backend: self.device.backend(problem, solver, start),
+            half_sweeps_left: self.half_sweep,
+            cancel: self.cancel.clone(),
         }
-        Control::Continue
+    }
+}
+
+impl<B: Backend> Backend for CancellingBackend<B> {
+    fn half_sweep(&mut self, axis: Axis, measured: bool, cancel: &Cancel) -> Result<(), Halt> {
+        self.half_sweeps_left -= 1;
+        if self.half_sweeps_left == 0 {
+            self.cancel.cancel();
+        }
+        self.backend.half_sweep(axis, measured, cancel)
+    }
+
+    fn sum_caches(&mut self, axis: Axis) {
+        self.backend.sum_caches(axis);
+    }
+
+    fn undo(&mut self, axis: Axis) {
+        self.backend.undo(axis);
+    }
+
+    fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums {
+        self.backend.objective_sums(precision)
+    }
+
+    fn factors(&self) -> Sides<Factors> {
+        self.backend.factors()
     }
 }
 
 #[test]
 fn a_cancelled_run_yields_the_model_of_its_last_complete_sweep() {
-    let data = Generator::new(GeneratorParams::new(3000, 2000, 120_000))
+    let data = Generator::new(GeneratorParams::new(300, 200, 4000))
         .unwrap()
         .interactions()
         .unwrap();
     let scheme = Scheme::uniform(0.05);
-    let checked = Params::new().factors(32).iterations(500).check().unwrap();
-    let cancel = Cancel::new();
-    let mut observer = CancelAt(2, cancel.clone());
-    let run = Run {
-        observer: Some(&mut observer),
-        cancel,
-        ..Run::default()
-    };
-    let cut = fit(&data, &scheme, &checked, run).unwrap();
-    assert_eq!(cut.reason, StopReason::Cancelled);
-    let made = cut.model.history().len();
-    assert!((2..500).contains(&made));
-    let again = train(&data, &scheme, Params::new().factors(32).iterations(made));
-    assert_eq!(bits(&cut), bits(&again));
+    let base = Params::new().factors(16).iterations(5);
+    // In the middle of the users of the third sweep, and of its items.
+    for half_sweep in [5, 6] {
+        let cancel = Cancel::new();
+        let device = CancelAt {
+            device: DEVICE,
+            half_sweep,
+            cancel: cancel.clone(),
+        };
+        let run = Run {
+            cancel,
+            ..Run::default()
+        };
+        let checked = base.clone().check().unwrap();
+        let cut = fit_on(&device, &data, &scheme, &checked, run).unwrap();
+        assert_eq!(cut.reason, StopReason::Cancelled);
+        assert_eq!(cut.model.history().len(), 2);
+        let again = train(&data, &scheme, base.clone().iterations(2));
+        assert_eq!(bits(&cut), bits(&again));
+    }
 }
 
 #[test]
@@ -186,36 +238,6 @@ fn a_run_that_cannot_fit_is_refused_with_numbers() {
         .unwrap_err()
         .to_string();
     assert!(text.contains("10000") && text.contains("bytes"), "{text}");
-}
-
-#[test]
-fn a_user_with_very_many_entries_stalls_nobody() {
-    let (mut users, mut items) = (vec![0; 200_000], (0..200_000).collect::<Vec<u32>>());
-    for user in 1..=10_000 {
-        users.push(user);
-        items.push(user * 7 % 200_000);
-    }
-    let data = Triplets::new(&users, &items)
-        .build(10_001, 200_000, Duplicates::Last)
-        .unwrap();
-    // A solver that formed products of pairs of entries would take hours and terabytes here.
-    for solver in [
-        Solver::Eals,
-        Solver::Subspace { block: 16 },
-        Solver::Als,
-        Solver::AlsCg { steps: 3 },
-    ] {
-        let fitted = train(
-            &data,
-            &Scheme::uniform(1e-4),
-            Params::new()
-                .factors(16)
-                .iterations(2)
-                .solver(solver)
-                .threads(2),
-        );
-        assert_eq!(fitted.model.history().len(), 2);
-    }
 }
 
 /// Cancels, or stops, once some sweeps of the estimate of learned weights are made.

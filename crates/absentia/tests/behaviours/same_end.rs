@@ -2,8 +2,9 @@
 
 use absentia::{Params, Solver};
 
+use super::train;
 use crate::oracle::{Problem, Shape};
-use crate::{params, shape, train};
+use crate::{params, shape};
 
 /// Exact rows (WALS for any rank of the weights), exact blocks and exact coordinates, on problems
 /// of several ranks Z with varied targets, weights and exceptions.

@@ -6,7 +6,8 @@ use absentia::internals::{LinearOperator, SvdParams, truncated_svd};
 use absentia::weights::Scheme;
 use absentia_lab::generate::{Generator, GeneratorParams};
 
-use crate::{real, train};
+use super::train;
+use crate::real;
 
 /// The paper's Table II: with binary targets, weights 1 everywhere and no penalty, the best loss is
 /// that of the truncated SVD.

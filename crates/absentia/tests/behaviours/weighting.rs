@@ -2,13 +2,14 @@
 
 use absentia::Dense;
 use absentia::data::{Duplicates, Triplets};
-use absentia::fit::{Init, Run, fit};
+use absentia::fit::{Init, Run};
 use absentia::weights::{Decomposition, Rank, Scheme, Strength};
 use absentia::{Params, Solver};
 use absentia_lab::generate::{Generator, GeneratorParams};
 
+use super::{fit, train};
 use crate::oracle::{Problem, Shape, relative_distance};
-use crate::{SOLVERS, all, bits, params, shape, train};
+use crate::{SOLVERS, all, bits, params, shape};
 
 #[test]
 fn the_same_weights_by_any_road_give_the_same_model() {

@@ -9,7 +9,7 @@ use crate::params::{CheckedParams, Method, Params};
 use crate::weights::Scheme;
 
 /// The problem of a run, as `fit` makes it.
-pub(super) fn problem_of<'a>(
+fn problem_of<'a>(
     data: &Interactions<'a>,
     scheme: &'a Scheme,
     params: &CheckedParams,
@@ -26,7 +26,7 @@ pub(super) fn problem_of<'a>(
 }
 
 /// The backend of a run before its first sweep.
-pub(super) fn backend_of<'p>(problem: &'p Problem<'p>) -> CpuBackend<'p> {
+fn backend_of<'p>(problem: &'p Problem<'p>) -> CpuBackend<'p> {
     let Method::Solver(solver) = problem.params().solver else {
         panic!("a baseline has no backend");
     };
@@ -237,7 +237,7 @@ fn layouts_that_are_kept_change_nothing() {
 /// as those taken from the factors afterwards.
 #[test]
 fn measuring_the_objective_changes_nothing_and_needs_no_second_look_at_the_entries() {
-    let data = crate::testing::generated(300, 200, 6_000);
+    let data = crate::testing::generated(300, 200, 4_000);
     let scheme = Scheme::uniform(0.05);
     for method in Method::ALL {
         let Method::Solver(solver) = method else {
