@@ -136,6 +136,24 @@ pub struct Entries<'a> {
     pub(super) c: Values<'a>,
 }
 
+impl Entries<'static> {
+    /// Yields the entries of a single row; indices rise strictly and stay below `cols`.
+    pub(crate) fn of_row(
+        cols: usize,
+        indices: Vec<u32>,
+        r: Values<'static>,
+        c: Values<'static>,
+    ) -> Self {
+        Self {
+            cols,
+            offsets: vec![0, indices.len() as u64].into(),
+            indices: indices.into(),
+            r,
+            c,
+        }
+    }
+}
+
 impl Entries<'_> {
     /// Number of rows.
     #[must_use]

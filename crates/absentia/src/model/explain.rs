@@ -4,10 +4,10 @@
 //! `p = H⁻¹ Σ_j c_j r_j q_j`, so the score of item i is `Σ_j c_j r_j q_iᵀ H⁻¹ q_j` (Hu, Koren and
 //! Volinsky 2008, section 5, here with any weights on the missing entries).
 
-use super::fold_in::{FoldIn, NewEntry, RowWeights};
+use super::fold_in::{FoldIn, NewEntry, NewRow, RowWeights, missing_weight};
 use super::{Model, ModelError};
 use crate::error::Axis;
-use crate::linalg::spd;
+use crate::linalg::{LANES, spd};
 
 /// What one entry of the user adds to a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +30,14 @@ pub struct Explanation {
     pub remainder: f64,
 }
 
+/// The quadratic `pᵀ H p − 2 pᵀ y` of a row in `f64`, and the coefficients `c r` of its entries.
+pub(super) struct Quadratic {
+    pub(super) h: Vec<f64>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests solve the row with it"))]
+    pub(super) y: Vec<f64>,
+    pub(super) pulls: Vec<f64>,
+}
+
 impl FoldIn<'_> {
     /// Takes the score of `item` for a user with these entries apart.
     ///
@@ -47,7 +55,7 @@ impl FoldIn<'_> {
     ) -> Result<Explanation, ModelError> {
         let model: &Model = self.model();
         model.check(Axis::Item, item)?;
-        let quadratic = self.quadratic(entries, weights)?;
+        let quadratic = self.quadratic(&self.row(entries, weights)?);
         let scale = model
             .item_scale()
             .map_or(1.0, |scale| f64::from(scale[item as usize]));
@@ -90,5 +98,42 @@ impl FoldIn<'_> {
             contributions,
             remainder: score - explained,
         })
+    }
+    /// The quadratic of a row; K² numbers, because contributions need all of H.
+    pub(super) fn quadratic(&self, row: &NewRow) -> Quadratic {
+        let k = self.model().n_factors();
+        let (mut h, mut y) = (self.missing_part(&row.a), vec![0.0; k]);
+        let mut pulls = Vec::with_capacity(row.entries.len());
+        for &(index, r, c) in &row.entries {
+            let missing = missing_weight(&row.a, self.fixed_weights(index));
+            let (d, pull) = (f64::from(c) - missing, f64::from(c) * f64::from(r));
+            let q = self.fixed_row(index);
+            for f in 0..k {
+                y[f] += pull * f64::from(q[f]);
+                for g in 0..k {
+                    h[f * k + g] += d * f64::from(q[f]) * f64::from(q[g]);
+                }
+            }
+            pulls.push(pull);
+        }
+        for f in 0..k {
+            h[f * k + f] += f64::from(row.lambda);
+        }
+        Quadratic { h, y, pulls }
+    }
+
+    /// `Σ_t a_t S_t`, full.
+    fn missing_part(&self, a: &[f32]) -> Vec<f64> {
+        let k = self.model().n_factors();
+        let mut h = vec![0.0; k * k];
+        for (t, &a) in a.iter().enumerate() {
+            for g in 0..k {
+                let panel = self.cache().panel(g / LANES, t);
+                for f in 0..k {
+                    h[f * k + g] += f64::from(a) * f64::from(panel[f * LANES + g % LANES]);
+                }
+            }
+        }
+        h
     }
 }

@@ -1,12 +1,15 @@
 //! New users and items: the exact minimiser of one row's quadratic, the other side held fixed.
 
-use super::{Model, ModelError};
-use crate::data::DataError;
+use std::sync::atomic::AtomicBool;
+
+use super::{Factors, Model, ModelError};
+use crate::data::{DataError, Entries, Values};
 use crate::error::Axis;
+use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
-use crate::linalg::{Dense, LANES, spd};
 use crate::solver::cache::GramCache;
 use crate::solver::penalty::{column_sums, row_penalty};
+use crate::solver::{Side, solve_exactly};
 
 /// An entry of a row that is folded in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,16 +63,34 @@ pub enum RowWeights {
 pub struct FoldIn<'m> {
     model: &'m Model,
     axis: Axis,
+    /// Factors of the side that is held fixed, padded.
+    fixed: Dense,
     fixed_weights: &'m Dense,
     cache: GramCache,
+    /// `Σ_i b_i` over the fixed side.
     sums: Vec<f64>,
+    kernels: Kernels,
 }
 
-/// The quadratic `pᵀ H p − 2 pᵀ y` of a row, and the coefficients `c r` of its entries.
-pub(super) struct Quadratic {
-    pub(super) h: Vec<f64>,
-    pub(super) y: Vec<f64>,
-    pub(super) pulls: Vec<f64>,
+/// A row as it enters the objective.
+pub(super) struct NewRow {
+    /// Index, target and weight of each entry, in the order given.
+    pub(super) entries: Vec<(u32, f32, f32)>,
+    /// The row's weights on missing entries.
+    pub(super) a: Vec<f32>,
+    /// Its regularization.
+    pub(super) lambda: f32,
+}
+
+/// New factors for a row that the model has, and the number of interactions they stand for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowUpdate {
+    /// The row.
+    pub row: u32,
+    /// Its factors.
+    pub factors: Vec<f32>,
+    /// Its number of interactions.
+    pub interactions: u32,
 }
 
 impl Model {
@@ -80,19 +101,59 @@ impl Model {
             Axis::User => (self.item_factors(), self.weights().b()),
             Axis::Item => (self.user_factors(), self.weights().a()),
         };
-        let cache = GramCache::new(&fixed.to_padded(), fixed_weights, Kernels::in_use());
+        let (fixed, kernels) = (fixed.to_padded(), Kernels::in_use());
         FoldIn {
             model: self,
             axis,
+            cache: GramCache::new(&fixed, fixed_weights, kernels),
+            fixed,
             fixed_weights,
-            cache,
             sums: column_sums(fixed_weights),
+            kernels,
         }
+    }
+
+    /// Replaces the factors of rows, as [`FoldIn::update`] yields them. Everything else stays as it is;
+    /// the factors of that side are copied once.
+    ///
+    /// # Errors
+    /// Rows the model does not have, and factors that do not fit it.
+    pub fn replace_rows(&mut self, axis: Axis, updates: &[RowUpdate]) -> Result<(), ModelError> {
+        self.needs_objective("replace rows")?;
+        for update in updates {
+            self.check(axis, update.row)?;
+            if update.factors.len() != self.n_factors() {
+                return Err(ModelError::Shape {
+                    what: "factors of the row",
+                    expected: self.n_factors(),
+                    got: update.factors.len(),
+                });
+            }
+            if update.factors.iter().any(|x| !x.is_finite()) {
+                let row = update.row as usize;
+                return Err(ModelError::NotFinite { axis, row });
+            }
+        }
+        let mut parts = self.parts().clone();
+        let (factors, counts) = match axis {
+            Axis::User => (&mut parts.user_factors, &mut parts.user_counts),
+            Axis::Item => (&mut parts.item_factors, &mut parts.item_counts),
+        };
+        let mut dense = factors.to_padded();
+        for update in updates {
+            let row = update.row as usize;
+            dense.row_mut(row).copy_from_slice(&update.factors);
+            counts[row] = update.interactions;
+        }
+        *factors = Factors::from(dense);
+        *self = Model::new(parts);
+        Ok(())
     }
 }
 
 impl FoldIn<'_> {
-    /// Yields the factors of a row with these entries: the minimiser of its part of the objective.
+    /// Yields the factors of a row with these entries: the minimiser of its part of the objective, by
+    /// the exact solve of `als`, whatever trained the model.
     ///
     /// # Errors
     /// An entry that is unknown, repeated or not finite; weights that cannot be derived; a row
@@ -102,10 +163,53 @@ impl FoldIn<'_> {
         entries: &[NewEntry],
         weights: &RowWeights,
     ) -> Result<Vec<f32>, ModelError> {
-        let quadratic = self.quadratic(entries, weights)?;
-        let mut factors = quadratic.y;
-        spd::solve(quadratic.h, &mut factors).ok_or(ModelError::NoMinimum)?;
-        Ok(factors.into_iter().map(|x| x as f32).collect())
+        let mut row = self.row(entries, weights)?;
+        row.entries.sort_unstable_by_key(|&(index, ..)| index);
+        let column = |value: fn(&(u32, f32, f32)) -> f32| {
+            Values::from_vec(row.entries.iter().map(value).collect())
+        };
+        let indices: Vec<u32> = row.entries.iter().map(|&(index, ..)| index).collect();
+        let observed = Entries::of_row(
+            self.fixed.rows(),
+            indices,
+            column(|&(_, r, _)| r),
+            column(|&(.., c)| c),
+        );
+        let may_be_negative =
+            self.model.weights().may_be_negative() || row.a.iter().any(|&a| a < 0.0);
+        let side = Side {
+            observed: &observed,
+            own_weights: &Dense::from_fn(1, row.a.len(), |_, t| row.a[t]),
+            fixed_weights: self.fixed_weights,
+            fixed: &self.fixed,
+            cache: &self.cache,
+            penalty: &Values::Constant(row.lambda),
+            may_be_negative,
+            wants_loss: false,
+            kernels: self.kernels,
+            cancelled: &AtomicBool::new(false),
+        };
+        let solved = solve_exactly(&side).map_err(|_| ModelError::NoMinimum)?;
+        if solved.row(0).iter().all(|x| x.is_finite()) {
+            Ok(solved.row(0).to_vec())
+        } else {
+            Err(ModelError::NoMinimum)
+        }
+    }
+
+    /// Yields the factors that a row of the model has with these entries instead of its own, its weights
+    /// on missing entries staying as they are.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve), and a row that the model does not have.
+    pub fn update(&self, row: u32, entries: &[NewEntry]) -> Result<RowUpdate, ModelError> {
+        let factors = self.solve(entries, &RowWeights::Like(row))?;
+        let interactions = entries.iter().filter(|entry| !entry.exposed).count();
+        Ok(RowUpdate {
+            row,
+            factors,
+            interactions: interactions as u32,
+        })
     }
 
     /// The model rows are folded into.
@@ -115,47 +219,35 @@ impl FoldIn<'_> {
     }
 
     pub(super) fn fixed_row(&self, index: u32) -> &[f32] {
-        match self.axis {
-            Axis::User => self.model.item_factors().row(index as usize),
-            Axis::Item => self.model.user_factors().row(index as usize),
-        }
+        self.fixed.row(index as usize)
     }
 
-    pub(super) fn quadratic(
+    /// Weights of missing entries of the fixed side's row `index`.
+    pub(super) fn fixed_weights(&self, index: u32) -> &[f32] {
+        self.fixed_weights.row(index as usize)
+    }
+
+    pub(super) fn cache(&self) -> &GramCache {
+        &self.cache
+    }
+
+    /// The row with its targets, weights and regularization.
+    pub(super) fn row(
         &self,
         entries: &[NewEntry],
         weights: &RowWeights,
-    ) -> Result<Quadratic, ModelError> {
+    ) -> Result<NewRow, ModelError> {
         self.model.needs_objective("fold in or explain rows")?;
         self.check(entries)?;
         let n_own = entries.iter().filter(|entry| !entry.exposed).count() as u32;
         let a = self.row_weights(weights, n_own)?;
-        let k = self.model.n_factors();
-        let (mut h, mut y) = (self.missing_part(&a), vec![0.0; k]);
-        let mut pulls = Vec::with_capacity(entries.len());
-        let mut total: f64 = a
-            .iter()
-            .zip(&self.sums)
-            .map(|(a, sum)| f64::from(*a) * sum)
-            .sum();
+        let pairs = a.iter().zip(&self.sums);
+        let mut total: f64 = pairs.map(|(a, sum)| f64::from(*a) * sum).sum();
+        let mut weighed = Vec::with_capacity(entries.len());
         for entry in entries {
             let (r, c) = self.target_and_weight(entry, n_own);
-            let b = self.fixed_weights.row(entry.index as usize);
-            let missing: f64 = a
-                .iter()
-                .zip(b)
-                .map(|(a, b)| f64::from(*a) * f64::from(*b))
-                .sum();
-            let (d, pull) = (f64::from(c) - missing, f64::from(c) * f64::from(r));
-            total += d;
-            let q = self.fixed_row(entry.index);
-            for f in 0..k {
-                y[f] += pull * f64::from(q[f]);
-                for g in 0..k {
-                    h[f * k + g] += d * f64::from(q[f]) * f64::from(q[g]);
-                }
-            }
-            pulls.push(pull);
+            total += f64::from(c) - missing_weight(&a, self.fixed_weights(entry.index));
+            weighed.push((entry.index, r, c));
         }
         let params = self.model.params();
         let lambda = if params.reg_exponent == 0.0 {
@@ -164,17 +256,15 @@ impl FoldIn<'_> {
             row_penalty(0, total, params.regularization, params.reg_exponent)
                 .map_err(|_| ModelError::NoMinimum)?
         };
-        for f in 0..k {
-            h[f * k + f] += f64::from(lambda);
-        }
-        Ok(Quadratic { h, y, pulls })
+        Ok(NewRow {
+            entries: weighed,
+            a,
+            lambda,
+        })
     }
 
     fn check(&self, entries: &[NewEntry]) -> Result<(), ModelError> {
-        let other = match self.axis {
-            Axis::User => Axis::Item,
-            Axis::Item => Axis::User,
-        };
+        let other = self.axis.other();
         let mut indices = Vec::with_capacity(entries.len());
         for (at, entry) in entries.iter().enumerate() {
             self.model.check(other, entry.index)?;
@@ -261,19 +351,109 @@ impl FoldIn<'_> {
             (RowWeights::Frozen, Axis::Item) => Ok(missing.new_item(n_own)?),
         }
     }
+}
 
-    /// `Σ_t a_t S_t`, full.
-    fn missing_part(&self, a: &[f32]) -> Vec<f64> {
-        let k = self.model.n_factors();
-        let mut h = vec![0.0; k * k];
-        for (t, &a) in a.iter().enumerate() {
-            for g in 0..k {
-                let panel = self.cache.panel(g / LANES, t);
-                for f in 0..k {
-                    h[f * k + g] += f64::from(a) * f64::from(panel[f * LANES + g % LANES]);
-                }
+/// `a · b`, the weight of an entry if it were missing.
+pub(super) fn missing_weight(a: &[f32], b: &[f32]) -> f64 {
+    let pairs = a.iter().zip(b);
+    pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Confidence, Targets};
+    use crate::fit::{Run, fit};
+    use crate::linalg::spd;
+    use crate::params::Params;
+    use crate::weights::{Scheme, Strength};
+
+    fn model(factors: usize) -> Model {
+        let data = crate::testing::generated(200, 120, 1500);
+        let scheme = Scheme::sum([
+            Scheme::uniform(0.02),
+            Scheme::popularity(Strength::Mean(0.1), 0.5),
+        ]);
+        let params = Params::new()
+            .factors(factors)
+            .iterations(4)
+            .targets(Targets::Raw)
+            .confidence(Confidence::Linear { alpha: 0.5 })
+            .check()
+            .unwrap();
+        fit(&data, &scheme, &params, Run::default()).unwrap().model
+    }
+
+    fn entries(count: u32) -> Vec<NewEntry> {
+        let entry = |n: u32| NewEntry::new(n * 7 % 120).value(1.0 + (n % 3) as f32);
+        (0..count).map(entry).collect()
+    }
+
+    #[test]
+    fn rows_are_the_minimisers_that_double_precision_finds() {
+        for factors in [3, 16, 24, 64] {
+            let model = model(factors);
+            let fold = model.fold_in(Axis::User);
+            for count in [0, 1, 5, 100] {
+                let entries = entries(count);
+                let found = fold.solve(&entries, &RowWeights::Frozen).unwrap();
+                let row = fold.row(&entries, &RowWeights::Frozen).unwrap();
+                let quadratic = fold.quadratic(&row);
+                let mut exact = quadratic.y;
+                spd::solve(quadratic.h, &mut exact).unwrap();
+                let off: f64 = found
+                    .iter()
+                    .zip(&exact)
+                    .map(|(x, y)| (f64::from(*x) - y).powi(2))
+                    .sum();
+                let size: f64 = exact.iter().map(|x| x * x).sum();
+                assert!(
+                    off <= 1e-8 * size,
+                    "K = {factors}, {count} entries: {off} of {size}"
+                );
             }
         }
-        h
+    }
+
+    #[test]
+    fn the_order_of_the_entries_changes_nothing() {
+        let model = model(24);
+        let fold = model.fold_in(Axis::User);
+        let mut entries = entries(40);
+        let one = fold.solve(&entries, &RowWeights::Frozen).unwrap();
+        entries.reverse();
+        assert_eq!(one, fold.solve(&entries, &RowWeights::Frozen).unwrap());
+    }
+
+    #[test]
+    fn a_replaced_row_answers_with_its_new_factors_and_the_others_with_their_own() {
+        let mut model = model(16);
+        let before = model.clone();
+        for axis in [Axis::User, Axis::Item] {
+            let entries = entries(9);
+            let update = model.fold_in(axis).update(5, &entries).unwrap();
+            assert_eq!(update.interactions, 9);
+            model
+                .replace_rows(axis, std::slice::from_ref(&update))
+                .unwrap();
+            let (now, then) = match axis {
+                Axis::User => (model.user_factors(), before.user_factors()),
+                Axis::Item => (model.item_factors(), before.item_factors()),
+            };
+            assert_eq!(now.row(5), update.factors);
+            assert_ne!(now.row(5), then.row(5));
+            assert!((0..now.rows()).all(|row| row == 5 || now.row(row) == then.row(row)));
+        }
+        assert_eq!(model.parts().user_counts[5], 9);
+        assert_ne!(
+            model.scores(&[(5, 5)]).unwrap(),
+            before.scores(&[(5, 5)]).unwrap()
+        );
+        let short = RowUpdate {
+            row: 5,
+            factors: vec![0.0; 3],
+            interactions: 1,
+        };
+        assert!(model.replace_rows(Axis::User, &[short]).is_err());
     }
 }

@@ -10,7 +10,7 @@ mod similar;
 pub use error::ModelError;
 pub use explain::{Contribution, Explanation};
 pub use factors::Factors;
-pub use fold_in::{FoldIn, NewEntry, RowWeights};
+pub use fold_in::{FoldIn, NewEntry, RowUpdate, RowWeights};
 pub use recommend::ModelScorer;
 pub use similar::Similarity;
 

@@ -170,6 +170,22 @@ pub(crate) fn half_sweep<S: RowSolver>(
     Ok(total)
 }
 
+/// Solves the rows of a side exactly, on the calling thread: for a few rows, whatever trained the
+/// others. A row without entries is exactly 0.
+pub(crate) fn solve_exactly(side: &Side<'_>) -> Result<Dense, NotConvex> {
+    let before = Dense::padded(side.observed.rows(), side.fixed.cols());
+    let mut after = before.clone();
+    let stride = before.stride();
+    let tiles = Tiles::new(side.observed, stride);
+    let solver = block::BlockSolver { block: stride };
+    let (mut buffers, mut scratch) = (tile::TileScratch::default(), block::BlockScratch::default());
+    for part in tiles.split(&before, &mut after) {
+        let mut tile = Tile::load(part, side, &mut buffers);
+        solver.solve(&mut tile, side, &mut scratch)?;
+    }
+    Ok(after)
+}
+
 /// What the mutex guards; buffers are fit for use whatever became of the thread that had them.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
