@@ -1,4 +1,4 @@
-//! Which weights and data each baseline can honour.
+//! Which weights and data each baseline supports.
 
 use super::BaselineError;
 use crate::data::{Interactions, Values};
@@ -12,7 +12,7 @@ pub(crate) fn check(
     data: &Interactions<'_>,
     weights: &MissingWeights,
 ) -> Result<(), BaselineError> {
-    let (is_taken, asked, takes) = match baseline {
+    let (is_supported, requested, takes) = match baseline {
         Baseline::Ials1 | Baseline::Rcd => (
             uniform_weight(weights).is_some(),
             "non-uniform weights on missing entries",
@@ -37,10 +37,10 @@ pub(crate) fn check(
             "it looks at observed entries alone (uniform:0)",
         ),
     };
-    if is_taken {
+    if is_supported {
         check_entries(baseline, data)
     } else {
-        refuse(baseline, asked, takes)
+        refuse(baseline, requested, takes)
     }
 }
 
@@ -80,12 +80,12 @@ fn check_alike(baseline: Baseline, data: &Interactions<'_>) -> Result<(), Baseli
 
 fn refuse(
     baseline: Baseline,
-    asked: &'static str,
+    requested: &'static str,
     takes: &'static str,
 ) -> Result<(), BaselineError> {
     Err(BaselineError::Unsupported {
         solver: baseline.name(),
-        asked,
+        requested,
         takes,
     })
 }

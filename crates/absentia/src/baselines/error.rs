@@ -8,12 +8,12 @@ use crate::linalg::DecompositionError;
 #[non_exhaustive]
 pub enum BaselineError {
     /// The method cannot do what the weights or the data ask of it.
-    #[error("{solver} cannot honour {asked}: {takes}")]
+    #[error("{solver} cannot honour {requested}: {takes}")]
     Unsupported {
         /// Name of the method.
         solver: &'static str,
-        /// What was asked of it.
-        asked: &'static str,
+        /// What was requested.
+        requested: &'static str,
         /// What it takes instead.
         takes: &'static str,
     },

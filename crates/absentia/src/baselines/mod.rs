@@ -1,4 +1,4 @@
-//! The methods the paper compares with, and floors to stand above, under the same run as the
+//! The methods that the paper compares with, and simple lower bounds, in the same run as the
 //! solvers: chosen by [`Baseline`], trained by [`fit`](crate::fit()), saved and measured as models.
 //!
 //! | method | minimises | a pass costs | weights on missing entries | file |
@@ -91,7 +91,7 @@ pub(crate) fn pass(
         Baseline::Bpr => Ok(bpr::pass(input, iteration, p, q)),
         Baseline::SgdObserved => Ok(sgd_observed::pass(input, iteration, p, q)),
         Baseline::Popularity => Ok(popularity::pass(input, p, q)),
-        // Its neighbours are found when the run starts.
+        // Its neighbours are computed when the run starts.
         Baseline::ItemKnn { .. } => Ok(Pass::Own(Objective::default())),
     }
 }
@@ -122,13 +122,13 @@ pub(crate) fn bytes(baseline: Baseline, sizes: &Sizes, params: &Params) -> u64 {
     let (rows, k) = ((sizes.users + sizes.items) as u64, params.factors as u64);
     let entries = sizes.entries as u64;
     match baseline {
-        // Four blocks of vectors a quarter wider than the rank, and as many on their way.
+        // Four blocks of vectors a quarter wider than the rank, and the same number while they are computed.
         Baseline::Svd | Baseline::IiSvd => 8 * 6 * rows * (k + (k / 4).max(8)),
         Baseline::Rcd => rows * 16 + 8 * k * k,
         Baseline::SgdObserved | Baseline::Bpr => 8 * entries,
         Baseline::ItemKnn { neighbours } => {
-            let kept = sizes.items as u64 * (neighbours as u64).min(sizes.items as u64);
-            12 * kept + 4 * entries + 8 * rows
+            let stored = sizes.items as u64 * (neighbours as u64).min(sizes.items as u64);
+            12 * stored + 4 * entries + 8 * rows
         }
         Baseline::Ials1 | Baseline::Popularity => 0,
     }

@@ -2,7 +2,7 @@
 //!
 //! With weights of 1 everywhere, J is `‖R − PQᵀ‖² + λ_p‖P‖² + λ_q‖Q‖²` (every row's total weight is
 //! the same, so each side has one penalty). Over all factorisations of a given product X the
-//! penalties come to at least `2τ‖X‖_*`, `τ = √(λ_p λ_q)`, so the minimum shrinks each singular
+//! penalties are at least `2τ‖X‖_*`, `τ = √(λ_p λ_q)`, so the minimum shrinks each singular
 //! value by τ:
 //!
 //! ```text
@@ -14,7 +14,7 @@
 use super::{BaselineError, Pass, PassInput};
 use crate::linalg::{Dense, LinearOperator, Svd, SvdParams, TallMatrix, truncated_svd};
 
-/// Residual of a triplet at which it counts as found; the error of a singular value is its square.
+/// Residual of a triplet at which it has converged; the error of a singular value is its square.
 const TOLERANCE: f64 = 1e-6;
 
 pub(super) fn pass(
@@ -38,7 +38,7 @@ pub(super) fn pass(
     Ok(Pass::Objective)
 }
 
-/// Decomposes until every triplet is found.
+/// Decomposes until every triplet has converged.
 pub(super) fn decompose(
     matrix: &dyn LinearOperator,
     rank: usize,

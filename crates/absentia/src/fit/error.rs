@@ -13,13 +13,13 @@ pub enum FitError {
     /// The parameters were refused before any work was done.
     #[error(transparent)]
     Params(#[from] ParamsError),
-    /// The data does not allow the transforms asked for.
+    /// The data does not allow the requested transforms.
     #[error(transparent)]
     Data(#[from] DataError),
     /// The weights on missing entries do not fit the data.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// A method to compare with cannot do what is asked of it.
+    /// A baseline does not support what was requested.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
     /// Nothing was observed.
@@ -75,7 +75,7 @@ pub enum FitError {
         axis: Axis,
         /// The row.
         row: usize,
-        /// The curvature found.
+        /// Its curvature.
         curvature: f32,
     },
     /// A row's total weight is negative, so no power of it is a penalty.
@@ -114,7 +114,7 @@ pub enum FitError {
     /// The thread pool could not be made.
     #[error("cannot start {threads} threads")]
     Threads {
-        /// How many were asked for.
+        /// The requested number.
         threads: usize,
     },
 }

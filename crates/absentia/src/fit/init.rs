@@ -36,9 +36,10 @@ impl Init {
     pub fn grown(users: &Factors, items: &Factors, factors: usize, std: f32, seed: u64) -> Self {
         let side = |known: &Factors, side| {
             let mut dense = gaussian(known.rows(), factors, std, seed, side);
-            let kept = known.cols().min(factors);
+            let known_columns = known.cols().min(factors);
             for row in 0..known.rows() {
-                dense.row_mut(row)[..kept].copy_from_slice(&known.row(row)[..kept]);
+                dense.row_mut(row)[..known_columns]
+                    .copy_from_slice(&known.row(row)[..known_columns]);
             }
             Factors::from(dense)
         };
@@ -52,7 +53,7 @@ impl Init {
 /// Rows that share a random stream: rows are drawn in parallel, and the bits do not depend on it.
 const ROWS_PER_STREAM: usize = 256;
 
-/// Yields a padded matrix of Gaussians of standard deviation `std`; `side` tells P's streams from Q's.
+/// Yields a padded matrix of Gaussians of standard deviation `std`; `side` distinguishes the random streams of P from those of Q.
 pub(super) fn gaussian(rows: usize, cols: usize, std: f32, seed: u64, side: u64) -> Dense {
     let mut dense = Dense::padded(rows, cols);
     let stride = dense.stride();

@@ -14,7 +14,7 @@ use crate::weights::Scheme;
 
 /// Bytes for each exposure while the estimate of learned weights builds its matrix of them: the three
 /// columns it is built from, the keys they are sorted by, rows with room to merge in, and the users'
-/// lists before them, whose pieces are not all used again. On Gowalla the peak is 3 % below the plan.
+/// lists before them, whose memory is only partly reused. On Gowalla the peak is 3 % below the plan.
 const EXPOSURE: u64 = 40;
 
 /// Bytes a run needs, part by part.
@@ -43,7 +43,7 @@ pub struct Sizes {
     pub rank: usize,
     /// Rank of weights that are estimated from the data before the run, 0 if there are none.
     pub rank_to_estimate: usize,
-    /// Whether the best model so far is kept beside the current one.
+    /// Whether the best model so far is stored beside the current one.
     pub keeps_best: bool,
 }
 
@@ -112,8 +112,8 @@ impl MemoryPlan {
     /// The estimate of learned weights is over before the run has factors of its own: what counts is
     /// what it takes beyond them.
     fn add_estimate(&mut self, sizes: &Sizes, params: &Params) {
-        let kept = sizes.data + transformed(sizes, params);
-        let run = self.total().saturating_sub(kept);
+        let shared = sizes.data + transformed(sizes, params);
+        let run = self.total().saturating_sub(shared);
         let beyond = estimate(sizes, params).saturating_sub(run);
         if beyond > 0 {
             self.parts.push(("estimate of the weights", beyond));
@@ -160,7 +160,7 @@ fn transformed(sizes: &Sizes, params: &Params) -> u64 {
     8 * sizes.entries as u64 * (u64::from(targets) + u64::from(weights))
 }
 
-/// How entries lie while `eals` solves rows side by side, where that is kept.
+/// The order of entries for the lane-parallel `eals`, where it is stored.
 fn layouts(sizes: &Sizes, params: &Params) -> u64 {
     if params.solver != Method::Solver(Solver::Eals) || !Kernels::in_use().uses_lane_parallel() {
         return 0;
@@ -175,7 +175,7 @@ fn layouts(sizes: &Sizes, params: &Params) -> u64 {
 }
 
 /// What the estimate of learned weights takes beside the matrix: a small run, the exposures of the
-/// observed entries and of as many missing ones, and the rates before and after.
+/// observed entries and of the same number of missing ones, and the rates before and after.
 fn estimate(sizes: &Sizes, params: &Params) -> u64 {
     if sizes.rank_to_estimate == 0 {
         return 0;

@@ -71,7 +71,7 @@ pub struct Run<'r> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum StopReason {
-    /// All sweeps asked for were made.
+    /// The requested number of sweeps was made.
     Iterations,
     /// The objective changed by less than the tolerance.
     Converged,

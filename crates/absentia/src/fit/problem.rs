@@ -42,7 +42,7 @@ impl<'a> Problem<'a> {
     /// Yields the problem of these parts.
     ///
     /// # Errors
-    /// Weights or data that the method cannot honour, and rows whose total weight is negative.
+    /// Weights or data that the method does not support, and rows whose total weight is negative.
     pub fn new(parts: ProblemParts<'a>) -> Result<Self, FitError> {
         let ProblemParts {
             data,

@@ -22,7 +22,7 @@ const CHUNK: usize = 256;
 /// only keep factors apart where the data has fewer directions than there are factors.
 const OVER_NOISE: f32 = 10.0;
 
-/// Yields P at zero, where the first half-sweep finds it, and Q as a sketch by so many products;
+/// Yields P as zeros, which the first half-sweep replaces, and Q as a sketch made with `passes` products;
 /// without any, both as Gaussians.
 pub(super) fn sketch(data: &Interactions<'_>, params: &Params, passes: usize) -> (Dense, Dense) {
     let draw = |rows, std, side| gaussian(rows, params.factors, std, params.seed, side);

@@ -1,4 +1,4 @@
-//! What a run knows beside its factors, and what it takes to go on with it later.
+//! The state of a run that is needed to resume it.
 
 use super::observer::Sweep;
 use crate::model::{Factors, Model};
@@ -6,7 +6,7 @@ use crate::model::{Factors, Model};
 /// The best factors seen by a validation metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
-    /// Sweep they came from.
+    /// The sweep that produced them.
     pub iteration: usize,
     /// Their score.
     pub score: f64,
@@ -16,12 +16,12 @@ pub struct Best {
     pub items: Factors,
 }
 
-/// A run between two sweeps: the model as it stands, and what stopping rules remember.
+/// A run between two sweeps: the current model, and what the stopping rules need.
 ///
-/// Going on from one ends in the same bits as never having stopped.
+/// A run that is resumed from it ends in the same bits as one that never stopped.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// The model as it stands; its history tells how many sweeps it took.
+    /// The current model; its history has one record for each sweep.
     pub model: Model,
     /// The best factors so far, when a validation metric chooses.
     pub best: Option<Best>,

@@ -43,7 +43,7 @@ pub enum ModelError {
     NotOfThisMethod {
         /// Name of the method.
         solver: &'static str,
-        /// What was asked.
+        /// What was requested.
         what: &'static str,
     },
     /// Parameters out of range.

@@ -15,7 +15,7 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// Takes rows that lie one after the other without gaps, or yields `None` if their number of
+    /// Takes rows that are stored one after the other without gaps, or yields `None` if their number of
     /// floats is not `rows × cols`.
     #[must_use]
     pub fn new(rows: usize, cols: usize, values: Storage<'static, f32>) -> Option<Self> {

@@ -82,7 +82,7 @@ pub(super) struct NewRow {
     pub(super) lambda: f32,
 }
 
-/// New factors for a row that the model has, and the number of interactions they stand for.
+/// New factors for a row that the model has, and its new number of interactions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowUpdate {
     /// The row.

@@ -50,8 +50,8 @@ pub struct ModelParts {
 
 /// A trained model.
 ///
-/// Scores are `p_u · q_i · n_i^ρ`: factors are kept as trained, because folding in and explaining
-/// need them so, and the post-scaling stands beside them.
+/// Scores are `p_u · q_i · n_i^ρ`: factors are stored as trained, because folding in and explaining
+/// need them unscaled, and the post-scaling is stored beside them.
 #[derive(Clone, Debug)]
 pub struct Model {
     parts: ModelParts,
@@ -78,7 +78,7 @@ impl Model {
         }
     }
 
-    /// Yields a model of parts that came from elsewhere.
+    /// Yields a model of parts that were loaded or made outside of a run.
     ///
     /// # Errors
     /// Parts whose shapes do not fit each other, and factors that are not finite.

@@ -156,7 +156,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Every method, with the numbers that its name alone stands for.
+    /// Every method, with the numbers it has when its name is given alone.
     pub const ALL: [Method; 13] = [
         Method::Solver(Solver::Eals),
         Method::Solver(Solver::EalsVanilla),

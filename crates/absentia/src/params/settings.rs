@@ -36,7 +36,7 @@ use crate::data::{Confidence, Targets};
 pub struct Params {
     /// Latent dimension K.
     pub factors: usize,
-    /// Sweeps over both sides at the most.
+    /// Largest number of sweeps over both sides.
     pub iterations: usize,
     /// Ridge penalty λ.
     pub regularization: f32,
@@ -107,7 +107,7 @@ impl Params {
     setters! {
         /// Sets the latent dimension K.
         factors: usize;
-        /// Sets how many sweeps are made at the most.
+        /// Sets the largest number of sweeps.
         iterations: usize;
         /// Sets the ridge penalty λ.
         regularization: f32;

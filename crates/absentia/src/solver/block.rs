@@ -4,7 +4,7 @@
 //! needs only `h = H_u[window, window]` and the gradient on the window; `H_u` is never formed unless
 //! the window is the whole row. Within a window, blocks are solved exactly one after the other:
 //! blocks of one coordinate give the paper's Algorithm 2 step by step, in its order; blocks of K
-//! give ALS; in between lies iALS++ (Rendle et al. 2021), here for any rank of weights.
+//! give ALS; in between is iALS++ (Rendle et al. 2021), here for any rank of weights.
 //!
 //! Per row and sweep: `O(Z K² + |R_u| K w)` for windows of w coordinates, all of it in kernels.
 
@@ -158,7 +158,7 @@ impl BlockSolver {
             .try_for_each(|at| self.step_small(at, tile, side, scratch))
     }
 
-    /// How small Gram matrices are wanted: folded where a window is solved as a whole.
+    /// The form of small Gram matrices: folded where a window is solved as a whole.
     fn form(&self) -> Form {
         if self.block < LANES {
             Form::Square

@@ -145,7 +145,7 @@ fn triangle(k: usize) -> usize {
     block_at(k / LANES, 0)
 }
 
-/// Where such a block lies: they follow each other row by row, each in one piece.
+/// Offset of such a block: blocks are stored row by row, each contiguous.
 fn block_at(row: usize, col: usize) -> usize {
     (row * (row + 1) / 2 + col) * SMALL
 }

@@ -1,4 +1,4 @@
-//! A few conjugate-gradient steps per row, from where it stands (what `implicit` does), for any Z.
+//! A few conjugate-gradient steps per row, from its current factors (as `implicit` does), for any Z.
 //!
 //! Minimises the same quadratic as the other solvers without forming `H_u`:
 //! `H_u x = Σ_t a_ut S_t x + Σ_{i∈R_u} d_ui q_i (q_i·x) + λ_u x`. Products with the caches are

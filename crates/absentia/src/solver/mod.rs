@@ -63,7 +63,7 @@ pub(crate) struct Side<'a> {
     pub(crate) penalty: &'a Values<'a>,
     /// Whether some weight on missing entries may be below zero, so that curvature may be too.
     pub(crate) may_be_negative: bool,
-    /// Whether the part of the objective that entries have is wanted after the half-sweep.
+    /// Whether the half-sweep sums what the entries contribute to the objective.
     pub(crate) wants_loss: bool,
     /// Inner loops to use.
     pub(crate) kernels: Kernels,
@@ -122,8 +122,8 @@ pub(crate) trait RowSolver: Sync {
     /// Scratch memory of one worker, empty until its first tile.
     type Scratch: Default + Send;
 
-    /// Improves the rows of the tile and yields what their entries add to the objective then, if
-    /// that is wanted.
+    /// Improves the rows of the tile and yields what their entries contribute to the objective
+    /// then, if the side wants it.
     fn solve(
         &self,
         tile: &mut Tile<'_>,
@@ -144,8 +144,8 @@ pub(crate) fn half_sweep<S: RowSolver>(
     side: &Side<'_>,
     tiles: &Tiles,
 ) -> Result<EntryLoss, Halt> {
-    // A worker that waits for the pieces of a long row may begin another tile: buffers go with the
-    // tile, not with the worker.
+    // A worker that waits for parts of a long row may begin another tile: buffers belong to the
+    // tile, not to the worker.
     let pool: Mutex<Vec<(tile::TileScratch, S::Scratch)>> = Mutex::default();
     let losses: Vec<Result<EntryLoss, Halt>> = tiles
         .split(before, after)
@@ -186,12 +186,12 @@ pub(crate) fn solve_exactly(side: &Side<'_>) -> Result<Dense, NotConvex> {
     Ok(after)
 }
 
-/// What the mutex guards; buffers are fit for use whatever became of the thread that had them.
+/// The guarded value; buffers can be used even if the thread that had them panicked.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Row of the observed matrix that a tile's row stands for.
+/// The observed entries of a row.
 pub(crate) fn observed_row<'a>(side: &Side<'a>, row: usize) -> Row<'a> {
     side.observed.row(row)
 }

@@ -205,9 +205,9 @@ fn no_half_sweep_raises_the_objective_where_blocks_are_nearly_singular() {
     }
 }
 
-/// Layouts that are kept and layouts made anew, by workers that have made others before.
+/// Layouts that are stored, and layouts that workers make again for every tile.
 #[test]
-fn layouts_that_are_kept_change_nothing() {
+fn storing_layouts_changes_nothing() {
     let data = crate::testing::generated(1_500, 1_200, 40_000);
     let targets = Targets::Normalized {
         user: 0.3,
@@ -216,9 +216,9 @@ fn layouts_that_are_kept_change_nothing() {
     let params = Params::new().factors(16).targets(targets).check().unwrap();
     let scheme = Scheme::uniform(0.05);
     let problem = problem_of(&data, &scheme, &params).unwrap();
-    let factors = |keeps: bool| {
+    let factors = |stored: bool| {
         let mut backend = backend_of(&problem);
-        if backend.kernels.uses_lane_parallel() && !keeps {
+        if backend.kernels.uses_lane_parallel() && !stored {
             let stride = backend.factors.users.stride();
             backend.tiles = Sides::from_fn(|axis| Tiles::sorted(problem.entries(axis), stride, 0));
         }

@@ -86,7 +86,7 @@ impl BlockScratch {
         side.kernels.grams(form, tile, h, g);
     }
 
-    /// The small Gram matrix of row `at` with its entries, piece by piece, for tiles with a long row.
+    /// The small Gram matrix of row `at` with its entries, part by part, for tiles with a long row.
     pub(super) fn add_small(
         &mut self,
         form: Form,
