@@ -65,9 +65,10 @@ class Ids(NamedTuple):
 
 
 def intern(what: str, given: Any, known: Optional[Side] = None) -> Tuple[Side, NDArray[np.uint32]]:
-    """Gives ids rows in the order of ids, after those that are known; yields the row of each, too.
+    """Numbers new ids after the known ones; yields the ids and the row of each entry.
 
-    Integers come by number, texts after them by their bytes: the order of entries does not matter.
+    New ids are numbered in order: integers by number, then strings by bytes. The order of entries does
+    not matter.
     """
     kind, values = _ids(what, given)
     core = None if known is None else known.core
