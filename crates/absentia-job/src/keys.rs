@@ -22,7 +22,7 @@ pub struct KeyError {
 }
 
 impl KeyError {
-    fn new(key: &str, given: impl Display, reason: impl Display) -> Self {
+    fn new(key: &str, given: &dyn Display, reason: &dyn Display) -> Self {
         Self {
             key: key.to_owned(),
             given: given.to_string(),
@@ -80,7 +80,7 @@ where
 impl Field for bool {
     fn read(&mut self, key: &str, value: &Value) -> Result<(), KeyError> {
         let Value::Boolean(given) = value else {
-            return Err(KeyError::new(key, value, "expected true or false"));
+            return Err(KeyError::new(key, value, &"expected true or false"));
         };
         *self = *given;
         Ok(())
@@ -93,9 +93,9 @@ impl Field for bool {
 
 fn parsed<T: FromStr<Err: Display>>(key: &str, value: &Value) -> Result<T, KeyError> {
     let text = text_of(value)
-        .ok_or_else(|| KeyError::new(key, value, "expected a text, a number or a list of them"))?;
+        .ok_or_else(|| KeyError::new(key, value, &"expected a text, a number or a list of them"))?;
     text.parse()
-        .map_err(|error| KeyError::new(key, value, error))
+        .map_err(|error| KeyError::new(key, value, &error))
 }
 
 /// A value as it would be written on the command line; lists and tables have no text.

@@ -209,6 +209,7 @@ impl Rows {
     }
 
     /// The rows for which `keep` says so, as a data set to be written.
+    #[must_use]
     pub fn part(&self, keep: impl Fn(usize) -> bool) -> Dataset {
         let log = self.log.select(keep);
         Dataset {
