@@ -28,6 +28,7 @@ mod linalg;
 pub mod model;
 mod params;
 pub mod ranking;
+mod row_sums;
 mod sides;
 mod solver;
 pub mod suggest;

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::entries::Values;
 use super::error::DataError;
 use super::interactions::Interactions;
+use crate::row_sums::sum_rows;
 
 /// How the target `r_ui` of an interaction follows from its raw value x.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -303,14 +304,11 @@ impl<'a> Interactions<'a> {
     /// What `n_u^−ρ_u n_i^−ρ_i` must be multiplied by to have a mean of 1 over interactions.
     fn mean_one_scale(&self, rho_user: f32, rho_item: f32) -> f32 {
         let (users, items) = self.degrees(rho_user, rho_item);
-        let mut total = 0.0;
-        for (user, factor) in users.iter().enumerate() {
-            total += factor
-                * self
-                    .seen(user as u32)
-                    .map(|item| items[item as usize])
-                    .sum::<f64>();
-        }
+        let of_user = |user: usize| {
+            let seen = self.seen(user as u32).map(|item| items[item as usize]);
+            users[user] * seen.sum::<f64>()
+        };
+        let total = sum_rows(users.len(), |users| users.map(of_user).sum()).unwrap_or(0.0);
         if total > 0.0 {
             (self.n_interactions() as f64 / total) as f32
         } else {

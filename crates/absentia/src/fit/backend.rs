@@ -15,6 +15,7 @@ use crate::solver::Objective;
 
 pub use super::cpu::{Cpu, CpuBackend};
 pub use super::problem::{Problem, ProblemParts};
+pub use crate::row_sums::{CHUNK_ROWS, RowSum, Summand};
 pub use crate::solver::{Halt, NotConvex};
 
 /// How exactly the sums of the objective are taken.
@@ -39,7 +40,8 @@ pub struct ObjectiveSums {
 /// The steps of a sweep over one problem, on some hardware.
 ///
 /// A backend holds the factors of both sides and the caches `S_t = Σ b_t q qᵀ` of each. All of its
-/// results depend on the problem and on the factors alone, not on how its work is scheduled.
+/// results depend on the problem and on the factors alone, not on how its work is scheduled. Sums over
+/// rows are [`RowSum`]s: parts of them merge to the same bits wherever they were made.
 pub trait Backend: Send {
     /// Improves every row of one side with the other side held fixed, reading the caches of the other
     /// side as [`sum_caches`](Self::sum_caches) left them. `measured` says that the sums of the

@@ -11,6 +11,7 @@ use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
 use crate::model::Factors;
 use crate::params::Solver;
+use crate::row_sums::RowSum;
 use crate::sides::Sides;
 use crate::solver::block::BlockSolver;
 use crate::solver::cache::GramCache;
@@ -99,6 +100,7 @@ impl Backend for CpuBackend<'_> {
         let mut after = spare.unwrap_or_else(|| Dense::padded(free.rows(), free.cols()));
         let (tiles, dense) = (&self.tiles[axis], problem.dense(axis));
         let loss = improve(self.solver, (free, &mut after), &side, tiles, dense)?;
+        let loss = loss.total().unwrap_or_default();
         self.before[axis] = Some(std::mem::replace(free, Arc::new(after)));
         self.ridge[axis] = loss.ridge;
         self.loss = measured.then_some(loss);
@@ -178,7 +180,7 @@ fn improve(
     side: &Side<'_>,
     tiles: &Tiles,
     dense: Option<&Dense>,
-) -> Result<EntryLoss, Halt> {
+) -> Result<RowSum<EntryLoss>, Halt> {
     let in_blocks =
         |block, after: &mut Dense| half_sweep(&BlockSolver { block }, before, after, side, tiles);
     match solver {

@@ -8,6 +8,7 @@ use crate::data::{Entries, FrozenTransform, Interactions, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::params::{Method, Params, Solver};
+use crate::row_sums::sum_rows;
 use crate::sides::Sides;
 use crate::solver::penalty::{penalties, row_penalty};
 use crate::weights::MissingWeights;
@@ -208,20 +209,17 @@ pub(super) fn missing_entry_by_entry(
     p: &Dense,
     q: &Dense,
 ) -> f64 {
-    let mut total = 0.0;
-    for user in 0..data.n_users() {
+    let of_user = |user: usize| {
+        let mut total = 0.0;
         let mut observed = data.by_user().row(user).indices.iter().peekable();
         for item in 0..data.n_items() {
             if observed.next_if(|&&seen| seen as usize == item).is_none() {
-                let predicted: f64 = p
-                    .row(user)
-                    .iter()
-                    .zip(q.row(item))
-                    .map(|(p, q)| f64::from(*p) * f64::from(*q))
-                    .sum();
+                let pairs = p.row(user).iter().zip(q.row(item));
+                let predicted: f64 = pairs.map(|(p, q)| f64::from(*p) * f64::from(*q)).sum();
                 total += f64::from(w.row(user)[item]) * predicted * predicted;
             }
         }
-    }
-    total
+        total
+    };
+    sum_rows(data.n_users(), |users| users.map(of_user).sum()).unwrap_or(0.0)
 }

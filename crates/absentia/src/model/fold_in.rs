@@ -7,8 +7,9 @@ use crate::data::{DataError, Entries, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
+use crate::row_sums::column_sums;
 use crate::solver::cache::GramCache;
-use crate::solver::penalty::{column_sums, row_penalty};
+use crate::solver::penalty::row_penalty;
 use crate::solver::{Side, solve_exactly};
 
 /// An entry of a row that is folded in.

@@ -1,15 +1,18 @@
 //! The caches `S_t = Σ_i b_it q_i q_iᵀ` (the paper's S^q, and S^p for the other side).
 
 use std::ops::Range;
+use std::sync::Mutex;
 
 use rayon::prelude::*;
 
 use super::block::SMALL;
+use super::locked;
 use crate::linalg::kernels::{Form, Gathered, Kernels};
 use crate::linalg::{Buffer, Dense, LANES};
+use crate::row_sums::{CHUNK_ROWS, RowSum};
 
-/// Rows summed in `f32` before the sum goes on in `f64`.
-const CHUNK: usize = 1024;
+/// Rows summed in `f32` before the sum continues in `f64`; a part of a chunk.
+const SINGLE_ROWS: usize = 1024;
 
 /// Z symmetric matrices K × K, laid out as the solvers read them.
 ///
@@ -30,8 +33,9 @@ impl GramCache {
     /// Sums over all rows of `factors` (padded), each weighted by its row of `weights`.
     pub(crate) fn new(factors: &Dense, weights: &Dense, kernels: Kernels) -> Self {
         let (k, z) = (factors.stride(), weights.cols());
-        let sums = gram_sums(factors, weights, kernels);
         let (blocks, triangle) = (k / LANES, triangle(k));
+        let sums = gram_sums(factors, weights, kernels, 0..usize::MAX).total();
+        let sums = sums.unwrap_or_else(|| vec![0.0; z * triangle]);
         let mut panels = Buffer::default();
         let strips = panels.room(blocks * z * k * LANES);
         let strips = strips.par_chunks_exact_mut(k * LANES).enumerate();
@@ -129,14 +133,16 @@ impl GramCache {
     /// Bytes that the caches of one side take, with what building them needs on the way.
     pub(crate) fn bytes(rows: usize, k: usize, z: usize) -> u64 {
         let k = k.next_multiple_of(LANES);
-        let (groups, triangle) = (groups(rows, k, z) as u64, triangle(k) as u64);
+        let (grain, chunks) = (grain(rows, k, z), rows.div_ceil(CHUNK_ROWS));
+        let partial = (chunks.div_ceil(grain) * levels(grain)).min(chunks) as u64;
+        let triangle = triangle(k) as u64;
         let (k, z) = (k as u64, z as u64);
         let square = (k * k).saturating_mul(z);
         let diagonal = Form::ALL.iter().map(|form| form.lines() as u64).sum();
         let held = square
             .saturating_add(k.saturating_mul(z).saturating_mul(diagonal))
             .saturating_mul(4);
-        held.saturating_add(triangle.saturating_mul(z).saturating_mul(8 * (groups + 1)))
+        held.saturating_add(triangle.saturating_mul(z).saturating_mul(8 * (partial + 1)))
     }
 }
 
@@ -164,42 +170,45 @@ fn unfold(triangle: &[f64], block: usize, panel: &mut [f32]) {
     }
 }
 
-/// Number of groups of chunks that are summed independently; depends on shapes only.
-fn groups(rows: usize, k: usize, z: usize) -> usize {
-    // Each group holds its own sums in f64, half of a square: about 32 MiB for all, or four groups.
-    let affordable = ((64 << 20) / (8 * k * k).saturating_mul(z).max(1)).clamp(4, 32);
-    rows.div_ceil(2 * CHUNK).clamp(1, affordable)
+/// Chunks that are summed by one task, so that the tasks' sums, one for each level of the tree below
+/// them, take about 64 MiB; at least four tasks. Does not change the result.
+fn grain(rows: usize, k: usize, z: usize) -> usize {
+    let (chunks, bytes) = (rows.div_ceil(CHUNK_ROWS), 8 * triangle(k) * z);
+    let grain = |tasks: usize| chunks.div_ceil(tasks).next_power_of_two();
+    let fits = |tasks: &usize| (tasks * levels(grain(*tasks))).saturating_mul(bytes) <= 64 << 20;
+    grain([32, 16, 8].into_iter().find(fits).unwrap_or(4))
 }
 
-/// Blocks on and below the diagonals of the Z sums, in `f64`.
-fn gram_sums(factors: &Dense, weights: &Dense, kernels: Kernels) -> Vec<f64> {
-    let (z, rows) = (weights.cols(), factors.rows());
-    let n_groups = groups(rows, factors.stride(), z);
-    let triangle = triangle(factors.stride());
-    let chunks = rows.div_ceil(CHUNK);
-    let partial: Vec<Vec<f64>> = (0..n_groups)
-        .into_par_iter()
-        .map(|group| {
-            let mut sums = vec![0.0_f64; z * triangle];
-            let mut scratch = ChunkScratch::new(factors.stride());
-            for chunk in group * chunks / n_groups..(group + 1) * chunks / n_groups {
-                let range = chunk * CHUNK..rows.min((chunk + 1) * CHUNK);
-                for t in 0..z {
-                    scratch.add_chunk(factors, weights, t, range.clone(), kernels);
-                    scratch.flush(&mut sums[t * triangle..(t + 1) * triangle]);
-                }
+/// Number of sums that a task holds while it sums `grain` chunks.
+fn levels(grain: usize) -> usize {
+    grain.ilog2() as usize + 2
+}
+
+/// Blocks on and below the diagonals of the Z sums, in `f64`, over a range of chunks of rows.
+fn gram_sums(
+    factors: &Dense,
+    weights: &Dense,
+    kernels: Kernels,
+    chunks: Range<usize>,
+) -> RowSum<Vec<f64>> {
+    let (z, k) = (weights.cols(), factors.stride());
+    let triangle = triangle(k);
+    let pool: Mutex<Vec<ChunkScratch>> = Mutex::default();
+    let of_chunk = |rows: Range<usize>| {
+        let mut scratch = locked(&pool).pop().unwrap_or_else(|| ChunkScratch::new(k));
+        let mut sums = vec![0.0_f64; z * triangle];
+        for first in rows.clone().step_by(SINGLE_ROWS) {
+            let range = first..rows.end.min(first + SINGLE_ROWS);
+            for t in 0..z {
+                scratch.add_chunk(factors, weights, t, range.clone(), kernels);
+                scratch.flush(&mut sums[t * triangle..(t + 1) * triangle]);
             }
-            sums
-        })
-        .collect();
-    let mut parts = partial.into_iter();
-    let mut total = parts.next().unwrap_or_default();
-    for part in parts {
-        for (sum, more) in total.iter_mut().zip(part) {
-            *sum += more;
         }
-    }
-    total
+        locked(&pool).push(scratch);
+        sums
+    };
+    let grain = grain(factors.rows(), k, z);
+    RowSum::over(factors.rows(), chunks, grain, &of_chunk)
 }
 
 /// The `f32` sums of one chunk.
@@ -228,8 +237,8 @@ impl ChunkScratch {
             k,
             order: order(k / LANES),
             sums: vec![0.0; triangle(k)],
-            weights: Vec::with_capacity(CHUNK),
-            indices: Vec::with_capacity(CHUNK),
+            weights: Vec::with_capacity(SINGLE_ROWS),
+            indices: Vec::with_capacity(SINGLE_ROWS),
             lines: Buffer::default(),
             scaled: Buffer::default(),
         }
@@ -345,6 +354,26 @@ mod tests {
         let entry = |f: usize, g: usize| cache.panel(g / LANES, 0)[f * LANES + g % LANES];
         for f in 0..k {
             assert!((0..f).all(|g| entry(f, g).to_bits() == entry(g, f).to_bits()));
+        }
+    }
+
+    #[test]
+    fn sums_of_any_ranges_of_chunks_merge_to_the_same_bits() {
+        let (rows, k) = (5 * CHUNK_ROWS + 77, 2 * LANES);
+        let factors = Dense::from_fn(rows, k, |row, f| ((row * 31 + f * 17) % 101) as f32 / 7.0);
+        let weights = Dense::from_fn(rows, 2, |row, t| 1.0 / (row + 3 * t + 1) as f32);
+        let kernels = Kernels::in_use();
+        let part = |chunks| gram_sums(&factors, &weights, kernels, chunks);
+        let whole = part(0..6).total().unwrap();
+        for cuts in [[0, 1, 6], [0, 3, 6], [0, 5, 6]] {
+            let (left, right) = (part(cuts[0]..cuts[1]), part(cuts[1]..cuts[2]));
+            let merged = right.merge(left).total().unwrap();
+            assert!(
+                merged
+                    .iter()
+                    .zip(&whole)
+                    .all(|(x, y)| x.to_bits() == y.to_bits())
+            );
         }
     }
 

@@ -38,6 +38,7 @@ use rayon::prelude::*;
 use crate::data::{Entries, Row, Values};
 use crate::linalg::Dense;
 use crate::linalg::kernels::{Gathered, Kernels};
+use crate::row_sums::{CHUNK_ROWS, RowSum, Summand};
 use cache::GramCache;
 pub(crate) use objective::EntryLoss;
 pub use objective::Objective;
@@ -143,7 +144,7 @@ pub(crate) fn half_sweep<S: RowSolver>(
     after: &mut Dense,
     side: &Side<'_>,
     tiles: &Tiles,
-) -> Result<EntryLoss, Halt> {
+) -> Result<RowSum<EntryLoss>, Halt> {
     // A worker that waits for parts of a long row may begin another tile: buffers belong to the
     // tile, not to the worker.
     let pool: Mutex<Vec<(tile::TileScratch, S::Scratch)>> = Mutex::default();
@@ -163,11 +164,17 @@ pub(crate) fn half_sweep<S: RowSolver>(
             Ok(EntryLoss { ridge, ..loss })
         })
         .collect();
-    let mut total = EntryLoss::default();
-    for loss in losses {
-        total.add(loss?);
+    let mut total = RowSum::default();
+    let mut chunk = (0, EntryLoss::default());
+    for (rows, loss) in tiles.rows().zip(losses) {
+        let at = rows.start / CHUNK_ROWS;
+        if at != chunk.0 {
+            let (done, sum) = std::mem::replace(&mut chunk, (at, EntryLoss::default()));
+            total = total.merge(RowSum::of_chunk(done, sum));
+        }
+        chunk.1.add(loss?);
     }
-    Ok(total)
+    Ok(total.merge(RowSum::of_chunk(chunk.0, chunk.1)))
 }
 
 /// Solves the rows of a side exactly, on the calling thread: for a few rows, whatever trained the

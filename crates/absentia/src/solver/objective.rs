@@ -5,11 +5,12 @@
 //! missing ones. All sums are in `f64`, of predictions in `f32`: the error is about 1e-7 of
 //! `J + Σ_R (a·b)(p·q)²`. Where that is much more than J, predictions are taken again in `f64`.
 
-use rayon::prelude::*;
+use std::ops::Range;
 
 use super::cache::GramCache;
 use crate::data::{Interactions, Values};
 use crate::linalg::Dense;
+use crate::row_sums::{Summand, sum_rows};
 use crate::weights::MissingWeights;
 
 /// What the rows of a half-sweep and their observed entries contribute.
@@ -29,8 +30,10 @@ impl EntryLoss {
         self.observed += observed;
         self.counted_as_missing += counted;
     }
+}
 
-    pub(crate) fn add(&mut self, other: Self) {
+impl Summand for EntryLoss {
+    fn add(&mut self, other: Self) {
         self.observed += other.observed;
         self.counted_as_missing += other.counted_as_missing;
         self.ridge += other.ridge;
@@ -73,31 +76,17 @@ pub(crate) fn missing_part(
     }
 }
 
-/// Rows whose squares are summed together.
-const ROWS: usize = 4096;
-
 /// `Σ_u λ_u |p_u|²`.
 pub(crate) fn ridge(factors: &Dense, penalty: &Values<'_>) -> f64 {
     let square = |row: usize| -> f64 {
-        factors
-            .row(row)
-            .iter()
-            .map(|x| f64::from(*x) * f64::from(*x))
-            .sum()
+        let row = factors.row(row).iter();
+        row.map(|x| f64::from(*x) * f64::from(*x)).sum()
     };
-    let chunk = |first: usize| -> f64 {
-        let rows = first..factors.rows().min(first + ROWS);
+    let of_chunk = |rows: Range<usize>| -> f64 {
         rows.map(|row| f64::from(penalty.get(row)) * square(row))
             .sum()
     };
-    let starts: Vec<usize> = (0..factors.rows()).step_by(ROWS).collect();
-    // Collected before they are added, so that the order is that of the rows.
-    starts
-        .into_par_iter()
-        .map(chunk)
-        .collect::<Vec<f64>>()
-        .into_iter()
-        .sum()
+    sum_rows(factors.rows(), of_chunk).unwrap_or(0.0)
 }
 
 /// What the observed entries add to J, from the factors alone, in `f64` throughout.
@@ -119,21 +108,12 @@ pub(crate) fn entry_loss(
         }
         loss
     };
-    let starts: Vec<usize> = (0..p.rows()).step_by(ROWS).collect();
-    let chunk = |first: usize| {
+    let of_chunk = |rows: Range<usize>| {
         let mut loss = EntryLoss::default();
-        (first..p.rows().min(first + ROWS)).for_each(|user| loss.add(row_loss(user)));
+        rows.for_each(|user| loss.add(row_loss(user)));
         loss
     };
-    let mut total = EntryLoss::default();
-    for loss in starts
-        .into_par_iter()
-        .map(chunk)
-        .collect::<Vec<EntryLoss>>()
-    {
-        total.add(loss);
-    }
-    total
+    sum_rows(p.rows(), of_chunk).unwrap_or_default()
 }
 
 /// Several sums at once, so that they need not wait for each other.

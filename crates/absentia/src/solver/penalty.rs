@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use crate::data::{Entries, Values};
 use crate::linalg::Dense;
+use crate::row_sums::column_sums;
 
 /// Rows whose penalties are computed together.
 const CHUNK: usize = 1024;
@@ -66,17 +67,6 @@ pub(crate) fn row_penalty(
         return Err(NoWeight { row, total });
     }
     Ok((f64::from(lambda) * total.powf(f64::from(exponent))) as f32)
-}
-
-/// `Σ_i b_i`.
-pub(crate) fn column_sums(weights: &Dense) -> Vec<f64> {
-    let mut sums = vec![0.0; weights.cols()];
-    for row in 0..weights.rows() {
-        for (sum, weight) in sums.iter_mut().zip(weights.row(row)) {
-            *sum += f64::from(*weight);
-        }
-    }
-    sums
 }
 
 fn total_weight(

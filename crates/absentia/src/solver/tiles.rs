@@ -7,6 +7,7 @@ use super::lane_parallel::Layout;
 use super::long_rows::PIECE;
 use crate::data::Entries;
 use crate::linalg::{Dense, LANES};
+use crate::row_sums::CHUNK_ROWS;
 
 /// Maximum rows of a tile: enough to make products with the caches matrix products, few enough for
 /// their small Gram matrices to stay in cache.
@@ -19,10 +20,9 @@ pub(super) const TILE_BYTES: usize = 512 << 10;
 /// Maximum bytes of packed lines; longer rows are gathered again for every window.
 pub(super) const PACKED_BYTES: usize = 4 << 20;
 
-/// Minimum and maximum rows of a tile whose rows are sorted. More rows means more of similar length,
-/// but there should be at least [`SORTED_TILES`] tiles for the cores of a machine.
-const SORTED_ROWS: (usize, usize) = (256, 1024);
-const SORTED_TILES: usize = 64;
+/// Maximum rows of a tile whose rows are sorted. More rows means more of similar length, but there
+/// should be tiles for all cores of a machine. Divides a chunk, whatever the number of rows.
+const SORTED_ROWS: usize = 512;
 /// Entries of such a tile.
 pub(super) const SORTED_ENTRIES: usize = 32_768;
 
@@ -92,13 +92,17 @@ impl Tiles {
     /// are stored for sides of up to `most` entries.
     pub(crate) fn sorted(observed: &Entries<'_>, stride: usize, most: usize) -> Self {
         let (longest, all) = (longest(stride) as u64, SORTED_ENTRIES as u64);
-        let rows = (observed.rows() / SORTED_TILES).clamp(SORTED_ROWS.0, SORTED_ROWS.1);
-        let rows = cut(observed, rows / LANES * LANES, all, longest, 1);
+        let rows = cut(observed, SORTED_ROWS, all, longest, 1);
         let kept = if observed.len() > most { 0 } else { rows.len() };
         Self {
             rows,
             layouts: (0..kept).map(|_| OnceLock::new()).collect(),
         }
+    }
+
+    /// The rows of each tile.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &Range<usize>> {
+        self.rows.iter()
     }
 
     /// Yields each tile with its rows of both matrices.
@@ -142,6 +146,7 @@ fn cut(
         let mut end = start + 1;
         while end < observed.rows()
             && end - start < rows
+            && !end.is_multiple_of(CHUNK_ROWS)
             && offsets[end + 1] - offsets[start] <= limit
             && !is_long(start)
             && !is_long(end)

@@ -1,33 +1,15 @@
 //! Every sum over rows or missing entries that weights are made with, each in one place.
 
-use rayon::prelude::*;
+use std::ops::Range;
 
 use crate::data::Interactions;
 use crate::linalg::Dense;
-
-/// Users whose missing entries are added up by one task.
-const USERS_PER_TASK: usize = 1024;
+use crate::row_sums::{Summand, sum_rows};
+pub(super) use crate::row_sums::{column_sums, sum_values as sum};
 
 /// Number of missing entries.
 pub(super) fn missing_entries(data: &Interactions<'_>) -> u64 {
     data.n_users() as u64 * data.n_items() as u64 - data.len() as u64
-}
-
-/// Yields the sum of one number for each user or item.
-pub(super) fn sum(values: &[f64]) -> f64 {
-    values.iter().sum()
-}
-
-/// Yields the sum of every column.
-pub(super) fn column_sums(matrix: &Dense) -> Vec<f64> {
-    let mut sums = vec![0.0; matrix.cols()];
-    for row in 0..matrix.rows() {
-        let values = matrix.row(row).iter();
-        sums.iter_mut()
-            .zip(values)
-            .for_each(|(sum, &x)| *sum += f64::from(x));
-    }
-    sums
 }
 
 /// Yields the mean of every column, 0 of a matrix without rows.
@@ -40,11 +22,11 @@ pub(super) fn column_means(matrix: &Dense) -> Vec<f32> {
 /// Yields `Σ x_u y_i` over missing entries: the sum over all entries less that over the observed ones.
 pub(super) fn total_product_over_missing(data: &Interactions<'_>, x: &[f64], y: &[f64]) -> f64 {
     let all = sum(y);
-    let rows = x.iter().enumerate().map(|(user, x_u)| {
+    let of_user = |user: usize| {
         let items = data.by_user().row(user).indices.iter();
-        x_u * (all - items.map(|&item| y[item as usize]).sum::<f64>())
-    });
-    rows.sum()
+        x[user] * (all - items.map(|&item| y[item as usize]).sum::<f64>())
+    };
+    sum_rows(x.len(), |users| users.map(of_user).sum()).unwrap_or(0.0)
 }
 
 /// Yields the mean of `a_u · b_i` over missing entries in `O(|R| Z + (M + N) Z)`, 0 if there are none.
@@ -54,17 +36,9 @@ pub(super) fn mean_over_missing(data: &Interactions<'_>, a: &Dense, b: &Dense) -
         return 0.0;
     }
     let b_sums = column_sums(b);
-    let users: Vec<usize> = (0..a.rows()).collect();
-    let totals: Vec<f64> = users
-        .par_chunks(USERS_PER_TASK)
-        .map(|users| {
-            let totals = users.iter();
-            totals
-                .map(|&user| row_over_missing(data, user, a, b, &b_sums))
-                .sum()
-        })
-        .collect();
-    sum(&totals) / missing as f64
+    let of_user = |user| row_over_missing(data, user, a, b, &b_sums);
+    let total: Option<f64> = sum_rows(a.rows(), |users| users.map(of_user).sum());
+    total.unwrap_or(0.0) / missing as f64
 }
 
 /// Yields the sum of `a_u · b_i` over the missing entries of a user.
@@ -91,8 +65,14 @@ pub(super) fn weighted_mean_square(
     n_users: usize,
     of_user: impl Fn(u32) -> (f64, f64) + Send + Sync,
 ) -> f64 {
-    let rows: Vec<(f64, f64)> = (0..n_users as u32).into_par_iter().map(of_user).collect();
-    let add = |sum: (f64, f64), row: &(f64, f64)| (sum.0 + row.0, sum.1 + row.1);
-    let (squares, weight) = rows.iter().fold((0.0, 0.0), add);
+    let of_chunk = |users: Range<usize>| {
+        let mut sums = [0.0, 0.0];
+        for user in users {
+            let (squares, weight) = of_user(user as u32);
+            sums.add([squares, weight]);
+        }
+        sums
+    };
+    let [squares, weight] = sum_rows(n_users, of_chunk).unwrap_or_default();
     squares / weight.max(1.0)
 }
