@@ -47,6 +47,20 @@ def test_the_loss_is_theirs(use_cg, negative, alpha):
         np.testing.assert_allclose(mine.user_factors, other.user_factors, atol=2e-2)
 
 
+@pytest.mark.parametrize("use_cg", [True, False])
+def test_rows_without_entries_are_exactly_zero_as_theirs_are(use_cg):
+    matrix = ratings().tolil()
+    matrix[[2, 5], :] = 0
+    matrix[:, [1, 4]] = 0
+    matrix = matrix.tocsr()
+    matrix.eliminate_zeros()
+    for model, _ in pair(matrix, factors=8, use_cg=use_cg, regularization=0.1):
+        assert not model.user_factors[[2, 5]].any()
+        assert not model.item_factors[[1, 4]].any()
+        assert model.user_factors[3].any() and model.item_factors[3].any()
+        assert not model.recalculate_user(0, matrix[2]).any()
+
+
 @pytest.fixture(scope="module")
 def both():
     matrix = ratings()

@@ -114,6 +114,9 @@ class AlternatingLeastSquares(Recommender):
             )
             self.user_factors = np.array(np.asarray(model.user_factors), dtype=self.dtype)
             self.item_factors = np.array(np.asarray(model.item_factors), dtype=self.dtype)
+            # Zeros are the best factors of a row without entries, and a few steps only come near them.
+            self.user_factors[np.diff(rows.indptr) == 0] = 0
+            self.item_factors[np.bincount(rows.indices, minlength=rows.shape[1]) == 0] = 0
 
     def _start(self, shape: Tuple[int, int]) -> None:
         draws = generator(self.random_state)
