@@ -14,7 +14,7 @@
 #[must_use]
 pub fn similar<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Vec<&'w str> {
     let mut ranked = ranked(word, known);
-    ranked.sort();
+    ranked.sort_unstable();
     ranked.into_iter().take(3).map(|(_, name)| name).collect()
 }
 

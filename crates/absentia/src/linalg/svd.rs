@@ -1,6 +1,6 @@
 //! Truncated singular value decomposition of anything that can be multiplied with vectors.
 //!
-//! TallMatrix Lanczos on `WᵀW` with full orthogonalisation and thick restarts: the basis grows by blocks
+//! Block Lanczos on `WᵀW` with full orthogonalisation and thick restarts: the basis grows by blocks
 //! until it holds a few times the wanted vectors, is rotated to its best directions (the Ritz
 //! vectors), and grows again. Blocks are wider than the rank asked for, so that repeated singular
 //! values cannot be missed, and the distance from the answer is known without another product:

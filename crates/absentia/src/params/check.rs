@@ -51,11 +51,11 @@ impl Params {
         match self.solver {
             Method::Solver(Solver::Subspace { block }) => check_block(block)?,
             Method::Solver(Solver::AlsCg { steps }) => whole("steps", steps, 1, 1000)?,
-            Method::Solver(Solver::Eals | Solver::EalsVanilla | Solver::Als) => {}
             Method::Baseline(Baseline::ItemKnn { neighbours }) => {
                 whole("neighbours", neighbours, 1, 100_000)?;
             }
-            Method::Baseline(
+            Method::Solver(Solver::Eals | Solver::EalsVanilla | Solver::Als)
+            | Method::Baseline(
                 Baseline::Svd
                 | Baseline::Ials1
                 | Baseline::Rcd

@@ -225,9 +225,9 @@ impl Method {
         match self {
             Method::Solver(Solver::Subspace { block }) => Some(block),
             Method::Solver(Solver::AlsCg { steps }) => Some(steps),
-            Method::Solver(Solver::Eals | Solver::EalsVanilla | Solver::Als) => None,
             Method::Baseline(Baseline::ItemKnn { neighbours }) => Some(neighbours),
-            Method::Baseline(
+            Method::Solver(Solver::Eals | Solver::EalsVanilla | Solver::Als)
+            | Method::Baseline(
                 Baseline::Svd
                 | Baseline::Ials1
                 | Baseline::Rcd

@@ -257,7 +257,7 @@ impl Scorer for FactorScorer<'_> {
                 .zip(items.par_chunks(LANES))
                 .with_min_len(16)
                 .for_each(|(panel, items)| {
-                    Kernels::in_use().transpose_rows(self.item_rows(), items, panel)
+                    Kernels::in_use().transpose_rows(self.item_rows(), items, panel);
                 });
         }
         Box::new(PackedItems {

@@ -99,7 +99,7 @@ pub(super) fn transpose_rows<L: Lanes>(
     if !picked.is_empty() {
         let (lines, _) = panel.as_chunks_mut::<LANES>();
         visit::<L>(simd, rows, picked, &[], |f, column| {
-            column.store(&mut lines[f])
+            column.store(&mut lines[f]);
         });
     }
 }

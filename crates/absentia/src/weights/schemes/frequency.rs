@@ -37,8 +37,8 @@ impl Exponents {
         let (users, x) = self.shares(Axis::User, &data.user_counts())?;
         let c0 = strength.c0(self.scheme, data, &x, &y)?;
         Ok(FrequencyWeights {
-            a: column(x.iter().map(|x_u| (c0 * x_u) as f32).collect()),
-            b: column(y.iter().map(|y_i| *y_i as f32).collect()),
+            a: column(&x.iter().map(|x_u| (c0 * x_u) as f32).collect::<Vec<_>>()),
+            b: column(&y.iter().map(|y_i| *y_i as f32).collect::<Vec<_>>()),
             c0,
             items,
             users,
@@ -70,9 +70,12 @@ impl ResolvedFrequencies<'_> {
     pub(super) fn reason(&self, pair: &Pair<'_>) -> String {
         let popular = self.items.map(|items| pair.item_share(items));
         let active = self.users.map(|users| pair.user_share(self.c0, users));
-        let factors = popular.into_iter().chain(active);
-        let factors: String = factors.map(|factor| format!(" × {factor}")).collect();
-        format!("c0 {}{factors}", self.c0 as f32)
+        let mut reason = format!("c0 {}", self.c0 as f32);
+        for factor in popular.into_iter().chain(active) {
+            reason.push_str(" × ");
+            reason.push_str(&factor);
+        }
+        reason
     }
 
     /// The row of A or B of a new user or item, from its number of interactions.

@@ -195,7 +195,7 @@ fn join_columns(mut parts: Vec<Dense>) -> Dense {
 }
 
 /// Yields a matrix of one column.
-fn column(values: Vec<f32>) -> Dense {
+fn column(values: &[f32]) -> Dense {
     Dense::from_fn(values.len(), 1, |row, _| values[row])
 }
 

@@ -40,8 +40,8 @@ impl SchemeTerm for Uniform {
     fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
         check_at_least_zero(NAME, "weight", self.weight)?;
         Ok(TermColumns {
-            a: column(vec![self.weight; data.n_users()]),
-            b: column(vec![1.0; data.n_items()]),
+            a: column(&vec![self.weight; data.n_users()]),
+            b: column(&vec![1.0; data.n_items()]),
             term: Term::Uniform(*self),
         })
     }
