@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use support::{Sandbox, bits};
@@ -12,8 +13,9 @@ fn shuffled(text: &str) -> [String; 2] {
     let rows: Vec<&str> = rows.lines().collect();
     let backwards = rows.iter().rev().copied().collect::<Vec<_>>();
     // A step without a factor in common with the number of rows goes through all of them.
-    let step = (rows.len() / 3..)
-        .find(|step| (2..=*step).all(|d| step % d != 0 || rows.len() % d != 0))
+    let in_common = |step: usize, d: usize| step.is_multiple_of(d) && rows.len().is_multiple_of(d);
+    let step = (rows.len() / 3..rows.len())
+        .find(|&step| !(2..=step).any(|d| in_common(step, d)))
         .expect("a step");
     let mixed = (0..rows.len())
         .map(|at| rows[at * step % rows.len()])
@@ -51,7 +53,7 @@ fn models_and_lists_do_not_depend_on_the_order_of_rows() {
             let line = format!("train ratings.csv --model m.absentia -k 6 --iterations 3 {flags}");
             sandbox.run(&line).ok();
             let model = sandbox.model("m.absentia");
-            let names: Vec<String> = model.ids.users.iter().map(|id| id.into_owned()).collect();
+            let names: Vec<String> = model.ids.users.iter().map(Cow::into_owned).collect();
             assert!(names.is_sorted(), "{names:?}");
             let lists = "recommend m.absentia --all --train ratings.csv --top 5 --json";
             found.push((bits(&model), names, sandbox.run(lists).ok().stdout));

@@ -47,15 +47,15 @@ pub(crate) fn resume(
     check_params(path, &checkpoint.model, params)?;
     // Files of weights may have moved; the weights themselves are compared when the run goes on.
     let comparable = stored.filter(|then| then.scheme().is_some());
-    if let (Some(then), Some(now)) = (comparable, weights.as_ref()) {
-        if then != *now {
-            return Err(JobError::OtherSettings {
-                path: path.to_owned(),
-                key: "weights",
-                then: then.to_string(),
-                now: now.to_string(),
-            });
-        }
+    if let (Some(then), Some(now)) = (comparable, weights.as_ref())
+        && then != *now
+    {
+        return Err(JobError::OtherSettings {
+            path: path.to_owned(),
+            key: "weights",
+            then: then.to_string(),
+            now: now.to_string(),
+        });
     }
     Ok(Some(checkpoint))
 }

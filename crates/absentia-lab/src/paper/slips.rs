@@ -194,7 +194,7 @@ fn add_timings(grid: &mut Grid) {
     ]);
 }
 
-/// The |R|KZ term: d_ui = c_ui − a_u·b_i is the same for all K factors of a row.
+/// The |R|KZ term: `d_ui = c_ui − a_u·b_i` is the same for all K factors of a row.
 fn entries_and_rank(lab: &Lab) -> Result<Block> {
     // Few rows and many entries, so that the entries' part leads.
     let shape = match lab.size {
