@@ -102,13 +102,11 @@ fn value_of(argv: &[OsString], flag: &str) -> Option<OsString> {
 
 /// The preset that the command line or the file names; what is no preset is refused as an argument.
 fn preset(argv: &[OsString], file: &[&Entry]) -> Option<Preset> {
-    match value_of(argv, "--preset") {
-        Some(name) => name.to_str()?.parse().ok(),
-        None => {
-            let entry = file.iter().rev().find(|entry| entry.key == "preset")?;
-            entry.value.as_str()?.parse().ok()
-        }
+    if let Some(name) = value_of(argv, "--preset") {
+        return name.to_str()?.parse().ok();
     }
+    let entry = file.iter().rev().find(|entry| entry.key == "preset")?;
+    entry.value.as_str()?.parse().ok()
 }
 
 /// Why an argument does not take a text, found by parsing it alone.

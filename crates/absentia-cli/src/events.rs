@@ -4,6 +4,7 @@ use absentia_io::Progress;
 use absentia_job::text::ConfidenceRule;
 use absentia_job::{Choice, Event, Listener};
 use absentia_report::format::{self, counted};
+use absentia_report::terminal::Bar;
 use absentia_search::{Automatic, ChosenSettings};
 
 use crate::ui::Ui;
@@ -28,7 +29,7 @@ impl Listener for Ui {
             }
             Event::Chosen(choice) => {
                 let bar = self.choosing().take();
-                let elapsed = bar.as_ref().map(|bar| bar.elapsed()).unwrap_or_default();
+                let elapsed = bar.as_ref().map(Bar::elapsed).unwrap_or_default();
                 if let Some(bar) = bar {
                     bar.finish();
                 }

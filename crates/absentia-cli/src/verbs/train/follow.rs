@@ -113,14 +113,13 @@ impl Observer for Follow<'_> {
     }
 
     fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Control {
-        if let Some(keeper) = &self.keeper {
-            if let Err(error) =
+        if let Some(keeper) = &self.keeper
+            && let Err(error) =
                 store::save_checkpoint(&keeper.path, checkpoint, keeper.ids, keeper.config)
-            {
-                self.bar
-                    .say(&format!("warning: {error:#}; training goes on"));
-                self.trouble = Some(error);
-            }
+        {
+            self.bar
+                .say(&format!("warning: {error:#}; training goes on"));
+            self.trouble = Some(error);
         }
         Control::Continue
     }

@@ -83,7 +83,7 @@ impl Train {
         };
         // What is wrong with the arguments is found before anything is read.
         job.check()?;
-        self.warn(&job, context);
+        Self::warn(&job, context);
         if !self.running.dry_run {
             self.check_writable(path)?;
         }
@@ -138,7 +138,7 @@ impl Train {
     }
 
     /// Warns of arguments that have no effect.
-    fn warn(&self, job: &Job, context: &Context) {
+    fn warn(job: &Job, context: &Context) {
         for key in job.validation.unused() {
             context.ui.warn(format!(
                 "--{key} has no effect without validation; hold rows out with --valid FILE or \

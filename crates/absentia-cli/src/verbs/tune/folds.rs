@@ -18,7 +18,7 @@ use crate::ui::Ui;
 
 /// The data of a search.
 pub(super) struct Folds {
-    folds: Vec<Fold<'static>>,
+    parts: Vec<Fold<'static>>,
     /// Every row, for the model that is trained in the end.
     pub(super) all: Interactions<'static>,
     /// The rows and their ids.
@@ -55,7 +55,7 @@ impl Folds {
             items: self.all.n_items(),
             interactions: self.all.n_interactions(),
             held_out: self.held_out,
-            folds: self.folds.len(),
+            folds: self.parts.len(),
             rule: args.split.to_string(),
             pick: args.pick,
             tilt: args.tilt,
@@ -64,7 +64,7 @@ impl Folds {
 
     /// Takes the folds out.
     pub(super) fn take(&mut self) -> Vec<Fold<'static>> {
-        std::mem::take(&mut self.folds)
+        std::mem::take(&mut self.parts)
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
     let times = loaded.log.time();
     let now = times.and_then(|times| times.iter().max().copied());
     Ok(Folds {
-        folds,
+        parts: folds,
         all,
         now: now.unwrap_or_default(),
         loaded,
