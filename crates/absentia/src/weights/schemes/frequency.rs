@@ -1,6 +1,6 @@
 //! What the schemes by frequencies share: `w_ui = c0 x_u y_i`, x and y normalised powers, or 1.
 
-use super::{Strength, check_finite, column};
+use super::{Strength, check_finite};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::linalg::Dense;
@@ -37,8 +37,8 @@ impl Exponents {
         let (users, x) = self.shares(Axis::User, &data.user_counts())?;
         let c0 = strength.c0(self.scheme, data, &x, &y)?;
         Ok(FrequencyWeights {
-            a: column(&x.iter().map(|x_u| (c0 * x_u) as f32).collect::<Vec<_>>()),
-            b: column(&y.iter().map(|y_i| *y_i as f32).collect::<Vec<_>>()),
+            a: Dense::from_fn(x.len(), 1, |user, _| (c0 * x[user]) as f32),
+            b: Dense::from_fn(y.len(), 1, |item, _| y[item] as f32),
             c0,
             items,
             users,

@@ -194,11 +194,6 @@ fn join_columns(mut parts: Vec<Dense>) -> Dense {
     joined
 }
 
-/// Yields a matrix of one column.
-fn column(values: &[f32]) -> Dense {
-    Dense::from_fn(values.len(), 1, |row, _| values[row])
-}
-
 fn check_finite(scheme: &'static str, name: &'static str, got: f32) -> Result<(), WeightsError> {
     if got.is_finite() {
         return Ok(());

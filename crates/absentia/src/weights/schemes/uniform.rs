@@ -1,8 +1,9 @@
 //! The same weight for every missing entry.
 
-use super::{ResolvedTerm, SchemeTerm, TermColumns, check_at_least_zero, column};
+use super::{ResolvedTerm, SchemeTerm, TermColumns, check_at_least_zero};
 use crate::data::Interactions;
 use crate::error::Axis;
+use crate::linalg::Dense;
 use crate::weights::error::WeightsError;
 use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::{Scheme, Term};
@@ -40,8 +41,8 @@ impl SchemeTerm for Uniform {
     fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
         check_at_least_zero(NAME, "weight", self.weight)?;
         Ok(TermColumns {
-            a: column(&vec![self.weight; data.n_users()]),
-            b: column(&vec![1.0; data.n_items()]),
+            a: Dense::from_fn(data.n_users(), 1, |_, _| self.weight),
+            b: Dense::from_fn(data.n_items(), 1, |_, _| 1.0),
             term: Term::Uniform(*self),
         })
     }
