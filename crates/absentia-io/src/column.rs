@@ -132,9 +132,10 @@ pub enum ColumnRef {
 }
 
 impl fmt::Display for ColumnRef {
+    /// Writes it as it is read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) => write!(f, "{name:?}"),
+            Self::Name(name) => f.write_str(name),
             Self::Position(place) => write!(f, "{place}"),
             Self::Absent => f.write_str("none"),
         }

@@ -160,7 +160,8 @@ impl TableColumns {
 fn missing(path: &Path, column: Column, names: &[String], wanted: Option<&ColumnRef>) -> Error {
     let wanted = match wanted {
         Some(ColumnRef::Absent) => format!("for the {column} (it cannot be left out)"),
-        Some(wanted) => wanted.to_string(),
+        Some(ColumnRef::Name(name)) => format!("{name:?}"),
+        Some(ColumnRef::Position(place)) => place.to_string(),
         None => format!("for the {column} (such as {column}_id)"),
     };
     Error::Column {
