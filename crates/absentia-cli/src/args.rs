@@ -82,13 +82,10 @@ mod tests {
             if key == "post-scale" || key == "regularization" {
                 continue;
             }
-            let start = help.find(&format!("--{key} ")).expect("an argument");
-            let said = &help[start..];
-            let said = &said[..said.find("[default: ").map_or(0, |at| at + 60)];
-            assert!(
-                said.contains(&format!("[default: {value}")),
-                "{key}: {said}"
-            );
+            let start = help.find(&format!("--{key} <")).expect("an argument");
+            let default = help[start..].split("[default: ").nth(1);
+            let is_named = default.is_some_and(|default| default.starts_with(&value));
+            assert!(is_named, "{key}: {default:?}");
         }
     }
 }

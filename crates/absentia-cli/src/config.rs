@@ -170,7 +170,14 @@ impl DefaultValue {
             }
             texts
         };
-        let conflicts = command.get_arg_conflicts_with(arg).into_iter();
+        // A conflict is declared on one of the two arguments.
+        let declares = |one: &Arg, other: &Arg| {
+            let mut conflicts = command.get_arg_conflicts_with(one).into_iter();
+            conflicts.any(|arg| arg.get_id() == other.get_id())
+        };
+        let conflicts = command
+            .get_arguments()
+            .filter(|other| declares(arg, other) || declares(other, arg));
         Ok(Some(Self {
             id: arg.get_id().to_string(),
             texts,
