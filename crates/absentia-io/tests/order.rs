@@ -65,7 +65,11 @@ fn rows_are_numbered_by_id_in_every_format() {
 fn integers_come_before_text() {
     let text = "user,item\nbob,10\n7,9\nann,9\n10,100\n";
     let read = read_text("x.csv", text, &ReadOptions::default()).unwrap();
-    let names = |ids: &IdMap| ids.iter().map(|id| id.into_owned()).collect::<Vec<_>>();
+    let names = |ids: &IdMap| {
+        ids.iter()
+            .map(std::borrow::Cow::into_owned)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(names(&read.users), ["7", "10", "ann", "bob"]);
     assert_eq!(names(&read.items), ["9", "10", "100"]);
     assert_eq!(read.user, [3, 0, 2, 1]);
@@ -81,7 +85,11 @@ fn known_ids_keep_their_rows_and_new_ones_follow_in_order() {
     let ids = (known, IdMap::new());
     let options = ReadOptions::default();
     let added = read_with_ids(&[path], &options, ids, Unknown::Add, &()).unwrap();
-    let names: Vec<_> = added.users.iter().map(|id| id.into_owned()).collect();
+    let names: Vec<_> = added
+        .users
+        .iter()
+        .map(std::borrow::Cow::into_owned)
+        .collect();
     assert_eq!(names, ["z", "b", "a", "d"]);
     assert_eq!(added.user, [3, 2, 0, 1]);
 }

@@ -106,10 +106,10 @@ fn what_is_written_reads_back_as_the_same_job() {
 fn every_method_runs_with_its_own_weights() -> Result<(), JobError> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("ratings.csv");
-    let rows: String = (0..120)
+    let rows: Vec<String> = (0..120)
         .map(|n| format!("{},{}\n", n % 12, n * n % 17))
         .collect();
-    std::fs::write(&path, format!("user,item\n{rows}")).expect("written");
+    std::fs::write(&path, format!("user,item\n{}", rows.concat())).expect("written");
     for method in absentia::Method::ALL {
         let mut job = Job {
             data: vec![path.to_string_lossy().into_owned()],

@@ -204,7 +204,7 @@ mod tests {
     /// Numbers whose sum depends on the order.
     fn value(row: usize) -> f64 {
         let x = (row as f64 * 0.618).fract() - 0.3;
-        x * 10_f64.powi((row % 23) as i32 - 11)
+        x * 10_f64.powf((row % 23) as f64 - 11.0)
     }
 
     fn of_chunk(rows: Range<usize>) -> f64 {

@@ -187,8 +187,8 @@ impl Quadratic<'_> {
         for first in (0..p.len()).step_by(block) {
             let size = block.min(p.len() - first);
             let (mut h, mut g) = (vec![0.0; size * size], vec![0.0; size]);
-            for column in 0..columns {
-                let (w, error) = (row.w[column], row.r[column] - predicted[column]);
+            for (column, predicted) in predicted.iter().enumerate() {
+                let (w, error) = (row.w[column], row.r[column] - predicted);
                 for f in 0..size {
                     let wq = w * self.q(column, first + f);
                     g[f] += wq * error;
@@ -255,7 +255,7 @@ impl Quadratic<'_> {
     }
 }
 
-/// Solves `H x = g` by an LDLᵀ decomposition of the lower triangle; a coordinate without curvature of
+/// Solves `H x = g` by an `LDLᵀ` decomposition of the lower triangle; a coordinate without curvature of
 /// its own stays at 0. A negative pivot is the error.
 fn solve(mut h: Vec<f64>, mut g: Vec<f64>) -> Result<Vec<f64>, f64> {
     let n = g.len();

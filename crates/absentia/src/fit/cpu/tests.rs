@@ -58,12 +58,11 @@ fn by_hand(backend: &CpuBackend<'_>) -> f64 {
         for item in 0..problem.data().n_items() {
             let pairs = p.row(user).iter().zip(q.row(item));
             let score: f64 = pairs.map(|(p, q)| f64::from(*p) * f64::from(*q)).sum();
-            total += match row.indices.binary_search(&(item as u32)) {
-                Ok(n) => f64::from(row.c.get(n)) * (f64::from(row.r.get(n)) - score).powi(2),
-                Err(_) => {
-                    let weight = problem.missing_weights().weight(user as u32, item as u32);
-                    f64::from(weight) * score * score
-                }
+            total += if let Ok(n) = row.indices.binary_search(&(item as u32)) {
+                f64::from(row.c.get(n)) * (f64::from(row.r.get(n)) - score).powi(2)
+            } else {
+                let weight = problem.missing_weights().weight(user as u32, item as u32);
+                f64::from(weight) * score * score
             };
         }
     }

@@ -1,4 +1,4 @@
-//! LaneRows side by side against one pass of coordinate steps on each row's whole quadratic, in `f64`.
+//! Rows in lanes against one pass of coordinate steps on each row's whole quadratic, in `f64`.
 
 use super::*;
 
