@@ -3,6 +3,7 @@
 //! It shares nothing with the first but the problem, so that a test that passes on both depends on
 //! the loop and on what the method is, not on how it is computed. Factors are rounded to `f32` after
 //! each half-sweep, because that is what a run stores.
+#![allow(clippy::needless_range_loop, reason = "several arrays share an index")]
 
 use absentia::Dense;
 use absentia::fit::Cancel;
