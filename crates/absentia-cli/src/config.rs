@@ -140,7 +140,7 @@ struct DefaultValue {
     id: String,
     texts: Vec<String>,
     /// Arguments whose presence on the command line rules this one out.
-    conflicts: Vec<String>,
+    conflicts: Vec<(String, ArgPredicate)>,
     is_switch: bool,
 }
 
@@ -181,7 +181,9 @@ impl DefaultValue {
         Ok(Some(Self {
             id: arg.get_id().to_string(),
             texts,
-            conflicts: conflicts.map(|other| other.get_id().to_string()).collect(),
+            conflicts: conflicts
+                .map(|other| (other.get_id().to_string(), presence(other)))
+                .collect(),
             is_switch,
         }))
     }
@@ -191,7 +193,15 @@ impl DefaultValue {
         let conflicts = self.conflicts.iter().cloned();
         arg.required(false)
             .default_values(self.texts.iter().map(ArgText::from))
-            .default_value_ifs(conflicts.map(|other| (other, ArgPredicate::IsPresent, otherwise)))
+            .default_value_ifs(conflicts.map(|(other, presence)| (other, presence, otherwise)))
+    }
+}
+
+/// When an argument is on the command line; a switch always has a value.
+fn presence(arg: &Arg) -> ArgPredicate {
+    match arg.get_action() {
+        ArgAction::SetTrue => ArgPredicate::Equals("true".into()),
+        _ => ArgPredicate::IsPresent,
     }
 }
 
