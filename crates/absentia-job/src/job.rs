@@ -1,5 +1,8 @@
 //! The description of a run.
 
+// Comments on fields are help texts as well, in which brackets mark what can be left out.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 use absentia::suggest::similar;
 use absentia::weights::SchemeSpec;
 use absentia::{Baseline, Method, Params, Solver};

@@ -1,5 +1,8 @@
 //! What chooses the best model of a run, and may end the run.
 
+// Comments on fields are help texts as well, in which brackets hold the default.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 use absentia::data::Pick;
 
 use crate::defaults;
