@@ -91,9 +91,9 @@ pub enum RowFault {
     /// A JSON object lacks a key, or the key holds no usable value.
     #[error("no usable {column} under key {key:?}")]
     Key {
-        /// The value looked for.
+        /// The value that was expected.
         column: Column,
-        /// The key looked under.
+        /// The key that should have it.
         key: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The roles a column can play, and how a caller says which column plays which.
+//! The roles of columns, and how a caller assigns columns to roles.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use crate::error::Error;
 /// The role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Column {
-    /// Who.
+    /// The user's id.
     User,
-    /// What.
+    /// The item's id.
     Item,
-    /// How much: the value `r_ui`.
+    /// The rating or count: the raw value of the entry.
     Rating,
-    /// When, in unix time.
+    /// The time, in unix time.
     Time,
-    /// How sure: the weight `c_ui` of the entry.
+    /// The weight `c_ui` of the entry.
     Weight,
 }
 

@@ -15,12 +15,12 @@ use crate::format::Format;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused a read or a write.
+    /// A read or a write failed.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file concerned.
         path: PathBuf,
-        /// The refusal.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A file name or glob matched nothing.
@@ -66,7 +66,7 @@ pub enum Error {
     Column {
         /// The file concerned.
         path: PathBuf,
-        /// The column looked for.
+        /// The column that was expected.
         wanted: String,
         /// What the column holds.
         column: Column,
@@ -92,7 +92,7 @@ pub enum Error {
     OneColumn {
         /// The file concerned.
         path: PathBuf,
-        /// The line looked at.
+        /// The number of the line.
         line: u64,
         /// The line's text, shortened.
         text: String,
@@ -103,20 +103,20 @@ pub enum Error {
         /// The file concerned.
         path: PathBuf,
     },
-    /// A model that scores by something else than factors.
+    /// A model that does not score by factors.
     #[error("a model of {solver} has no factors to export")]
     NoFactors {
         /// Name of its method.
         solver: &'static str,
     },
-    /// Ids that are row numbers would make a matrix too large to be begun.
-    #[error("{}: {rows} users and items are named by row numbers, which takes {needed} bytes where {available} are left", path.display())]
+    /// Ids that are row numbers imply a matrix that does not fit into memory.
+    #[error("{}: the row numbers imply {rows} users and items, which need {needed} bytes; {available} are available", path.display())]
     TooManyRows {
         /// The first of the files.
         path: PathBuf,
         /// Users and items up to the largest numbers.
         rows: u64,
-        /// What they take at the least.
+        /// The least number of bytes that they need.
         needed: u64,
         /// What the machine or the container has left.
         available: u64,
@@ -210,7 +210,7 @@ impl Error {
             Self::ColumnType { column, .. } => format!("choose another {column} column"),
             Self::OneColumn { .. } => "choose the separator".to_owned(),
             Self::TooManyRows { .. } => {
-                "read ids as names: they take room only where they occur".to_owned()
+                "read ids as names: memory is then used only for ids that occur".to_owned()
             }
             Self::Binary { .. } => "choose the format".to_owned(),
             Self::Corrupt { .. } => "fetch or write the file again".to_owned(),
@@ -244,7 +244,7 @@ impl Error {
         }
     }
 
-    /// Wraps a refusal of the operating system with the path it concerns.
+    /// Wraps an error of the operating system with the path it concerns.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
         move |source| Self::Io {
             path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! The table of defaults: what a job does where nothing was given.
+//! The table of defaults: the values of keys that were not given.
 //!
 //! The numbers of the engine's parameters are those of [`Params::default`]; everything else is here.
 
@@ -19,7 +19,7 @@ pub const VALID_EVERY: usize = 1;
 /// Sweeps between checkpoints.
 pub const CHECKPOINT_EVERY: usize = 10;
 
-/// Share of the rows of users held out whole that they are folded in from.
+/// If whole users are held out: the share of their rows that they are folded in from.
 pub const FOLD_IN: f64 = 0.8;
 
 /// Every key that has a default, with its text. Settings that are chosen automatically have the value

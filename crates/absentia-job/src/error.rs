@@ -24,7 +24,7 @@ pub enum JobError {
     UnknownKey {
         /// The key.
         key: String,
-        /// Keys that are written like it.
+        /// Similar keys.
         similar: Vec<String>,
     },
     /// A configuration that is wrong at some line.
@@ -41,13 +41,13 @@ pub enum JobError {
     #[error("{0}")]
     Syntax(String),
     /// Several weight schemes where a model has one.
-    #[error("weights are given {count} times, and a model has one scheme")]
+    #[error("{count} weight schemes are given; a model has only one")]
     SeveralWeights {
         /// Number of schemes.
         count: usize,
     },
     /// More files to start from than two arrays or one model.
-    #[error("a run starts from two arrays or one model, and {count} files are given")]
+    #[error("{count} files of initial factors are given; expected two arrays or one model")]
     SeveralStarts {
         /// Number of files.
         count: usize,
@@ -61,7 +61,7 @@ pub enum JobError {
         factors: usize,
     },
     /// A weight for exposed pairs, and no pairs.
-    #[error("there is a weight of exposed pairs, but no exposed pairs are given")]
+    #[error("a weight of exposed pairs is given, but no exposed pairs")]
     ExposedWeightAlone,
     /// A metric that needs a cut-off.
     #[error("the metric {metric} needs a cut-off, as in {metric}@20")]
@@ -95,7 +95,7 @@ pub enum JobError {
     /// Users held out whole where models are measured while they are trained.
     #[error("users held out whole cannot be ranked without folding them in")]
     UsersHeldOut,
-    /// Nobody has a row to validate on.
+    /// There is no row to validate on.
     #[error("no user has a validation item")]
     NothingToValidateOn,
     /// A row has no best value.
@@ -111,10 +111,8 @@ pub enum JobError {
         /// The curvature.
         curvature: f32,
     },
-    /// The total weight of a row has no power.
-    #[error(
-        "the total weight of {axis} {id:?} is {total}, so that its regularization has no value"
-    )]
+    /// The total weight of a row is negative, so no power of it is a regularization.
+    #[error("the total weight of {axis} {id:?} is {total}, so its regularization is not defined")]
     RowWeight {
         /// Whether it is a user or an item.
         axis: Axis,
@@ -162,7 +160,7 @@ pub enum JobError {
     /// The weights on missing entries cannot be resolved.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// What is to be measured makes no sense.
+    /// Models cannot be measured as requested.
     #[error(transparent)]
     Evaluate(#[from] EvaluateError),
     /// Settings could not be chosen.

@@ -56,12 +56,12 @@ pub struct Job {
     )]
     pub solver: Option<Method>,
     /// Weights on missing entries; see below for all of them [default:
-    /// popularity:mean=0.01,alpha=0.25; without --targets and --regularization, another mean is taken
-    /// where it does better on a fifth of the rows held out; a baseline has its own].
+    /// popularity:mean=0.01,alpha=0.25; without --targets and --regularization, another mean is used if
+    /// it does better on a held-out fifth of the rows; a baseline has its own].
     #[cfg_attr(feature = "clap", arg(long, value_name = "SCHEME", num_args = 1))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Weights on missing entries"))]
     pub weights: Vec<SchemeSpec>,
-    /// Exceptions among the missing entries, and the start.
+    /// Exposed entries, and initial factors.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub missing: MissingEntries,
     /// What chooses the best model.
@@ -75,7 +75,7 @@ pub struct Job {
     /// How files are read.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub reading: Reading,
-    /// Which rows count.
+    /// Which rows are used.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub preparation: Preparation,
     /// Number of threads; what the machine or container allows when not given.
@@ -84,7 +84,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Sets the value of a key, in place of any it had.
+    /// Sets the value of a key, and replaces any earlier value.
     ///
     /// # Errors
     /// A key that no job has, a value that cannot be read.
@@ -159,7 +159,7 @@ impl Job {
         }
     }
 
-    /// A job on the same data, with everything but that left to defaults.
+    /// A job on the given data, with defaults for everything else.
     #[must_use]
     pub fn of_data(data: &[String], reading: &Reading, preparation: &Preparation) -> Self {
         let mut job = Self {
@@ -222,7 +222,7 @@ impl Job {
         }
     }
 
-    /// What is left to be chosen on rows held out: targets and weights too where neither they nor the
+    /// What is chosen automatically on held-out rows: targets and weights too, if neither they nor the
     /// regularization were given.
     #[must_use]
     pub fn automatic(&self) -> Automatic {
@@ -296,8 +296,8 @@ impl Job {
         })
     }
 
-    /// The job of a run that was made: everything that was left automatic or to defaults is spelled out, so
-    /// that it can be repeated without choosing again.
+    /// The job of a finished run: chosen values and defaults are written out, so that it can be repeated
+    /// without choosing again.
     #[must_use]
     pub fn as_run(&self, training: &Training<'_>) -> Self {
         let mut job = self.clone();

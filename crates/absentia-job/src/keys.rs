@@ -33,10 +33,10 @@ impl KeyError {
 
 /// A field that can be read from a value and written as one.
 pub(crate) trait Field {
-    /// Takes a value; fields that were not given yet alone are set from files.
+    /// Sets the field from a value.
     fn read(&mut self, key: &str, value: &Value) -> Result<(), KeyError>;
 
-    /// The value, unless the field was not given.
+    /// The value, or `None` if the field was not given.
     fn written(&self) -> Option<Value>;
 }
 

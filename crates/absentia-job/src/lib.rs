@@ -8,14 +8,14 @@
 //! | --- | --- |
 //! | read and prepare | [`Job::read`], [`TrainingData`], [`Rows`] |
 //! | choose settings, check memory, fit | [`Training`] |
-//! | follow it | [`Listener`] |
+//! | report progress | [`Listener`] |
 //!
 //! | file | concept |
 //! | --- | --- |
 //! | `text/` | values as they are written |
 //! | `keys`, `config_file` | groups of values as keys of a configuration, and files of them |
 //! | `reading`, `preparation`, `missing_entries`, `validation`, `settings` | the groups of a job |
-//! | `defaults`, `preset` | what holds where nothing was given |
+//! | `defaults`, `preset` | the values of keys that were not given |
 //! | `rows`, `training_data` | from files to a matrix with ids |
 //! | `start`, `memory`, `resume`, `validator`, `training` | the run |
 //!

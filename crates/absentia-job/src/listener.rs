@@ -1,4 +1,4 @@
-//! What happens while a job runs, for whoever shows it.
+//! The events of a running job, for front ends to display.
 
 use absentia::data::{Pick, Report, Targets};
 use absentia_io::{BadRows, NoProgress, Progress};
@@ -6,7 +6,7 @@ use absentia_search::{Automatic, ChosenSettings};
 
 use crate::text::ConfidenceRule;
 
-/// Is given everything worth knowing about a job on its way; all methods may be left out.
+/// Is notified of the progress and the events of a job; every method has a default that does nothing.
 pub trait Listener {
     /// Follows the bytes and rows of files that are read from now on.
     fn reading(&self) -> Box<dyn Progress + '_> {
@@ -19,7 +19,7 @@ pub trait Listener {
     }
 }
 
-/// Listens to nothing.
+/// Ignores everything.
 impl Listener for () {}
 
 /// A step of the preparation of rows.

@@ -1,4 +1,4 @@
-//! What a run will take, before it is started.
+//! The memory that a run needs, before it is started.
 
 use absentia::fit::{FitError, MemoryPlan, Sizes};
 use absentia::weights::Scheme;
@@ -6,7 +6,7 @@ use absentia::{Interactions, Params};
 use absentia_io::limits;
 use absentia_search::Automatic;
 
-/// What a run will take, and what it may.
+/// The memory that a run needs, and the memory that it may use.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The sizes it depends on.
@@ -28,7 +28,7 @@ impl Plan {
         keeps_best: bool,
     ) -> Self {
         let sizes = Sizes::of(data, scheme, keeps_best);
-        // The matrix is there already, so what is left comes on top of it.
+        // The matrix is in memory already; the memory that is left does not include it.
         let left = || limits::memory_available().map(|bytes| bytes.saturating_add(sizes.data));
         let mut memory = MemoryPlan::new(&sizes, params);
         if automatic.trains_models(sizes.entries, params.solver) {
@@ -42,7 +42,7 @@ impl Plan {
         }
     }
 
-    /// Refuses a run that does not fit.
+    /// Rejects a run that does not fit.
     ///
     /// # Errors
     /// Says what is needed and what there is.

@@ -1,4 +1,4 @@
-//! Exceptions among the missing entries, and factors to start from.
+//! Exposed entries, and initial factors.
 
 use absentia_io::ColumnRef;
 
@@ -6,7 +6,7 @@ use crate::keys::keys;
 use crate::reading::Reading;
 use crate::text::ConfidenceRule;
 
-/// Missing entries that are known to have been passed over, and the start of the run.
+/// Exposed entries, which were shown to the user and not taken, and the initial factors of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(
@@ -38,7 +38,7 @@ keys!(MissingEntries {
 });
 
 impl MissingEntries {
-    /// Whether a column of weights is read that nothing uses.
+    /// Whether a column of weights is read but not used.
     #[must_use]
     pub fn has_unused_column(&self, reading: &Reading, confidence: ConfidenceRule) -> bool {
         let named = matches!(&reading.weight_col, Some(column) if *column != ColumnRef::Absent);

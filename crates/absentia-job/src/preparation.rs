@@ -1,4 +1,4 @@
-//! Which rows count, of those that were read.
+//! Which of the rows that were read are used.
 
 use absentia::data::{Core, DataError, Duplicates, EventLog, Sample};
 use absentia_io::time::{Moment, TimeUnit};
@@ -6,7 +6,7 @@ use absentia_io::time::{Moment, TimeUnit};
 use crate::keys::keys;
 use crate::listener::{Event, Listener, Step};
 
-/// Which rows count.
+/// Which rows are used.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Preparation"))]
@@ -82,7 +82,7 @@ impl Preparation {
         if let Some(minimum) = self.min_rating {
             done(Step::MinimumRating, log.keep_values_from(minimum)?);
         }
-        // Without a core to count, the matrix merges repeats when it is built, at no extra cost.
+        // Without --k-core, the matrix merges repeats when it is built, at no extra cost.
         if self.duplicates.is_some() || self.k_core.is_some() {
             done(Step::Duplicates, log.deduplicate(self.duplicates())?);
         }

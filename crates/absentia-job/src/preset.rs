@@ -1,6 +1,6 @@
-//! Settings for common kinds of data, measured once so that nobody has to search for them.
+//! Settings for common kinds of data, which were found by searches on public data.
 //!
-//! A preset is a configuration file that is built in: its keys hold where nothing else was given.
+//! A preset is a built-in configuration file: its values are used for keys that were not given.
 //! `docs/accuracy.md` says what each was measured on.
 
 use std::fmt;

@@ -5,13 +5,13 @@ use absentia_io::{ColumnRef, Columns, DenseIds, Format, ReadOptions};
 use crate::keys::keys;
 use crate::text::Shape;
 
-/// How files are read; whatever is not given is found out from the file.
+/// How files are read; what is not given is detected from the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Reading"))]
 pub struct Reading {
     /// text, csv, tsv, rating, inter, adjacency, jsonl, parquet, arrow, arrow-stream, mtx or npz;
-    /// found from name and content when not given.
+    /// detected from name and content when not given.
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub format: Option<Format>,
     /// What separates columns: any text such as `::`, or tab, space, comma, semicolon, pipe.

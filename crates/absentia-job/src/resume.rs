@@ -1,4 +1,4 @@
-//! Going on with a run from its checkpoint.
+//! Resuming a run from its checkpoint.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use absentia_search::Automatic;
 use crate::error::JobError;
 use crate::text::ConfidenceRule;
 
-/// Reads the state of a run, if there is one yet, and takes from it what was to be chosen.
+/// Reads the checkpoint of a run, if it exists, and takes the settings that were chosen from it.
 ///
 /// # Errors
 /// A checkpoint that cannot be read, or of other data or settings.
@@ -45,7 +45,7 @@ pub(crate) fn resume(
         *weights = stored.clone().or(weights.take());
     }
     check_params(path, &checkpoint.model, params)?;
-    // Files of weights may have moved; the weights themselves are compared when the run goes on.
+    // Files of weights may have moved; the weights themselves are compared when the run is resumed.
     let comparable = stored.filter(|then| then.scheme().is_some());
     if let (Some(then), Some(now)) = (comparable, weights.as_ref())
         && then != *now
@@ -69,7 +69,7 @@ fn weights_of(config: &str) -> Option<SchemeSpec> {
     }
 }
 
-/// Refuses parameters under which a run would not go on as it began, and names the first.
+/// Rejects parameters that a resumed run must not change, and names the first that differs.
 fn check_params(path: &Path, then: &Model, params: &Params) -> Result<(), JobError> {
     let unit = TimeUnit::of_latest(then.parts().transform.now);
     let Some(&name) = params.changes_since(then.params()).first() else {

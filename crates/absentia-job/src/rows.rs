@@ -126,8 +126,8 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Reports rows rated 0 or less: they are rarely meant as something that was liked, but count like
-    /// all others.
+    /// Reports rows rated 0 or less: they rarely mean that an item was liked, but count as
+    /// interactions.
     pub fn report_ratings(&self, preparation: &Preparation, listener: &dyn Listener) {
         let ratings = self.log.value().unwrap_or_default();
         let rows = ratings.iter().filter(|&&rating| rating <= 0.0).count();
@@ -137,7 +137,7 @@ impl Rows {
         }
     }
 
-    /// Lends the ids to a reader, which gives them back in what it read.
+    /// Takes the ids out, for a reader that returns them with the data it read.
     pub fn take_ids(&mut self) -> (IdMap, IdMap) {
         (
             std::mem::take(&mut self.users),
@@ -189,7 +189,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Forgets ids that no row has any more; row numbers given by the caller stay as they are.
+    /// Removes ids that no row has any more; row numbers given by the caller stay as they are.
     fn forget_absent(&mut self) -> Result<(), DataError> {
         for axis in [Axis::User, Axis::Item] {
             let ids = match axis {

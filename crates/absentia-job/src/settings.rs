@@ -15,17 +15,17 @@ use crate::text::{ByteSize, ConfidenceRule};
 #[cfg_attr(feature = "clap", command(next_help_heading = "Training"))]
 pub struct GivenSettings {
     /// Settings for a kind of data, measured on real data sets (docs/accuracy.md); other arguments
-    /// win over them.
+    /// override them.
     #[cfg_attr(feature = "clap", arg(long, value_name = "KIND"))]
     pub preset: Option<Preset>,
     /// Number of factors K [default: 64].
     #[cfg_attr(feature = "clap", arg(long, short = 'k', value_name = "K"))]
     pub factors: Option<usize>,
-    /// Most sweeps over users and items [default: 20].
+    /// Maximum number of sweeps over users and items [default: 20].
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub iterations: Option<usize>,
-    /// Ridge regularization λ [default: the best of a few on a fifth of the rows held out; 0.01 for a
-    /// baseline].
+    /// Ridge regularization λ [default: the best of a few values on a held-out fifth of the rows; 0.01
+    /// for a baseline].
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "LAMBDA", allow_negative_numbers = true)
@@ -47,16 +47,16 @@ pub struct GivenSettings {
     /// Similar items that --solver itemknn stores for each item [default: 100].
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub neighbours: Option<usize>,
-    /// Step of --solver bpr and sgd-observed [default: 0.05].
+    /// Step size of --solver bpr and sgd-observed [default: 0.05].
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "RATE", allow_negative_numbers = true)
     )]
     pub learning_rate: Option<f32>,
-    /// What a row's value says: raw (the value), binary (1), log (ln(1 + value)), or
+    /// The value that the score of an observed entry should reach: raw (the value), binary (1), log (ln(1 + value)), or
     /// normalized:0.35[,0.35] (n_u^-0.35 n_i^-0.35, mean 1) [default: binary; `train` without
-    /// --weights, --targets and --regularization takes normalized:0.1 where that does better on rows
-    /// held out].
+    /// --weights, --targets and --regularization uses normalized:0.1 if that does better on held-out
+    /// rows].
     #[cfg_attr(feature = "clap", arg(long, value_name = "TARGETS"))]
     pub targets: Option<Targets>,
     /// Weight of an observed entry: a number, linear:ALPHA (1 + αx), log:ALPHA,EPSILON
@@ -64,20 +64,20 @@ pub struct GivenSettings {
     /// (--weight-col) [default: 1].
     #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
     pub confidence: Option<ConfidenceRule>,
-    /// Exponent ρ: item factors are rescaled by n_i^ρ after training [default: chosen with
-    /// --regularization, or 0 where that is given].
+    /// Exponent ρ: item factors are multiplied by n_i^ρ after training [default: chosen together with
+    /// the regularization, or 0 if --regularization is given].
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "RHO", allow_hyphen_values = true)
     )]
     pub post_scale: Option<f32>,
-    /// Standard deviation of the random start [default: 0.01].
+    /// Standard deviation of the random initial factors [default: 0.01].
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "SIGMA", allow_negative_numbers = true)
     )]
     pub init_std: Option<f32>,
-    /// Seed of the random start [default: 0].
+    /// Seed of the random initial factors [default: 0].
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub seed: Option<u64>,
     /// Stop when a sweep changes the objective by less than this share of it [default: never].
@@ -140,12 +140,13 @@ impl GivenSettings {
         }
     }
 
-    /// What is left to be chosen on rows held out; targets and weights are a matter of the whole job.
+    /// What is chosen automatically on held-out rows, except for targets and weights, which depend on the
+    /// whole job ([`Job::automatic`](crate::Job::automatic)).
     #[must_use]
     pub fn automatic(&self) -> Automatic {
         Automatic {
             regularization: self.regularization.is_none(),
-            // Whoever says how the model is regularized wants the model as it is.
+            // If the regularization is given, the factors are used as trained.
             post_scale: self.regularization.is_none() && self.post_scale.is_none(),
             recipe: false,
         }
@@ -176,7 +177,7 @@ impl GivenSettings {
         }
     }
 
-    /// Takes over what a run was made with, so that it can be repeated without choosing anything.
+    /// Takes the parameters of a finished run, so that it can be repeated without choosing anything.
     pub(crate) fn fix(&mut self, params: &Params, unit: TimeUnit) {
         self.preset = None;
         self.factors = Some(params.factors);
@@ -208,7 +209,7 @@ impl GivenSettings {
         let als_cg = any(|m| matches!(m, Method::Solver(Solver::AlsCg { .. })));
         let itemknn = any(|m| matches!(m, Method::Baseline(Baseline::ItemKnn { .. })));
         let rate = any(|m| matches!(m, Method::Baseline(Baseline::Bpr | Baseline::SgdObserved)));
-        // A default that is spelled out, as in the configuration of a model, is not worth a word.
+        // No warning for a default that is written out, as in the configuration of a model.
         let usual_rate = Params::default().learning_rate;
         let other_rate = |given: f32| given.to_bits() != usual_rate.to_bits();
         let number_differs = |given: Option<usize>, name: &str| {

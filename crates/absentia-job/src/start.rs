@@ -33,7 +33,7 @@ pub fn start(files: &[String], ids: &Ids, factors: usize) -> Result<Init, JobErr
     }
 }
 
-/// The scheme of weights as they are written, with its files read.
+/// Reads the files of a weight scheme.
 ///
 /// # Errors
 /// Files that cannot be read.

@@ -34,7 +34,7 @@ pub struct Training<'d> {
     is_checked: bool,
 }
 
-/// How the models of a run are measured while it goes on.
+/// How the models of a run are measured during training.
 #[derive(Clone, Copy, Debug)]
 pub struct Measuring {
     /// The metric that chooses the best model.
@@ -45,16 +45,16 @@ pub struct Measuring {
     pub patience: Option<usize>,
 }
 
-/// How a run is started and followed; nothing of it changes what a sweep yields.
+/// How a run is started and observed; it does not change the result of a sweep.
 #[derive(Default)]
 pub struct Execution<'o> {
     /// The factors to start from.
     pub init: Init,
-    /// The state to go on from.
+    /// The checkpoint to resume from.
     pub resume: Option<Checkpoint>,
-    /// How models are measured; needs rows held out.
+    /// How models are measured; needs held-out rows.
     pub measuring: Option<Measuring>,
-    /// Is given every sweep and every checkpoint.
+    /// Is notified of every sweep and every checkpoint.
     pub observer: Option<&'o mut dyn Observer>,
     /// Ends the run.
     pub cancel: Cancel,
@@ -82,7 +82,7 @@ impl<'d> Training<'d> {
         }
     }
 
-    /// Refuses a run that there is no memory for; once it is known to suffice, it is not checked again.
+    /// Rejects a run that does not fit into memory. A run that fits is not checked again.
     ///
     /// # Errors
     /// Says what is needed and what there is.
@@ -94,7 +94,7 @@ impl<'d> Training<'d> {
         Ok(())
     }
 
-    /// What the run will take, and what it may.
+    /// The memory that the run needs, and the memory that it may use.
     #[must_use]
     pub fn plan(&self) -> Plan {
         Plan::new(
@@ -106,7 +106,7 @@ impl<'d> Training<'d> {
         )
     }
 
-    /// Takes what was chosen from a checkpoint, if there is one yet, and yields the state to go on from.
+    /// Reads a checkpoint, if it exists, takes the chosen settings from it, and yields it.
     ///
     /// # Errors
     /// A checkpoint that cannot be read, or of other data or settings.
@@ -204,7 +204,7 @@ impl<'d> Training<'d> {
     }
 }
 
-/// The error with the id of the user or item it means instead of its row number.
+/// The error with the id of the user or item instead of its row number.
 #[must_use]
 pub fn named(error: JobError, ids: &Ids) -> JobError {
     let name = |axis: Axis, row: usize| {

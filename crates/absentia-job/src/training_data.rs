@@ -1,4 +1,4 @@
-//! What a run is made on: the matrix with its exceptions, and the rows held out of it.
+//! The data of a run: the matrix with its exposed entries, and the held-out rows.
 
 use absentia::Interactions;
 use absentia::data::{DataError, EventLog, Part, Pick, Split, Targets};
@@ -112,7 +112,7 @@ impl TrainingData {
         }
     }
 
-    /// Refuses or reports rules for targets and weights of entries that this data has no columns for.
+    /// Rejects or reports rules for targets and confidence that need a column which the data does not have.
     ///
     /// # Errors
     /// Weights of entries are to come from a column that is not there.

@@ -25,7 +25,8 @@ pub struct Validation {
         )
     )]
     pub valid: Vec<String>,
-    /// Hold rows out of the data to validate on: leave-one-out, last:N, ratio:SHARE, time:FROM.
+    /// Hold rows out of the data to validate on: leave-one-out, last:N, ratio:SHARE, share:SHARE or
+    /// time:FROM.
     #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
     pub valid_split: Option<SplitRule>,
     /// Which rows --valid-split holds out: latest, random or drift [default: latest where there are
@@ -92,7 +93,7 @@ impl Validation {
         if self.held_out() != HeldOutRows::None {
             return Vec::new();
         }
-        // A default that is spelled out, as in the configuration of a model, is not worth a word.
+        // No warning for a default that is written out, as in the configuration of a model.
         let other_every = self.every() != defaults::VALID_EVERY;
         let other_metric = self.metric() != defaults::VALID_METRIC;
         let given = [

@@ -1,4 +1,4 @@
-//! How far two lists of scores agree on an order.
+//! How well two lists of scores agree on an order.
 
 /// Spearman's rank correlation, equal values sharing their mean rank; nothing for fewer than two
 /// pairs, or where one side does not vary.

@@ -1,4 +1,4 @@
-//! Why a search could not be made.
+//! Why a search failed.
 
 use absentia::Fault;
 use absentia::data::DataError;
@@ -48,7 +48,7 @@ pub enum SearchError {
         range: &'static str,
     },
     /// A logged trial is not what this search would have made.
-    #[error("trial {number} of the log is not of this search: {what} differs")]
+    #[error("trial {number} of the log belongs to another search: {what} differs")]
     Log {
         /// Number of the trial.
         number: usize,

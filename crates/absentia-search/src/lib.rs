@@ -5,8 +5,8 @@
 //!
 //! - [`StagedSearch`] searches a whole [`Space`] of settings. Its trials are made on rungs: many with few
 //!   factors and few users measured, the best of them with more, and the last rung with as many
-//!   factors as the budget affords, trained exactly as the final model will be. What comes next is a
-//!   function of the trials so far alone, so that a search can be resumed from its [`TrialLog`].
+//!   factors as the budget affords, trained exactly as the final model will be. The next trial depends
+//!   on the trials so far and nothing else, so that a search can be resumed from its [`TrialLog`].
 //! - [`choose_settings`] changes a few settings of one run, one after the other.
 //!
 //! | file | concept |
@@ -16,7 +16,7 @@
 //! | `automatic/` | settings that a run was not given |
 //! | `fold`, `evaluator`, `post_scale`, `trial_runner` | one trial: held-out rows, training, measuring |
 //! | `trial`, `session`, `log` | the trials so far |
-//! | `sensitivity`, `study`, `correlation` | what the trials say about the settings, and held-out rows about the test |
+//! | `sensitivity`, `study`, `correlation` | which settings matter, and how well held-out rows predict the test |
 //!
 //! ```
 //! use absentia::data::{Duplicates, Triplets};

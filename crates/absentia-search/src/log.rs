@@ -88,7 +88,7 @@ pub enum LogError {
     /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A line is not of a log.
+    /// A line is not part of a log.
     #[error("{}:{line}: this is no log of a search", path.display())]
     NotALog {
         /// The file.
@@ -129,7 +129,7 @@ impl TrialLog {
     /// Reads the trials of a log, none if it does not exist; a last line that was cut short is left out.
     ///
     /// # Errors
-    /// The file cannot be read, is no log, or is the log of another search.
+    /// The file cannot be read, is not a log, or is the log of another search.
     pub fn read(path: &Path, expected: &LogHeader) -> Result<Vec<Trial>, LogError> {
         if !path.exists() {
             return Ok(Vec::new());

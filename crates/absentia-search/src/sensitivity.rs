@@ -3,7 +3,7 @@
 use crate::space::Space;
 use crate::trial::{Trial, ranked};
 
-/// The smallest number of trials that says anything.
+/// The smallest number of trials for which sensitivities are computed.
 const FEWEST: usize = 8;
 /// Number of parts an axis is divided into.
 const PARTS: usize = 4;
@@ -16,9 +16,9 @@ pub struct Sensitivity {
     /// Share of the variance of the metric that the setting alone explains, corrected for chance
     /// (adjusted R² over four parts of the axis of equal size, or its options); at least 0.
     pub share: f64,
-    /// The part of the axis with the best mean metric starts here,
+    /// Lower end of the part of the axis with the best mean metric.
     pub best_from: String,
-    /// and ends here.
+    /// Upper end of that part.
     pub best_to: String,
 }
 

@@ -1,8 +1,8 @@
-//! The trials of a search, in order, and who hears of them.
+//! The trials of a search, in order, and their observer.
 
 use crate::trial::Trial;
 
-/// Hears of every new trial, with those before it; ends the search by yielding `false`.
+/// Is called with all trials after every new one; ends the search by yielding `false`.
 pub(crate) type Observer<'s> = dyn FnMut(&[Trial]) -> bool + 's;
 
 /// The trials of a search so far.

@@ -27,7 +27,7 @@ const LEAST_RISE: f64 = 5e-4;
 /// Factors of a trained model, one pair of matrices per fold.
 pub(crate) type TrainedFactors = Vec<(Factors, Factors)>;
 
-/// What trials are measured by.
+/// How trials are measured.
 #[derive(Clone, Copy)]
 pub(crate) struct Scoring<'s> {
     pub(crate) metric: MetricName,
@@ -37,7 +37,7 @@ pub(crate) struct Scoring<'s> {
     pub(crate) seed: u64,
 }
 
-/// What a trial may use of the machine; it decides no bits of the result.
+/// The threads and the memory that a trial may use; they do not change the result.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     /// Number of threads; what the machine or container allows if `None`.
@@ -284,7 +284,7 @@ impl<'r> FoldRuns<'r> {
     }
 }
 
-/// A start from trained factors, with random columns behind them where the run has more.
+/// Initial factors from trained ones, with random columns added if the run has more factors.
 fn warm_start((users, items): &(Factors, Factors), params: &Params) -> Init {
     if users.cols() == params.factors {
         return Init::Given {

@@ -3,9 +3,9 @@
 /// Whose fault an error is; outer layers map it to exit codes, HTTP statuses or exception classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The caller passed something that cannot be honoured.
+    /// The caller passed something that cannot be used.
     Caller,
-    /// Something that was asked for by name does not exist.
+    /// Something that was requested by name does not exist.
     NotFound,
     /// Reading or writing failed outside the program.
     Io,

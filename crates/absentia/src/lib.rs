@@ -1,5 +1,5 @@
 //! Matrix factorisation for implicit feedback in which **every missing entry has its own weight**,
-//! at a cost that depends on the observed entries only.
+//! at a cost that does not grow with the number of missing entries.
 //!
 //! Given M users, N items and a set R of observed entries, the engine finds P (M × K) and Q (N × K)
 //! that minimise
@@ -12,8 +12,8 @@
 //! | --- | --- | --- |
 //! | `r_ui`, `c_ui` | target and weight of an observed entry | [`data`] |
 //! | `a_u`, `b_i` (length Z) | low-rank weight on missing entries | [`weights`] |
-//! | `S_t = Σ_i b_it q_i q_iᵀ` | the caches, all that rows share | `solver` |
-//! | `λ_u = λ m_u^ν` | penalty, `m_u` the row's total weight | `solver` |
+//! | `S_t = Σ_i b_it q_i q_iᵀ` | the caches, the only data that rows share | `solver` |
+//! | `λ_u = λ m_u^ν` | regularization of a row, `m_u` its total weight | `solver` |
 //! | `p_u`, `q_i` (length K) | factors | [`model`] |
 //!
 //! The method is that of He, Tang, Du, Hong, Ren and Chua, *Fast Matrix Factorization with
@@ -48,7 +48,7 @@ pub use params::{
 pub use sides::Sides;
 pub use solver::Objective;
 
-/// What the tests and benchmarks of this crate reach; it may change in any version.
+/// Internals that tests and benchmarks use; they may change in any version.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::linalg::{

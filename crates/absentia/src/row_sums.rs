@@ -1,4 +1,4 @@
-//! Sums over rows that have the same bits however the rows are shared out.
+//! Sums over rows that have the same bits however the rows are divided among threads or processes.
 //!
 //! Floating-point sums depend on their order. Here rows are cut into chunks of [`CHUNK_ROWS`] by row
 //! number, each chunk is summed on its own, and the sums of chunks are added along a fixed binary
@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::linalg::Dense;
 
-/// Rows of a chunk.
+/// Number of rows of a chunk.
 pub const CHUNK_ROWS: usize = 2048;
 
 /// Something that can be added up.
@@ -138,7 +138,7 @@ impl<T: Summand> RowSum<T> {
     }
 }
 
-/// A sum that is being made.
+/// A sum in progress.
 struct Job<'j, F> {
     rows: usize,
     chunks: Range<usize>,

@@ -14,7 +14,7 @@ pub struct Sides<T> {
 }
 
 impl<T> Sides<T> {
-    /// Yields the values that a function has for each side, users first.
+    /// Calls a function for each side, users first, and yields the values.
     pub fn from_fn(mut value: impl FnMut(Axis) -> T) -> Self {
         Self {
             users: value(Axis::User),

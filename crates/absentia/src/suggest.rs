@@ -1,4 +1,4 @@
-//! Known words that are similar to a word that is not known.
+//! Suggestions for misspelt words: the known words that are similar.
 
 /// Yields up to three known words that differ from `word` by a typing error or two, the closest first.
 ///

@@ -98,7 +98,7 @@ def check_counts(shape: Tuple[int, int]) -> None:
     """Rejects more users or items than row numbers can represent."""
     for count, what in zip(shape, ("users", "items")):
         if count > MOST:
-            raise ValueError(f"{count} {what} are more than the {MOST} that can be told apart")
+            raise ValueError(f"{count} {what} are more than the {MOST} that are supported")
 
 
 def _grown(ids: Ids, shape: Tuple[int, int]) -> Ids:

@@ -22,7 +22,7 @@ class Factorizer(Training, Answers, Files):
         ``targets`` and ``regularization`` are not given either, another mean weight is used if it does
         better on held-out rows; see ``weights_``.
     regularization : float, optional
-        Ridge penalty on the length of the factors (λ). If not given, a few values are tried on a held-out
+        Ridge penalty on the squared length of the factors (λ). If not given, a few values are tried on a held-out
         fifth of the rows, and the best one is used; see ``regularization_``.
     reg_exponent : float
         Exponent of a row's total weight in its regularization. With 0 it is the same for all rows.
@@ -69,7 +69,7 @@ class Factorizer(Training, Answers, Files):
     weights_ : absentia.weights.Resolved
         The weights on missing entries, resolved on the data.
     stop_reason_ : str
-        ``"iterations"``, ``"converged"`` or ``"callback"``.
+        ``"iterations"``, ``"converged"`` or ``"callback"``; ``"loaded"`` for a model read from a file.
 
     Examples
     --------

@@ -88,14 +88,14 @@ def _ids(what: str, given: Any) -> Tuple[str, Any]:
         raise ValueError(f"{what} have {array.ndim} dimensions, expected 1")
     if array.dtype.kind in "iu":
         if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
-            raise ValueError(f"{what} hold an integer beyond 64 bits with sign")
+            raise ValueError(f"{what} hold an integer that does not fit into a signed 64-bit integer")
         return "integers", np.ascontiguousarray(array, dtype=np.int64)
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             at = int(np.flatnonzero(~np.isfinite(array))[0])
-            raise ValueError(f"{what}: entry {at} is {array[at]}, which is no id")
+            raise ValueError(f"{what}: entry {at} is {array[at]}, which is not an id")
         if not (array == np.floor(array)).all():
-            raise ValueError(f"{what} are fractions; ids must be integers or texts")
+            raise ValueError(f"{what} are fractions; ids must be integers or strings")
         return "integers", np.ascontiguousarray(array, dtype=np.int64)
     values = array.tolist()
     if array.size == 0:
@@ -105,4 +105,4 @@ def _ids(what: str, given: Any) -> Tuple[str, Any]:
     if all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in values):
         return "integers", np.array(values, dtype=np.int64)
     at = next(at for at, value in enumerate(values) if not isinstance(value, str))
-    raise ValueError(f"{what}: entry {at} is {values[at]!r}; ids must be all integers or all texts")
+    raise ValueError(f"{what}: entry {at} is {values[at]!r}; ids must be all integers or all strings")

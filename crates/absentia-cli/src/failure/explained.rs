@@ -98,7 +98,7 @@ fn of_job(error: &JobError) -> Refusal {
             ..of_job(reason)
         },
         JobError::SeveralWeights { count } => {
-            let message = format!("--weights is given {count} times, and a model has one scheme");
+            let message = format!("--weights is given {count} times; a model has only one scheme");
             Refusal::usage(message).hint(
                 "add schemes up with ' + ' inside one --weights, or weigh them against each other \
                  with `absentia compare`",
@@ -149,7 +149,7 @@ fn of_data(error: &JobError, text: String) -> Refusal {
             refusal.hint("use method=nonnegative for dense weights, or raise --regularization")
         }
         JobError::RowWeight { axis, id, total } => Refusal::data(format!(
-            "the total weight of {axis} {id:?} is {total}, so --reg-exponent has no meaning for it"
+            "the total weight of {axis} {id:?} is {total}, so its power --reg-exponent is not defined"
         ))
         .hint("use method=nonnegative for dense weights, or --reg-exponent 0"),
         JobError::OtherData { .. } => {

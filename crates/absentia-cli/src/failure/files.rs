@@ -14,7 +14,7 @@ pub(super) fn hint(error: &Error) -> Option<String> {
         Error::ColumnType { column, .. } => format!("choose another with {}", flag_of(*column)),
         Error::OneColumn { .. } => "choose the separator with --separator".to_owned(),
         Error::TooManyRows { .. } => {
-            "without --dense-ids ids take room only where they occur".to_owned()
+            "without --dense-ids, memory is used only for ids that occur".to_owned()
         }
         Error::Binary { .. } => "choose the format with --format".to_owned(),
         Error::Model(ModelFileError::NotAModel { .. }) => {

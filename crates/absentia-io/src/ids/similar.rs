@@ -1,10 +1,10 @@
-//! Ids that are similar to one that is not known.
+//! Suggestions for an unknown id: the known ids that are similar.
 
 use absentia::suggest;
 
 use super::IdMap;
 
-/// Ids that are compared with an unknown one; of more, only the first are.
+/// The maximum number of ids that are compared with an unknown one; only the first ones are.
 const MAX_COMPARED: usize = 2_000_000;
 
 impl IdMap {

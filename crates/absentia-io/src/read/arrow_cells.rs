@@ -28,7 +28,7 @@ pub(super) fn plain(array: &ArrayRef) -> ArrowResult<ArrayRef> {
     }
 }
 
-/// Integers, dates and times as they are stored; those beyond 64 bits with sign are null.
+/// Integers, dates and times as they are stored; those that do not fit into `i64` are null.
 pub(super) fn integers(array: &ArrayRef) -> ArrowResult<Int64Array> {
     match array.data_type() {
         DataType::Int64 => return Ok(array.as_primitive::<Int64Type>().clone()),

@@ -1,6 +1,6 @@
-//! Looks over the sizes an Arrow IPC file declares before the decoder believes them.
+//! Validates the sizes that an Arrow IPC file declares before they are decoded.
 //!
-//! The decoder allocates what a compressed buffer says it will hold; a damaged length would end the process.
+//! The decoder allocates the size that a compressed buffer declares; a damaged length would end the process.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -126,7 +126,7 @@ impl<R: Read + Seek> Scan<R> {
         Ok(Some(end))
     }
 
-    /// Adds up what the buffers of a batch say they hold.
+    /// Adds up the sizes that the buffers of a batch declare.
     fn compressed(&mut self, batch: &RecordBatch<'_>, body: u64) -> Checked<()> {
         for buffer in batch.buffers().into_iter().flatten() {
             if buffer.length() < 8 {

@@ -49,7 +49,7 @@ impl TextBlocks {
         self.source.path()
     }
 
-    /// Grows the block until it holds a whole record, and puts the rest aside.
+    /// Grows the block until it holds a whole record, and keeps the rest for the next block.
     fn whole_records(&mut self) -> Result<Vec<u8>, Error> {
         let mut text = std::mem::take(&mut self.carry);
         let mut target = BLOCK;

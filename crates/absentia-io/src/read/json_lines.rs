@@ -84,7 +84,7 @@ fn find_keys(source: &Source, options: &ReadOptions) -> Result<Keys, Error> {
 fn refuse_positions(options: &ReadOptions) -> Result<(), Error> {
     for column in Column::ALL {
         if let Some(ColumnRef::Position(place)) = options.columns.get(column) {
-            let expected = "a key, since JSON objects have no places";
+            let expected = "a key, because JSON objects have no column positions";
             return Err(Error::BadOption {
                 option: "a column of JSON lines",
                 got: place.to_string(),

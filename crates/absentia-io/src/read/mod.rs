@@ -113,8 +113,8 @@ fn read_all(
     }
 }
 
-/// Bytes that a row of either side takes at the least: where it starts in both orders of the entries,
-/// and how many it has.
+/// The least number of bytes of a row of either side: its offset in both orders of the entries, and
+/// its number of entries.
 const ROW_BYTES: u64 = 24;
 
 /// Refuses a data set whose row numbers go far beyond its rows before anything of that length is made.
@@ -141,7 +141,7 @@ fn read_file(
     let path: Arc<Path> = Arc::from(path);
     let source = Source::open(&path)?;
     match read_source(source, options, builder) {
-        // One part of many may be empty; that all are is noticed at the end.
+        // A single part may be empty; the end checks that not all of them are.
         Err(Error::Empty { .. }) if many => Ok(()),
         outcome => outcome,
     }

@@ -18,7 +18,7 @@ pub struct ReadOptions {
     pub columns: Columns,
     /// How many bad rows to leave out before giving up.
     pub skip_bad: u64,
-    /// Set when ids are row numbers from 0.
+    /// Given if ids are row numbers from 0.
     pub dense_ids: Option<DenseIds>,
     /// The longest line accepted, in bytes.
     pub max_line: usize,
@@ -73,7 +73,7 @@ pub trait Progress: Sync {
     fn finish(&self) {}
 }
 
-/// Reports to nobody.
+/// Ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProgress;
 

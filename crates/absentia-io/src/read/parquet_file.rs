@@ -1,4 +1,4 @@
-//! A Parquet file whose structures are looked over before the decoder follows them.
+//! A Parquet file whose structures are validated before they are decoded.
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -12,8 +12,8 @@ use super::thrift;
 /// Length of the footer, and the magic word, at the end of a file.
 const TAIL: u64 = 8;
 
-/// A Parquet file, to be given to the `parquet` crate's readers in place of a [`File`]: one that a
-/// hostile footer or page header cannot keep busy, or make take memory for bytes it does not have.
+/// A Parquet file, to be given to the `parquet` crate's readers in place of a [`File`]. A
+/// hostile footer or page header cannot make them loop, or allocate memory for bytes that do not exist.
 #[derive(Debug)]
 pub struct ParquetFile {
     file: File,
@@ -21,7 +21,7 @@ pub struct ParquetFile {
 }
 
 impl ParquetFile {
-    /// Takes a file whose footer holds what it promises.
+    /// Takes a file and validates its footer.
     ///
     /// # Errors
     /// When it cannot be read, or the footer is damaged; one too short to have a footer is left to
@@ -80,7 +80,7 @@ impl ChunkReader for ParquetFile {
 pub struct PageHeader {
     reader: BufReader<File>,
     start: u64,
-    /// Bytes up to the end of the file, until the header has been looked over.
+    /// Bytes up to the end of the file, until the header has been validated.
     unchecked: Option<u64>,
 }
 

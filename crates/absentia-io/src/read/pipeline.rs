@@ -1,6 +1,6 @@
 //! Reads ahead, parses in parallel and takes results in file order.
 //!
-//! While one batch of blocks is parsed on all threads and merged, the next is being read. What comes out
+//! While one batch of blocks is parsed on all threads and merged, the next is being read. The result
 //! depends on the order of blocks only, never on the number of threads.
 
 use rayon::prelude::*;

@@ -7,7 +7,7 @@ use super::source::Source;
 use crate::column::Column;
 use crate::format::Format;
 
-/// How many records are looked at.
+/// How many records are inspected.
 const SAMPLE: usize = 64;
 
 /// The first records of a file, cut by one separator.
@@ -194,7 +194,7 @@ fn whole_records(source: &Source) -> &[u8] {
     &text[..memchr::memrchr(b'\n', text).map_or(text.len(), |at| at + 1)]
 }
 
-/// Separators in the order in which they are believed.
+/// Separators, the most plausible first.
 fn candidates(format: Format) -> Vec<Separator> {
     let mut list = vec![
         Separator::Text(b"::".to_vec()),

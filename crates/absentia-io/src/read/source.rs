@@ -1,4 +1,4 @@
-//! Opens a text file, looking through gzip and zstd whatever its name says.
+//! Opens a text file, and decompresses gzip and zstd whatever its name is.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Error;
 
-/// How much of the decoded text is looked at before reading starts.
+/// How much of the decoded text is inspected before reading starts.
 const HEAD: usize = 64 << 10;
 
-/// The decoded text of a file, whose start can be looked at.
+/// The decoded text of a file, whose start can be inspected.
 pub(super) struct Source {
     path: Arc<Path>,
     reader: Box<dyn Read + Send>,

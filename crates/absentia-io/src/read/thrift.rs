@@ -1,9 +1,9 @@
 //! Validates a Thrift structure (compact protocol) before it is decoded.
 //!
-//! Parquet's footer and page headers are such structures. The decoder walks lists for as long as they
-//! say they are, also past the end of the file where it only skips: a damaged count of two thousand
-//! million would keep it busy for minutes. An element takes a byte at least, so all counts together
-//! cannot be more than the bytes there are.
+//! Parquet's footer and page headers are such structures. The decoder walks lists for their
+//! declared length, even past the end of the file if it only skips: a damaged count of two billion
+//! would keep it busy for minutes. An element takes at least one byte, so the sum of all counts cannot
+//! exceed the number of bytes.
 
 use std::io::{Error, ErrorKind, Read};
 
@@ -121,7 +121,7 @@ impl<R: Read> Walk<R> {
                 return Ok(value);
             }
         }
-        Err(damaged("a number without an end".to_owned()))
+        Err(damaged("an unterminated number".to_owned()))
     }
 
     fn skip(&mut self, count: u64) -> Checked<()> {

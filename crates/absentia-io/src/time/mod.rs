@@ -1,4 +1,4 @@
-//! Moments and lengths of time as people write them, for files, the command line and Python alike.
+//! The text forms of times and durations, for files, the command line and Python.
 //!
 //! A [`Moment`] is a unix time or an ISO-8601 date; a [`TimeSpan`] is a number with its unit, such as `30d`;
 //! a [`TimeUnit`] says whether the times of a data set are seconds or milliseconds.

@@ -1,5 +1,5 @@
-//! Values of a job as they are written, wherever they are written: on the command line, in a
-//! configuration file, in Python.
+//! The text forms of the values of a job. They are the same on the command line, in configuration files
+//! and in Python.
 //!
 //! Every value has one text form, read by `FromStr` and written by `Display`. Methods, targets,
 //! weights, moments and columns have theirs next to their types in `absentia` and `absentia-io`.

@@ -29,9 +29,9 @@ const MOST_USERS: usize = 2000;
 const LEAST_USERS: usize = 100;
 /// Number of entries above which nothing is tried.
 const MOST_ENTRIES: usize = 10_000_000;
-/// Penalty of a typical row relative to its observed weight that is taken without a search.
+/// The relative regularization that is used without a search.
 const TYPICAL_PENALTY: f64 = 0.15;
-/// What models are compared by.
+/// The metric that models are compared by.
 const RECALL_AT_20: MetricName = MetricName {
     metric: Metric::Recall,
     cutoff: Some(20),
@@ -87,7 +87,7 @@ pub struct ChosenSettings {
     pub params: Params,
     /// The weights on missing entries, where they differ from those given.
     pub scheme: Option<Scheme>,
-    /// Number of models trained to choose them; 0 where a rule of thumb did.
+    /// Number of models trained to choose them; 0 if a rule of thumb was used.
     pub tried: usize,
     /// Recall@20 of the choice on the held-out rows.
     pub score: Option<f64>,

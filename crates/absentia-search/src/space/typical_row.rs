@@ -2,7 +2,7 @@
 //!
 //! The penalty of a row is `λ m^ν`, and its total weight m grows with the weights on missing entries, so
 //! that the same λ has different effects under different weights. `λ m̄^ν / n̄` is the penalty of a
-//! typical row relative to its observed weight.
+//! typical row relative to its observed weight: the *relative regularization* of the glossary.
 
 use absentia::data::Interactions;
 

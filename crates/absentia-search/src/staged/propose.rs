@@ -86,7 +86,7 @@ impl<'s> Proposer<'s> {
         let mut point = Vec::with_capacity(center.len());
         for (at, dimension) in self.space.dimensions().iter().enumerate() {
             let place = match dimension.range {
-                // SearchOptions have no neighbours: most stay as they are, a few are drawn anew.
+                // Options have no order: most points keep theirs, a few draw a new one.
                 Range::Choice { .. } if unit(random) < 0.8 => center[at],
                 Range::Choice { .. } => unit(random),
                 _ => reflected(center[at] + widths[at] * normal(random)),

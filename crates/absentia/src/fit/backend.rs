@@ -1,4 +1,4 @@
-//! The seam behind which any hardware can train: what a sweep needs of it, and nothing else.
+//! The interface between a run and the hardware that it trains on.
 //!
 //! A sweep is the same everywhere. With Q fixed it improves every row of P, sums the caches of P, does
 //! the same for Q, and reads the sums of the objective. A [`Backend`] does these steps for one
@@ -18,10 +18,10 @@ pub use super::problem::{Problem, ProblemParts};
 pub use crate::row_sums::{CHUNK_ROWS, RowSum, Summand};
 pub use crate::solver::{Halt, NotConvex};
 
-/// How exactly the sums of the objective are taken.
+/// How exactly the sums of the objective are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
-    /// As the half-sweep left them; an error of rounding in single precision is allowed.
+    /// From what the last half-sweep computed, with the rounding error of single precision.
     Fast,
     /// From the factors, in double precision.
     Exact,
@@ -32,8 +32,8 @@ pub enum Precision {
 pub struct ObjectiveSums {
     /// The objective and its parts.
     pub objective: Objective,
-    /// `Σ_R (a·b) (p·q)²`: what was taken away from the sum over all entries to get the part of the
-    /// missing ones. Where it exceeds the objective, rounding may show.
+    /// `Σ_R (a·b) (p·q)²`, which was subtracted from the sum over all entries to get the part of the
+    /// missing ones. If it is larger than the objective, rounding errors may be visible.
     pub counted_as_missing: f64,
 }
 

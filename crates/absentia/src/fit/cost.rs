@@ -1,4 +1,4 @@
-//! What a sweep costs, before it is made.
+//! The estimated cost of a sweep.
 
 use super::memory::Sizes;
 use crate::params::{Baseline, Method, Solver};
@@ -61,7 +61,7 @@ impl ProblemSize {
             Baseline::Ials1 => rows * k * k * 3.0 + entries * k * 4.0,
             Baseline::Rcd => rows * k * k * 4.0 + entries * k * 3.0,
             Baseline::Bpr | Baseline::SgdObserved => entries * k * 3.0,
-            // Some tens of products with a block a quarter wider than the rank.
+            // A few dozen products with a block a quarter wider than the rank.
             Baseline::Svd | Baseline::IiSvd => 40.0 * 1.25 * (entries * k + rows * k * k * 4.0),
             Baseline::Popularity | Baseline::ItemKnn { .. } => entries,
         }

@@ -95,7 +95,7 @@ impl Backend for CpuBackend<'_> {
             kernels: self.kernels,
             cancelled: cancel.flag(),
         };
-        // What was there before the last half-sweep may be shared with a checkpoint or the best model.
+        // The factors from before the last half-sweep may be shared with a checkpoint or the best model.
         let spare = self.before[axis].take().and_then(Arc::into_inner);
         let mut after = spare.unwrap_or_else(|| Dense::padded(free.rows(), free.cols()));
         let (tiles, dense) = (&self.tiles[axis], problem.dense(axis));
@@ -108,7 +108,7 @@ impl Backend for CpuBackend<'_> {
     }
 
     fn sum_caches(&mut self, axis: Axis) {
-        // The old ones go first: there need not be room for both.
+        // The old ones are freed first, because memory may not suffice for both.
         self.caches[axis] = None;
         let (factors, weights) = (&self.factors[axis], self.problem.weights(axis));
         summed(&mut self.caches[axis], factors, weights, self.kernels);

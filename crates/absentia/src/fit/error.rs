@@ -10,7 +10,7 @@ use crate::weights::WeightsError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// The parameters were refused before any work was done.
+    /// The parameters were rejected before any work was done.
     #[error(transparent)]
     Params(#[from] ParamsError),
     /// The data does not allow the requested transforms.
@@ -80,8 +80,8 @@ pub enum FitError {
     },
     /// A row's total weight is negative, so no power of it is a penalty.
     #[error(
-        "the total weight of {axis} {row} is {total}, so the penalty exponent has no meaning for it: \
-         some weights on missing entries are negative; use a non-negative factorisation of W, or exponent 0"
+        "the total weight of {axis} {row} is {total}, so its power reg_exponent is not defined: \
+         some weights on missing entries are negative; use a non-negative factorisation of W, or reg_exponent 0"
     )]
     RowWeight {
         /// Side of the row.
@@ -111,7 +111,7 @@ pub enum FitError {
          those of the checkpoint"
     )]
     ResumeWeights,
-    /// The thread pool could not be made.
+    /// The thread pool could not be created.
     #[error("cannot start {threads} threads")]
     Threads {
         /// The requested number.

@@ -1,4 +1,4 @@
-//! Where a run starts.
+//! The initial factors of a run.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -13,14 +13,14 @@ pub enum Init {
     /// Independent Gaussians of mean 0, seeded.
     #[default]
     Gaussian,
-    /// A random sketch of the data: popularity is known and taken out, and the directions that
-    /// matter next are leaned towards, so that the first sweeps do not go into finding them.
+    /// A random sketch of the data. Popularity, the first singular direction, is known and removed;
+    /// the sketch approximates the directions that follow it. This saves early sweeps.
     Sketch {
         /// Products with the matrix, |R|K operations each; 4 did best on Gowalla's validation part
         /// (6 did worse), 0 is [`Gaussian`](Init::Gaussian).
         passes: usize,
     },
-    /// Factors given by the caller: an earlier model's, or made elsewhere.
+    /// Factors given by the caller, such as those of an earlier model.
     Given {
         /// One row per user.
         users: Factors,
@@ -30,8 +30,8 @@ pub enum Init {
 }
 
 impl Init {
-    /// Yields factors with more columns: those of an earlier model, and behind them the columns a
-    /// Gaussian start would have there. Columns beyond `factors` are left out.
+    /// Yields factors with more columns: those of an earlier model, followed by the columns that
+    /// a Gaussian start would have there. Columns beyond `factors` are left out.
     #[must_use]
     pub fn grown(users: &Factors, items: &Factors, factors: usize, std: f32, seed: u64) -> Self {
         let side = |known: &Factors, side| {

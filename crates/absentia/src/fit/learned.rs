@@ -20,10 +20,10 @@ use crate::weights::{ExposureRates, InMemory, Learned, LearnedWeights, Scheme, T
 
 /// Sweeps before each estimate.
 const SWEEPS: usize = 4;
-/// The most factors that estimates are made with: exposures need no finer taste.
+/// The maximum number of factors of the runs between estimates: exposures need no more.
 const FACTORS: usize = 32;
 
-/// Parameters of the runs between estimates, whose data is already as it is trained on.
+/// Parameters of the runs between estimates; targets and weights of their data are final.
 pub(super) fn estimate_params(params: &Params) -> Params {
     Params {
         factors: params.factors.min(FACTORS),
@@ -36,7 +36,7 @@ pub(super) fn estimate_params(params: &Params) -> Params {
     }
 }
 
-/// The stage: what it computes on, and how the outside follows and ends it.
+/// The stage: its inputs, its observer and its cancellation flag.
 pub(super) struct EstimateStage<'e, 'r, D> {
     pub(super) device: &'e D,
     pub(super) pool: &'e rayon::ThreadPool,

@@ -1,4 +1,4 @@
-//! What a run will take, counted before anything large is allocated.
+//! The memory that a run needs, computed before anything large is allocated.
 
 use super::learned::estimate_params;
 use crate::baselines;
@@ -37,7 +37,7 @@ pub struct Sizes {
     pub data: u64,
     /// Whether targets, and weights, differ from entry to entry in the matrix as it is.
     pub vary: (bool, bool),
-    /// Whether it has pairs that were shown and not taken, whose target and weight are their own.
+    /// Whether it has exposed entries, which have their own target and weight.
     pub exposed: bool,
     /// Rank Z of the weights on missing entries.
     pub rank: usize,
@@ -92,7 +92,7 @@ impl MemoryPlan {
                 threads * scratch(sizes, params) + rows * 8 + rows / 8,
             ),
             (
-                // The model that is returned and the run as it ended have their own.
+                // The returned model and the final checkpoint each have their own.
                 "weights and counts of the models",
                 (8 * rows).saturating_mul(sizes.rank as u64 + 1),
             ),
@@ -120,7 +120,7 @@ impl MemoryPlan {
         }
     }
 
-    /// Bytes in all.
+    /// Total number of bytes.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.parts
@@ -129,7 +129,7 @@ impl MemoryPlan {
     }
 }
 
-/// Number of threads this process may use: the machine's, less what a container withholds.
+/// Number of threads this process may use: those of the machine that the container, if any, allows.
 #[must_use]
 pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)

@@ -39,7 +39,7 @@ pub struct Validation<'r> {
     pub metric: Box<dyn FnMut(&Model) -> f64 + 'r>,
     /// Sweeps between measurements.
     pub every: usize,
-    /// Measurements without improvement after which the run ends; never, when not given.
+    /// Number of measurements without improvement after which the run ends; never if `None`.
     pub patience: Option<usize>,
 }
 
@@ -49,20 +49,20 @@ impl Validation<'_> {
     }
 }
 
-/// How a run starts, is followed and ends; the defaults follow nothing and start from Gaussians.
+/// How a run starts, is observed and ends. By default it starts from Gaussian factors, without observer.
 #[derive(Default)]
 pub struct Run<'r> {
     /// Where the run starts.
     pub init: Init,
-    /// A run to go on with; its factors are the start.
+    /// The checkpoint to resume from; it replaces the initial factors.
     pub resume: Option<Checkpoint>,
     /// A metric that chooses the best model and may end the run.
     pub validation: Option<Validation<'r>>,
-    /// Who follows the run.
+    /// Is notified of the progress of the run.
     pub observer: Option<&'r mut dyn Observer>,
     /// A flag that ends the run from another thread.
     pub cancel: Cancel,
-    /// Sweeps between checkpoints handed to the observer; none, when not given.
+    /// Number of sweeps between checkpoints, which the observer gets; no checkpoints if `None`.
     pub checkpoint_every: Option<usize>,
 }
 
@@ -86,13 +86,13 @@ pub enum StopReason {
 /// A finished run.
 #[derive(Debug)]
 pub struct Fitted {
-    /// The model: the best one where a validation metric chose, the last one otherwise.
+    /// The model: the best one if there is a validation metric, the last one otherwise.
     pub model: Model,
     /// Why the run ended.
     pub reason: StopReason,
     /// The sweep the model comes from.
     pub chosen_iteration: usize,
-    /// The run as it stood at its end, to go on with later.
+    /// The state of the run at its end, from which it can be resumed.
     pub checkpoint: Checkpoint,
 }
 
@@ -206,7 +206,7 @@ fn trained<S: Sweeps>(
     Ok(training.finish(reason))
 }
 
-/// The memory of the run, if it may take that much.
+/// The memory that the run needs, if the limit allows it.
 fn planned(
     data: &Interactions<'_>,
     scheme: &Scheme,

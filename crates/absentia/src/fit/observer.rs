@@ -1,4 +1,4 @@
-//! How the outside follows a run, and ends it.
+//! Observing a run, and ending it from outside.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ pub struct Sweep {
     pub validation: Option<f64>,
 }
 
-/// How far the estimate of learned weights is, which comes before the sweeps of a run.
+/// Progress of the estimate of learned weights, which precedes the sweeps of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Estimate {
@@ -31,16 +31,16 @@ pub struct Estimate {
     pub total: usize,
 }
 
-/// Whether a run goes on.
+/// Whether a run continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// It goes on.
+    /// It continues.
     Continue,
     /// It ends here, keeping what it has.
     Stop,
 }
 
-/// Follows a run; every method has a default that does nothing.
+/// Is notified of the progress of a run; every method has a default that does nothing.
 pub trait Observer {
     /// Called once the sizes are known, before anything is trained.
     fn started(&mut self, plan: &MemoryPlan) {
@@ -68,7 +68,7 @@ pub trait Observer {
     }
 }
 
-/// Follows nothing.
+/// Ignores everything.
 impl Observer for () {}
 
 /// A flag that ends a run from another thread; clones share it.
@@ -76,19 +76,19 @@ impl Observer for () {}
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Yields a flag that is down.
+    /// Yields a flag that is not set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Raises the flag: the run ends with the model of its last complete sweep, or of its start if
+    /// Sets the flag: the run ends with the model of its last complete sweep, or of its start if
     /// there is none.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the flag is up.
+    /// Whether the flag is set.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)

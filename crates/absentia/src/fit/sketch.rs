@@ -1,10 +1,10 @@
-//! A start that has seen the data: a random sketch of the normalised matrix.
+//! Initial factors from the data: a random sketch of the normalised matrix.
 //!
 //! From a Gaussian start the first sweep learns little but popularity, whatever the solver. With
 //! `R̃ = D_u^−½ R D_i^−½` (signs of the targets over the roots of the numbers of interactions) that
 //! direction is known beforehand: `√n_u` and `√n_i` are its first singular vectors. A few products
-//! of R̃ᵀ and R̃ with a Gaussian block, popularity taken out before each, lean Q towards the singular
-//! vectors that follow, at a cost of |R|K each.
+//! of R̃ᵀ and R̃ with a Gaussian block, with popularity removed before each, turn Q towards the
+//! singular vectors that follow, at a cost of |R|K each.
 
 use rayon::prelude::*;
 
@@ -14,16 +14,16 @@ use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
 use crate::params::Params;
 
-/// Rows that are summed in `f32` before `f64` takes over; fixed, so that bits do not depend on
-/// threads.
+/// Number of rows that are summed in `f32`; these sums are added in `f64`. Fixed, so that the result
+/// does not depend on the number of threads.
 const CHUNK: usize = 256;
 
-/// Standard deviation of the sketch, as a multiple of that of the Gaussians it is added to: those
-/// only keep factors apart where the data has fewer directions than there are factors.
+/// Standard deviation of the sketch, as a multiple of that of the Gaussian noise that is added to
+/// it. The noise keeps factors different if the data has fewer directions than there are factors.
 const OVER_NOISE: f32 = 10.0;
 
-/// Yields P as zeros, which the first half-sweep replaces, and Q as a sketch made with `passes` products;
-/// without any, both as Gaussians.
+/// Yields P = 0, which the first half-sweep replaces, and Q as a sketch from `passes` products. With
+/// `passes = 0` both are Gaussian.
 pub(super) fn sketch(data: &Interactions<'_>, params: &Params, passes: usize) -> (Dense, Dense) {
     let draw = |rows, std, side| gaussian(rows, params.factors, std, params.seed, side);
     let (users, items, std) = (data.n_users(), data.n_items(), params.init_std);
@@ -35,8 +35,8 @@ pub(super) fn sketch(data: &Interactions<'_>, params: &Params, passes: usize) ->
     let values = noise.as_mut_slice().par_iter_mut();
     values.for_each(|x| *x *= std);
     let (user_roots, item_roots) = (roots(&data.user_counts()), roots(&data.item_counts()));
-    // The last product ends on the items; before it they take turns. The first one reads random
-    // numbers.
+    // Products with R̃ᵀ and R̃ alternate so that the last one yields Q. The first one starts from
+    // random numbers.
     let mut p = if passes.is_multiple_of(2) {
         Dense::padded(users, params.factors)
     } else {
@@ -61,7 +61,7 @@ fn roots(counts: &[u32]) -> Vec<f32> {
     counts.iter().map(|&n| (n as f32).sqrt()).collect()
 }
 
-/// Takes the direction of the roots out of every column and divides rows by their roots, the first
+/// Removes the direction of the roots from every column and divides rows by their roots, the first
 /// half of the normalisation.
 fn without_popularity(block: &mut Dense, roots: &[f32]) {
     let stride = block.stride();
@@ -107,7 +107,7 @@ fn multiply(entries: &Entries<'_>, roots: &[f32], from: &Dense, out: &mut Dense)
         sum.fill(0.0);
         for (n, &index) in row.indices.iter().enumerate() {
             let r = row.r.get(n);
-            // Entries that were shown and not taken have a target of 0 and no say.
+            // Exposed entries have a target of 0 and do not count.
             if r != 0.0 {
                 kernels.axpy(r.signum(), from.padded_row(index as usize), sum);
             }
@@ -120,8 +120,8 @@ fn multiply(entries: &Entries<'_>, roots: &[f32], from: &Dense, out: &mut Dense)
     });
 }
 
-/// Multiplies rows by their roots again, all by what gives them a standard deviation, and adds the
-/// noise; a sketch of nothing stays noise.
+/// Multiplies rows by their roots again, scales the result to the given standard deviation, and adds
+/// the noise. If the sketch is zero, only the noise remains.
 fn add_scaled(block: &mut Dense, roots: &[f32], std: f32, noise: &Dense) {
     let (stride, count) = (block.stride(), block.rows() * block.cols());
     let squares: Vec<f32> = block

@@ -1,4 +1,4 @@
-//! The factors a run starts from, or goes on with.
+//! The factors that a run starts from, or is resumed with.
 
 use super::error::FitError;
 use super::init::{self, Init};
@@ -58,7 +58,7 @@ pub(super) fn start(
     })
 }
 
-/// A checkpoint goes on only under the settings that decide its bits.
+/// Checks that a checkpoint has the parameters and weights of the run that is resumed from it.
 fn check_resume(checkpoint: &Checkpoint, problem: &Problem<'_>) -> Result<(), FitError> {
     let changed = problem.params().changes_since(checkpoint.model.params());
     if !changed.is_empty() {

@@ -1,4 +1,4 @@
-//! Sweeps: of a solver, over a backend; of a baseline, in passes of its own.
+//! The sweeps of a solver, which a backend carries out, and the passes of a baseline.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl<B: Backend> Sweeps for AlternatingSweeps<B> {
                     });
                 }
                 Err(Halt::Cancelled) => {
-                    // The half-sweep cut short has changed nothing; the one before it is undone.
+                    // The interrupted half-sweep has changed nothing; the one before it is undone.
                     if axis == Axis::Item {
                         self.0.undo(Axis::User);
                     }

@@ -40,8 +40,8 @@ impl<'p, S: Sweeps> Training<'p, S> {
         }
     }
 
-    /// Makes sweeps until there is a reason to stop, and yields it. The run's callbacks need not be
-    /// able to move to another thread: only the sweeps enter the pool.
+    /// Makes sweeps until there is a reason to stop, and yields it. Callbacks run on the calling thread
+    /// and need not be `Send`: only the sweeps enter the pool.
     pub(super) fn run(
         &mut self,
         pool: &rayon::ThreadPool,
@@ -69,7 +69,7 @@ impl<'p, S: Sweeps> Training<'p, S> {
         }
     }
 
-    /// Tells the observer of a sweep, and gives it a checkpoint when one is due.
+    /// Reports a sweep to the observer, with a checkpoint when one is due.
     fn report(&self, sweep: &Sweep, run: &mut Run<'_>) -> Control {
         let Some(observer) = &mut run.observer else {
             return Control::Continue;
@@ -122,7 +122,7 @@ impl<'p, S: Sweeps> Training<'p, S> {
         self.history.push(sweep);
     }
 
-    /// Why the run should make no further sweep, if so.
+    /// The reason to end the run now, if there is one.
     fn why_over(&self, validation: Option<&Validation<'_>>) -> Option<StopReason> {
         let params = self.problem.params();
         if params.solver.is_direct() && !self.history.is_empty() {

@@ -6,7 +6,7 @@ use crate::params::ParamsError;
 use crate::ranking::RankError;
 use crate::weights::WeightsError;
 
-/// Why a model was refused or could not answer.
+/// Why a model was rejected or could not answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {

@@ -18,15 +18,15 @@ pub struct Contribution {
     pub contribution: f64,
 }
 
-/// A score taken apart.
+/// A score as a sum of contributions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// The score as the model ranks by it.
     pub score: f64,
     /// What each entry adds, largest first.
     pub contributions: Vec<Contribution>,
-    /// What is left: the model's factors against the exact minimiser for these entries. Contributions
-    /// and remainder add up to the score.
+    /// The score less the contributions: the difference between the model's factors and the exact
+    /// minimiser for these entries.
     pub remainder: f64,
 }
 
@@ -39,10 +39,10 @@ pub(super) struct Quadratic {
 }
 
 impl FoldIn<'_> {
-    /// Takes the score of `item` for a user with these entries apart.
+    /// Explains the score of `item` for a user with these entries.
     ///
     /// With `user`, the score is that of the model's factors for that user; without, that of the
-    /// folded-in factors, and nothing remains.
+    /// folded-in factors, and the remainder is 0.
     ///
     /// # Errors
     /// As [`solve`](Self::solve), and an item or user the model does not have.

@@ -23,7 +23,7 @@ pub struct NewEntry {
     pub weight: f32,
     /// Time, for models trained with decaying weights; the latest of training when not given.
     pub time: Option<i64>,
-    /// Whether it was only shown: then its target is 0 and `weight` its weight.
+    /// Whether it is an exposed entry, shown and not taken: its target is 0 and `weight` its weight.
     pub exposed: bool,
 }
 
@@ -60,7 +60,7 @@ pub enum RowWeights {
     Given(Vec<f32>),
 }
 
-/// One side of a model made ready for folding in rows of the other.
+/// One side of a model, prepared for folding in rows of the other side.
 pub struct FoldIn<'m> {
     model: &'m Model,
     axis: Axis,
@@ -95,7 +95,7 @@ pub struct RowUpdate {
 }
 
 impl Model {
-    /// Makes the model ready for folding in rows of one side; costs one pass over the other.
+    /// Prepares the model for folding in rows of one side; costs one pass over the other side.
     #[must_use]
     pub fn fold_in(&self, axis: Axis) -> FoldIn<'_> {
         let (fixed, fixed_weights) = match axis {

@@ -34,7 +34,8 @@ pub struct ModelParts {
     pub item_factors: Factors,
     /// Weights on missing entries, normalisers frozen.
     pub weights: MissingWeights,
-    /// Targets and weights of observed entries, what they took from the data frozen.
+    /// How targets and weights of observed entries follow from raw values, with the statistics of the
+    /// training data.
     pub transform: FrozenTransform,
     /// Number of interactions of each user.
     pub user_counts: Vec<u32>,
@@ -56,7 +57,7 @@ pub struct ModelParts {
 pub struct Model {
     parts: ModelParts,
     item_scale: Option<Vec<f32>>,
-    /// Copies share it, having the same factors.
+    /// Shared by clones, which have the same factors.
     index: Arc<LazyIndex>,
 }
 
@@ -201,7 +202,7 @@ impl Model {
         self.parts.neighbours.as_deref()
     }
 
-    /// Refuses what only factors that minimise J can answer.
+    /// Rejects requests that only factors that minimise J can answer.
     pub(crate) fn needs_objective(&self, what: &'static str) -> Result<(), ModelError> {
         let solver = self.params().solver;
         if solver.minimises_objective() {

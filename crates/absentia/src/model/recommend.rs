@@ -7,7 +7,7 @@ use crate::ranking::{
     screening_pays,
 };
 
-/// Scores of a model, by whatever it scores with.
+/// Scores of a model, by its factors or its neighbours.
 #[derive(Clone, Copy, Debug)]
 pub enum ModelScorer<'a> {
     /// Inner products of factors.
@@ -71,10 +71,10 @@ impl Model {
 
     /// Yields the best items of each user of a request, largest score first, equal scores by item.
     ///
-    /// A user alone and among others gets the same list with the same bits.
+    /// A user gets the same list, with the same bits, alone or in a batch.
     ///
     /// # Errors
-    /// Users or items that the model does not have, and lists that do not rise.
+    /// Users or items that the model does not have, and lists of items that are not in ascending order.
     pub fn recommend(&self, request: &RankRequest<'_>) -> Result<Vec<Vec<Scored>>, ModelError> {
         match self.scorer() {
             ModelScorer::Factors(scorer) => best(&self.indexed(scorer, request), request),
@@ -102,7 +102,7 @@ impl Model {
     ///
     /// # Errors
     /// Factors of the wrong length, rows that are not there, items that the model does not have, and
-    /// lists that do not rise.
+    /// lists of items that are not in ascending order.
     pub fn recommend_rows(
         &self,
         rows: &Factors,
@@ -111,7 +111,7 @@ impl Model {
         if self.neighbours().is_some() {
             return Err(ModelError::NotOfThisMethod {
                 solver: self.params().solver.name(),
-                what: "score factors, for it has none",
+                what: "score factors because it has none",
             });
         }
         let (expected, got) = (self.n_factors(), rows.cols());

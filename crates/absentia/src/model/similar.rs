@@ -1,4 +1,4 @@
-//! Rows that point the same way: similar items, similar users.
+//! Similar items and similar users, by their factors.
 
 use super::recommend::best;
 use super::{Factors, Model, ModelError};
@@ -6,12 +6,12 @@ use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::ranking::{FactorScorer, RankRequest, Scored};
 
-/// How likeness is measured.
+/// How similarity is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Similarity {
-    /// Cosine of the angle between factors; a row of zeros is like nothing (0).
+    /// Cosine of the angle between factors; 0 for a row of zeros.
     #[default]
     Cosine,
     /// Inner product of the factors.
@@ -19,11 +19,11 @@ pub enum Similarity {
 }
 
 impl Model {
-    /// Yields, for each of `rows`, the `n` rows of the same side that are most like it, itself left
-    /// out. `Scored::item` is the row number on that side.
+    /// Yields, for each of `rows`, the `n` rows of the same side that are most similar to it, itself
+    /// excluded. `Scored::item` is the row number on that side.
     ///
-    /// Factors are taken as trained: post-scaling moves lengths, not directions, and belongs to
-    /// recommending.
+    /// Factors are used as trained: post-scaling changes their lengths, not their directions, and is for
+    /// recommendations only.
     ///
     /// # Errors
     /// Names a row that the model does not have.
@@ -37,7 +37,7 @@ impl Model {
         if self.neighbours().is_some() {
             return Err(ModelError::NotOfThisMethod {
                 solver: self.params().solver.name(),
-                what: "compare factors, for it has none",
+                what: "compare factors because it has none",
             });
         }
         for &row in rows {

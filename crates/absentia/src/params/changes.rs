@@ -1,11 +1,11 @@
-//! Which parameters decide the bits of a run, and so must not change when it is resumed.
+//! Which parameters change the result of a sweep, and so must not differ when a run is resumed.
 
 use super::settings::Params;
 
 impl Params {
-    /// Names of the parameters that differ from those of an earlier run and decide the bits of its
-    /// result: a run that was started with `earlier` can be resumed with these parameters only if
-    /// there are none.
+    /// Names of the parameters that differ from those of an earlier run and change the result of a
+    /// sweep. A run that was started with `earlier` can be resumed with these parameters only if there
+    /// are none.
     ///
     /// The number of iterations, threads, tolerance and memory limit may change: they decide when a
     /// run ends, not what a sweep yields.
@@ -19,7 +19,7 @@ impl Params {
     /// ```
     #[must_use]
     pub fn changes_since(&self, earlier: &Params) -> Vec<&'static str> {
-        // Taken apart field by field, so that a new parameter has to be put on one of the two lists.
+        // Destructured without `..`, so that a new parameter has to be added to one of the two lists.
         let Params {
             factors,
             regularization,

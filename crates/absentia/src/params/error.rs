@@ -1,4 +1,4 @@
-//! Why parameters are refused.
+//! Why parameters are rejected.
 
 use super::check::MAX_FACTORS;
 use crate::error::Fault;

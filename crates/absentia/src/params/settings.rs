@@ -38,9 +38,9 @@ pub struct Params {
     pub factors: usize,
     /// Largest number of sweeps over both sides.
     pub iterations: usize,
-    /// Ridge penalty λ.
+    /// Regularization λ (ridge penalty).
     pub regularization: f32,
-    /// Exponent ν of a row's total weight in its penalty.
+    /// Exponent ν of a row's total weight in its regularization.
     pub reg_exponent: f32,
     /// What trains the factors.
     pub solver: Method,
@@ -60,7 +60,7 @@ pub struct Params {
     pub threads: Option<usize>,
     /// Relative change of the objective over a sweep below which the run ends.
     pub tolerance: Option<f64>,
-    /// Bytes the run may take; one that needs more is refused before it starts.
+    /// Bytes the run may take; one that needs more is rejected before it starts.
     pub memory_limit: Option<u64>,
 }
 
@@ -109,9 +109,9 @@ impl Params {
         factors: usize;
         /// Sets the largest number of sweeps.
         iterations: usize;
-        /// Sets the ridge penalty λ.
+        /// Sets the regularization λ (ridge penalty).
         regularization: f32;
-        /// Sets the exponent ν of a row's total weight in its penalty.
+        /// Sets the exponent ν of a row's total weight in its regularization.
         reg_exponent: f32;
         /// Sets how targets follow from raw values.
         targets: Targets;

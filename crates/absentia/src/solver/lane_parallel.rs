@@ -1,10 +1,11 @@
-//! Lane-parallel element-wise ALS: sixteen rows of similar length at a time, one lane for each.
+//! Lane-parallel element-wise ALS: up to sixteen rows of similar length at a time, in separate lanes.
 //!
 //! The steps are those of [`block`](super::block) with blocks of one coordinate, in the same order.
 //! Only the layout of entries differs: the rows of a tile are sorted by length and partitioned into
 //! *groups*. A group has sixteen lanes. A row has 1, 2, 4, 8 or 16 of them, which depends on its own
-//! length only, so that its result does not depend on the other rows of the group. With a lane per
-//! row, sums over entries do not cross lanes, and coordinate steps are taken for all rows at once.
+//! length only, so that its result does not depend on the other rows of the group. Sums over entries
+//! run down the lanes and are added only across the lanes of one row, and coordinate steps are taken
+//! for all rows of the group at once.
 //! [`BlockSolver`] solves rows that are too long to be packed, and all rows on machines whose
 //! registers are too narrow for this path.
 

@@ -7,12 +7,12 @@
 //! ```
 //!
 //! and rows do not interact. Solving Q is the same function on the transposed matrix; everything
-//! here is written as if solving P. The caches `S_t` ([`cache`]) are all that rows share, so a
-//! backend elsewhere needs only "add up S" and "half-sweep my rows".
+//! here is written as if solving P. The caches `S_t` ([`cache`]) are the only data that rows share, so
+//! another backend needs only "sum the caches" and "half-sweep my rows".
 //!
 //! | solver | what it does to a row | file |
 //! | --- | --- | --- |
-//! | `eals` | one exact step per coordinate (Algorithm 2) | [`lane_parallel`]; long rows [`block`], blocks of 1 |
+//! | `eals` | one exact step per coordinate (Algorithm 2) | [`lane_parallel`] with AVX-512; otherwise, and for long rows, [`block`] with blocks of 1 |
 //! | `subspace` | one exact solve per block of coordinates | [`block`] |
 //! | `als` | one exact solve | [`block`], one block of K |
 //! | `als-cg` | a few conjugate-gradient steps | [`cg`] |
@@ -68,7 +68,7 @@ pub(crate) struct Side<'a> {
     pub(crate) wants_loss: bool,
     /// Inner loops to use.
     pub(crate) kernels: Kernels,
-    /// Raised when the run is to end before the sweep does.
+    /// Set when the run is to end before the sweep does.
     pub(crate) cancelled: &'a AtomicBool,
 }
 
@@ -123,8 +123,8 @@ pub(crate) trait RowSolver: Sync {
     /// Scratch memory of one worker, empty until its first tile.
     type Scratch: Default + Send;
 
-    /// Improves the rows of the tile and yields what their entries contribute to the objective
-    /// then, if the side wants it.
+    /// Improves the rows of the tile and yields what their entries then contribute to the objective,
+    /// if the side requests it.
     fn solve(
         &self,
         tile: &mut Tile<'_>,
@@ -134,7 +134,7 @@ pub(crate) trait RowSolver: Sync {
 }
 
 /// Writes to `after` every row of `before` improved with the other side held fixed, and yields what
-/// the rows contribute to the objective then.
+/// the rows then contribute to the objective.
 ///
 /// Rows do not interact and sums run in a fixed order, so the result does not depend on the number
 /// of threads.

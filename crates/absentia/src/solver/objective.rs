@@ -1,9 +1,9 @@
-//! The objective J, exact, from what a sweep leaves behind.
+//! The exact objective J, from the caches and predictions that a sweep computed.
 //!
 //! The missing part of J over *all* entries is `Σ_t ⟨S^p_t, S^q_t⟩` (the paper's fast formula, with
-//! both caches instead of one); taking away what the observed entries contribute to it leaves the
+//! both caches instead of one); subtracting what the observed entries contribute to it leaves the
 //! missing ones. All sums are in `f64`, of predictions in `f32`: the error is about 1e-7 of
-//! `J + Σ_R (a·b)(p·q)²`. Where that is much more than J, predictions are taken again in `f64`.
+//! `J + Σ_R (a·b)(p·q)²`. If that is much more than J, predictions are computed again in `f64`.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The penalty of each row, `λ_u = λ · m_u^ν`, `m_u` the row's total weight.
+//! The penalty (regularization) of each row, `λ_u = λ · m_u^ν`, `m_u` the row's total weight.
 
 use rayon::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::row_sums::column_sums;
 /// Rows whose penalties are computed together.
 const CHUNK: usize = 1024;
 
-/// A row whose total weight is not positive, so that no power of it is a penalty.
+/// A row whose total weight is negative or not finite, so that no power of it is a penalty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NoWeight {
     /// The row.

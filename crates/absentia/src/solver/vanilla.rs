@@ -1,6 +1,6 @@
 //! Algorithm 1 of the paper: element-wise ALS over every entry of the matrix, `O(MNK)` a sweep.
 //!
-//! The slow path that the fast one must equal, and the only solver that takes any dense W as it is.
+//! The fast solvers are tested against it, and it is the only solver that takes any dense W as it is.
 //! Written for clarity: dense rows in `f64`, no caches.
 
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile, observed_row};
@@ -72,7 +72,7 @@ impl VanillaSolver<'_> {
 }
 
 impl VanillaScratch {
-    /// `r̂_ui` of every column (the paper's equation 1).
+    /// `r̂_ui` of every column (eq. `mf` of the paper).
     fn predict(&mut self, p: &[f32], side: &Side<'_>) {
         self.predicted.clear();
         self.predicted.extend((0..side.fixed.rows()).map(|column| {
@@ -84,7 +84,7 @@ impl VanillaScratch {
         }));
     }
 
-    /// The update of `p_uf` over all columns (the paper's equation for `p_uf` with the cache on r̂).
+    /// The update of `p_uf` over all columns (eq. `p_uf0` of the paper, with r̂ cached).
     fn update(
         &mut self,
         f: usize,

@@ -26,12 +26,12 @@
 //! lowrank:A.npy,B.npy
 //! dense:W.npy,rank=8,method=nonnegative
 //! dense:W.npy,error=0.05,max_rank=32
-//! learned:mean=0.01,rank=4,alpha=0.25,rounds=2
+//! learned:mean=0.01,rank=4,alpha=0.25,rounds=2,seed=0
 //! uniform:0.01 + popularity:mean=0.1,alpha=0.4
 //! ```
 //!
-//! A truncated SVD of a positive W can yield **negative** weights, under which training can
-//! diverge. [`Approximation::negatives`] counts them and [`MissingWeights::may_be_negative`] warns;
+//! A truncated SVD of a positive W can yield **negative** weights. A row whose weights are negative
+//! enough has no minimum, and training then ends with an error. [`Approximation::negatives`] counts them and [`MissingWeights::may_be_negative`] warns;
 //! [`Decomposition::NonNegative`] cannot fail this way.
 
 mod approximation;

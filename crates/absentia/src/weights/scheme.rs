@@ -17,7 +17,7 @@ use super::schemes::{
 use crate::data::Interactions;
 use crate::linalg::Dense;
 
-/// What a scheme consists of at one point of its way from text to weights.
+/// The types that a scheme consists of in one of its three forms.
 pub trait SchemeForm {
     /// Popularity of items.
     type Popularity: Clone + Debug + PartialEq;
@@ -37,7 +37,7 @@ pub trait SchemeForm {
     type Learned: Clone + Debug + PartialEq;
 }
 
-/// A scheme that has not met its data yet: [`ByPath`] or [`InMemory`].
+/// The form of a scheme before it is resolved on data: [`ByPath`] or [`InMemory`].
 pub trait Requested:
     SchemeForm<Popularity = Popularity, Activity = Activity, PopularityActivity = PopularityActivity>
 {
@@ -78,7 +78,7 @@ impl SchemeForm for InMemory {
     type Learned = LearnedWeights;
 }
 
-/// Resolved on data: what there is to know besides A and B.
+/// Resolved on data: everything about the weights except A and B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolved {}
 
@@ -120,11 +120,11 @@ pub enum Term<F: SchemeForm> {
     Function(F::Function),
     /// Estimated from the data: the chance that a missing entry was seen, see [`Learned`].
     ///
-    /// Training alternates with the estimate; [`Scheme::resolve`] alone uses the observed entries only.
+    /// Training and the estimate alternate. [`Scheme::resolve`] by itself uses the observed entries only.
     Learned(F::Learned),
 }
 
-/// A way to weight missing entries, before it meets data: one [`Term`], or several added up.
+/// A rule that gives weights to missing entries, not yet resolved on data: one [`Term`] or a sum of several.
 ///
 /// ```
 /// use absentia::weights::{Scheme, Strength};
@@ -273,14 +273,14 @@ impl Scheme {
         }))
     }
 
-    /// The most components Z the weights of this scheme can have on `data`.
+    /// The maximum number of components Z that the weights of this scheme can have on `data`.
     #[must_use]
     pub fn rank_bound(&self, data: &Interactions<'_>) -> usize {
         let bounds = self.terms().iter().map(|term| term.rank_bound(data));
         bounds.sum()
     }
 
-    /// The most components of a term that training has yet to estimate from the data, 0 if none.
+    /// The maximum number of components of a term that training has yet to estimate, 0 if there is none.
     #[must_use]
     pub fn rank_to_estimate(&self) -> usize {
         let terms = self.terms().iter();

@@ -58,7 +58,7 @@ pub(crate) struct Tile<'t> {
     pub(crate) before: &'t [f32],
     /// Current factors of the rows, padded; undefined until they are filled or written.
     pub(crate) factors: &'t mut [f32],
-    /// Where its lane-parallel layout is stored, if it is.
+    /// Where its lane-parallel layout is stored; `None` if it is not.
     pub(super) layout: Option<&'t OnceLock<Layout>>,
     /// Floats of a row of factors.
     pub(crate) stride: usize,

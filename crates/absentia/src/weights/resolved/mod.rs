@@ -1,4 +1,4 @@
-//! Weights that have met their data: A and B, what was learned from the data, new rows, explanations.
+//! Weights resolved on data: A and B, what was learned from the data, new rows, explanations.
 
 mod explanation;
 mod frozen;

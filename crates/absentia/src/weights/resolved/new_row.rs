@@ -90,7 +90,7 @@ impl MissingWeights {
     }
 }
 
-/// What is known of a new row, handed to one term after the other.
+/// What is known of a new row; each term takes its part in turn.
 pub(in crate::weights) struct NewRowValues<'r> {
     count: u32,
     groups: std::slice::Iter<'r, u32>,

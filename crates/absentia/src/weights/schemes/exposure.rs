@@ -2,7 +2,7 @@
 //!
 //! An entry can be observed only if its item was seen. Let `x_ui` say whether user u saw item i, with
 //! rate `a_u · b_i` for non-negative `a_u, b_i ∈ R^Z`, so `μ_ui = P(x_ui = 1) = 1 − exp(−a_u · b_i)`;
-//! what was seen answers `N(p_u·q_i, σ²)`, what was not answers nothing. That is the exposure model of
+//! a seen item has a response of `N(p_u·q_i, σ²)`, an unseen one has none. That is the exposure model of
 //! Liang, Charlin and others (*Modeling user exposure in recommendation*, 2016) with a prior
 //! of low rank instead of one per item. Given P and Q, a missing entry was seen with probability
 //!
@@ -67,7 +67,8 @@ pub struct ExposureRates {
 }
 
 impl ExposureRates {
-    /// Yields the rates that explain the observed entries alone; `keep_going` is asked before every step.
+    /// Yields the rates that explain the observed entries alone. The estimate stops early if `keep_going`,
+    /// which is called before every step, yields `false`.
     pub(crate) fn of_observed(
         data: &Interactions<'_>,
         rank: usize,
@@ -95,7 +96,7 @@ impl ExposureRates {
     }
 
     /// Estimates the rates again, from the observed entries and a sample of the missing ones; `score`
-    /// yields the prediction of a pair, and `keep_going` is asked before every step.
+    /// yields the prediction of a pair, and `keep_going` is called before every step.
     ///
     /// # Errors
     /// More entries than can be held.

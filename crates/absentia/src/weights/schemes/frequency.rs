@@ -1,4 +1,4 @@
-//! What the schemes by frequencies share: `w_ui = c0 x_u y_i`, x and y normalised powers, or 1.
+//! Shared code of the schemes by frequencies: `w_ui = c0 x_u y_i`, x and y normalised powers, or 1.
 
 use super::{Strength, check_finite};
 use crate::data::Interactions;
@@ -57,7 +57,7 @@ impl Exponents {
     }
 }
 
-/// A scheme by frequencies that has met its data; a side without an exponent has no normaliser.
+/// A scheme by frequencies, resolved on data; a side without an exponent has no normaliser.
 pub(super) struct ResolvedFrequencies<'r> {
     pub(super) scheme: &'static str,
     pub(super) c0: f64,

@@ -21,7 +21,7 @@ pub(super) const NAME: &str = "learned";
 /// | `mean` | – | – | ≥ 0, mean weight over missing entries |
 /// | `rank` | Z | 4 | 1 ..= 64 |
 /// | `alpha` | α | 0.25 | `[0, 4]` |
-/// | `rounds` | – | 2 | 0 ..= 100; 0 looks at observed entries only |
+/// | `rounds` | – | 2 | 0 ..= 100; 0 uses observed entries only |
 /// | `seed` | – | 0 | any |
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -32,16 +32,16 @@ pub struct Learned {
     pub rank: usize,
     /// Exponent α of the exposure rates.
     pub alpha: f32,
-    /// Estimates of the exposures that use P and Q.
+    /// Number of estimates of the exposures that use P and Q.
     pub rounds: usize,
     /// Seed of the start and of the sample of missing entries.
     pub seed: u64,
 }
 
 impl Learned {
-    /// The most components.
+    /// The maximum number of components.
     pub const MAX_RANK: usize = 64;
-    /// The most rounds.
+    /// The maximum number of rounds.
     pub const MAX_ROUNDS: usize = 100;
 
     /// Yields the defaults for a mean weight.

@@ -34,7 +34,7 @@ use crate::data::Interactions;
 use crate::error::Axis;
 use crate::linalg::Dense;
 
-/// The text forms there are; a name that starts another comes after it.
+/// All text forms. A name that is a prefix of another one comes after it.
 pub(super) const SYNTAXES: [&Syntax; 8] = [
     &popularity_activity::SYNTAX,
     &popularity::SYNTAX,
@@ -53,13 +53,13 @@ pub(super) struct TermColumns {
     pub(super) term: Term<Resolved>,
 }
 
-/// A term before it meets data.
+/// A term before it is resolved on data.
 pub(super) trait SchemeTerm {
     /// Yields its columns of A and B.
     fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError>;
 }
 
-/// A term that has met its data.
+/// A term that is resolved on data.
 pub(super) trait ResolvedTerm {
     /// Why a pair has its weight.
     fn reason(&self, pair: &Pair<'_>) -> String;
@@ -77,7 +77,7 @@ pub(super) trait ResolvedTerm {
         None
     }
 
-    /// Refuses what does not fit `rank` columns and the numbers of users and items.
+    /// Rejects what does not fit `rank` columns and the numbers of users and items.
     fn check(&self, rank: usize, n_users: usize, n_items: usize) -> Result<(), WeightsError> {
         let _ = (rank, n_users, n_items);
         Ok(())
@@ -154,7 +154,7 @@ impl Scheme {
     /// Yields the weights this scheme gives to the missing entries of `data`.
     ///
     /// Costs `O(|R| + (M + N) Z)`, except for [`Term::Dense`] and [`Term::Function`], which factorise W.
-    /// Frequencies count interactions, not exceptions.
+    /// Frequencies count interactions, not exposed entries.
     ///
     /// # Errors
     /// Names what is at fault: a parameter out of range, an array of the wrong shape or with numbers that

@@ -21,7 +21,7 @@ pub(in crate::weights) struct Vocabulary {
 
 /// How a scheme is written.
 pub(in crate::weights) struct Syntax {
-    /// Its words.
+    /// Its name and options.
     pub(in crate::weights) words: Vocabulary,
     /// Reads its options.
     pub(in crate::weights) read: fn(&mut Options<'_>) -> Result<Term<ByPath>, SpecError>,
