@@ -186,7 +186,7 @@ pub(crate) fn solve_each(
     Ok(solved?.concat())
 }
 
-/// An entry without a positive value was refused: target 0, its own weight.
+/// An entry without a positive value is a dislike: target 0, its own weight.
 fn refuse(entry: &mut NewEntry) {
     entry.exposed = entry.value <= 0.0;
 }
@@ -216,7 +216,7 @@ fn one_sided(fixed: Shared, regularization: f32) -> Result<Model, ModelError> {
     })
 }
 
-/// Refuses an array that is not one of rows of `k` numbers.
+/// Rejects an array that is not one of rows of `k` numbers.
 pub(crate) fn check_columns(array: &PyReadonlyArray2<'_, f32>, k: usize) -> PyResult<()> {
     let got = array.shape()[1];
     if got == k {

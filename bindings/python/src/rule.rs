@@ -37,7 +37,7 @@ impl PythonRule {
     }
 }
 
-/// The engine cannot stop in the middle of a rule: a failed block is NaN, which it refuses, and the
+/// The engine cannot stop in the middle of a rule: a failed block is NaN, which it rejects, and the
 /// exception takes the place of that refusal.
 impl WeightRule for PythonRule {
     fn weight(&self, user: u32, item: u32) -> f32 {

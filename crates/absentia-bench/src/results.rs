@@ -15,7 +15,7 @@ pub(crate) struct Results {
     pub(crate) machine: String,
     pub(crate) command: String,
     pub(crate) threads: usize,
-    /// Processes that wanted to run in the minute before the benchmark started.
+    /// Load average of the minute before the benchmark started.
     pub(crate) load: f64,
     pub(crate) rounds: usize,
     /// Peers that could not be run.
@@ -27,7 +27,7 @@ pub(crate) struct Results {
     pub(crate) big: Vec<BigRow>,
 }
 
-/// Processes that wanted to run in the last minute, where Linux reports it.
+/// Load average of the last minute, on Linux.
 pub(crate) fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let first = text.split_whitespace().next();

@@ -148,7 +148,7 @@ impl Rows {
     /// The matrix of the rows.
     ///
     /// # Errors
-    /// Pairs that occur more than once, where those are refused.
+    /// Pairs that occur more than once, where those are rejected.
     pub fn interactions(&self, duplicates: Duplicates) -> Result<Interactions<'static>, JobError> {
         let (users, items) = (self.users.len(), self.items.len());
         let built = self.log.interactions(users, items, duplicates);

@@ -44,7 +44,7 @@ fn head(results: &Results) -> String {
     )];
     if results.load > 0.5 {
         lines.push(format!(
-            "The machine was busy ({} processes wanted to run before this started): look at ratios.",
+            "The machine was busy (load average {} before the start): compare ratios, not seconds.",
             results.load
         ));
     }

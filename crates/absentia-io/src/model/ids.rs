@@ -37,7 +37,7 @@ impl Ids {
         }
     }
 
-    /// Refuses ids that are not one for each row; `path` serves the message.
+    /// Rejects ids that are not one for each row; `path` serves the message.
     pub(super) fn check(&self, model: &Model, path: &Path) -> Result<(), Error> {
         check_count(Axis::User, model.n_users(), &self.users, path)?;
         check_count(Axis::Item, model.n_items(), &self.items, path)
@@ -94,7 +94,7 @@ pub(super) fn load(opened: &Opened, axis: Axis, rows: usize) -> Result<IdMap, Er
             bytes: Cow::Borrowed(&bytes),
         })
     } else {
-        // Tables of more rows were refused when the factors were found.
+        // Tables of more rows were rejected when the factors were found.
         Ok(IdMap::dense(rows as u32))
     };
     let ids = mapped.map_err(|e| opened.corrupt(format!("its {axis} ids: {e}")))?;

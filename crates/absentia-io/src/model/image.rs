@@ -115,7 +115,7 @@ impl<W: Write> Write for Summed<'_, W> {
 mod tests {
     use super::*;
 
-    /// Refuses everything after some bytes, as a full disk does.
+    /// Rejects everything after some bytes, as a full disk does.
     struct Full<W> {
         out: W,
         left: usize,

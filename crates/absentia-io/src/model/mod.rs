@@ -21,7 +21,7 @@
 //! `weights` (JSON), `config` (whatever the caller gave).
 //!
 //! Tensors start at multiples of their own width and are mapped into memory when loaded. A file
-//! that was truncated, or altered in any byte, is refused; a new version of the format is refused
+//! that was truncated, or altered in any byte, is rejected; a new version of the format is rejected
 //! by name, an old one is read.
 
 mod error;

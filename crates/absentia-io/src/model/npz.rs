@@ -32,7 +32,7 @@ impl Npz {
         })
     }
 
-    /// An array, or `None` if the archive has none of this name; pickled ones are refused.
+    /// An array, or `None` if the archive has none of this name; pickled ones are rejected.
     pub(super) fn array(&mut self, name: &str) -> Result<Option<Array>, Error> {
         let mut entry = match self.archive.by_name(&format!("{name}.npy")) {
             Err(ZipError::FileNotFound) => return Ok(None),

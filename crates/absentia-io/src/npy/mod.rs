@@ -1,7 +1,7 @@
 //! `NumPy` `.npy` arrays: the only binary array format the readers and exporters need.
 //!
 //! Headers are checked against the bytes that are really there before anything is allocated, and arrays of
-//! Python objects are refused, never unpickled.
+//! Python objects are rejected, never unpickled.
 
 mod header;
 mod read;

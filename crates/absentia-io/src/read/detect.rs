@@ -37,7 +37,7 @@ pub(super) fn by_content(head: &[u8]) -> Option<Format> {
     }
 }
 
-/// Refuses binary data where text is expected.
+/// Rejects binary data where text is expected.
 pub(super) fn check_text(source: &Source) -> Result<(), Error> {
     let head = source.head();
     if head.is_empty() {

@@ -117,7 +117,7 @@ fn read_all(
 /// its number of entries.
 const ROW_BYTES: u64 = 24;
 
-/// Refuses a data set whose row numbers go far beyond its rows before anything of that length is made.
+/// Rejects a data set whose row numbers go far beyond its rows before anything of that length is made.
 fn with_room(data: Dataset, path: &Path, available: Option<u64>) -> Result<Dataset, Error> {
     let rows = (data.users.len() + data.items.len()) as u64;
     let needed = rows * ROW_BYTES;

@@ -17,7 +17,7 @@ use sink::Sink;
 
 /// Writes a data set to a file, which is replaced only once everything is written.
 ///
-/// Text formats are compressed if the name ends in `.gz` or `.zst`. What a format cannot hold is refused rather
+/// Text formats are compressed if the name ends in `.gz` or `.zst`. What a format cannot hold is rejected rather
 /// than dropped, with one exception: MatrixMarket and npz hold row numbers in place of ids.
 ///
 /// # Errors

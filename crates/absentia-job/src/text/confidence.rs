@@ -67,7 +67,7 @@ impl ConfidenceRule {
             Confidence::Decay { half_life, .. } => {
                 match TimeSpan::from_seconds(half_life / unit.per_second()) {
                     Some(half_life) => Self::Decay { half_life },
-                    // Training refuses such a half-life, so that no model has it.
+                    // Training rejects such a half-life, so that no model has it.
                     None => Self::default(),
                 }
             }

@@ -51,8 +51,8 @@ impl SplitRule {
     /// `leave-one-out`: one row of every user for the test.
     pub const LEAVE_ONE_OUT: Self = Self::Rows { test: 1, valid: 0 };
 
-    /// The engine's split: `pick` says which rows, `fold_in` which share of the rows of users held out
-    /// whole they are folded in from, `unit` what the data's times are in.
+    /// The engine's split. `pick` says which rows are held out, `unit` is the unit of the data's times. If
+    /// whole users are held out, `fold_in` is the share of their rows that they are folded in from.
     #[must_use]
     pub fn split(self, pick: Pick, fold_in: f64, unit: TimeUnit) -> Split {
         match self {

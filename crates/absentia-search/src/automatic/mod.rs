@@ -129,7 +129,7 @@ pub fn choose_settings(
 ) -> Result<ChosenSettings, SearchError> {
     let mut chosen = ChosenSettings::given(params.clone());
     let is_given = params.solver.is_baseline() || automatic == Automatic::default();
-    // The run itself refuses data without interactions.
+    // The run itself rejects data without interactions.
     if is_given || data.n_interactions() == 0 {
         return Ok(chosen);
     }

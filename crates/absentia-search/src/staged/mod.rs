@@ -298,7 +298,7 @@ impl<'d> StagedSearch<'d> {
         }
     }
 
-    /// Refuses a log that this search would not have written.
+    /// Rejects a log that this search would not have written.
     fn check_log(&self, trials: &[Trial]) -> Result<(), SearchError> {
         for (place, trial) in trials.iter().enumerate() {
             let what = if trial.number != place {

@@ -6,7 +6,7 @@ use crate::linalg::Dense;
 use crate::params::Baseline;
 use crate::weights::MissingWeights;
 
-/// Refuses weights and data that the method would have to ignore.
+/// Rejects weights and data that the method would have to ignore.
 pub(crate) fn check(
     baseline: Baseline,
     data: &Interactions<'_>,
@@ -58,7 +58,7 @@ fn check_entries(baseline: Baseline, data: &Interactions<'_>) -> Result<(), Base
     }
 }
 
-/// Refuses data that distinguishes its interactions.
+/// Rejects data that distinguishes its interactions.
 fn check_alike(baseline: Baseline, data: &Interactions<'_>) -> Result<(), BaselineError> {
     if data.n_interactions() != data.len() {
         return refuse(

@@ -3,7 +3,7 @@
 use crate::error::Fault;
 use crate::linalg::DecompositionError;
 
-/// Why a baseline refused to train.
+/// Why a baseline rejected the run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BaselineError {

@@ -19,7 +19,7 @@ pub enum Duplicates {
     Last,
     /// Keeps the occurrence with the largest value, the last one among equals.
     Max,
-    /// Refuses the data, naming the pair.
+    /// Rejects the data, naming the pair.
     Error,
 }
 

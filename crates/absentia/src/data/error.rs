@@ -1,8 +1,8 @@
-//! Why a matrix was refused.
+//! Why a matrix was rejected.
 
 use crate::error::{Axis, Fault};
 
-/// Why observed entries were refused; every variant names the entry.
+/// Why observed entries were rejected; every variant names the entry.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {

@@ -1,9 +1,9 @@
-//! Why an evaluation was refused.
+//! Why an evaluation was rejected.
 
 use crate::error::Fault;
 use crate::ranking::RankError;
 
-/// Why an evaluation was refused.
+/// Why an evaluation was rejected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvaluateError {

@@ -1,4 +1,4 @@
-//! Why a ranking was refused.
+//! Why a ranking was rejected.
 
 use crate::error::{Axis, Fault};
 
@@ -57,7 +57,7 @@ impl RankError {
     }
 }
 
-/// Refuses a list that does not rise strictly.
+/// Rejects a list that is not in strictly ascending order.
 pub(super) fn check_rising(what: &'static str, items: &[u32]) -> Result<(), RankError> {
     match items.windows(2).position(|pair| pair[1] <= pair[0]) {
         Some(at) => Err(RankError::Unsorted { what, at: at + 1 }),
@@ -65,7 +65,7 @@ pub(super) fn check_rising(what: &'static str, items: &[u32]) -> Result<(), Rank
     }
 }
 
-/// Refuses indices at or above `count`.
+/// Rejects indices at or above `count`.
 pub(crate) fn check_range(
     what: &'static str,
     axis: Axis,

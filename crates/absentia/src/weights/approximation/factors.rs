@@ -322,7 +322,7 @@ fn check_target(target: f32) -> Result<(), WeightsError> {
     })
 }
 
-/// Refuses numbers that cannot be weights, naming the first.
+/// Rejects numbers that cannot be weights, naming the first.
 pub(in crate::weights) fn check_weights(
     what: &'static str,
     w: &dyn RowBlocks,

@@ -41,7 +41,7 @@ impl Rank {
         }
     }
 
-    /// The most components on `data`; larger ranks are refused when the scheme is resolved.
+    /// The most components on `data`; larger ranks are rejected when the scheme is resolved.
     pub(super) fn bound(&self, data: &Interactions<'_>) -> usize {
         let (Rank::Fixed(rank) | Rank::Error { max_rank: rank, .. }) = self;
         (*rank).min(data.n_users().min(data.n_items()))

@@ -156,7 +156,7 @@ impl<'t> Options<'t> {
             .ok_or_else(|| self.bad_value(name, value, accepted))
     }
 
-    /// Refuses a value that was taken.
+    /// Rejects a value that was taken.
     pub(in crate::weights) fn bad_value(
         &self,
         name: &'static str,
@@ -172,7 +172,7 @@ impl<'t> Options<'t> {
         self.error(value, kind)
     }
 
-    /// Refuses an option whose value was taken because it contradicts another.
+    /// Rejects an option whose value was taken because it contradicts another.
     pub(in crate::weights) fn conflict(&self, name: &str, value: &str) -> SpecError {
         let kind = SpecErrorKind::Conflict {
             scheme: self.vocabulary.name,
@@ -207,7 +207,7 @@ impl<'t> Options<'t> {
         SpecError { position, kind }
     }
 
-    /// Refuses words that no option has taken.
+    /// Rejects words that no option has taken.
     pub(in crate::weights) fn finish(self) -> Result<(), SpecError> {
         match self.words.first() {
             None => Ok(()),
