@@ -9,6 +9,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config;
 use crate::failure::{Failure, Outcome, Refusal};
+use crate::guard::Files;
 use crate::ui::Ui;
 use crate::verbs;
 
@@ -79,6 +80,31 @@ pub(crate) struct Context {
     pub(crate) threads: Option<usize>,
 }
 
+impl Cli {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        let files = match &self.verb {
+            Verb::Train(verb) => verb.files(),
+            Verb::Evaluate(verb) => verb.files(),
+            Verb::Recommend(verb) => verb.files(),
+            Verb::Similar(verb) => verb.files(),
+            Verb::Explain(verb) => verb.files(),
+            Verb::Split(verb) => verb.files(),
+            Verb::Describe(verb) => verb.files(),
+            Verb::Generate(verb) => verb.files(),
+            Verb::Convert(verb) => verb.files(),
+            Verb::Inspect(verb) => verb.files(),
+            Verb::Export(verb) => verb.files(),
+            Verb::Import(verb) => verb.files(),
+            Verb::Compare(verb) => verb.files(),
+            Verb::Tune(verb) => verb.files(),
+            Verb::Reproduce(verb) => verb.files(),
+            Verb::Completions(_) | Verb::Demo(_) => Files::default(),
+        };
+        files.reads("--config", &self.global.config)
+    }
+}
+
 /// The version of the program and the instruction set it uses on this machine.
 fn version() -> String {
     format!(
@@ -135,6 +161,7 @@ fn parse(argv: Vec<OsString>) -> Result<Cli, ParseError> {
 }
 
 fn execute(cli: Cli) -> anyhow::Result<Outcome> {
+    cli.files().check()?;
     let threads = cli.global.threads.map(|n| n as usize);
     if let Some(threads) = threads {
         rayon::ThreadPoolBuilder::new()

@@ -8,6 +8,7 @@ mod config;
 mod events;
 mod failure;
 mod folding;
+mod guard;
 mod loading;
 mod measure;
 mod store;

@@ -5,10 +5,8 @@ use std::path::Path;
 use absentia::Model;
 use absentia::fit::Checkpoint;
 use absentia_io::model::{self, Ids};
-use absentia_io::{AtomicFile, IdMap, expand, limits};
+use absentia_io::{AtomicFile, IdMap, limits};
 use anyhow::{Context as _, Result};
-
-use crate::failure::Refusal;
 
 /// A model with its ids and the configuration it was trained by.
 pub(crate) struct Stored {
@@ -66,20 +64,8 @@ pub(crate) fn save_checkpoint(
     saved.context("the checkpoint could not be written")
 }
 
-/// Checks before a long run that its result can be written, and does not replace its input.
-pub(crate) fn check_writable(path: &Path, inputs: &[String]) -> Result<()> {
-    let same = |input: &Path| matches!((path.canonicalize(), input.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    // Wrong names of inputs are reported when they are read.
-    let inputs = expand(inputs).unwrap_or_default();
-    if inputs.iter().any(|input| same(input)) {
-        let message = format!(
-            "{} is read: it would be replaced by the result",
-            path.display()
-        );
-        return Err(Refusal::usage(message)
-            .hint("name another file to write to")
-            .into());
-    }
+/// Checks before a long run that its result can be written.
+pub(crate) fn check_writable(path: &Path) -> Result<()> {
     let exists = path.metadata();
     if exists.is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         // A pipe must not be opened twice.

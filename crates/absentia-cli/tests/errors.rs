@@ -232,6 +232,82 @@ fn what_is_read_is_not_written_over_and_devices_stay() {
     }
 }
 
+/// Every result against every file that is read, and against the other results.
+#[cfg(unix)]
+#[test]
+fn no_result_replaces_what_is_read_or_another_result() {
+    let sandbox = Sandbox::with_models();
+    sandbox
+        .run("convert train.csv --out exclude.csv --sample users:0.2")
+        .ok();
+    sandbox.run("export movies.absentia --out factors").ok();
+    sandbox.write("seen.csv", "user,item\nann,up\n");
+    sandbox.write("run.toml", "factors = 2\n");
+    sandbox
+        .shell(
+            "ln -s valid.csv link.csv; cp test.csv valid.csv; ln valid.csv hard.csv; ln -s . here",
+        )
+        .ok();
+    sandbox
+        .shell("mkdir in && cp ratings.csv in/train.csv && cp ratings.csv in/users.parquet")
+        .ok();
+    sandbox
+        .shell("cp movies.absentia in/P.npy && cp ratings.csv in/x.users.txt")
+        .ok();
+    let train = "train train.csv --factors 2 --iterations 1 --regularization 0.1";
+    let evaluate = "evaluate movies.absentia --train train.csv --test test.csv";
+    let recommend = "recommend movies.absentia --all --train train.csv";
+    let tune = "tune train.csv --trials 1 --max-factors 2";
+    let import = "import factors/P.npy factors/Q.npy --users factors/users.txt";
+    for line in [
+        "split in/train.csv --out in".to_owned(),
+        "split in/train.csv --out here/in".to_owned(),
+        "convert train.csv --out ./train.csv".to_owned(),
+        "convert train.csv --out exclude.csv --exclude exclude.csv".to_owned(),
+        "convert in/x.users.txt --format csv --time-col none --out in/x.mtx".to_owned(),
+        format!("{train} --valid valid.csv --model valid.csv"),
+        format!("{train} --valid valid.csv --model link.csv"),
+        format!("{train} --valid link.csv --model valid.csv"),
+        format!("{train} --valid valid.csv --model hard.csv"),
+        format!("{train} --valid va*d.csv --model here/valid.csv"),
+        format!("{train} --exclude exclude.csv --model exclude.csv"),
+        format!("{train} --exposed seen.csv --model seen.csv"),
+        format!("{train} --exposed seen.csv --model m --checkpoint seen.csv"),
+        format!("{train} --valid valid.csv --model m --report valid.csv"),
+        format!("{train} --model new --report new"),
+        format!("{train} --model new --checkpoint here/new"),
+        format!("{train} --init other.absentia --model other.absentia"),
+        format!("{train} --config run.toml --model run.toml"),
+        format!("{train} --model Q.npy --weights lowrank:P.npy,Q.npy"),
+        format!("{recommend} --out movies.absentia"),
+        format!("{recommend} --out train.csv"),
+        format!("{recommend} --deny hidden.txt --out hidden.txt"),
+        format!("{evaluate} --per-user test.csv"),
+        format!("{evaluate} --per-user train.csv"),
+        format!("{evaluate} --per-user other.absentia --against other.absentia"),
+        "export in/P.npy --out in".to_owned(),
+        format!("{import} --model factors/P.npy"),
+        format!("{import} --model factors/users.txt"),
+        format!("{import} --model factors/item_scale.npy --item-scale factors/item_scale.npy"),
+        "compare train.csv --test test.csv --factors 2 --report test.csv".to_owned(),
+        format!("{tune} --valid valid.csv --out valid.csv"),
+        format!("{tune} --out train.toml --log train.csv"),
+        format!("{tune} --out new.toml --log new.toml"),
+        format!("{tune} --out new.toml --model new.toml"),
+        "generate --out new.csv --test new.csv".to_owned(),
+    ] {
+        let before = sandbox.contents();
+        let ran = sandbox.run(&line);
+        assert_eq!(ran.code, 2, "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains("replace"), "{line}: {}", ran.stderr);
+        assert!(sandbox.contents() == before, "{line}");
+    }
+    // What no result replaces may be named as often as one likes.
+    sandbox
+        .run(&format!("{train} --model /dev/null --report /dev/null"))
+        .ok();
+}
+
 #[test]
 fn row_numbers_that_memory_has_no_room_for_are_refused() {
     let sandbox = Sandbox::new();

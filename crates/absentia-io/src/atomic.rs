@@ -34,7 +34,7 @@ impl AtomicFile {
     /// # Errors
     /// The folder does not exist or cannot be written to; `path` is a folder itself.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        let path = &followed(path);
+        let path = &without_links(path);
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => {
                 let error = io::Error::new(
@@ -131,7 +131,8 @@ impl io::Seek for AtomicFile {
 }
 
 /// Where a link leads to in the end, there or not; other paths as they are.
-fn followed(path: &Path) -> PathBuf {
+#[must_use]
+pub fn without_links(path: &Path) -> PathBuf {
     // More links than the system follows are a circle.
     const LINKS: usize = 40;
     let mut path = path.to_owned();

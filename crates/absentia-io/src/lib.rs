@@ -61,7 +61,7 @@ mod read;
 pub mod time;
 mod write;
 
-pub use atomic::AtomicFile;
+pub use atomic::{AtomicFile, without_links};
 pub use bad_row::{BadRow, BadRows, RowFault};
 pub use column::{Column, ColumnRef, Columns};
 pub use dataset::Dataset;
@@ -72,4 +72,4 @@ pub use read::{
     DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, expand, read,
     read_with_ids,
 };
-pub use write::{write, write_id_lists};
+pub use write::{id_list_paths, write, write_id_lists};

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use absentia_io::Format;
+use absentia_io::{Format, id_list_paths};
 use absentia_report::format::counted;
 use serde::Serialize;
 
 use crate::args::DataArgs;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
+use crate::guard::Files;
 use crate::loading::load;
 use crate::ui::Ui;
 
@@ -42,6 +43,16 @@ struct Converted<'a> {
 }
 
 impl Convert {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        let format = self.to.or_else(|| Format::from_path(&self.out));
+        let lists = format.map_or_else(Vec::new, |format| id_list_paths(&self.out, format));
+        Files::default()
+            .reads_data(&self.data)
+            .writes("--out", [&self.out])
+            .writes("--out", lists)
+    }
+
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let ui = &context.ui;
         let format = format_for(&self.out, self.to)?;

@@ -8,6 +8,7 @@ use absentia_report::terminal::{Cell, Column, Table, key_values, long_tail};
 use crate::args::DataArgs;
 use crate::cli::Context;
 use crate::failure::Outcome;
+use crate::guard::Files;
 use crate::loading::load;
 use crate::ui::Ui;
 
@@ -25,6 +26,11 @@ pub(crate) struct Describe {
 }
 
 impl Describe {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        Files::default().reads_data(&self.data)
+    }
+
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let loaded = load(&self.data, &context.ui)?;
         let description = loaded.log.describe();

@@ -14,6 +14,7 @@ use crate::args::parse_length;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::folding::entries_of;
+use crate::guard::Files;
 use crate::loading::{read_known, row_of, take_log};
 use crate::store::{self, Stored};
 
@@ -50,6 +51,14 @@ pub(crate) struct Explain {
 }
 
 impl Explain {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        Files::default()
+            .reads("MODEL", [&self.model])
+            .reads("--train", &self.train)
+            .reads("--exclude", &self.prepare.exclude)
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let mut stored = store::load(&self.model)?;
         let user = row_of(&stored.users, Axis::User, &self.user)?;

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::cli::Context;
 use crate::failure::Outcome;
+use crate::guard::Files;
 use crate::store;
 
 const EXAMPLES: &str = "\
@@ -41,6 +42,14 @@ pub(crate) struct Export {
 }
 
 impl Export {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        let names = self.layout.files();
+        Files::default()
+            .reads("MODEL", [&self.model])
+            .writes("--out", names.into_iter().map(|name| self.out.join(name)))
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let stored = store::load(&self.model)?;
         let options = ExportOptions {

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::convert::format_for;
 use crate::cli::Context;
 use crate::failure::Outcome;
+use crate::guard::Files;
 use crate::ui::Ui;
 
 /// Number of users generated at a time.
@@ -84,6 +85,16 @@ struct Generated {
 }
 
 impl Generate {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        let truth = self.truth.iter();
+        let truth = truth.flat_map(|folder| TRUTH.map(|name| folder.join(name)));
+        Files::default()
+            .writes("--out", [&self.out])
+            .writes("--test", &self.test)
+            .writes("--truth", truth)
+    }
+
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let generator = Generator::new(self.params())?;
         match separator(&self.out) {
@@ -176,13 +187,16 @@ fn stream(generator: &Generator, path: &Path, separator: char, ui: &Ui) -> anyho
     Ok(file.commit()?)
 }
 
+/// The files of --truth.
+const TRUTH: [&str; 2] = ["A.npy", "B.npy"];
+
 fn write_truth(generator: &Generator, folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).map_err(|source| absentia_io::Error::Io {
         path: folder.to_owned(),
         source,
     })?;
     let truth = generator.expected_exposures();
-    for (name, side) in [("A.npy", truth.users), ("B.npy", truth.items)] {
+    for (name, side) in TRUTH.into_iter().zip([truth.users, truth.items]) {
         let side = side.into_compact();
         let shape = [side.rows(), side.cols()];
         absentia_io::npy::write_file(&folder.join(name), &shape, side.as_slice())?;

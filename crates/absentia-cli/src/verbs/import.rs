@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
+use crate::guard::Files;
 use crate::loading::read_files;
 use crate::store;
 
@@ -57,6 +58,18 @@ pub(crate) struct Import {
 }
 
 impl Import {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        let scale = self.scale().unwrap_or_else(|_| self.item_scale.clone());
+        Files::default()
+            .reads("FILE", &self.factors)
+            .reads("--users", &self.users)
+            .reads("--items", &self.items)
+            .reads("--item-scale", scale)
+            .reads("--train", &self.train)
+            .writes("--model", [&self.model])
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let item_scale = self.scale()?;
         let mut options = ImportOptions {

@@ -14,6 +14,7 @@ use serde_json::json;
 use super::train::SweepLine;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
+use crate::guard::Files;
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -34,6 +35,11 @@ pub(crate) struct Inspect {
 }
 
 impl Inspect {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        Files::default().reads("MODEL", [&self.model])
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         verify(&self.model)?;
         let info = inspect(&self.model)?;

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::cli::Context;
 use crate::failure::Outcome;
+use crate::guard::Files;
 use crate::store;
 use crate::ui::Ui;
 
@@ -57,8 +58,16 @@ pub(crate) struct Reproduce {
 }
 
 impl Reproduce {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        Files::default()
+            .reads("--yelp", &self.yelp)
+            .reads("--ratings", &self.ratings)
+            .writes("--out", [&self.out])
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
-        store::check_writable(&self.out, &[]).or_else(|_| self.make_folder())?;
+        store::check_writable(&self.out).or_else(|_| self.make_folder())?;
         let reproduction = Reproduction {
             results: self.results.clone(),
             size: if self.quick { Size::Quick } else { self.size },
@@ -78,7 +87,7 @@ impl Reproduce {
         if let Some(folder) = self.out.parent() {
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         }
-        store::check_writable(&self.out, &[])
+        store::check_writable(&self.out)
     }
 }
 

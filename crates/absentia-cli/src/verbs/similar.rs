@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::args::parse_length;
 use crate::cli::Context;
 use crate::failure::Outcome;
+use crate::guard::Files;
 use crate::loading::row_of;
 use crate::store;
 
@@ -65,6 +66,11 @@ struct Like {
 }
 
 impl Similar {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        Files::default().reads("MODEL", [&self.model])
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let stored = store::load(&self.model)?;
         let (axis, ids) = match self.of {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use absentia::data::{EventLog, Part, Pick, SplitReport};
 use absentia::error::Axis;
-use absentia_io::Format;
 use absentia_io::time::TimeUnit;
+use absentia_io::{Format, id_list_paths};
 use absentia_job::text::SplitRule;
 use absentia_job::{defaults, split_rows};
 use absentia_report::format::counted;
@@ -13,6 +13,7 @@ use absentia_report::format::counted;
 use crate::args::DataArgs;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
+use crate::guard::Files;
 use crate::loading::{Rows, load};
 use crate::ui::Ui;
 use crate::verbs::convert::said_id_lists;
@@ -64,6 +65,16 @@ pub(crate) struct SplitCommand {
 }
 
 impl SplitCommand {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        let written = PARTS.map(|part| self.path(part));
+        let lists = written.iter().flat_map(|path| id_list_paths(path, self.to));
+        Files::default()
+            .reads_data(&self.data)
+            .writes("--out", lists)
+            .writes("--out", &written)
+    }
+
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let mut loaded = load(&self.data, &context.ui)?;
         // A pair must not be in training and in the test at once.

@@ -109,6 +109,25 @@ impl Sandbox {
         load_model(&self.path(name)).expect("a model")
     }
 
+    /// Every file here, folders included, with its bytes.
+    pub(crate) fn contents(&self) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
+        let mut contents = std::collections::BTreeMap::new();
+        let mut folders = vec![self.folder().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder") {
+                let entry = entry.expect("an entry");
+                let path = entry.path();
+                if entry.file_type().expect("a type").is_dir() {
+                    folders.push(path);
+                } else {
+                    let bytes = std::fs::read(&path).unwrap_or_default();
+                    contents.insert(path, bytes);
+                }
+            }
+        }
+        contents
+    }
+
     /// A command ready to be run here, its words separated by blanks.
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(PROGRAM);

@@ -54,23 +54,31 @@ pub fn write(data: &Dataset, path: &Path, format: Format) -> Result<(), Error> {
 /// # Errors
 /// A list cannot be written.
 pub fn write_id_lists(data: &Dataset, path: &Path, format: Format) -> Result<Vec<PathBuf>, Error> {
-    let holds_ids = !matches!(format, Format::MatrixMarket | Format::Npz);
-    if holds_ids || (data.users.is_dense() && data.items.is_dense()) {
+    if data.users.is_dense() && data.items.is_dense() {
         return Ok(Vec::new());
     }
-    let lists = id_lists_of(path);
-    id_list::write(&lists[0], &data.users)?;
-    id_list::write(&lists[1], &data.items)?;
-    Ok(lists.into())
+    let lists = id_list_paths(path, format);
+    if let [users, items] = &lists[..] {
+        id_list::write(users, &data.users)?;
+        id_list::write(items, &data.items)?;
+    }
+    Ok(lists)
 }
 
-/// Where the ids of a file go.
-fn id_lists_of(path: &Path) -> [PathBuf; 2] {
+/// Where the ids of a file go whose format has no room for them: users, then items; nowhere for other
+/// formats.
+#[must_use]
+pub fn id_list_paths(path: &Path, format: Format) -> Vec<PathBuf> {
+    if !matches!(format, Format::MatrixMarket | Format::Npz) {
+        return Vec::new();
+    }
     let bare = match path.extension().and_then(|e| e.to_str()) {
         Some("gz" | "zst" | "zstd") => path.with_extension(""),
         _ => path.to_owned(),
     };
-    ["users.txt", "items.txt"].map(|end| bare.with_extension(end))
+    ["users.txt", "items.txt"]
+        .map(|end| bare.with_extension(end))
+        .into()
 }
 
 /// The columns a data set has, in file order.

@@ -23,6 +23,7 @@ use super::train::{Follow, end_on_interrupt};
 use crate::args::{DataArgs, warn_of_unused};
 use crate::cli::Context;
 use crate::failure::Outcome;
+use crate::guard::Files;
 use crate::measure;
 
 const EXAMPLES: &str = "\
@@ -93,6 +94,16 @@ pub(super) struct Compared {
 }
 
 impl Compare {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        Files::default()
+            .reads_data(&self.data)
+            .reads_missing(&self.missing)
+            .reads("--test", &self.test)
+            .reads("--weights", self.weights.iter().flat_map(|w| w.paths()))
+            .writes("--report", &self.report)
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let split = |rule| HeldOutRows::Split {
             rule,

@@ -18,6 +18,7 @@ use anyhow::Result;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::folding::FoldedUsers;
+use crate::guard::Files;
 use crate::loading::{read_known, rows_and_users_in};
 use crate::measure;
 use crate::store::{self, Stored};
@@ -101,6 +102,18 @@ struct Setting {
 }
 
 impl Evaluate {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        Files::default()
+            .reads("MODEL", [&self.model])
+            .reads("--test", &self.test)
+            .reads("--train", &self.train)
+            .reads("--against", &self.against)
+            .reads("--negatives", &self.negatives)
+            .reads("--fold-in", &self.fold_in)
+            .writes("--per-user", &self.per_user)
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let ui = &context.ui;
         let stored = store::load(&self.model)?;

@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::args::parse_length;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
+use crate::guard::Files;
 use crate::loading::{id_list, read_known, row_of};
 use crate::store::{self, Stored};
 use sink::Sink;
@@ -84,6 +85,17 @@ pub(super) struct Recommended {
 }
 
 impl Recommend {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        Files::default()
+            .reads("MODEL", [&self.model])
+            .reads("--users-file", &self.users_file)
+            .reads("--train", &self.train)
+            .reads("--allow", &self.allow)
+            .reads("--deny", &self.deny)
+            .writes("--out", &self.out)
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let mut stored = store::load(&self.model)?;
         let users = self.users(&stored.users)?;

@@ -13,6 +13,7 @@ use absentia_job::{Execution, Job, Training, defaults, start};
 use crate::args::warn_of_unused;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
+use crate::guard::Files;
 use crate::store;
 pub(crate) use follow::{Follow, SweepLine, end_on_interrupt};
 
@@ -75,6 +76,15 @@ pub(crate) struct RunningArgs {
 }
 
 impl Train {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        Files::default()
+            .reads_job(&self.job)
+            .writes("--model", &self.model)
+            .writes("--checkpoint", &self.running.checkpoint)
+            .writes("--report", &self.running.report)
+    }
+
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let path = self.target()?;
         let job = Job {
@@ -159,9 +169,9 @@ impl Train {
     fn check_writable(&self, model: &Path) -> anyhow::Result<()> {
         let others = [&self.running.checkpoint, &self.running.report];
         for path in others.into_iter().flatten().map(PathBuf::as_path) {
-            store::check_writable(path, &self.job.data)?;
+            store::check_writable(path)?;
         }
-        store::check_writable(model, &self.job.data)
+        store::check_writable(model)
     }
 
     fn checkpoint_every(&self) -> usize {

@@ -22,6 +22,7 @@ use anyhow::Result;
 use crate::args::{DataArgs, parse_bytes, parse_length, parse_span};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
+use crate::guard::Files;
 use crate::measure;
 use crate::store;
 use crate::ui::Ui;
@@ -132,6 +133,18 @@ pub(crate) struct OutputArgs {
 }
 
 impl Tune {
+    /// Every file that the command reads or writes.
+    pub(crate) fn files(&self) -> Files {
+        Files::default()
+            .reads_data(&self.data)
+            .reads("--valid", &self.held_out.valid)
+            .reads("--study", &self.study)
+            .writes("--out", [&self.output.out])
+            .writes("--log", [self.log_path()])
+            .writes("--model", &self.output.model)
+            .writes("--report", &self.output.report)
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let options = self.options(context)?;
         self.check_writable()?;
@@ -211,7 +224,7 @@ impl Tune {
         [out, log]
             .into_iter()
             .chain(others.into_iter().flatten())
-            .try_for_each(|path| store::check_writable(path, &self.data.data))
+            .try_for_each(|path| store::check_writable(path))
     }
 
     /// Writes and shows the result.

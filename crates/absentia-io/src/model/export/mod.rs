@@ -63,6 +63,19 @@ impl Layout {
         }
     }
 
+    /// Names of all files that an export in this layout may write or remove.
+    #[must_use]
+    pub fn files(self) -> Vec<&'static str> {
+        let mut names = vec![self.file(Axis::User), self.file(Axis::Item)];
+        if self == Self::Npy {
+            names.push(ITEM_SCALE);
+        }
+        if self != Self::Parquet {
+            names.extend(ID_LISTS);
+        }
+        names
+    }
+
     /// Whether item factors are rescaled unless asked otherwise: an index ranks by the vectors it
     /// is given, an array is more often read back.
     fn scales(self) -> bool {
@@ -84,6 +97,12 @@ impl Layout {
         }
     }
 }
+
+/// The scale beside item factors that it was not applied to.
+const ITEM_SCALE: &str = "item_scale.npy";
+
+/// Ids of users and items.
+const ID_LISTS: [&str; 2] = ["users.txt", "items.txt"];
 
 /// How factors are exported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -162,7 +181,7 @@ fn vectors_of(model: &Model, axis: Axis, scaled: bool) -> Vectors<'_> {
 
 /// Writes the scale, or removes one that an earlier export left and that would now be wrong.
 fn write_scale(folder: &Path, scale: Option<&[f32]>) -> Result<Option<PathBuf>, Error> {
-    let path = folder.join("item_scale.npy");
+    let path = folder.join(ITEM_SCALE);
     if let Some(scale) = scale {
         npy::write_file(&path, &[scale.len()], scale)?;
         return Ok(Some(path));
@@ -174,7 +193,7 @@ fn write_scale(folder: &Path, scale: Option<&[f32]>) -> Result<Option<PathBuf>, 
 }
 
 fn write_ids(folder: &Path, ids: &Ids) -> Result<[PathBuf; 2], Error> {
-    let paths = [folder.join("users.txt"), folder.join("items.txt")];
+    let paths = ID_LISTS.map(|name| folder.join(name));
     id_list::write(&paths[0], &ids.users)?;
     id_list::write(&paths[1], &ids.items)?;
     Ok(paths)
