@@ -114,8 +114,14 @@ impl Ui {
             Event::HeldOut { rows } => {
                 self.note(format!("held out {}", counted(*rows as u64, "row")));
             }
-            Event::Exposed { pairs } => {
+            Event::Exposed { pairs, dropped } => {
                 self.note(format!("{pairs} pairs were shown and not taken"));
+                if *dropped > 0 {
+                    self.note(format!(
+                        "{} of --exposed left out: held out or excluded, so not passed over",
+                        counted(*dropped as u64, "pair")
+                    ));
+                }
             }
             Event::Ready {
                 interactions,

@@ -268,3 +268,74 @@ fn a_report_is_a_page_of_its_own() {
     assert!(page.starts_with("<!doctype html>") && page.contains("<svg"));
     assert!(page.contains("popularity:mean=0.01,alpha=0.25") && page.contains("recall@5"));
 }
+
+/// Held-out rows count under the same rule as the rows that are trained on.
+#[test]
+fn held_out_rows_are_rated_high_enough_too() {
+    let sandbox = Sandbox::new();
+    sandbox.run("split ratings.csv --out . --by last:3").ok();
+    sandbox
+        .run("convert test.csv --out liked.csv --min-rating 4")
+        .ok();
+    let (all, liked) = (sandbox.read("test.csv"), sandbox.read("liked.csv"));
+    assert!(liked.lines().count() > 1 && liked.lines().count() < all.lines().count());
+    let rest = "--factors 4 --iterations 3 --regularization 0.1 --min-rating 4";
+    let train = |valid: &str| {
+        let line =
+            format!("train train.csv --valid {valid} --model {valid}.absentia {rest} --json");
+        sandbox.run(&line).ok().json().pop().expect("a result")["validation"].clone()
+    };
+    assert!(train("liked.csv").is_number());
+    assert_eq!(train("test.csv"), train("liked.csv"));
+    let compare = |test: &str| {
+        let line = format!("compare train.csv --test {test} {rest} --at 5 --json");
+        let mut lines = sandbox.run(&line).ok().json();
+        for line in &mut lines {
+            line.as_object_mut().expect("an object").remove("seconds");
+        }
+        lines
+    };
+    assert_eq!(compare("test.csv"), compare("liked.csv"));
+    sandbox
+        .run("convert test.csv --out bare.csv --rating-col none --time-col none")
+        .ok();
+    sandbox
+        .run(&format!(
+            "train train.csv --valid bare.csv --model m {rest}"
+        ))
+        .fails(3, &["bare.csv", "no ratings", "--rating-col"]);
+}
+
+/// What is held out was taken: it must not be trained as passed over.
+#[test]
+fn held_out_pairs_are_no_exposures() {
+    let sandbox = Sandbox::new();
+    sandbox.run("split ratings.csv --out . --by last:2").ok();
+    let held: Vec<String> = sandbox.read("test.csv").lines().map(pair).collect();
+    let (shown, also) = ("ann,coco\nbob,m\ncid,tron\n", held[1..].join("\n"));
+    sandbox.write("shown.csv", &format!("user,item\n{shown}"));
+    sandbox.write("both.csv", &format!("user,item\n{shown}{also}\n"));
+    let rest = "--factors 4 --iterations 3 --regularization 0.1 --exposed-weight 0.5";
+    for held_out in [
+        "train.csv --valid test.csv",
+        "ratings.csv --valid-split last:2",
+        "ratings.csv --exclude test.csv",
+    ] {
+        let train = |exposed: &str| {
+            let line =
+                format!("train {held_out} --exposed {exposed} --model {exposed}.absentia {rest}");
+            let said = sandbox.run(&line).ok().stderr;
+            (said, sandbox.model(&format!("{exposed}.absentia")))
+        };
+        let ((_, without), (said, with)) = (train("shown.csv"), train("both.csv"));
+        let n = held.len() - 1;
+        let left_out = format!("{n} pairs of --exposed left out");
+        assert!(said.contains(&left_out), "{said}");
+        assert_eq!(bits(&without), bits(&with), "{held_out}");
+    }
+}
+
+/// The user and the item of a line.
+fn pair(line: &str) -> String {
+    line.split(',').take(2).collect::<Vec<_>>().join(",")
+}

@@ -89,6 +89,20 @@ pub enum JobError {
         /// The files.
         files: Vec<String>,
     },
+    /// Held-out rows have no ratings, and only those rated high enough count.
+    #[error("{}: the held-out rows have no ratings, and there is a minimum rating", files.join(", "))]
+    HeldOutWithoutRatings {
+        /// The files.
+        files: Vec<String>,
+    },
+    /// All held-out rows are rated too low.
+    #[error("{}: no held-out row is rated {minimum} or more", files.join(", "))]
+    HeldOutRatedLow {
+        /// The files.
+        files: Vec<String>,
+        /// The minimum.
+        minimum: f32,
+    },
     /// Rows are to be held out by time, and there are no times.
     #[error("cannot split: {0}")]
     SplitLacks(DataError),

@@ -37,6 +37,8 @@ pub enum Step {
     Core,
     /// Pairs that other files hold are dropped.
     Excluded,
+    /// Held-out rows of files that are rated too low are dropped.
+    HeldOutRating,
 }
 
 impl Step {
@@ -50,6 +52,7 @@ impl Step {
             Self::Sample => "sample",
             Self::Core => "k-core",
             Self::Excluded => "excluded",
+            Self::HeldOutRating => "minimum rating of held-out rows",
         }
     }
 }
@@ -94,6 +97,8 @@ pub enum Event<'e> {
     Exposed {
         /// Number of pairs.
         pairs: usize,
+        /// Number of pairs that were not added, because they are held out or excluded.
+        dropped: usize,
     },
     /// Held-out pairs are trained on as well.
     Overlap {

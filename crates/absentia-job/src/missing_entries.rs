@@ -14,7 +14,8 @@ use crate::text::ConfidenceRule;
     command(next_help_heading = "Weights on missing entries")
 )]
 pub struct MissingEntries {
-    /// File of pairs that were shown and not taken: they get target 0 and a weight of their own.
+    /// File of pairs that were shown and not taken: they get target 0 and a weight of their own. Pairs
+    /// that are held out or excluded are left out.
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", num_args = 1))]
     pub exposed: Vec<String>,
     /// Weight of the exposed pairs; the file's weight column when not given, or else 1.

@@ -11,7 +11,7 @@ use crate::listener::{Event, Listener, Step};
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Preparation"))]
 pub struct Preparation {
-    /// Keep rows rated at least this: those that count as positive.
+    /// Keep rows rated at least this: those that count as positive, of held-out files as well.
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATING"))]
     pub min_rating: Option<f32>,
     /// Keep rows from this time on: unix time, or a date such as 2020-01-31.

@@ -8,11 +8,12 @@ use absentia_io::time::TimeUnit;
 
 use crate::defaults;
 use crate::error::JobError;
+use crate::held_out::{ExposedPairs, not_to_train, pairs_of};
 use crate::listener::{Event, Listener};
 use crate::missing_entries::MissingEntries;
 use crate::preparation::Preparation;
 use crate::reading::Reading;
-use crate::rows::{Rows, read_known};
+use crate::rows::Rows;
 use crate::settings::GivenSettings;
 use crate::text::{ConfidenceRule, SplitRule};
 use crate::validation::HeldOutRows;
@@ -73,14 +74,19 @@ impl TrainingData {
         let has_weights = rows.log.weight().is_some();
         let held_out = match held_out {
             HeldOutRows::None => None,
-            HeldOutRows::Files(files) => Some(pairs_of(&mut rows, files, reading, listener)?),
+            HeldOutRows::Files(files) => {
+                let test = pairs_of(&mut rows, files, reading, preparation, listener)?;
+                Some(test)
+            }
             HeldOutRows::Split { rule, pick } => {
                 Some(hold_out(&mut rows, preparation, *rule, *pick, listener)?)
             }
         };
         let mut data = rows.interactions(preparation.duplicates())?;
         if !missing.exposed.is_empty() {
-            data = with_exposed(&mut rows, &data, missing, reading, listener)?;
+            let given = (missing, preparation);
+            let held_out = held_out.as_ref();
+            data = with_exposed(&mut rows, &data, held_out, given, reading, listener)?;
         }
         if let Some(test) = &held_out {
             report_overlap(&data, test, listener);
@@ -157,22 +163,6 @@ fn report_overlap(data: &Interactions<'_>, test: &TestSet, listener: &dyn Listen
     }
 }
 
-/// The pairs of files, of users and items that the rows know.
-///
-/// # Errors
-/// Files that cannot be read, or of which no row is known.
-pub fn pairs_of(
-    rows: &mut Rows,
-    files: &[String],
-    reading: &Reading,
-    listener: &dyn Listener,
-) -> Result<TestSet, JobError> {
-    let dataset = read_known(files, reading, rows.take_ids(), listener)?;
-    let test = TestSet::from_pairs(&dataset.user, &dataset.item).map_err(EvaluateError::from)?;
-    (rows.users, rows.items) = (dataset.users, dataset.items);
-    Ok(test)
-}
-
 fn hold_out(
     rows: &mut Rows,
     preparation: &Preparation,
@@ -217,19 +207,16 @@ pub fn split_rows(log: &EventLog, split: &Split, seed: u64) -> Result<Vec<Part>,
 fn with_exposed(
     rows: &mut Rows,
     data: &Interactions<'_>,
-    missing: &MissingEntries,
+    held_out: Option<&TestSet>,
+    (missing, preparation): (&MissingEntries, &Preparation),
     reading: &Reading,
     listener: &dyn Listener,
 ) -> Result<Interactions<'static>, JobError> {
-    let shown = read_known(&missing.exposed, reading, rows.take_ids(), listener)?;
-    let weights = match (missing.exposed_weight, shown.weight) {
-        (Some(weight), _) => vec![weight; shown.user.len()],
-        (None, Some(weights)) => weights,
-        (None, None) => vec![1.0; shown.user.len()],
-    };
-    let merged = data.with_exposed(&shown.user, &shown.item, &weights)?;
+    let mut shown = ExposedPairs::read(rows, missing, reading, listener)?;
+    let held_out = not_to_train(rows, held_out, reading, preparation)?;
+    let dropped = shown.drop_pairs(&held_out);
+    let merged = data.with_exposed(&shown.users, &shown.items, &shown.weights)?;
     let pairs = merged.len() - merged.n_interactions();
-    listener.event(&Event::Exposed { pairs });
-    (rows.users, rows.items) = (shown.users, shown.items);
+    listener.event(&Event::Exposed { pairs, dropped });
     Ok(merged)
 }

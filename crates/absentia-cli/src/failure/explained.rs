@@ -144,6 +144,10 @@ fn of_data(error: &JobError, text: String) -> Refusal {
             "name the column with --time-col, or pick rows at random with --pick random (train: \
              --valid-pick random)",
         ),
+        JobError::HeldOutWithoutRatings { .. } => refusal.hint(
+            "--min-rating holds for held-out rows as well: name their column with --rating-col",
+        ),
+        JobError::HeldOutRatedLow { .. } => refusal.hint("lower --min-rating"),
         JobError::NothingToValidateOn => refusal.hint("check --valid or --valid-split"),
         JobError::NotConvex { .. } => {
             refusal.hint("use method=nonnegative for dense weights, or raise --regularization")

@@ -5,7 +5,7 @@ use absentia::data::DataError;
 use absentia::evaluate::TestSet;
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
-use absentia_job::{JobError, Reading, defaults, pairs_of};
+use absentia_job::{JobError, defaults, pairs_of};
 use absentia_report::format::counted;
 use absentia_search::{Fold, HoldOut, SearchError, SearchedData};
 use anyhow::Result;
@@ -42,10 +42,11 @@ impl Folds {
     pub(super) fn rows_of(
         &mut self,
         patterns: &[String],
-        read: &Reading,
+        data: &DataArgs,
         ui: &Ui,
     ) -> Result<TestSet> {
-        Ok(pairs_of(&mut self.loaded, patterns, read, ui)?)
+        let (read, prepare) = (&data.read, &data.prepare);
+        Ok(pairs_of(&mut self.loaded, patterns, read, prepare, ui)?)
     }
 
     /// What the log says about the data.
@@ -79,7 +80,7 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
     let mut folds = if args.valid.is_empty() {
         split(&loaded, args)?
     } else {
-        let held_out = pairs_of(&mut loaded, &args.valid, &data.read, ui)?;
+        let held_out = pairs_of(&mut loaded, &args.valid, &data.read, &data.prepare, ui)?;
         let train = loaded.interactions(data.prepare.duplicates())?;
         vec![Fold { train, held_out }]
     };

@@ -207,7 +207,7 @@ impl Tune {
         if self.study.is_empty() {
             return Ok(None);
         }
-        folds.rows_of(&self.study, &self.data.read, ui).map(Some)
+        folds.rows_of(&self.study, &self.data, ui).map(Some)
     }
 
     fn log_path(&self) -> PathBuf {

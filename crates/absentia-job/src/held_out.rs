@@ -1,0 +1,130 @@
+//! Rows that models are measured on: prepared like the data, and unknown to the training.
+
+use std::collections::HashSet;
+
+use absentia::evaluate::{EvaluateError, TestSet};
+
+use crate::error::JobError;
+use crate::listener::{Event, Listener, Step};
+use crate::missing_entries::MissingEntries;
+use crate::preparation::Preparation;
+use crate::reading::Reading;
+use crate::rows::{Rows, read_known, take_log};
+
+/// The pairs of files, of users and items that the rows know, rated as high as the data has to be.
+///
+/// # Errors
+/// Files that cannot be read, of which no row is known, or without the ratings that are asked for.
+pub fn pairs_of(
+    rows: &mut Rows,
+    files: &[String],
+    reading: &Reading,
+    preparation: &Preparation,
+    listener: &dyn Listener,
+) -> Result<TestSet, JobError> {
+    let mut dataset = read_known(files, reading, rows.take_ids(), listener)?;
+    let mut log = take_log(&mut dataset)?;
+    (rows.users, rows.items) = (dataset.users, dataset.items);
+    if let Some(minimum) = preparation.min_rating {
+        let files = || files.to_vec();
+        if log.value().is_none() {
+            return Err(JobError::HeldOutWithoutRatings { files: files() });
+        }
+        let report = log.keep_values_from(minimum)?;
+        let step = Step::HeldOutRating;
+        listener.event(&Event::Prepared { step, report });
+        if log.is_empty() {
+            return Err(JobError::HeldOutRatedLow {
+                files: files(),
+                minimum,
+            });
+        }
+    }
+    let test = TestSet::from_pairs(log.user(), log.item()).map_err(EvaluateError::from)?;
+    Ok(test)
+}
+
+/// Pairs that must not be trained on as zeros: those held out, and those excluded from the data, which
+/// are held out for later.
+///
+/// # Errors
+/// Files of excluded pairs that cannot be read.
+pub(crate) fn not_to_train(
+    rows: &Rows,
+    held_out: Option<&TestSet>,
+    reading: &Reading,
+    preparation: &Preparation,
+) -> Result<HashSet<(u32, u32)>, JobError> {
+    let mut pairs = held_out.map(pairs_in).unwrap_or_default();
+    if !preparation.exclude.is_empty() {
+        let ids = (rows.users.clone(), rows.items.clone());
+        // What there is to say about these files was said when they were read first.
+        match read_known(&preparation.exclude, reading, ids, &()) {
+            Ok(excluded) => pairs.extend(excluded.user.into_iter().zip(excluded.item)),
+            Err(JobError::NothingKnown { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(pairs)
+}
+
+/// The pairs of a test set.
+fn pairs_in(test: &TestSet) -> HashSet<(u32, u32)> {
+    let users = test.users().iter().enumerate();
+    let pairs = users.flat_map(|(row, &user)| {
+        let items = test.lists().row(row).iter();
+        items.map(move |&item| (user, item))
+    });
+    pairs.collect()
+}
+
+/// Pairs that were shown and not taken, with their weights.
+pub(crate) struct ExposedPairs {
+    pub(crate) users: Vec<u32>,
+    pub(crate) items: Vec<u32>,
+    pub(crate) weights: Vec<f32>,
+}
+
+impl ExposedPairs {
+    /// Reads the pairs of users and items that the rows know.
+    ///
+    /// # Errors
+    /// Files that cannot be read, or of which no row is known.
+    pub(crate) fn read(
+        rows: &mut Rows,
+        missing: &MissingEntries,
+        reading: &Reading,
+        listener: &dyn Listener,
+    ) -> Result<Self, JobError> {
+        let shown = read_known(&missing.exposed, reading, rows.take_ids(), listener)?;
+        let weights = match (missing.exposed_weight, shown.weight) {
+            (Some(weight), _) => vec![weight; shown.user.len()],
+            (None, Some(weights)) => weights,
+            (None, None) => vec![1.0; shown.user.len()],
+        };
+        (rows.users, rows.items) = (shown.users, shown.items);
+        Ok(Self {
+            users: shown.user,
+            items: shown.item,
+            weights,
+        })
+    }
+
+    /// Drops some pairs, and yields how many they were.
+    pub(crate) fn drop_pairs(&mut self, pairs: &HashSet<(u32, u32)>) -> usize {
+        let before = self.users.len();
+        let given = self.users.iter().zip(&self.items);
+        let keep: Vec<bool> = given
+            .map(|(&user, &item)| !pairs.contains(&(user, item)))
+            .collect();
+        retain(&mut self.users, &keep);
+        retain(&mut self.items, &keep);
+        retain(&mut self.weights, &keep);
+        before - self.users.len()
+    }
+}
+
+fn retain<T>(values: &mut Vec<T>, keep: &[bool]) {
+    let mut keep = keep.iter();
+    values.retain(|_| keep.next().copied().unwrap_or_default());
+}
