@@ -74,9 +74,9 @@ impl Ui {
                  --min-rating leaves them out, --targets raw tells them apart",
                 counted(*of as u64, "row")
             )),
-            Event::Overlap { pairs, of } => self.warn(format!(
-                "{pairs} of {of} held-out pairs are trained on as well and count as missed; leave \
-                 them out of the training data with --exclude FILE"
+            Event::Overlap { rows, of } => self.warn(format!(
+                "{rows} of {} are held out as well, and are not trained on",
+                counted(*of as u64, "row")
             )),
             Event::TargetsWithoutRatings(targets) => {
                 self.warn_of_no_ratings(&format!("--targets {targets}"));

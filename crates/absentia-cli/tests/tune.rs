@@ -180,3 +180,49 @@ fn the_log_of_an_earlier_search_is_kept() {
     assert!(ran.stderr.contains("best.jsonl.old"), "{}", ran.stderr);
     assert_eq!(sandbox.read("best.jsonl.old"), first);
 }
+
+/// What is held out in a file is not trained on, whether the data has it or not.
+#[test]
+fn held_out_rows_that_are_in_the_data_are_not_trained_on() {
+    let sandbox = Sandbox::new();
+    sandbox.run("split ratings.csv --out . --by last:2").ok();
+    let rest = "--valid test.csv --trials 4 --metric ndcg@5 --max-factors 4 --json";
+    let scores = |data: &str| -> Vec<serde_json::Value> {
+        let ran = sandbox.run(&format!("tune {data} {rest}")).ok();
+        assert_eq!(
+            ran.stderr
+                .contains("are held out as well, and are not trained on"),
+            data == "ratings.csv",
+            "{}",
+            ran.stderr
+        );
+        let lines = ran.json();
+        lines.iter().map(|line| line["score"].clone()).collect()
+    };
+    assert!(scores("ratings.csv")[0].as_f64() > Some(0.0));
+    assert_eq!(scores("ratings.csv"), scores("train.csv"));
+    let train = |data: &str| {
+        let line = "--valid test.csv --factors 4 --iterations 3 --regularization 0.1";
+        let line = format!("train {data} {line} --model {data}.absentia");
+        sandbox.run(&line).ok();
+        support::bits(&sandbox.model(&format!("{data}.absentia")))
+    };
+    assert_eq!(train("ratings.csv"), train("train.csv"));
+    let compare = |data: &str| {
+        let line = "--test test.csv --factors 4 --iterations 3 --regularization 0.1 --json";
+        let mut lines = sandbox.run(&format!("compare {data} {line}")).ok().json();
+        lines[0]
+            .as_object_mut()
+            .expect("an object")
+            .remove("seconds");
+        lines
+    };
+    assert_eq!(compare("ratings.csv"), compare("train.csv"));
+    for line in [
+        "tune test.csv --valid test.csv --trials 2",
+        "train test.csv --valid test.csv --model m",
+        "compare test.csv --test test.csv",
+    ] {
+        sandbox.run(line).fails(3, &["every row is held out"]);
+    }
+}

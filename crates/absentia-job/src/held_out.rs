@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
+use absentia::data::EventLog;
 use absentia::evaluate::{EvaluateError, TestSet};
+use absentia_search::SearchError;
 
 use crate::error::JobError;
 use crate::listener::{Event, Listener, Step};
@@ -42,6 +44,30 @@ pub fn pairs_of(
     }
     let test = TestSet::from_pairs(log.user(), log.item()).map_err(EvaluateError::from)?;
     Ok(test)
+}
+
+/// The rows whose pairs are not held out, for a model must not be measured on what it was trained on;
+/// nothing where all rows are such.
+///
+/// # Errors
+/// Every row is held out.
+pub fn without_held_out(
+    log: &EventLog,
+    held_out: &TestSet,
+    listener: &dyn Listener,
+) -> Result<Option<EventLog>, JobError> {
+    let pairs = pairs_in(held_out);
+    let is_held_out = |row: usize| pairs.contains(&(log.user()[row], log.item()[row]));
+    let rows = (0..log.len()).filter(|&row| is_held_out(row)).count();
+    if rows == 0 {
+        return Ok(None);
+    }
+    if rows == log.len() {
+        return Err(SearchError::EverythingHeldOut.into());
+    }
+    let of = log.len();
+    listener.event(&Event::Overlap { rows, of });
+    Ok(Some(log.select(|row| !is_held_out(row))))
 }
 
 /// Pairs that must not be trained on as zeros: those held out, and those excluded from the data, which

@@ -49,7 +49,7 @@ mod validator;
 pub use absentia_search::Automatic;
 pub use config_file::{ConfigFile, Entry};
 pub use error::JobError;
-pub use held_out::pairs_of;
+pub use held_out::{pairs_of, without_held_out};
 pub use job::Job;
 pub use listener::{Choice, Event, Listener, Step};
 pub use memory::Plan;

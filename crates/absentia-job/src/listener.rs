@@ -100,11 +100,11 @@ pub enum Event<'e> {
         /// Number of pairs that were not added, because they are held out or excluded.
         dropped: usize,
     },
-    /// Held-out pairs are trained on as well.
+    /// Rows of the data are held out as well, and are not trained on.
     Overlap {
-        /// Number of those pairs.
-        pairs: usize,
-        /// Number of held-out pairs in all.
+        /// Number of those rows.
+        rows: usize,
+        /// Number of rows in all.
         of: usize,
     },
     /// The data is ready.

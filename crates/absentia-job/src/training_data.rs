@@ -8,7 +8,7 @@ use absentia_io::time::TimeUnit;
 
 use crate::defaults;
 use crate::error::JobError;
-use crate::held_out::{ExposedPairs, not_to_train, pairs_of};
+use crate::held_out::{ExposedPairs, not_to_train, pairs_of, without_held_out};
 use crate::listener::{Event, Listener};
 use crate::missing_entries::MissingEntries;
 use crate::preparation::Preparation;
@@ -76,6 +76,9 @@ impl TrainingData {
             HeldOutRows::None => None,
             HeldOutRows::Files(files) => {
                 let test = pairs_of(&mut rows, files, reading, preparation, listener)?;
+                if let Some(log) = without_held_out(&rows.log, &test, listener)? {
+                    rows.log = log;
+                }
                 Some(test)
             }
             HeldOutRows::Split { rule, pick } => {
@@ -87,9 +90,6 @@ impl TrainingData {
             let given = (missing, preparation);
             let held_out = held_out.as_ref();
             data = with_exposed(&mut rows, &data, held_out, given, reading, listener)?;
-        }
-        if let Some(test) = &held_out {
-            report_overlap(&data, test, listener);
         }
         listener.event(&Event::Ready {
             interactions: data.n_interactions(),
@@ -144,22 +144,6 @@ impl TrainingData {
             listener.event(&Event::ConfidenceWithoutRatings(confidence));
         }
         Ok(())
-    }
-}
-
-/// Held-out pairs that are trained on as well are never ranked, so figures would be too low.
-fn report_overlap(data: &Interactions<'_>, test: &TestSet, listener: &dyn Listener) {
-    let mut pairs = 0;
-    for (row, &user) in test.users().iter().enumerate() {
-        let trained = data.by_user().row(user as usize).indices;
-        let held = test.lists().row(row).iter();
-        pairs += held
-            .filter(|item| trained.binary_search(item).is_ok())
-            .count();
-    }
-    if pairs > 0 {
-        let of = test.lists().len();
-        listener.event(&Event::Overlap { pairs, of });
     }
 }
 

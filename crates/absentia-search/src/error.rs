@@ -63,6 +63,17 @@ pub enum SearchError {
         /// Why the first failed.
         first: String,
     },
+    /// Every trial scored 0, so that none is better than another.
+    #[error(
+        "{metric} is 0 in all of {trials} trials: no held-out item was ranked high enough, so there is \
+         nothing to choose settings by"
+    )]
+    NothingScored {
+        /// The metric.
+        metric: String,
+        /// How many were made.
+        trials: usize,
+    },
     /// The search was ended before any trial was complete.
     #[error("the search was ended before its first trial was complete")]
     Cancelled,

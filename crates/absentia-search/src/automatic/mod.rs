@@ -151,6 +151,8 @@ pub fn choose_settings(
     } else {
         None
     };
+    // Where nothing scores, nothing is better than another.
+    let best = best.filter(|(best, _)| best.trial.score.is_some_and(|score| score > 0.0));
     if let Some((best, tried)) = best {
         (chosen.tried, chosen.score) = (tried, best.trial.score);
         chosen.params.regularization = best.trial.params.regularization;

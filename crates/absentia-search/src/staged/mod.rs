@@ -173,6 +173,13 @@ impl<'d> StagedSearch<'d> {
 
     fn result(&self, trials: Vec<Trial>, interrupted: bool) -> Result<SearchResult, SearchError> {
         let best = self.best(&trials).map(|trial| trial.number);
+        let scores = || trials.iter().filter_map(|trial| trial.score);
+        if best.is_some() && scores().all(|score| score <= 0.0) {
+            return Err(SearchError::NothingScored {
+                metric: self.options.metric.to_string(),
+                trials: trials.len(),
+            });
+        }
         match (best, trials.first()) {
             (Some(best), _) => Ok(SearchResult {
                 trials,

@@ -249,3 +249,19 @@ fn a_setting_that_cannot_be_trained_is_a_trial_without_a_score() {
             .all(|trial| trial.score.is_none() && trial.failure.is_some())
     );
 }
+
+/// Settings that nothing speaks for must not be handed on as the best.
+#[test]
+fn a_search_without_a_score_above_zero_fails() {
+    let staged = staged(2, 8);
+    let mut trials = search(&staged, Vec::new()).trials;
+    for trial in &mut trials {
+        trial.score = Some(0.0);
+    }
+    let error = staged.result(trials, false).unwrap_err();
+    assert!(matches!(
+        error,
+        SearchError::NothingScored { trials: 2, .. }
+    ));
+    assert!(error.to_string().starts_with("ndcg@5 is 0 in all of 2"));
+}

@@ -5,7 +5,7 @@ use absentia::data::DataError;
 use absentia::evaluate::TestSet;
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
-use absentia_job::{JobError, defaults, pairs_of};
+use absentia_job::{JobError, defaults, pairs_of, without_held_out};
 use absentia_report::format::counted;
 use absentia_search::{Fold, HoldOut, SearchError, SearchedData};
 use anyhow::Result;
@@ -81,7 +81,11 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
         split(&loaded, args)?
     } else {
         let held_out = pairs_of(&mut loaded, &args.valid, &data.read, &data.prepare, ui)?;
-        let train = loaded.interactions(data.prepare.duplicates())?;
+        let (users, items) = (loaded.users.len(), loaded.items.len());
+        let train = match without_held_out(&loaded.log, &held_out, ui)? {
+            Some(log) => log.interactions(users, items, data.prepare.duplicates())?,
+            None => loaded.interactions(data.prepare.duplicates())?,
+        };
         vec![Fold { train, held_out }]
     };
     for fold in &mut folds {
