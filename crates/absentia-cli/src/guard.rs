@@ -196,9 +196,8 @@ mod tests {
     fn path_for(arg: &Arg) -> Option<&'static str> {
         let names = arg.get_value_names()?;
         match names.first()?.as_str() {
-            "DATA" | "MODEL" | "FOLDER" => Some("some-path"),
             "SCHEME" => Some("dense:some-path,rank=2"),
-            "P,Q|MODEL" => Some("some-path"),
+            "DATA" | "MODEL" | "FOLDER" | "P,Q|MODEL" => Some("some-path"),
             name if name.starts_with("FILE") => Some("some-path"),
             _ => None,
         }
@@ -206,7 +205,7 @@ mod tests {
 
     fn other_value(arg: &Arg) -> &'static str {
         let names = arg.get_value_names().unwrap_or_default();
-        match names.first().map(|name| name.as_str()) {
+        match names.first().map(clap::builder::Str::as_str) {
             Some("RESULT") => "all",
             Some("FILE" | "FOLDER") if arg.get_id() == "out" => "other.csv",
             _ => "other",
