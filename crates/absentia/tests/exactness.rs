@@ -5,7 +5,7 @@ mod every_set;
 mod oracle;
 
 use absentia::data::{Confidence, Targets};
-use absentia::fit::{Fitted, Init, Run, fit};
+use absentia::fit::{FitError, Fitted, Init, Run, fit};
 use absentia::model::Factors;
 use absentia::{CheckedParams, InstructionSet, Params, Solver};
 use oracle::{Problem, Shape, relative_distance};
@@ -153,6 +153,103 @@ proptest! {
             }
         }
     }
+}
+
+/// A problem at the edge of what single precision holds: 90 % observed, and observed entries weigh `c`
+/// times what they did and have `r` times the target.
+fn extreme(k: usize, seed: u64, lambda: f64, c: f64, r: f64) -> Problem {
+    let mut problem = Problem::random(Shape {
+        users: 40,
+        items: 30,
+        k,
+        z: 1,
+        density: 0.9,
+        seed,
+        lambda: f64::from(lambda as f32),
+        nu: 0.0,
+        exceptions: false,
+    });
+    for (target, weight) in problem.observed.iter_mut().flatten() {
+        *weight = f64::from((*weight * c) as f32);
+        *target = f64::from((*target * r) as f32);
+    }
+    problem.a.fill(1.0);
+    problem.b.fill(1.0);
+    problem
+}
+
+/// The history of a run does not rise, and neither does the objective as the oracle computes it.
+fn never_rises(problem: &Problem, solver: Solver) -> Result<(), String> {
+    let data = problem.interactions();
+    let run = Run {
+        init: init(problem),
+        ..Run::default()
+    };
+    let params = params(problem.shape, solver, 12);
+    let fitted = match fit(&data, &problem.scheme(), &params, run) {
+        Ok(fitted) => fitted,
+        Err(FitError::Diverged { .. }) => return Ok(()),
+        Err(error) => return Err(error.to_string()),
+    };
+    let at_zero: f64 = problem
+        .observed
+        .iter()
+        .flatten()
+        .map(|(r, c)| c * r * r)
+        .sum();
+    let start = problem.objective();
+    let first = (start.0 + start.1 + start.2).max(at_zero);
+    let mut before = first;
+    for sweep in fitted.model.history() {
+        let total = sweep.objective.total();
+        if total.is_nan() || total > before * (1.0 + 2e-6) {
+            return Err(format!("{before} rose to {total}"));
+        }
+        before = total;
+    }
+    let (observed, missing, regularization) = with_factors(problem, &fitted).objective();
+    let total = observed + missing + regularization;
+    if total.is_nan() || total > first * (1.0 + 2e-6) {
+        return Err(format!("{first} rose to {total} by hand"));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_objective_never_rises_where_observed_entries_weigh_less_than_missing_ones() {
+    let mut faults = Vec::new();
+    for seed in 0..3 {
+        for (lambda, c) in [
+            (1e-6, 1e-2),
+            (0.0, 1e-2),
+            (0.0, 1e-6),
+            (1e-6, 1e-6),
+            (0.0, 1e-9),
+        ] {
+            for (k, r) in [
+                (32, 1.0),
+                (8, 1.0),
+                (32, 1e6),
+                (16, 1e-6),
+                (32, 1e12),
+                (8, 1e-12),
+            ] {
+                let problem = extreme(k, seed, lambda, c, r);
+                for solver in SOLVERS {
+                    if let Err(fault) = never_rises(&problem, solver) {
+                        faults.push(format!("{solver:?} K={k} λ={lambda} c={c} r={r}: {fault}"));
+                    }
+                }
+            }
+        }
+    }
+    let cases = 3 * 5 * 6 * SOLVERS.len();
+    assert!(
+        faults.is_empty(),
+        "{} of {cases}:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
 }
 
 #[test]

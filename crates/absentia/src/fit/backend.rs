@@ -23,8 +23,10 @@ pub use crate::solver::{Halt, NotConvex};
 pub enum Precision {
     /// From what the last half-sweep computed, with the rounding error of single precision.
     Fast,
-    /// From the factors, in double precision.
+    /// Predictions of observed entries from the factors, in double precision; caches as they are.
     Exact,
+    /// Everything from the factors, in double precision.
+    Double,
 }
 
 /// The objective of the current factors, as a backend sums it.
@@ -50,6 +52,15 @@ pub trait Backend: Send {
     /// # Errors
     /// A row without a minimum, or cancellation; the factors are then those from before the call.
     fn half_sweep(&mut self, axis: Axis, measured: bool, cancel: &Cancel) -> Result<(), Halt>;
+
+    /// Does what [`half_sweep`](Self::half_sweep) does, as exactly as the hardware can: a sweep that
+    /// raised the objective is made again with it.
+    ///
+    /// # Errors
+    /// Those of [`half_sweep`](Self::half_sweep).
+    fn half_sweep_in_double(&mut self, axis: Axis, cancel: &Cancel) -> Result<(), Halt> {
+        self.half_sweep(axis, false, cancel)
+    }
 
     /// Sums the caches over the rows of one side as they are now.
     fn sum_caches(&mut self, axis: Axis);

@@ -16,10 +16,11 @@ use crate::sides::Sides;
 use crate::solver::block::BlockSolver;
 use crate::solver::cache::GramCache;
 use crate::solver::cg::CgSolver;
+use crate::solver::in_double::{DoubleCache, Steps, half_sweep_in_double};
 use crate::solver::lane_parallel::ElementSolver;
-use crate::solver::objective::{Objective, entry_loss, missing_part};
+use crate::solver::objective::{Objective, entry_loss, missing_of_all, missing_part};
 use crate::solver::vanilla::VanillaSolver;
-use crate::solver::{EntryLoss, Halt, KEPT_ENTRIES, Side, Tiles, half_sweep};
+use crate::solver::{EntryLoss, Halt, KEPT_ENTRIES, Side, Tiles, half_sweep, ridge};
 
 /// The processor's cores, with the best kernels that they have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,6 +72,28 @@ impl<'p> CpuBackend<'p> {
             loss: None,
         }
     }
+
+    fn sums_in_double(&self) -> ObjectiveSums {
+        let problem = self.problem;
+        let (p, q) = (&*self.factors.users, &*self.factors.items);
+        let loss = entry_loss(problem.data(), problem.missing_weights(), p, q);
+        let missing = if let Some(w) = problem.dense(Axis::User) {
+            missing_entry_by_entry(problem.data(), w, p, q)
+        } else {
+            let cache = |axis| DoubleCache::new(&self.factors[axis], problem.weights(axis));
+            let all = cache(Axis::User).inner(&cache(Axis::Item));
+            missing_of_all(all, &loss, problem.may_be_negative())
+        };
+        let penalties = |axis| ridge(&self.factors[axis], problem.penalty(axis));
+        ObjectiveSums {
+            objective: Objective {
+                observed: loss.observed,
+                missing,
+                regularization: penalties(Axis::User) + penalties(Axis::Item),
+            },
+            counted_as_missing: loss.counted_as_missing,
+        }
+    }
 }
 
 impl Backend for CpuBackend<'_> {
@@ -107,6 +130,37 @@ impl Backend for CpuBackend<'_> {
         Ok(())
     }
 
+    fn half_sweep_in_double(&mut self, axis: Axis, cancel: &Cancel) -> Result<(), Halt> {
+        let Some(steps) = double_steps(self.solver, self.factors.users.cols()) else {
+            return self.half_sweep(axis, false, cancel);
+        };
+        let (problem, other) = (self.problem, axis.other());
+        let cache = summed(
+            &mut self.caches[other],
+            &self.factors[other],
+            problem.weights(other),
+            self.kernels,
+        );
+        let (free, fixed) = self.factors.own_and_other(axis);
+        let side = Side {
+            observed: problem.entries(axis),
+            own_weights: problem.weights(axis),
+            fixed_weights: problem.weights(other),
+            fixed,
+            cache,
+            penalty: problem.penalty(axis),
+            may_be_negative: problem.may_be_negative(),
+            wants_loss: false,
+            kernels: self.kernels,
+            cancelled: cancel.flag(),
+        };
+        let mut after = Dense::padded(free.rows(), free.cols());
+        half_sweep_in_double(steps, (free, &mut after), &side)?;
+        self.before[axis] = Some(std::mem::replace(free, Arc::new(after)));
+        self.loss = None;
+        Ok(())
+    }
+
     fn sum_caches(&mut self, axis: Axis) {
         // The old ones are freed first, because memory may not suffice for both.
         self.caches[axis] = None;
@@ -122,6 +176,9 @@ impl Backend for CpuBackend<'_> {
 
     fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums {
         let problem = self.problem;
+        if precision == Precision::Double {
+            return self.sums_in_double();
+        }
         let (p, q) = (&*self.factors.users, &*self.factors.items);
         let measured = self.loss.filter(|_| precision == Precision::Fast);
         let loss =
@@ -171,6 +228,17 @@ fn tiles(solver: Solver, kernels: Kernels, observed: &Entries<'_>, stride: usize
         | Solver::Subspace { .. }
         | Solver::Als
         | Solver::AlsCg { .. } => Tiles::new(observed, stride),
+    }
+}
+
+/// The steps of a solver when they are made in double precision; `None` if they always are.
+fn double_steps(solver: Solver, k: usize) -> Option<Steps> {
+    match solver {
+        Solver::Eals => Some(Steps::Blocks(1)),
+        Solver::Subspace { block } => Some(Steps::Blocks(block)),
+        Solver::Als => Some(Steps::Blocks(k)),
+        Solver::AlsCg { steps } => Some(Steps::Conjugate(steps)),
+        Solver::EalsVanilla => None,
     }
 }
 

@@ -87,7 +87,7 @@ impl<D: Device> EstimateStage<'_, '_, D> {
             let start = pool.install(|| start(&problem, begin, None))?;
             let backend = pool.install(|| {
                 let backend = self.device.backend(&problem, Solver::Eals, start.factors);
-                AlternatingSweeps::new(backend)
+                AlternatingSweeps::new(backend, &problem, None)
             });
             let Some(sweeps) = self.sweeps(backend, (round, learned.rounds))? else {
                 return Ok(exposure);

@@ -179,8 +179,11 @@ pub fn fit_on<D: Device>(
     } = start;
     match params.solver {
         Method::Solver(solver) => {
-            let sweeps =
-                pool.install(|| AlternatingSweeps::new(device.backend(&problem, solver, factors)));
+            let before = history.last().map(|sweep| sweep.objective);
+            let sweeps = pool.install(|| {
+                let backend = device.backend(&problem, solver, factors);
+                AlternatingSweeps::new(backend, &problem, before)
+            });
             let training = Training::new(&problem, sweeps, history, best);
             trained(training, stopped, pool, &mut run)
         }

@@ -17,11 +17,14 @@
 //! | `als` | one exact solve | [`block`], one block of K |
 //! | `als-cg` | a few conjugate-gradient steps | [`cg`] |
 //! | `eals-vanilla` | Algorithm 1, over every item | [`vanilla`] |
+//!
+//! A sweep that rounding has spoilt is made again in double precision ([`in_double`]).
 
 pub(crate) mod block;
 mod block_step;
 pub(crate) mod cache;
 pub(crate) mod cg;
+pub(crate) mod in_double;
 pub(crate) mod lane_parallel;
 mod long_rows;
 pub(crate) mod objective;

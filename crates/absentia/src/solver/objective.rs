@@ -67,7 +67,12 @@ pub(crate) fn missing_part(
     loss: &EntryLoss,
     may_be_negative: bool,
 ) -> f64 {
-    let missing = sp.inner(sq) - loss.counted_as_missing;
+    missing_of_all(sp.inner(sq), loss, may_be_negative)
+}
+
+/// The same from the sum over all entries.
+pub(crate) fn missing_of_all(all: f64, loss: &EntryLoss, may_be_negative: bool) -> f64 {
+    let missing = all - loss.counted_as_missing;
     // Where weights are not negative, only rounding can be.
     if may_be_negative {
         missing

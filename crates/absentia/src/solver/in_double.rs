@@ -1,0 +1,265 @@
+//! A half-sweep in double precision, for sweeps that rounding in single precision has spoilt.
+//!
+//! Where the weight of observed entries is far below that of missing ones, a row's curvature
+//! `Σ_t a_ut S_t − Σ_R (a·b − c) q qᵀ` is a small difference of large sums. In `f32` little of it may be
+//! left; in `f64` it holds down to ratios of about 1e-12. A pivot that is still below the rounding of
+//! its terms is no curvature: its coordinate stays where it is. A row that would not improve stays as
+//! it was, whatever the reason, so that the half-sweep raises the objective by rounding at most.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use rayon::prelude::*;
+
+use super::{Halt, Side, observed_row};
+use crate::linalg::Dense;
+use crate::row_sums::sum_rows;
+
+/// A pivot below this share of the absolute values of its terms is rounding.
+const PIVOT: f64 = 1e-13;
+
+/// The steps that a row makes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Steps {
+    /// Exact solves over blocks of this many coordinates.
+    Blocks(usize),
+    /// Conjugate gradients.
+    Conjugate(usize),
+}
+
+/// The caches `S_t` of one side in double precision: Z matrices K × K, of which the lower triangle is
+/// summed.
+pub(crate) struct DoubleCache {
+    k: usize,
+    sums: Vec<f64>,
+}
+
+impl DoubleCache {
+    pub(crate) fn new(factors: &Dense, weights: &Dense) -> Self {
+        let (k, z) = (factors.cols(), weights.cols());
+        let of_chunk = |rows: Range<usize>| {
+            let mut sums = vec![0.0; z * k * k];
+            for row in rows {
+                for (sums, weight) in sums.chunks_exact_mut(k * k).zip(weights.row(row)) {
+                    add_square(sums, f64::from(*weight), factors.row(row));
+                }
+            }
+            sums
+        };
+        Self {
+            k,
+            sums: sum_rows(factors.rows(), of_chunk).unwrap_or_else(|| vec![0.0; z * k * k]),
+        }
+    }
+
+    fn matrices(&self) -> impl Iterator<Item = &[f64]> {
+        self.sums.chunks_exact(self.k * self.k)
+    }
+
+    /// `Σ_t ⟨S_t, other_t⟩`.
+    pub(crate) fn inner(&self, other: &Self) -> f64 {
+        let mut sum = 0.0;
+        for (at, (x, y)) in self.sums.iter().zip(&other.sums).enumerate() {
+            let (f, g) = (at % (self.k * self.k) / self.k, at % self.k);
+            match g.cmp(&f) {
+                std::cmp::Ordering::Less => sum += 2.0 * x * y,
+                std::cmp::Ordering::Equal => sum += x * y,
+                std::cmp::Ordering::Greater => {}
+            }
+        }
+        sum
+    }
+}
+
+/// Adds `weight q qᵀ` to the lower triangle of a K × K matrix.
+fn add_square(matrix: &mut [f64], weight: f64, q: &[f32]) {
+    for (f, line) in matrix.chunks_exact_mut(q.len()).enumerate() {
+        let scaled = weight * f64::from(q[f]);
+        for (slot, q) in line[..=f].iter_mut().zip(q) {
+            *slot += scaled * f64::from(*q);
+        }
+    }
+}
+
+/// Writes to `after` every row of `before`, improved with the other side held fixed.
+pub(crate) fn half_sweep_in_double(
+    steps: Steps,
+    (before, after): (&Dense, &mut Dense),
+    side: &Side<'_>,
+) -> Result<(), Halt> {
+    let cache = DoubleCache::new(side.fixed, side.fixed_weights);
+    let (k, stride) = (before.cols(), before.stride());
+    let rows = after.as_mut_slice().par_chunks_exact_mut(stride);
+    rows.enumerate().try_for_each(|(row, out)| {
+        if side.cancelled.load(Ordering::Relaxed) {
+            return Err(Halt::Cancelled);
+        }
+        out.copy_from_slice(before.padded_row(row));
+        let start: Vec<f64> = out[..k].iter().map(|x| f64::from(*x)).collect();
+        let quadratic = Quadratic::of_row(row, &cache, side);
+        let improved = match steps {
+            Steps::Blocks(size) => quadratic.in_blocks(start.clone(), size),
+            Steps::Conjugate(steps) => quadratic.conjugate_gradients(start.clone(), steps),
+        };
+        let rounded: Vec<f64> = improved.iter().map(|x| f64::from(*x as f32)).collect();
+        if quadratic.at(&rounded) < quadratic.at(&start) {
+            for (slot, x) in out.iter_mut().zip(&rounded) {
+                *slot = *x as f32;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// `p ↦ pᵀ H p − 2 pᵀ y` of one row.
+struct Quadratic {
+    k: usize,
+    h: Vec<f64>,
+    y: Vec<f64>,
+    /// Sums of the absolute values of the terms of H's diagonal.
+    terms: Vec<f64>,
+}
+
+impl Quadratic {
+    fn of_row(row: usize, cache: &DoubleCache, side: &Side<'_>) -> Self {
+        let (k, lambda) = (cache.k, f64::from(side.penalty.get(row)));
+        let (mut h, mut y) = (vec![0.0; k * k], vec![0.0; k]);
+        let mut terms = vec![lambda; k];
+        let a = side.own_weights.row(row);
+        for (a, matrix) in a.iter().zip(cache.matrices()) {
+            let a = f64::from(*a);
+            for (slot, s) in h.iter_mut().zip(matrix) {
+                *slot += a * s;
+            }
+            for (f, terms) in terms.iter_mut().enumerate() {
+                *terms += (a * matrix[f * k + f]).abs();
+            }
+        }
+        let observed = observed_row(side, row);
+        for (n, &column) in observed.indices.iter().enumerate() {
+            let q = side.fixed.row(column as usize);
+            let b = side.fixed_weights.row(column as usize);
+            let missing: f64 = a
+                .iter()
+                .zip(b)
+                .map(|(a, b)| f64::from(*a) * f64::from(*b))
+                .sum();
+            let (c, r) = (f64::from(observed.c.get(n)), f64::from(observed.r.get(n)));
+            add_square(&mut h, c - missing, q);
+            for (f, q) in q.iter().enumerate() {
+                let q = f64::from(*q);
+                y[f] += c * r * q;
+                terms[f] += (c - missing).abs() * q * q;
+            }
+        }
+        for f in 0..k {
+            h[f * k + f] += lambda;
+            for g in 0..f {
+                h[g * k + f] = h[f * k + g];
+            }
+        }
+        Self { k, h, y, terms }
+    }
+
+    /// `H x`.
+    fn image(&self, x: &[f64]) -> Vec<f64> {
+        self.h
+            .chunks_exact(self.k)
+            .map(|line| dot(line, x))
+            .collect()
+    }
+
+    fn at(&self, p: &[f64]) -> f64 {
+        let image = self.image(p);
+        p.iter()
+            .zip(image.iter().zip(&self.y))
+            .map(|(p, (h, y))| p * (h - 2.0 * y))
+            .sum()
+    }
+
+    fn in_blocks(&self, mut p: Vec<f64>, size: usize) -> Vec<f64> {
+        for first in (0..self.k).step_by(size.max(1)) {
+            let block = first..self.k.min(first + size.max(1));
+            let gradient = block
+                .clone()
+                .map(|f| self.y[f] - dot(&self.h[f * self.k..][..self.k], &p));
+            let step = self.solve(block.clone(), gradient.collect());
+            for (f, step) in block.zip(step) {
+                p[f] += step;
+            }
+        }
+        p
+    }
+
+    /// Solves `H x = g` on a block by an `L D Lᵀ` decomposition; coordinates whose pivots are rounding
+    /// stay at 0.
+    fn solve(&self, block: Range<usize>, mut g: Vec<f64>) -> Vec<f64> {
+        let (n, first) = (block.len(), block.start);
+        let mut l = vec![0.0; n * n];
+        let mut pivots = vec![0.0; n];
+        for f in 0..n {
+            for e in 0..f {
+                let (upper, lower) = l.split_at(f * n);
+                let shared: f64 = (0..e)
+                    .map(|d| lower[d] * upper[e * n + d] * pivots[d])
+                    .sum();
+                let rest = self.h[(first + f) * self.k + first + e] - shared;
+                l[f * n + e] = if pivots[e] > 0.0 {
+                    rest / pivots[e]
+                } else {
+                    0.0
+                };
+            }
+            let taken: f64 = (0..f)
+                .map(|e| l[f * n + e] * l[f * n + e] * pivots[e])
+                .sum();
+            let pivot = self.h[(first + f) * self.k + first + f] - taken;
+            let noise = PIVOT * self.terms[first + f].max(taken);
+            pivots[f] = if pivot > noise { pivot } else { 0.0 };
+        }
+        for f in 0..n {
+            // A coordinate that stays at 0 takes no part.
+            g[f] -= (0..f).map(|e| l[f * n + e] * g[e]).sum::<f64>();
+        }
+        for (g, pivot) in g.iter_mut().zip(&pivots) {
+            *g = if *pivot > 0.0 { *g / pivot } else { 0.0 };
+        }
+        for f in (0..n).rev() {
+            if pivots[f] > 0.0 {
+                g[f] -= (f + 1..n).map(|e| l[e * n + f] * g[e]).sum::<f64>();
+            }
+        }
+        g
+    }
+
+    fn conjugate_gradients(&self, mut p: Vec<f64>, steps: usize) -> Vec<f64> {
+        let image = self.image(&p);
+        let mut residual: Vec<f64> = self.y.iter().zip(&image).map(|(y, h)| y - h).collect();
+        let mut direction = residual.clone();
+        let mut norm = dot(&residual, &residual);
+        for _ in 0..steps {
+            let image = self.image(&direction);
+            let curvature = dot(&direction, &image);
+            let terms = direction.iter().zip(&self.terms);
+            let noise = PIVOT * terms.map(|(x, terms)| x * x * terms).sum::<f64>();
+            if norm <= 0.0 || curvature <= noise {
+                break;
+            }
+            let length = norm / curvature;
+            for f in 0..self.k {
+                p[f] += length * direction[f];
+                residual[f] -= length * image[f];
+            }
+            let next = dot(&residual, &residual);
+            for (direction, residual) in direction.iter_mut().zip(&residual) {
+                *direction = residual + next / norm * *direction;
+            }
+            norm = next;
+        }
+        p
+    }
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
