@@ -256,6 +256,43 @@ def test_tables_without_usual_headings_go_by_place():
         model().fit(pandas.DataFrame({"user": [1], "thing": [2]}))
 
 
+def test_a_recognised_heading_binds_its_column():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"sku": [5, 6, 5, 7], "user_id": [1, 1, 2, 3], "qty": [2.0, 1.0, 4.0, 3.0]})
+    for columns in (["sku", "user_id", "qty"], ["qty", "user_id", "sku"], ["sku", "user_id"], ["sku", "qty"]):
+        with pytest.raises(ValueError, match="no column for the .*among .*sku.*columns=.*user.*item"):
+            model(factors=2).fit(table[columns])
+    with pytest.raises(ValueError, match="no column for the user"):
+        model(factors=2).fit(table.rename(columns={"qty": "rating", "user_id": "client"}))
+    expected = model(targets="raw", factors=2).fit((table["user_id"], table["sku"], table["qty"]))
+    chosen = model(targets="raw", factors=2).fit(table, columns={"item": "sku", "rating": "qty"})
+    same(chosen, expected)
+    assert chosen.user_ids_.tolist() == [1, 2, 3] and chosen.item_ids_.tolist() == [5, 6, 7]
+    # Later tables are read in the same way.
+    assert chosen.recommend(2, seen=table[["sku", "user_id"]])[0].tolist() == expected.recommend(2)[0].tolist()
+    for columns, message in [({"item": "code"}, "no column 'code'.*'sku'"), ({"thing": "sku"}, "thing")]:
+        with pytest.raises(ValueError, match=message):
+            model(factors=2).fit(table, columns=columns)
+    with pytest.raises(ValueError, match="columns choose"):
+        model(factors=2).fit(matrix(), columns={"item": "sku"})
+
+
+def test_a_list_of_rows_is_rows():
+    pairs = [(1, 20), (1, 30), (2, 30)]
+    same(model(factors=2).fit(pairs), model(factors=2).fit(([1, 1, 2], [20, 30, 30])))
+    fitted = model(factors=2).fit(pairs)
+    assert fitted.user_ids_.tolist() == [1, 2] and fitted.item_ids_.tolist() == [20, 30]
+    triples = [("ann", "up", 1.0), ("bob", "up", 4.0), ("ann", "jaws", 2.0), ("cy", "up", 3.0)]
+    expected = model(targets="raw", factors=2).fit(tuple(map(list, zip(*triples))))
+    same(model(targets="raw", factors=2).fit(triples), expected)
+    same(model(targets="raw", factors=2).fit([list(row) for row in triples]), expected)
+    same(model(factors=2).fit([np.array([1, 1, 2]), np.array([20, 30, 30])]), fitted)
+    with pytest.raises(ValueError, match="3 lists of 2 can be rows or columns"):
+        model(factors=2).fit([[1, 20], [1, 30], [2, 30]])
+    with pytest.raises(ValueError, match="rows differ in length"):
+        model(factors=2).fit([(1, 20), (1, 30, 2.0)])
+
+
 def test_integer_ids_stay_integers():
     pandas = pytest.importorskip("pandas")
     fitted = model(factors=2).fit(pandas.DataFrame({"user": [900, 900, 7], "item": [5, 6, 5]}))

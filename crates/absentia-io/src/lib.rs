@@ -23,7 +23,7 @@
 //! # Columns of delimited text
 //!
 //! A column is chosen by heading or place ([`Columns`]). Those not chosen are found by their usual headings
-//! (`user_id`, `movieId`, `rating`, `timestamp`, ...); without a header, or if neither user nor item is
+//! (`user_id`, `movieId`, `rating`, `timestamp`, ...); without a header, or if no heading is
 //! recognised, the order is user, item, rating, time. A third and last column of numbers above 10⁸, or of
 //! dates, is time. Every row must have as many fields as the header, or as most of the first rows.
 //!

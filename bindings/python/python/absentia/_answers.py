@@ -177,7 +177,7 @@ class Answers(Estimator):
         """
         model = self._fitted()
         source = self._seen(seen).lent if exclude_seen else _nothing(model.shape)
-        users, items = take(test, ids=self._ids).pairs()
+        users, items = self._take(test).pairs()
         rows, candidates, found = _core.evaluate(
             model, source, users, items, list(metrics), exclude_seen, self._threads()
         )

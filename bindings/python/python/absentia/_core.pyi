@@ -175,7 +175,9 @@ def read(
 def solve_rows(
     fixed: Floats, rows: Csr, regularization: float, threads: Optional[int] = None
 ) -> Floats: ...
-def table_columns(headings: List[str], first_row: List[str]) -> Dict[str, int]: ...
+def table_columns(
+    headings: List[str], first_row: List[str], chosen: Dict[str, Optional[int]]
+) -> Dict[str, int]: ...
 def top_k(
     queries: Floats,
     items: Floats,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,19 +54,29 @@ def take(
     ids: Optional[Ids] = None,
     grow: bool = False,
     sample_weight: Any = None,
+    columns: Optional[Mapping[str, Any]] = None,
 ) -> Taken:
     """Converts a sparse matrix, a table, columns or files.
 
     With ``ids``, entries with unknown ids are left out. With ``grow`` they get new rows instead.
+    ``columns`` says which column of a table is the user, item, rating, time or weight.
     """
+    if columns and _labels(data) is None:
+        raise ValueError(f"columns choose among those of a table, and the data is a {type(data).__name__}")
     if sp.issparse(data):
         return _from_sparse(data, ids, grow, sample_weight)
     if is_files(data):
         return _from_files(data, ids, grow)
-    columns = _columns(data)
+    entries = _columns(data, columns or {})
     if sample_weight is not None:
-        columns = columns._replace(weights=sample_weight)
-    return _from_columns(columns, ids, grow)
+        entries = entries._replace(weights=sample_weight)
+    return _from_columns(entries, ids, grow)
+
+
+def columns_in(data: Any, columns: Mapping[str, Any]) -> Dict[str, Any]:
+    """Those of the chosen columns that a further table has; none for other data."""
+    labels = _labels(data) or []
+    return {role: label for role, label in columns.items() if labels and (label is None or label in labels)}
 
 
 def merge(old: Taken, new: Taken, duplicates: str) -> Taken:
@@ -159,18 +169,36 @@ def _from_files(data: Any, ids: Optional[Ids], grow: bool) -> Taken:
     return Taken(matrix, ids, shape)
 
 
-def _columns(data: Any) -> Columns:
+def _columns(data: Any, chosen: Mapping[str, Any]) -> Columns:
     if isinstance(data, Columns):
         return data
     labels = _labels(data)
     if labels is not None:
-        return _table(data, labels)
+        return _table(data, labels, chosen)
+    if isinstance(data, list) and data and all(_is_row(row) for row in data):
+        return _rows(data)
     if isinstance(data, (tuple, list)) and 2 <= len(data) <= 3:
         return Columns(*data)
     raise TypeError(
         f"cannot take a {type(data).__name__}; give a scipy sparse matrix, a table (pandas, polars, pyarrow), "
-        "(users, items[, values]), or a path"
+        "(users, items[, values]), a list of (user, item[, value]), or a path"
     )
+
+
+def _is_row(row: Any) -> bool:
+    """Whether this can be a row: a user, an item and possibly a value."""
+    return isinstance(row, (tuple, list)) and 2 <= len(row) <= 3 and all(np.ndim(cell) == 0 for cell in row)
+
+
+def _rows(rows: List[Any]) -> Columns:
+    """The columns of a list of rows."""
+    if 2 <= len(rows) <= 3 and len({len(row) for row in rows}) == 1 and any(isinstance(row, list) for row in rows):
+        size = f"{len(rows)} lists of {len(rows[0])}"
+        raise ValueError(f"{size} can be rows or columns; give rows as tuples, or columns as a tuple (users, items[, values])")
+    widths = sorted({len(row) for row in rows})
+    if len(widths) > 1:
+        raise ValueError(f"rows differ in length: {widths}")
+    return Columns(*(list(column) for column in zip(*rows)))
 
 
 def _labels(data: Any) -> Optional[List[Any]]:
@@ -181,11 +209,15 @@ def _labels(data: Any) -> Optional[List[Any]]:
     return None if labels is None else list(labels)
 
 
-def _table(data: Any, labels: List[Any]) -> Columns:
+def _table(data: Any, labels: List[Any], chosen: Mapping[str, Any]) -> Columns:
     if len(labels) < 2:
         raise ValueError(f"the table has columns {labels}; at least a user and an item are needed")
+    for role, label in chosen.items():
+        if label is not None and label not in labels:
+            raise ValueError(f"the table has no column {label!r} for the {role}; its columns are {labels}")
+    places = {role: None if label is None else labels.index(label) for role, label in chosen.items()}
     first_row = [_first_cell(data[label]) for label in labels]
-    found = _core.table_columns([str(label) for label in labels], first_row)
+    found = _core.table_columns([str(label) for label in labels], first_row, places)
     column = {role: _column(data, labels[at]) for role, at in found.items()}
     return Columns(
         column["user"], column["item"], column.get("rating"), column.get("weight"), column.get("time")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
-from typing import Any, Dict, List, Optional, TypeVar, Union
+from typing import Any, Dict, List, Mapping, Optional, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core, _params
-from ._data import Taken, take
+from ._data import Taken, columns_in, take
 from ._ids import Ids, Side
 from ._results import NotFittedError, Sweep
 from ._resolved import Resolved
@@ -42,6 +42,7 @@ class Estimator:
     _model: _core.Model
     _ids: Ids
     _train_data: Optional[Taken]
+    _columns: Mapping[str, Any] = {}
 
     @classmethod
     def _get_param_names(cls) -> List[str]:
@@ -139,9 +140,13 @@ class Estimator:
         self._fitted()
         return self._ids.users if axis == "user" else self._ids.items
 
+    def _take(self, data: Any, grow: bool = False) -> Taken:
+        """Converts further data of the model, with columns as they were chosen for ``fit``."""
+        return take(data, ids=self._ids, grow=grow, columns=columns_in(data, self._columns))
+
     def _seen(self, seen: Any) -> Taken:
         if seen is not None:
-            return take(seen, ids=self._ids)
+            return self._take(seen)
         if self._train_data is None:
             raise ValueError("the model was loaded without its training data: pass seen, or exclude_seen=False")
         return self._train_data

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Tuple, TypeVar
+from typing import Any, Callable, Mapping, Optional, Tuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core, _params
-from ._data import DUPLICATES, FILE_DUPLICATES, Taken, is_files, merge, take
+from ._data import DUPLICATES, FILE_DUPLICATES, Taken, columns_in, is_files, merge, take
 from ._estimator import Estimator
 from .weights import as_weights
 
@@ -25,6 +25,7 @@ class Training(Estimator):
         X: Any,
         y: Any = None,
         *,
+        columns: Optional[Mapping[str, Any]] = None,
         sample_weight: Any = None,
         exposed: Any = None,
         exposed_weight: float = 1.0,
@@ -35,13 +36,17 @@ class Training(Estimator):
 
         Parameters
         ----------
-        X : sparse matrix, table, (users, items[, values]) or path
+        X : sparse matrix, table, (users, items[, values]), list of (user, item[, value]) or path
             A scipy matrix has one row per user and one column per item. Its stored entries are the
             interactions, explicit zeros included. Sorted ``int32`` CSR rows are not copied if
             ``regularization`` is given; do not change them from another thread meanwhile. All other
             forms have ids, integers or strings, and the methods take and return these ids. Repeated
             pairs are added up; in files the last one is used, as on the command line.
         y : ignored
+        columns : dict, optional
+            Which column of a table is the ``"user"``, ``"item"``, ``"rating"``, ``"time"`` or ``"weight"``;
+            ``None`` for one not to be read. Those left out are recognised by their headings. Tables given
+            to other methods are read in the same way.
         sample_weight : array, optional
             A weight for each entry, used if ``confidence="column"``.
         exposed : like X, optional
@@ -61,7 +66,8 @@ class Training(Estimator):
         >>> len(model.history_), model.stop_reason_
         (3, 'callback')
         """
-        taken = take(X, sample_weight=sample_weight)
+        taken = take(X, sample_weight=sample_weight, columns=columns)
+        self._columns = dict(columns or {})
         return self._train(taken, None, self.iterations, exposed, exposed_weight, callback, show_progress)
 
     def partial_fit(self: Self, X: Any, y: Any = None, *, seen: Any = None, iterations: int = 1) -> Self:
@@ -81,7 +87,7 @@ class Training(Estimator):
         if not hasattr(self, "_model"):
             return self.fit(X)
         old = self._seen(seen)
-        new = take(X, ids=self._ids, grow=True)
+        new = self._take(X, grow=True)
         taken = merge(old, new, FILE_DUPLICATES if is_files(X) else DUPLICATES)
         start = (_grown(self.user_factors_, taken.shape[0]), _grown(self.item_factors_, taken.shape[1]))
         return self._train(taken, start, iterations, None, 1.0, None, False)
@@ -99,7 +105,7 @@ class Training(Estimator):
         weights = self._given_weights(goes_on=init is not None)
         shown = None
         if exposed is not None:
-            users, items = take(exposed, ids=taken.ids).pairs()
+            users, items = take(exposed, ids=taken.ids, columns=columns_in(exposed, self._columns)).pairs()
             shown = (users, items, np.full(len(users), exposed_weight, dtype=np.float32))
         with Following(callback, show_progress, iterations) as following:
             model, reason, chosen = _core.fit(

@@ -75,7 +75,7 @@ impl Roles {
         Ok(roles)
     }
 
-    /// Finds columns by their headings, or by place where neither user nor item is recognised.
+    /// Finds columns by their headings, or by place where none is recognised.
     pub(super) fn by_heading_or_place(
         names: &[String],
         kinds: &[Kind],
@@ -84,7 +84,8 @@ impl Roles {
     ) -> Result<Self, Error> {
         let mut roles = Self::chosen(names, columns, path)?;
         roles.recognise(names, columns);
-        if roles.has(Column::User) || roles.has(Column::Item) {
+        let recognised = |&column: &Column| columns.get(column).is_none() && roles.has(column);
+        if Column::ALL.iter().any(recognised) {
             return Self::by_heading(names, columns, path);
         }
         Self::by_place(names, kinds, columns, path)
@@ -135,19 +136,27 @@ impl Roles {
 pub struct TableColumns(Roles);
 
 impl TableColumns {
-    /// Finds columns by their usual headings. If neither user nor item has one, the order is user, item,
-    /// rating, time, as far as the cells of the first row look like ratings and times.
+    /// Takes the columns that were chosen and finds the others by their usual headings. Only if all
+    /// headings are numbered places (`0`, `f0`, `column_1`) the order is user, item, rating, time, as
+    /// far as the cells of the first row look like ratings and times.
     ///
     /// # Errors
     /// There is no column for users or none for items.
-    pub fn find(headings: &[String], first_row: &[String]) -> Result<Self, Error> {
+    pub fn find(
+        headings: &[String],
+        first_row: &[String],
+        columns: &Columns,
+    ) -> Result<Self, Error> {
+        let path = Path::new("table");
+        if !headings.iter().all(|heading| is_place(heading)) {
+            return Roles::by_heading(headings, columns, path).map(Self);
+        }
         let kind = |place| {
             let cell: Option<&String> = first_row.get(place);
             Kind::of(cell.map_or(&[][..], |cell| cell.as_bytes()))
         };
         let kinds: Vec<Kind> = (0..headings.len()).map(kind).collect();
-        Roles::by_heading_or_place(headings, &kinds, &Columns::default(), Path::new("table"))
-            .map(Self)
+        Roles::by_place(headings, &kinds, columns, path).map(Self)
     }
 
     /// The place of a column, unless the table has none.
@@ -155,6 +164,13 @@ impl TableColumns {
     pub fn get(&self, column: Column) -> Option<usize> {
         self.0.get(column)
     }
+}
+
+/// Whether a heading only numbers a column, as libraries do for tables without headings.
+fn is_place(heading: &str) -> bool {
+    let word = heading.trim_end_matches(|c: char| c.is_ascii_digit());
+    let numbered = word.len() < heading.len();
+    numbered && ["", "f", "_c", "column_", "column", "col"].contains(&word)
 }
 
 fn missing(path: &Path, column: Column, names: &[String], wanted: Option<&ColumnRef>) -> Error {
@@ -211,22 +227,45 @@ mod tests {
     fn tables_are_read_by_heading_or_by_place() {
         let find = |headings: &[&str], cells: &[&str]| {
             let owned = |texts: &[&str]| texts.iter().map(|&t| t.to_owned()).collect::<Vec<_>>();
-            TableColumns::find(&owned(headings), &owned(cells)).map(|found| found.0.places)
+            TableColumns::find(&owned(headings), &owned(cells), &Columns::default())
+                .map(|found| found.0.places)
         };
         assert_eq!(
             find(&["plays", "artist", "user_id"], &["3", "Can", "7"]).unwrap(),
             [Some(2), Some(1), Some(0), None, None]
         );
         assert_eq!(
-            find(&["a", "b", "c"], &["7", "8", "2020-01-01 00:00:00"]).unwrap(),
+            find(&["0", "1", "2"], &["7", "8", "2020-01-01 00:00:00"]).unwrap(),
             [Some(0), Some(1), None, Some(2), None]
         );
         assert_eq!(
-            find(&["a", "b", "c"], &[]).unwrap(),
+            find(&["column_1", "column_2", "column_3"], &[]).unwrap(),
             [Some(0), Some(1), None, None, None]
         );
-        assert!(find(&["user", "b"], &["1", "2"]).is_err());
-        assert!(find(&["a"], &["1"]).is_err());
+        // Names that say nothing about users and items must not be read in any order.
+        for headings in [
+            &["user", "b"][..],
+            &["sku", "user_id", "qty"],
+            &["rating", "a", "b"],
+            &["a", "b"],
+            &["0"],
+        ] {
+            assert!(find(headings, &["1", "2", "3"]).is_err(), "{headings:?}");
+        }
+    }
+
+    #[test]
+    fn a_recognised_heading_of_a_file_is_never_read_by_place() {
+        let kinds = [Kind::Number; 3];
+        let read = |names: [&str; 3]| {
+            let names = names.map(str::to_owned);
+            Roles::by_heading_or_place(&names, &kinds, &Columns::default(), Path::new("x"))
+        };
+        assert!(read(["rating", "client", "sku"]).is_err());
+        assert_eq!(
+            read(["client", "sku", "qty"]).unwrap().places,
+            [Some(0), Some(1), Some(2), None, None]
+        );
     }
 
     #[test]
