@@ -21,10 +21,11 @@ pub fn read_file(path: &Path) -> Result<Array, Error> {
     read(&mut BufReader::new(file), length, path)
 }
 
-/// Reads an array of `available` bytes in all, header included; `path` serves error messages.
+/// Reads an array of `available` bytes in all, header included, and the end that must follow; `path`
+/// serves error messages.
 ///
 /// # Errors
-/// The bytes end early, the header does not fit them, or the array holds something other than numbers or strings.
+/// The bytes end early or go on, the header does not fit them, or the array holds something other than numbers or strings.
 pub fn read(reader: &mut impl Read, available: u64, path: &Path) -> Result<Array, Error> {
     let header = Header::read(reader, path)?;
     let Some((count, bytes)) = header.size() else {
@@ -44,6 +45,7 @@ pub fn read(reader: &mut impl Read, available: u64, path: &Path) -> Result<Array
     }
     let data =
         elements(reader, header.element, count).map_err(|e| Error::corrupt(path, FORMAT, e))?;
+    expect_end(reader).map_err(|e| Error::corrupt(path, FORMAT, e))?;
     let data = if header.fortran {
         c_order(data, &header.shape, path)?
     } else {
@@ -53,6 +55,15 @@ pub fn read(reader: &mut impl Read, available: u64, path: &Path) -> Result<Array
         shape: header.shape,
         data,
     })
+}
+
+/// Reads the end: a member of an archive is checked against its CRC only there.
+fn expect_end(reader: &mut impl Read) -> std::io::Result<()> {
+    let mut beyond = Vec::new();
+    match reader.take(1).read_to_end(&mut beyond)? {
+        0 => Ok(()),
+        _ => Err(std::io::Error::other("it goes on after its elements")),
+    }
 }
 
 /// Reads a number of either byte order.

@@ -25,9 +25,7 @@ impl Sink {
         let file = AtomicFile::create(path)?;
         let encoder = match path.extension().and_then(|e| e.to_str()) {
             Some("gz") => Encoder::Gzip(GzEncoder::new(file, flate2::Compression::default())),
-            Some("zst" | "zstd") => {
-                Encoder::Zstd(zstd::stream::write::Encoder::new(file, 0).map_err(Error::io(path))?)
-            }
+            Some("zst" | "zstd") => Encoder::Zstd(zstd_encoder(file).map_err(Error::io(path))?),
             _ => Encoder::Plain(file),
         };
         Ok(Self {
@@ -49,6 +47,13 @@ impl Sink {
         };
         file.map_err(Error::io(&self.path))?.commit()
     }
+}
+
+/// An encoder that adds a checksum, without which damage would be read as other text.
+fn zstd_encoder(file: AtomicFile) -> io::Result<zstd::stream::write::Encoder<'static, AtomicFile>> {
+    let mut encoder = zstd::stream::write::Encoder::new(file, 0)?;
+    encoder.include_checksum(true)?;
+    Ok(encoder)
 }
 
 impl Write for Sink {
