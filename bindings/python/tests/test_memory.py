@@ -46,6 +46,6 @@ def test_columns_of_tables_are_views():
     columns = {"user": users, "item": items, "rating": values}
     for module, make in [("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")]:
         table = getattr(pytest.importorskip(module), make)(columns)
-        first, second = _columns(table), _columns(table)
+        first, second = _columns(table, {}), _columns(table, {})
         for name in ("users", "items", "values"):
             assert np.shares_memory(getattr(first, name), getattr(second, name)), (module, name)

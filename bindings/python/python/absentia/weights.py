@@ -312,7 +312,8 @@ def as_weights(given: Any) -> Weights:
 def from_text(text: str, arrays: Mapping[str, Any]) -> Weights:
     """Builds one term from its text form and its arrays by name."""
     name, _, options = text.partition(":")
-    kind: Callable[..., Weights] = next(kind for kind in Weights.__subclasses__() if kind._name == name)
+    kinds: Dict[str, Callable[..., Weights]] = {kind._name: kind for kind in Weights.__subclasses__()}
+    kind = kinds[name]
     if arrays:
         return kind(**arrays)
     if "=" not in options:
