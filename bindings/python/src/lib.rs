@@ -21,6 +21,7 @@ mod model;
 mod pool;
 mod read;
 mod rule;
+mod times;
 mod train;
 mod weights;
 
@@ -46,6 +47,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(job::default_settings, module)?)?;
     module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;
     module.add_function(wrap_pyfunction!(read::read, module)?)?;
+    module.add_function(wrap_pyfunction!(times::times, module)?)?;
     module.add_function(wrap_pyfunction!(train::fit, module)?)?;
     let close = wrap_pyfunction!(gate::close, module)?;
     module

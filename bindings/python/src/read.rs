@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use absentia_io::time::TimeUnit;
 use absentia_io::{NoProgress, ReadOptions, Unknown, expand, read_with_ids};
 use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::OrRaise;
@@ -25,17 +27,25 @@ type Table<'py> = (
 ///
 /// With `ids`, rows whose user or item is not among them are left out, or get new ids when `grow`.
 #[pyfunction]
-#[pyo3(signature = (patterns, ids=None, grow=false))]
-pub(crate) fn read(
-    py: Python<'_>,
+#[pyo3(signature = (patterns, ids=None, grow=false, time_unit=None))]
+pub(crate) fn read<'py>(
+    py: Python<'py>,
     patterns: Vec<String>,
     ids: Option<(Py<IdMap>, Py<IdMap>)>,
     grow: bool,
-) -> PyResult<Table<'_>> {
+    time_unit: Option<&str>,
+) -> PyResult<Table<'py>> {
+    let time_unit: Option<TimeUnit> = time_unit
+        .map(str::parse)
+        .transpose()
+        .map_err(|error| PyValueError::new_err(format!("time_unit: {error}")))?;
     let table = interruptible(py, move |py, _| {
         let read = detached(py, None, || {
             let paths: Vec<PathBuf> = expand(&patterns)?;
-            let options = ReadOptions::default();
+            let options = ReadOptions {
+                time_unit,
+                ..ReadOptions::default()
+            };
             let Some((users, items)) = ids else {
                 return absentia_io::read(&paths, &options, &NoProgress);
             };

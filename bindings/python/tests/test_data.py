@@ -177,6 +177,33 @@ def test_times_of_tables_decay():
     assert not np.array_equal(fitted[0].user_factors_, model(factors=2).fit(frames[0]).user_factors_)
 
 
+def test_the_unit_of_times_changes_nothing(tmp_path, caplog):
+    pandas = pytest.importorskip("pandas")
+    seconds = np.array([1577836800, 1580428800, 1583020800], dtype=np.int64)
+    decaying = {"factors": 2, "confidence": "decay:30d"}
+
+    def table(times):
+        return pandas.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "timestamp": times})
+
+    expected = model(**decaying).fit(table(seconds))
+    for unit, count in [("ms", 10**3), ("us", 10**6), ("ns", 10**9)]:
+        with caplog.at_level("INFO", logger="absentia"):
+            same(model(**decaying).fit(table(seconds * count)), expected)
+        assert "seconds" in caplog.text
+        same(model(**decaying).fit(table(seconds * count), time_unit=unit), expected)
+        table(seconds * count).to_csv(tmp_path / "t.csv", index=False)
+        same(model(**decaying).fit(tmp_path / "t.csv"), expected)
+        same(model(**decaying).fit(tmp_path / "t.csv", time_unit=unit), expected)
+    for times in ([20200131235959] * 3, [1577836800, 1580428800, 1583020800 * 10**9]):
+        with pytest.raises(ValueError, match="time_unit="):
+            model().fit(table(times))
+        table(times).to_csv(tmp_path / "t.csv", index=False)
+        with pytest.raises(ValueError, match="time_unit="):
+            model().fit(tmp_path / "t.csv")
+    with pytest.raises(ValueError, match="s, ms, us or ns"):
+        model().fit(table(seconds), time_unit="days")
+
+
 def test_nulls_of_arrow_and_polars_are_refused_by_column():
     arrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
     columns = {"user": ["ann", None], "item": [1, 2]}

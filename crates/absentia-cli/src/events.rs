@@ -108,6 +108,10 @@ impl Ui {
                 report.after,
                 report.before
             )),
+            Event::Times { unit, latest } => self.note(format!(
+                "times are read as {}, the latest {latest} (--time-unit chooses another unit)",
+                unit.name()
+            )),
             Event::HeldOutWithoutTimes(_) => {
                 self.note("the data has no times: rows are held out at random");
             }

@@ -47,6 +47,14 @@ pub enum RowFault {
         /// The cell, shortened.
         text: String,
     },
+    /// A time that cannot be in the unit that was given.
+    #[error("time \"{text}\" in {} is after the year 5138", unit.name())]
+    TimeBeyond {
+        /// The cell.
+        text: String,
+        /// The unit.
+        unit: crate::time::TimeUnit,
+    },
     /// Ids are row numbers and this one is not a whole number that is not negative.
     #[error("{column} \"{text}\" is not a row number")]
     NotRow {
@@ -112,6 +120,7 @@ impl RowFault {
                 format!("choose another {column} column")
             }
             Self::Time { .. } => "choose another time column".to_owned(),
+            Self::TimeBeyond { .. } => "choose another unit of times".to_owned(),
             Self::NotRow { .. } => "read ids as names".to_owned(),
             Self::OutOfRange { .. } => "correct the shape".to_owned(),
             Self::Utf8 | Self::Nul => "convert the file to UTF-8 or choose its format".to_owned(),

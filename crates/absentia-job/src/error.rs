@@ -8,6 +8,7 @@ use absentia::evaluate::EvaluateError;
 use absentia::fit::FitError;
 use absentia::weights::WeightsError;
 use absentia::{Fault, ParamsError};
+use absentia_io::time::TimeError;
 use absentia_search::SearchError;
 
 use crate::keys::KeyError;
@@ -162,6 +163,9 @@ pub enum JobError {
         /// Its value now.
         now: String,
     },
+    /// Times that cannot be.
+    #[error(transparent)]
+    Times(#[from] TimeError),
     /// Reading or writing a file failed.
     #[error(transparent)]
     File(#[from] absentia_io::Error),

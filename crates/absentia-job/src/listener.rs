@@ -1,6 +1,7 @@
 //! The events of a running job, for front ends to display.
 
 use absentia::data::{Pick, Report, Targets};
+use absentia_io::time::{Moment, TimeUnit};
 use absentia_io::{BadRows, NoProgress, Progress};
 use absentia_search::{Automatic, ChosenSettings};
 
@@ -63,6 +64,13 @@ impl Step {
 pub enum Event<'e> {
     /// Rows that could not be understood were left out.
     BadRows(&'e BadRows),
+    /// Times are in another unit than seconds.
+    Times {
+        /// The unit, found from how large they are.
+        unit: TimeUnit,
+        /// The latest of them.
+        latest: Moment,
+    },
     /// Rows of users or items that are not known were left out.
     UnknownRows {
         /// The files they were in.

@@ -1,5 +1,6 @@
 //! How files are read.
 
+use absentia_io::time::TimeUnit;
 use absentia_io::{ColumnRef, Columns, DenseIds, Format, ReadOptions};
 
 use crate::keys::keys;
@@ -38,6 +39,10 @@ pub struct Reading {
     /// Column of times: unix time, or dates; `none` to leave it unread.
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
     pub time_col: Option<ColumnRef>,
+    /// Unit of times that are numbers: s, ms, us or ns; found from how large they are when not given.
+    /// With it, times are read as whole seconds.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "UNIT"))]
+    pub time_unit: Option<TimeUnit>,
     /// Column of weights c_ui, for `--confidence column`.
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
     pub weight_col: Option<ColumnRef>,
@@ -65,6 +70,7 @@ keys!(Reading {
     "item-col": item_col,
     "rating-col": rating_col,
     "time-col": time_col,
+    "time-unit": time_unit,
     "weight-col": weight_col,
     "skip-bad": skip_bad,
     "dense-ids": dense_ids,
@@ -102,6 +108,7 @@ impl Reading {
                 time: self.time_col.clone(),
                 weight: self.weight_col.clone(),
             },
+            time_unit: self.time_unit,
             skip_bad: self.skip_bad.unwrap_or(usual.skip_bad),
             dense_ids: (self.dense_ids || shape.is_some()).then_some(DenseIds { shape }),
             max_line: self.max_line.unwrap_or(usual.max_line),

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use absentia::Interactions;
 use absentia::data::{DataError, Duplicates, EventLog};
 use absentia::error::Axis;
+use absentia_io::time::{Moment, TimeUnit};
 use absentia_io::{Dataset, IdMap, Unknown, expand, read, read_with_ids};
 
 use crate::error::JobError;
@@ -114,6 +115,7 @@ impl Rows {
         listener: &dyn Listener,
     ) -> Result<Self, JobError> {
         let mut rows = Self::new(read_files(files, reading, listener)?)?;
+        rows.report_times(reading, listener)?;
         if !preparation.exclude.is_empty() {
             rows.exclude(&preparation.exclude, reading, listener)?;
         }
@@ -124,6 +126,19 @@ impl Rows {
         }
         rows.forget_absent()?;
         Ok(rows)
+    }
+
+    /// Reports the unit of times unless they are seconds; refuses times that cannot be.
+    fn report_times(&self, reading: &Reading, listener: &dyn Listener) -> Result<(), JobError> {
+        let Some(times) = self.log.time().filter(|_| reading.time_unit.is_none()) else {
+            return Ok(());
+        };
+        let unit = TimeUnit::recognise(times)?;
+        if let Some(latest) = times.iter().max().filter(|_| unit != TimeUnit::Seconds) {
+            let latest = Moment(unit.seconds(*latest));
+            listener.event(&Event::Times { unit, latest });
+        }
+        Ok(())
     }
 
     /// Reports rows rated 0 or less: they rarely mean that an item was liked, but count as

@@ -168,13 +168,17 @@ def fit(
     config: Optional[str] = None,
 ) -> Tuple[Model, str, Optional[str]]: ...
 def read(
-    patterns: List[str], ids: Optional[Tuple[IdMap, IdMap]] = None, grow: bool = False
+    patterns: List[str],
+    ids: Optional[Tuple[IdMap, IdMap]] = None,
+    grow: bool = False,
+    time_unit: Optional[str] = None,
 ) -> Tuple[
     Rows, Rows, Optional[Floats], Optional[Floats], Optional[NDArray[np.int64]], IdMap, IdMap
 ]: ...
 def solve_rows(
     fixed: Floats, rows: Csr, regularization: float, threads: Optional[int] = None
 ) -> Floats: ...
+def times(times: NDArray[np.int64], unit: Optional[str] = None) -> Tuple[NDArray[np.int64], str]: ...
 def table_columns(
     headings: List[str], first_row: List[str], chosen: Dict[str, Optional[int]]
 ) -> Dict[str, int]: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
@@ -55,22 +56,24 @@ def take(
     grow: bool = False,
     sample_weight: Any = None,
     columns: Optional[Mapping[str, Any]] = None,
+    time_unit: Optional[str] = None,
 ) -> Taken:
     """Converts a sparse matrix, a table, columns or files.
 
     With ``ids``, entries with unknown ids are left out. With ``grow`` they get new rows instead.
-    ``columns`` says which column of a table is the user, item, rating, time or weight.
+    ``columns`` says which column of a table is the user, item, rating, time or weight,
+    ``time_unit`` what times that are numbers count.
     """
     if columns and _labels(data) is None:
         raise ValueError(f"columns choose among those of a table, and the data is a {type(data).__name__}")
     if sp.issparse(data):
         return _from_sparse(data, ids, grow, sample_weight)
     if is_files(data):
-        return _from_files(data, ids, grow)
+        return _from_files(data, ids, grow, time_unit)
     entries = _columns(data, columns or {})
     if sample_weight is not None:
         entries = entries._replace(weights=sample_weight)
-    return _from_columns(entries, ids, grow)
+    return _from_columns(entries, ids, grow, time_unit)
 
 
 def columns_in(data: Any, columns: Mapping[str, Any]) -> Dict[str, Any]:
@@ -157,11 +160,13 @@ def is_files(data: Any) -> bool:
     return isinstance(data, (str, os.PathLike))
 
 
-def _from_files(data: Any, ids: Optional[Ids], grow: bool) -> Taken:
+def _from_files(data: Any, ids: Optional[Ids], grow: bool, time_unit: Optional[str]) -> Taken:
     patterns = [data] if isinstance(data, (str, os.PathLike)) else list(data)
     texts = [str(Path(os.fspath(pattern))) for pattern in patterns]
     cores = ids.cores() if ids else None
-    users, items, values, weights, times, user_ids, item_ids = _core.read(texts, cores, grow)
+    users, items, values, weights, times, user_ids, item_ids = _core.read(texts, cores, grow, time_unit)
+    if times is not None and time_unit is None:
+        times = _of_one_unit(times, None)
     if ids is None or grow:
         ids = Ids(Side(user_ids), Side(item_ids))
     shape = (len(ids.users), len(ids.items))
@@ -249,7 +254,7 @@ def _column(data: Any, name: Any) -> Any:
     return column.to_numpy()
 
 
-def _from_columns(columns: Columns, ids: Optional[Ids], grow: bool) -> Taken:
+def _from_columns(columns: Columns, ids: Optional[Ids], grow: bool, time_unit: Optional[str]) -> Taken:
     lengths = {name: len(column) for name, column in columns._asdict().items() if column is not None}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns differ in length: {lengths}")
@@ -266,12 +271,12 @@ def _from_columns(columns: Columns, ids: Optional[Ids], grow: bool) -> Taken:
     shape = (len(ids.users), len(ids.items))
     values = None if columns.values is None else np.ascontiguousarray(_floats("values", columns.values)[keep])
     weights = None if columns.weights is None else np.ascontiguousarray(_floats("weights", columns.weights)[keep])
-    times = None if columns.times is None else np.ascontiguousarray(_times(columns.times)[keep])
+    times = None if columns.times is None else np.ascontiguousarray(_times(columns.times, time_unit)[keep])
     matrix = _core.Matrix.from_triplets(users, items, shape, DUPLICATES, values, weights, times)
     return Taken(matrix, ids, shape)
 
 
-def _times(given: Any) -> NDArray[np.int64]:
+def _times(given: Any, unit: Optional[str]) -> NDArray[np.int64]:
     array = np.asarray(given)
     if array.dtype.kind == "M":
         return array.astype("datetime64[s]").astype(np.int64)
@@ -279,4 +284,12 @@ def _times(given: Any) -> NDArray[np.int64]:
         raise ValueError(f"times hold {array.dtype}, expected numbers or datetimes")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError("a time is not finite")
-    return array.astype(np.int64)
+    return _of_one_unit(np.ascontiguousarray(array, dtype=np.int64), unit)
+
+
+def _of_one_unit(times: NDArray[np.int64], unit: Optional[str]) -> NDArray[np.int64]:
+    """Times as the engine takes them. Their unit is logged if it was found and is not seconds."""
+    times, found = _core.times(times, unit)
+    if found != "seconds":
+        logging.getLogger("absentia").info("times are read as %s; time_unit chooses another unit", found)
+    return times

@@ -43,6 +43,7 @@ class Estimator:
     _ids: Ids
     _train_data: Optional[Taken]
     _columns: Mapping[str, Any] = {}
+    _time_unit: Optional[str] = None
 
     @classmethod
     def _get_param_names(cls) -> List[str]:
@@ -142,7 +143,8 @@ class Estimator:
 
     def _take(self, data: Any, grow: bool = False) -> Taken:
         """Converts further data of the model, with columns as they were chosen for ``fit``."""
-        return take(data, ids=self._ids, grow=grow, columns=columns_in(data, self._columns))
+        columns = columns_in(data, self._columns)
+        return take(data, ids=self._ids, grow=grow, columns=columns, time_unit=self._time_unit)
 
     def _seen(self, seen: Any) -> Taken:
         if seen is not None:

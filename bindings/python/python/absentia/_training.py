@@ -26,6 +26,7 @@ class Training(Estimator):
         y: Any = None,
         *,
         columns: Optional[Mapping[str, Any]] = None,
+        time_unit: Optional[str] = None,
         sample_weight: Any = None,
         exposed: Any = None,
         exposed_weight: float = 1.0,
@@ -47,6 +48,8 @@ class Training(Estimator):
             Which column of a table is the ``"user"``, ``"item"``, ``"rating"``, ``"time"`` or ``"weight"``;
             ``None`` for one not to be read. Those left out are recognised by their headings. Tables given
             to other methods are read in the same way.
+        time_unit : {"s", "ms", "us", "ns"}, optional
+            What times that are numbers count. If it is not given, it is found from how large they are.
         sample_weight : array, optional
             A weight for each entry, used if ``confidence="column"``.
         exposed : like X, optional
@@ -66,8 +69,8 @@ class Training(Estimator):
         >>> len(model.history_), model.stop_reason_
         (3, 'callback')
         """
-        taken = take(X, sample_weight=sample_weight, columns=columns)
-        self._columns = dict(columns or {})
+        taken = take(X, sample_weight=sample_weight, columns=columns, time_unit=time_unit)
+        self._columns, self._time_unit = dict(columns or {}), time_unit
         return self._train(taken, None, self.iterations, exposed, exposed_weight, callback, show_progress)
 
     def partial_fit(self: Self, X: Any, y: Any = None, *, seen: Any = None, iterations: int = 1) -> Self:
@@ -105,7 +108,7 @@ class Training(Estimator):
         weights = self._given_weights(goes_on=init is not None)
         shown = None
         if exposed is not None:
-            users, items = take(exposed, ids=taken.ids, columns=columns_in(exposed, self._columns)).pairs()
+            users, items = take(exposed, ids=taken.ids, columns=columns_in(exposed, self._columns), time_unit=self._time_unit).pairs()
             shown = (users, items, np.full(len(users), exposed_weight, dtype=np.float32))
         with Following(callback, show_progress, iterations) as following:
             model, reason, chosen = _core.fit(

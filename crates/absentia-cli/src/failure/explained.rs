@@ -135,6 +135,9 @@ fn of_data(error: &JobError, text: String) -> Refusal {
         JobError::NoRowsLeft => {
             refusal.hint("loosen --min-rating, --k-core, --since, --until, --sample or --exclude")
         }
+        JobError::Times(_) => refusal.hint(
+            "say the unit with --time-unit s, ms, us or ns, or leave times unread with --time-col none",
+        ),
         JobError::Duplicate { .. } => refusal.hint(MERGE),
         JobError::NothingKnown { .. } => refusal.hint(
             "check that the ids are those of the training data; users held out whole are measured \

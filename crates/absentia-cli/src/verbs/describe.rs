@@ -2,6 +2,7 @@
 
 use absentia::data::{Description, Quantiles};
 use absentia::error::Axis;
+use absentia_io::time::{Moment, TimeUnit};
 use absentia_report::format;
 use absentia_report::terminal::{Cell, Column, Table, key_values, long_tail};
 
@@ -62,7 +63,9 @@ fn show(found: &Description, counts: &[u64], ui: &Ui) -> std::io::Result<()> {
         ),
     ];
     if let Some((first, last)) = found.span {
-        facts.push(("time", format!("{} to {}", when(first), when(last))));
+        let unit = TimeUnit::of_latest(last);
+        let (first, last) = (when(first, unit), when(last, unit));
+        facts.push(("time", format!("{first} to {last}")));
     }
     ui.say(key_values(facts, ui.screen()))?;
     ui.table(&quantiles(found))?;
@@ -87,33 +90,15 @@ fn add(table: &mut Table, name: &str, q: &Quantiles) {
     table.row(std::iter::once(Cell::text(name)).chain(cells));
 }
 
-/// A unix time as a date where it looks like one, in seconds or milliseconds.
-fn when(time: i64) -> String {
-    let seconds = match time {
-        100_000_000..=9_999_999_999 => time,
-        100_000_000_000..=9_999_999_999_999 => time / 1000,
-        _ => return time.to_string(),
-    };
-    let (year, month, day) = civil(seconds.div_euclid(86_400));
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// Year, month and day of a number of days since 1970-01-01.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
+/// A unix time as a date where it looks like one.
+fn when(time: i64, unit: TimeUnit) -> String {
+    const DAY: i64 = 86_400;
+    let seconds = unit.seconds(time);
+    if (100_000_000..10_000_000_000).contains(&seconds) {
+        Moment(seconds - seconds.rem_euclid(DAY)).to_string()
     } else {
-        month_from_march - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
+        time.to_string()
+    }
 }
 
 #[cfg(test)]
@@ -122,8 +107,14 @@ mod tests {
 
     #[test]
     fn unix_times_are_shown_as_dates() {
-        assert_eq!(when(951_868_800), "2000-03-01");
-        assert_eq!(when(1_582_977_601_000), "2020-02-29");
-        assert_eq!(when(17), "17");
+        assert_eq!(
+            when(951_868_800, TimeUnit::of_latest(951_868_800)),
+            "2000-03-01"
+        );
+        assert_eq!(
+            when(1_582_977_601_000, TimeUnit::of_latest(1_582_977_601_000)),
+            "2020-02-29"
+        );
+        assert_eq!(when(17, TimeUnit::of_latest(17)), "17");
     }
 }

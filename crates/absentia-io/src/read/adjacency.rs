@@ -30,6 +30,7 @@ pub(super) fn read(
         has_value: false,
         has_time: false,
         has_weight: false,
+        time_unit: None,
     };
     let framing = Framing {
         quoted: None,

@@ -59,6 +59,7 @@ impl ArrowLayout {
             has_value,
             has_time,
             has_weight,
+            time_unit: options.time_unit,
         };
         Ok(Self {
             roles,
@@ -124,7 +125,9 @@ impl ArrowLayout {
                     user: users.key(row, self.shape.users, Column::User)?,
                     item: items.key(row, self.shape.items, Column::Item)?,
                     value: number(values.as_ref(), row, Column::Rating)?,
-                    time: times.as_ref().map_or(Ok(0), |times| times.get(row))?,
+                    time: times
+                        .as_ref()
+                        .map_or(Ok(0), |times| times.get(row, self.shape.time_unit))?,
                     weight: number(weights.as_ref(), row, Column::Weight)?,
                 })
             };
@@ -228,7 +231,8 @@ fn number(numbers: Option<&Float32Array>, row: usize, column: Column) -> Result<
 enum Times {
     Integers {
         array: Int64Array,
-        per_second: i64,
+        /// `None` for plain numbers.
+        per_second: Option<i64>,
         seconds_each: i64,
     },
     Floats(Float64Array),
@@ -246,16 +250,16 @@ impl Times {
             })
         };
         match array.data_type() {
-            DataType::Timestamp(unit, _) => stored(per_second(*unit), 1),
-            DataType::Date32 => stored(1, 86_400),
-            DataType::Date64 => stored(1000, 1),
-            kind if kind.is_integer() || kind.is_temporal() => stored(1, 1),
+            DataType::Timestamp(unit, _) => stored(Some(per_second(*unit)), 1),
+            DataType::Date32 => stored(Some(1), 86_400),
+            DataType::Date64 => stored(Some(1000), 1),
+            kind if kind.is_integer() || kind.is_temporal() => stored(None, 1),
             kind if kind.is_numeric() => Ok(Self::Floats(floats(&array)?)),
             _ => Ok(Self::Text(Text::new(&array)?)),
         }
     }
 
-    fn get(&self, row: usize) -> Result<i64, RowFault> {
+    fn get(&self, row: usize, unit: Option<crate::time::TimeUnit>) -> Result<i64, RowFault> {
         let column = Column::Time;
         match self {
             Self::Integers { array, .. } if array.is_null(row) => Err(RowFault::Blank { column }),
@@ -266,18 +270,15 @@ impl Times {
                 seconds_each,
             } => {
                 let time = array.value(row);
-                Ok(time.div_euclid(*per_second).saturating_mul(*seconds_each))
+                match per_second {
+                    None => cells::in_seconds(time, unit),
+                    Some(count) => Ok(time.div_euclid(*count).saturating_mul(*seconds_each)),
+                }
             }
-            Self::Floats(array) => {
-                let time = array.value(row);
-                cells::float_time(time).ok_or_else(|| RowFault::NotFinite {
-                    column,
-                    text: time.to_string(),
-                })
-            }
+            Self::Floats(array) => cells::float_time(array.value(row), unit),
             Self::Text(array) => {
                 let text = array.get(row).ok_or(RowFault::Blank { column })?;
-                cells::time(text.as_bytes())
+                cells::time(text.as_bytes(), unit)
             }
         }
     }

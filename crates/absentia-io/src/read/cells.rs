@@ -4,7 +4,7 @@ use crate::bad_row::RowFault;
 use crate::column::Column;
 use crate::error::shorten;
 use crate::ids::canonical_integer;
-use crate::time::iso_seconds;
+use crate::time::{TimeUnit, iso_seconds};
 
 /// Reads a finite number.
 pub(super) fn number(cell: &[u8], column: Column) -> Result<f32, RowFault> {
@@ -23,11 +23,11 @@ pub(super) fn number(cell: &[u8], column: Column) -> Result<f32, RowFault> {
     }
 }
 
-/// Reads a time: an integer or a float as given, or an ISO-8601 date in unix seconds.
-pub(super) fn time(cell: &[u8]) -> Result<i64, RowFault> {
+/// Reads a time: a number as given, in seconds if its unit was given, or an ISO-8601 date in unix seconds.
+pub(super) fn time(cell: &[u8], unit: Option<TimeUnit>) -> Result<i64, RowFault> {
     let cell = cell.trim_ascii();
     if let Some(time) = canonical_integer(cell) {
-        return Ok(time);
+        return in_seconds(time, unit);
     }
     if cell.is_empty() {
         return Err(RowFault::Blank {
@@ -35,20 +35,34 @@ pub(super) fn time(cell: &[u8]) -> Result<i64, RowFault> {
         });
     }
     match fast_float2::parse::<f64, _>(cell) {
-        Ok(time) => float_time(time).ok_or_else(|| RowFault::NotFinite {
-            column: Column::Time,
-            text: shorten(cell),
-        }),
+        Ok(time) => float_time(time, unit),
         Err(_) => iso_seconds(cell).ok_or_else(|| RowFault::Time {
             text: shorten(cell),
         }),
     }
 }
 
+/// A number as given, or in seconds if its unit was given.
+pub(super) fn in_seconds(time: i64, unit: Option<TimeUnit>) -> Result<i64, RowFault> {
+    let Some(unit) = unit else {
+        return Ok(time);
+    };
+    unit.given(time).ok_or_else(|| RowFault::TimeBeyond {
+        text: time.to_string(),
+        unit,
+    })
+}
+
 /// Drops the fraction of a time, if what is left fits.
-pub(super) fn float_time(time: f64) -> Option<i64> {
+pub(super) fn float_time(time: f64, unit: Option<TimeUnit>) -> Result<i64, RowFault> {
     const LIMIT: f64 = 9.2e18;
-    (time.abs() < LIMIT).then_some(time as i64)
+    if time.abs() < LIMIT {
+        return in_seconds(time as i64, unit);
+    }
+    Err(RowFault::NotFinite {
+        column: Column::Time,
+        text: time.to_string(),
+    })
 }
 
 /// What the cells of a column look like.
@@ -87,12 +101,22 @@ mod tests {
 
     #[test]
     fn times_are_taken_as_given_or_from_dates() {
-        assert_eq!(time(b"1365029107"), Ok(1_365_029_107));
-        assert_eq!(time(b" 9.7830076E8 "), Ok(978_300_760));
-        assert_eq!(time(b"1970-01-02"), Ok(86_400));
+        assert_eq!(time(b"1365029107", None), Ok(1_365_029_107));
+        assert_eq!(time(b" 9.7830076E8 ", None), Ok(978_300_760));
+        assert_eq!(time(b"1970-01-02", None), Ok(86_400));
         for bad in [&b"nan"[..], b"1e30", b"soon", b""] {
-            assert!(time(bad).is_err());
+            assert!(time(bad, None).is_err());
         }
+    }
+
+    #[test]
+    fn times_of_a_given_unit_become_seconds() {
+        let micro = Some(TimeUnit::Microseconds);
+        assert_eq!(time(b"1365029107999999", micro), Ok(1_365_029_107));
+        assert_eq!(time(b"5e6", micro), Ok(5));
+        // Dates have their unit.
+        assert_eq!(time(b"1970-01-02", micro), Ok(86_400));
+        assert!(time(b"1365029107999", Some(TimeUnit::Seconds)).is_err());
     }
 
     #[test]

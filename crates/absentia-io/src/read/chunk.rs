@@ -7,6 +7,7 @@ use crate::bad_row::{BadRow, BadRows, RowFault};
 use crate::column::Column;
 use crate::error::{Error, shorten};
 use crate::ids::{IdMap, canonical_integer};
+use crate::time::TimeUnit;
 
 /// What the ids of one axis are.
 #[derive(Clone, Copy, Debug)]
@@ -165,6 +166,8 @@ pub(super) struct Shape {
     pub(super) has_value: bool,
     pub(super) has_time: bool,
     pub(super) has_weight: bool,
+    /// The unit of times that are numbers, if it was given.
+    pub(super) time_unit: Option<TimeUnit>,
 }
 
 /// The rows of one block.

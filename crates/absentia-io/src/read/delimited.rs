@@ -65,6 +65,7 @@ fn read_rows(
         has_value: layout.roles.has(Column::Rating),
         has_time: layout.roles.has(Column::Time),
         has_weight: layout.roles.has(Column::Weight),
+        time_unit: options.time_unit,
     };
     let quoted = layout.separator.quoted(layout.quotes);
     let framing = Framing {
@@ -181,7 +182,7 @@ impl Layout {
             user: shape.users.key(&user, Column::User)?,
             item: shape.items.key(&item, Column::Item)?,
             value: number(Column::Rating)?,
-            time: cell(Column::Time).map_or(Ok(0), |text| cells::time(&text))?,
+            time: cell(Column::Time).map_or(Ok(0), |text| cells::time(&text, shape.time_unit))?,
             weight: number(Column::Weight)?,
         })?;
         Ok(())

@@ -16,6 +16,7 @@ use super::{id_rules, pipeline};
 use crate::bad_row::RowFault;
 use crate::column::{Column, ColumnRef};
 use crate::error::Error;
+use crate::time::TimeUnit;
 
 /// The key of each role, in the order of [`Column::ALL`].
 type Keys = [Option<String>; 5];
@@ -36,6 +37,7 @@ pub(super) fn read(
         has_value: has(Column::Rating),
         has_time: has(Column::Time),
         has_weight: has(Column::Weight),
+        time_unit: options.time_unit,
     };
     let framing = Framing {
         quoted: None,
@@ -115,7 +117,7 @@ fn parse_object(record: &[u8], keys: &Keys, shape: &Shape, chunk: &mut Chunk) ->
             0.0
         },
         time: if shape.has_time {
-            as_time(time, keys)?
+            as_time(time, shape.time_unit, keys)?
         } else {
             0
         },
@@ -166,14 +168,11 @@ fn as_number(cell: &Cell<'_>, column: Column, keys: &Keys) -> Result<f32, RowFau
     }
 }
 
-fn as_time(cell: &Cell<'_>, keys: &Keys) -> Result<i64, RowFault> {
+fn as_time(cell: &Cell<'_>, unit: Option<TimeUnit>, keys: &Keys) -> Result<i64, RowFault> {
     match cell {
-        Cell::Integer(time) => Ok(*time),
-        Cell::Float(time) => cells::float_time(*time).ok_or_else(|| RowFault::NotFinite {
-            column: Column::Time,
-            text: time.to_string(),
-        }),
-        Cell::Text(text) => cells::time(text.as_bytes()),
+        Cell::Integer(time) => cells::in_seconds(*time, unit),
+        Cell::Float(time) => cells::float_time(*time, unit),
+        Cell::Text(text) => cells::time(text.as_bytes(), unit),
         Cell::Missing | Cell::Other => Err(unusable(Column::Time, keys)),
     }
 }

@@ -49,6 +49,7 @@ pub(super) fn read(
         has_value: !header.pattern,
         has_time: false,
         has_weight: false,
+        time_unit: None,
     };
     let framing = Framing {
         quoted: None,

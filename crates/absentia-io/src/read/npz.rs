@@ -45,6 +45,7 @@ pub(super) fn read(path: &Arc<Path>, builder: &mut Builder<'_>) -> Result<(), Er
         has_value: matrix.value.is_some(),
         has_time: false,
         has_weight: false,
+        time_unit: None,
     };
     let mut bytes_left = length;
     for start in (0..matrix.row.len()).step_by(STEP) {

@@ -2,6 +2,7 @@
 
 use crate::column::Columns;
 use crate::format::Format;
+use crate::time::TimeUnit;
 
 /// How to read; by default everything is detected from the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,9 @@ pub struct ReadOptions {
     pub quotes: bool,
     /// Which column plays which role.
     pub columns: Columns,
+    /// The unit of times that are numbers. They become whole seconds, as dates do. Without it numbers
+    /// stay as they are, and [`TimeUnit::recognise`] finds their unit.
+    pub time_unit: Option<TimeUnit>,
     /// How many bad rows to leave out before giving up.
     pub skip_bad: u64,
     /// Given if ids are row numbers from 0.
@@ -32,6 +36,7 @@ impl Default for ReadOptions {
             header: None,
             quotes: true,
             columns: Columns::default(),
+            time_unit: None,
             skip_bad: 0,
             dense_ids: None,
             max_line: 1 << 20,

@@ -1,7 +1,7 @@
 //! The text forms of times and durations, for files, the command line and Python.
 //!
 //! A [`Moment`] is a unix time or an ISO-8601 date; a [`TimeSpan`] is a number with its unit, such as `30d`;
-//! a [`TimeUnit`] says whether the times of a data set are seconds or milliseconds.
+//! a [`TimeUnit`] is that of the times of a data set, from seconds to nanoseconds.
 
 mod moment;
 mod span;
@@ -24,6 +24,28 @@ pub enum TimeError {
     Moment {
         /// The text.
         text: String,
+    },
+    /// No unit of times.
+    #[error("expected s, ms, us or ns")]
+    Unit {
+        /// The text.
+        text: String,
+    },
+    /// A time that no interaction can have.
+    #[error("a time is {time}: in {}, this is after the year 2200", unit.name())]
+    Impossible {
+        /// The time.
+        time: i64,
+        /// The unit that it is taken to be in.
+        unit: TimeUnit,
+    },
+    /// Times of several units in one column.
+    #[error("times run from {earliest} to {latest}, which are not of one unit")]
+    Mixed {
+        /// The earliest time after 0.
+        earliest: i64,
+        /// The latest time.
+        latest: i64,
     },
     /// Not a positive number with a unit.
     #[error("expected a time with its unit, s, m, h, d, w or y, as in 30d")]

@@ -1,29 +1,60 @@
 //! The unit of the times of a data set.
 
-use super::{Moment, TimeSpan};
+use std::fmt;
+use std::str::FromStr;
 
-/// Times above this are taken to be milliseconds: as seconds they would be in the year 5138.
-const MILLISECONDS_FROM: i64 = 100_000_000_000;
+use super::{Moment, TimeError, TimeSpan};
 
-/// The unit of the times of a data set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Seconds up to here, in either direction; as seconds, a larger number would be after the year 5138.
+/// The same number of another unit is the limit of that unit.
+const MOST_SECONDS: u64 = 100_000_000_000;
+/// The start of the year 2200, in seconds. No interaction is later.
+const LATEST: i64 = 7_258_118_400;
+/// The start of the year 1990, in seconds. Most interactions are later.
+const USUAL: i64 = 631_152_000;
+
+/// The unit of the times of a data set, found from how large they are.
+///
+/// ```
+/// use absentia_io::time::TimeUnit;
+///
+/// let unit = TimeUnit::recognise(&[1_577_836_800_000_000, 1_580_428_800_000_000])?;
+/// assert_eq!(unit, TimeUnit::Microseconds);
+/// // Seconds and nanoseconds in one column.
+/// assert!(TimeUnit::recognise(&[1_577_836_800, 1_580_428_800_000_000_000]).is_err());
+/// # Ok::<(), absentia_io::time::TimeError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeUnit {
     /// Unix time in seconds.
     #[default]
     Seconds,
     /// Unix time in milliseconds.
     Milliseconds,
+    /// Unix time in microseconds.
+    Microseconds,
+    /// Unix time in nanoseconds.
+    Nanoseconds,
 }
 
 impl TimeUnit {
+    /// Every unit, the longest first.
+    pub const ALL: [Self; 4] = [
+        Self::Seconds,
+        Self::Milliseconds,
+        Self::Microseconds,
+        Self::Nanoseconds,
+    ];
+
     /// The unit of times of which `latest` is the last.
     #[must_use]
     pub fn of_latest(latest: i64) -> Self {
-        if latest > MILLISECONDS_FROM {
-            Self::Milliseconds
-        } else {
-            Self::Seconds
-        }
+        let size = latest.unsigned_abs();
+        let fits = |unit: &Self| size <= MOST_SECONDS.saturating_mul(unit.count().unsigned_abs());
+        Self::ALL
+            .into_iter()
+            .find(fits)
+            .unwrap_or(Self::Nanoseconds)
     }
 
     /// The unit of a column of times; seconds if there is none.
@@ -33,21 +64,62 @@ impl TimeUnit {
         latest.map_or(Self::Seconds, |&latest| Self::of_latest(latest))
     }
 
-    /// How many of the unit a second has.
-    #[must_use]
-    pub fn per_second(self) -> f64 {
+    /// The unit of a column of times that can be what they claim to be.
+    ///
+    /// # Errors
+    /// In the unit, the latest is after the year 2200; or the earliest is a usual time of a longer unit, so that
+    /// units are mixed.
+    pub fn recognise(times: &[i64]) -> Result<Self, TimeError> {
+        let unit = Self::of_times(Some(times));
+        let latest = times.iter().copied().max().unwrap_or_default();
+        if unit.seconds(latest) >= LATEST {
+            return Err(TimeError::Impossible { time: latest, unit });
+        }
+        let positive = times.iter().copied().filter(|&time| time > 0);
+        let earliest = positive.min().unwrap_or(latest);
+        let own = Self::of_latest(earliest);
+        if own < unit && (USUAL..LATEST).contains(&own.seconds(earliest)) {
+            return Err(TimeError::Mixed { earliest, latest });
+        }
+        Ok(unit)
+    }
+
+    fn count(self) -> i64 {
         match self {
-            Self::Seconds => 1.0,
-            Self::Milliseconds => 1000.0,
+            Self::Seconds => 1,
+            Self::Milliseconds => 1_000,
+            Self::Microseconds => 1_000_000,
+            Self::Nanoseconds => 1_000_000_000,
         }
     }
 
-    /// A moment in this unit; one that is written in milliseconds already stays as it is.
+    /// How many of the unit a second has.
+    #[must_use]
+    pub fn per_second(self) -> f64 {
+        self.count() as f64
+    }
+
+    /// A time in this unit as whole seconds, the fraction dropped.
+    #[must_use]
+    pub fn seconds(self, time: i64) -> i64 {
+        time.div_euclid(self.count())
+    }
+
+    /// A time that was given in this unit as whole seconds, unless it is beyond the year 5138.
+    #[must_use]
+    pub fn given(self, time: i64) -> Option<i64> {
+        let seconds = self.seconds(time);
+        (seconds.unsigned_abs() <= MOST_SECONDS).then_some(seconds)
+    }
+
+    /// A moment in this unit, whatever the unit it is written in.
     #[must_use]
     pub fn of_moment(self, Moment(moment): Moment) -> i64 {
-        match self {
-            Self::Milliseconds if moment <= MILLISECONDS_FROM => moment.saturating_mul(1000),
-            _ => moment,
+        let own = Self::of_latest(moment);
+        if self < own {
+            moment.div_euclid(own.count() / self.count())
+        } else {
+            moment.saturating_mul(self.count() / own.count())
         }
     }
 
@@ -55,6 +127,42 @@ impl TimeUnit {
     #[must_use]
     pub fn of_span(self, span: TimeSpan) -> f64 {
         span.seconds() * self.per_second()
+    }
+
+    /// The name of the unit.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Seconds => "seconds",
+            Self::Milliseconds => "milliseconds",
+            Self::Microseconds => "microseconds",
+            Self::Nanoseconds => "nanoseconds",
+        }
+    }
+}
+
+impl fmt::Display for TimeUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Seconds => "s",
+            Self::Milliseconds => "ms",
+            Self::Microseconds => "us",
+            Self::Nanoseconds => "ns",
+        })
+    }
+}
+
+impl FromStr for TimeUnit {
+    type Err = TimeError;
+
+    fn from_str(text: &str) -> Result<Self, TimeError> {
+        let named = |unit: &Self| unit.to_string() == text || unit.name() == text;
+        Self::ALL
+            .into_iter()
+            .find(named)
+            .ok_or_else(|| TimeError::Unit {
+                text: text.to_owned(),
+            })
     }
 }
 
@@ -76,6 +184,41 @@ mod tests {
         );
         assert_eq!(TimeUnit::of_times(None), TimeUnit::Seconds);
         assert_eq!(TimeUnit::of_times(Some(&[])), TimeUnit::Seconds);
+    }
+
+    #[test]
+    fn the_unit_follows_from_the_magnitude() {
+        let second = 1_577_836_800_i64;
+        for (unit, text) in TimeUnit::ALL.into_iter().zip(["s", "ms", "us", "ns"]) {
+            let time = second * unit.count();
+            assert_eq!(TimeUnit::recognise(&[0, 5, time]), Ok(unit));
+            assert_eq!(TimeUnit::recognise(&[-time]), Ok(unit));
+            assert_eq!(text.parse(), Ok(unit));
+            assert_eq!(unit.to_string(), text);
+            assert_eq!(unit.seconds(time), second);
+            for other in TimeUnit::ALL {
+                let moment = Moment(second * other.count());
+                assert_eq!(unit.of_moment(moment), time, "{other} in {unit}");
+            }
+        }
+        assert!("days".parse::<TimeUnit>().is_err());
+    }
+
+    #[test]
+    fn impossible_times_are_refused() {
+        // 14 digits of a date; the year 2600 in seconds; seconds beside milliseconds.
+        for times in [
+            &[20_200_131_235_959][..],
+            &[20_000_000_000],
+            &[i64::MAX],
+            &[1_577_836_800, 1_577_836_800_000],
+            &[1_577_836_800_000, 1_577_836_800_000_000_000],
+        ] {
+            assert!(TimeUnit::recognise(times).is_err(), "{times:?}");
+        }
+        assert_eq!(TimeUnit::recognise(&[]), Ok(TimeUnit::Seconds));
+        assert_eq!(TimeUnit::Seconds.given(i64::MAX), None);
+        assert_eq!(TimeUnit::Milliseconds.given(-1), Some(-1));
     }
 
     #[test]
