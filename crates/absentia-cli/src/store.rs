@@ -6,6 +6,7 @@ use absentia::Model;
 use absentia::fit::Checkpoint;
 use absentia_io::model::{self, Ids};
 use absentia_io::{AtomicFile, IdMap, limits};
+use absentia_job::Fingerprint;
 use anyhow::{Context as _, Result};
 
 /// A model with its ids and the configuration it was trained by.
@@ -57,10 +58,12 @@ pub(crate) fn save_checkpoint(
     path: &Path,
     checkpoint: &Checkpoint,
     ids: &Ids,
-    config: &toml::Table,
+    (config, fingerprint): (&toml::Table, &Fingerprint),
 ) -> Result<()> {
     let config = toml::to_string(config)?;
-    let saved = model::save_checkpoint(path, checkpoint, ids, Some(&config));
+    let fingerprint = serde_json::to_string(fingerprint)?;
+    let (config, fingerprint) = (Some(&config[..]), Some(&fingerprint[..]));
+    let saved = model::save_checkpoint(path, checkpoint, ids, config, fingerprint);
     saved.context("the checkpoint could not be written")
 }
 

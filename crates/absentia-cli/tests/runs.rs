@@ -339,3 +339,74 @@ fn held_out_pairs_are_no_exposures() {
 fn pair(line: &str) -> String {
     line.split(',').take(2).collect::<Vec<_>>().join(",")
 }
+
+/// A checkpoint goes on with its own run alone: data, held-out rows and metric are those it began with.
+#[test]
+fn a_checkpoint_of_another_run_is_refused_and_what_differs_is_said() {
+    let sandbox = Sandbox::new();
+    sandbox.run("split ratings.csv --out . --by last:2").ok();
+    let lines: Vec<String> = sandbox
+        .read("train.csv")
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    let changed = |at: usize, to: &str| {
+        let mut lines = lines.clone();
+        let mut cells: Vec<&str> = lines[3].split(',').collect();
+        cells[at] = to;
+        lines[3] = cells.join(",");
+        lines.join("\n") + "\n"
+    };
+    sandbox.write("values.csv", &changed(2, "17"));
+    sandbox.write("times.csv", &changed(3, "1400000000"));
+    sandbox.write("pairs.csv", &changed(1, "coco"));
+    let test: Vec<String> = sandbox
+        .read("test.csv")
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    sandbox.write("fewer.csv", &test[..test.len() - 1].join("\n"));
+    let rest = "-k 4 --regularization 0.1 --post-scale 0 --targets raw --checkpoint run.ckpt";
+    let train = |data: &str, valid: &str, iterations: usize| {
+        let valid = valid.to_owned() + " --iterations " + &iterations.to_string();
+        sandbox.run(&format!(
+            "train {data} {valid} {rest} --checkpoint-every 1 --model m --resume"
+        ))
+    };
+    let valid = "--valid test.csv --valid-metric recall@5";
+    train("train.csv", valid, 2).ok();
+    let before = sandbox.contents();
+    for (data, valid, said) in [
+        ("values.csv", valid, "its values are not those"),
+        ("times.csv", valid, "its times are not those"),
+        (
+            "pairs.csv",
+            valid,
+            "its pairs of user and item are not those",
+        ),
+        (
+            "train.csv",
+            "--valid fewer.csv --valid-metric recall@5",
+            "its held-out rows are not",
+        ),
+        ("train.csv", "", "its held-out rows are not"),
+        (
+            "train.csv",
+            "--valid test.csv --valid-metric ndcg@5",
+            "--valid-metric recall@5",
+        ),
+        (
+            "train.csv",
+            "--valid test.csv --valid-metric recall@5 --valid-every 2",
+            "--valid-every 1",
+        ),
+    ] {
+        train(data, valid, 4).fails(3, &["run.ckpt: the checkpoint", said, "--resume"]);
+        assert!(sandbox.contents() == before, "{data} {valid}");
+    }
+    train("train.csv", valid, 4).ok();
+    // Rows that are held out later were trained on.
+    sandbox.shell("rm run.ckpt").ok();
+    train("ratings.csv", "", 2).ok();
+    train("ratings.csv", "--valid-split last:1", 4).fails(3, &["the checkpoint is of other data"]);
+}

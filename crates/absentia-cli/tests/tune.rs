@@ -76,7 +76,22 @@ fn a_search_repeats_and_goes_on_from_its_log() {
     );
     assert_eq!(timeless("best.jsonl"), whole);
     let other = sandbox.run(&format!("{SEARCH} --resume --seed 4"));
-    other.fails(3, &["the log is of another search", "--resume"]);
+    other.fails(
+        3,
+        &["the log is of another search: it has seed 0", "--resume"],
+    );
+    // Another rating of a pair that stays in the data.
+    let ratings = sandbox.read("ratings.csv");
+    let row = ratings.lines().nth(1).expect("a row");
+    let cells: Vec<&str> = row.split(',').collect();
+    let changed = [cells[0], cells[1], "77", cells[3]].join(",");
+    sandbox.write("ratings.csv", &ratings.replacen(row, &changed, 1));
+    let other = sandbox.run(&format!("{SEARCH} --resume"));
+    other.fails(
+        3,
+        &["its pairs, values, times or held-out rows", "--resume"],
+    );
+    sandbox.write("ratings.csv", &ratings);
     sandbox.write("best.jsonl", "not a log\n");
     sandbox
         .run(&format!("{SEARCH} --resume"))

@@ -141,10 +141,18 @@ pub enum JobError {
     InterruptedChoosing,
     /// A checkpoint of other data.
     #[error(
-        "{}: the checkpoint is of other data: its users and items are not those of this run",
+        "{}: the checkpoint is of other data: its {what} are not those of this run",
         path.display()
     )]
     OtherData {
+        /// The checkpoint.
+        path: PathBuf,
+        /// What differs first.
+        what: &'static str,
+    },
+    /// A checkpoint that does not say what it was trained on.
+    #[error("{}: the checkpoint does not say which data it is of", path.display())]
+    UnknownData {
         /// The checkpoint.
         path: PathBuf,
     },

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Table, Value};
 
 use crate::error::JobError;
+use crate::fingerprint::Fingerprint;
 use crate::keys::{Field as _, Keys as _};
 use crate::listener::Listener;
 use crate::missing_entries::MissingEntries;
@@ -294,6 +295,15 @@ impl Job {
             every: self.validation.every(),
             patience: self.validation.patience.map(crate::text::Count::get),
         })
+    }
+
+    /// What the run is made on, by which its checkpoint is known again.
+    ///
+    /// # Errors
+    /// A metric that is none.
+    pub fn fingerprint(&self, input: &Input<'_>) -> Result<Fingerprint, JobError> {
+        let measuring = self.measuring()?;
+        Ok(Fingerprint::of(input, Some(&measuring), &self.missing.init))
     }
 
     /// The job of a finished run: chosen values and defaults are written out, so that it can be repeated

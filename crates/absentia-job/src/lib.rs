@@ -27,6 +27,7 @@
 mod config_file;
 pub mod defaults;
 mod error;
+mod fingerprint;
 mod held_out;
 mod job;
 pub mod keys;
@@ -49,6 +50,7 @@ mod validator;
 pub use absentia_search::Automatic;
 pub use config_file::{ConfigFile, Entry};
 pub use error::JobError;
+pub use fingerprint::{Fingerprint, of_data as data_fingerprint};
 pub use held_out::{pairs_of, without_held_out};
 pub use job::Job;
 pub use listener::{Choice, Event, Listener, Step};

@@ -6,11 +6,12 @@ use absentia::fit::Checkpoint;
 use absentia::weights::SchemeSpec;
 use absentia::{Model, Params};
 use absentia_io::IdMap;
-use absentia_io::model::{self, Ids};
+use absentia_io::model;
 use absentia_io::time::TimeUnit;
 use absentia_search::Automatic;
 
 use crate::error::JobError;
+use crate::fingerprint::{Difference, Fingerprint};
 use crate::text::ConfidenceRule;
 
 /// Reads the checkpoint of a run, if it exists, and takes the settings that were chosen from it.
@@ -19,7 +20,7 @@ use crate::text::ConfidenceRule;
 /// A checkpoint that cannot be read, or of other data or settings.
 pub(crate) fn resume(
     path: &Path,
-    own: &Ids,
+    own: &Fingerprint,
     params: &mut Params,
     weights: &mut Option<SchemeSpec>,
     automatic: Automatic,
@@ -27,11 +28,9 @@ pub(crate) fn resume(
     if !path.exists() {
         return Ok(None);
     }
-    let (checkpoint, ids, config) = model::load_checkpoint(path)?;
-    if !same_ids(&ids.users, &own.users) || !same_ids(&ids.items, &own.items) {
-        let path = path.to_owned();
-        return Err(JobError::OtherData { path });
-    }
+    let loaded = model::load_checkpoint(path)?;
+    check_fingerprint(path, own, loaded.fingerprint.as_deref())?;
+    let (checkpoint, config) = (loaded.checkpoint, loaded.config);
     let then = checkpoint.model.params();
     if automatic.regularization {
         params.regularization = then.regularization;
@@ -58,6 +57,25 @@ pub(crate) fn resume(
         });
     }
     Ok(Some(checkpoint))
+}
+
+/// Refuses a checkpoint of a run that was made on other data or measured otherwise.
+fn check_fingerprint(path: &Path, own: &Fingerprint, stored: Option<&str>) -> Result<(), JobError> {
+    let path = path.to_owned();
+    let then = stored.and_then(|text| serde_json::from_str(text).ok());
+    let Some(then) = then else {
+        return Err(JobError::UnknownData { path });
+    };
+    match own.difference(&then) {
+        None => Ok(()),
+        Some(Difference::Data(what)) => Err(JobError::OtherData { path, what }),
+        Some(Difference::Setting(key, then, now)) => Err(JobError::OtherSettings {
+            path,
+            key,
+            then,
+            now,
+        }),
+    }
 }
 
 /// The weights on missing entries that a stored configuration names.

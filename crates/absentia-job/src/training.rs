@@ -11,6 +11,7 @@ use absentia_io::model::Ids;
 use absentia_search::{Automatic, choose_settings};
 
 use crate::error::JobError;
+use crate::fingerprint::Fingerprint;
 use crate::listener::{Choice, Event, Listener};
 use crate::memory::Plan;
 use crate::resume::resume;
@@ -110,11 +111,15 @@ impl<'d> Training<'d> {
     ///
     /// # Errors
     /// A checkpoint that cannot be read, or of other data or settings.
-    pub fn resume(&mut self, path: &Path) -> Result<Option<Checkpoint>, JobError> {
+    pub fn resume(
+        &mut self,
+        path: &Path,
+        own: &Fingerprint,
+    ) -> Result<Option<Checkpoint>, JobError> {
         let before = self.weights.clone();
         let checkpoint = resume(
             path,
-            self.input.ids,
+            own,
             &mut self.params,
             &mut self.weights,
             self.automatic,

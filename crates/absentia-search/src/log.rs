@@ -1,5 +1,6 @@
 //! The log of a search: a line that says what is searched, then one line per trial.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ const VERSION: u32 = 2;
 /// The data of a search and how rows were held out of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchedData {
+    /// A text that is another one for other rows, values, times or held-out rows.
+    pub fingerprint: String,
     /// Number of users.
     pub users: usize,
     /// Number of items.
@@ -55,6 +58,9 @@ pub struct LogHeader {
     split: String,
     pick: Option<Pick>,
     tilt: f64,
+    /// Compared last, so that more telling differences are named first.
+    #[serde(default)]
+    data: String,
 }
 
 impl LogHeader {
@@ -77,7 +83,38 @@ impl LogHeader {
             split: data.rule.clone(),
             pick: data.pick,
             tilt: data.tilt,
+            data: data.fingerprint.clone(),
         }
+    }
+
+    /// The first thing that is not as it was in the log.
+    fn difference(&self, then: &Self) -> Option<String> {
+        let differs = |what: &str, then: &dyn Display, now: &dyn Display| {
+            let (then, now) = (then.to_string(), now.to_string());
+            (then != now).then(|| format!("it has {what} {then}, this search has {now}"))
+        };
+        let pick = |header: &Self| match header.pick {
+            Some(pick) => pick.to_string(),
+            None => "by default".to_owned(),
+        };
+        differs("version", &then.tune, &self.tune)
+            .or_else(|| differs("metric", &then.metric, &self.metric))
+            .or_else(|| differs("search", &then.search.name(), &self.search.name()))
+            .or_else(|| differs("max-factors", &then.max_factors, &self.max_factors))
+            .or_else(|| differs("fewer factors allowed:", &then.may_shrink, &self.may_shrink))
+            .or_else(|| differs("seed", &then.seed, &self.seed))
+            .or_else(|| differs("split", &then.split, &self.split))
+            .or_else(|| differs("splits", &then.splits, &self.splits))
+            .or_else(|| differs("pick", &pick(then), &pick(self)))
+            .or_else(|| differs("tilt", &then.tilt, &self.tilt))
+            .or_else(|| differs("users:", &then.users, &self.users))
+            .or_else(|| differs("items:", &then.items, &self.items))
+            .or_else(|| differs("interactions:", &then.interactions, &self.interactions))
+            .or_else(|| differs("held-out rows:", &then.held_out, &self.held_out))
+            .or_else(|| {
+                let what = "its pairs, values, times or held-out rows are not those of this search";
+                (then.data != self.data).then(|| what.to_owned())
+            })
     }
 }
 
@@ -97,13 +134,12 @@ pub enum LogError {
         line: usize,
     },
     /// The log is of another search.
-    #[error(
-        "{}: the log is of another search: other data, metric, split, seed, factors or version",
-        path.display()
-    )]
+    #[error("{}: the log is of another search: {what}", path.display())]
     OtherSearch {
         /// The file.
         path: PathBuf,
+        /// What differs first.
+        what: String,
     },
 }
 
@@ -144,10 +180,9 @@ impl TrialLog {
             return Ok(Vec::new());
         };
         let header: LogHeader = serde_json::from_str(first).map_err(|_| not_a_log(1))?;
-        if header != *expected {
-            return Err(LogError::OtherSearch {
-                path: path.to_owned(),
-            });
+        if let Some(what) = expected.difference(&header) {
+            let path = path.to_owned();
+            return Err(LogError::OtherSearch { path, what });
         }
         let mut trials = Vec::new();
         while let Some((at, line)) = lines.next() {

@@ -159,8 +159,8 @@ fn of_data(error: &JobError, text: String) -> Refusal {
             "the total weight of {axis} {id:?} is {total}, so its power --reg-exponent is not defined"
         ))
         .hint("use method=nonnegative for dense weights, or --reg-exponent 0"),
-        JobError::OtherData { .. } => {
-            refusal.hint("resume with the files the run was started on, or leave out --resume")
+        JobError::OtherData { .. } | JobError::UnknownData { .. } => {
+            refusal.hint("resume with the files and flags the run was started with, or leave out --resume")
         }
         JobError::OtherSettings {
             path,

@@ -9,6 +9,7 @@ use absentia::{Axis, Model};
 use super::error::ModelFileError;
 use super::ids::Ids;
 use super::opened::Opened;
+use super::save::FINGERPRINT;
 use super::{Kind, history, ids, neighbours, weights};
 use crate::error::Error;
 
@@ -30,6 +31,21 @@ pub struct LoadedModel {
 pub struct CheckpointState {
     /// The best factors so far, when a validation metric chooses.
     pub best: Option<Best>,
+    /// What the run is made on, as it was given.
+    pub fingerprint: Option<String>,
+}
+
+/// The state of a run, with what was stored beside it.
+#[derive(Clone, Debug)]
+pub struct LoadedCheckpoint {
+    /// The state.
+    pub checkpoint: Checkpoint,
+    /// The ids of its rows.
+    pub ids: Ids,
+    /// The configuration it was saved with.
+    pub config: Option<String>,
+    /// What the run is made on, as it was given.
+    pub fingerprint: Option<String>,
 }
 
 /// Reads a model or a checkpoint.
@@ -66,11 +82,11 @@ pub fn load_model(path: &Path) -> Result<LoadedModel, Error> {
     })
 }
 
-/// Reads a checkpoint, its ids and its configuration.
+/// Reads a checkpoint.
 ///
 /// # Errors
 /// As [`load_model`], and for a file that is a finished model.
-pub fn load_checkpoint(path: &Path) -> Result<(Checkpoint, Ids, Option<String>), Error> {
+pub fn load_checkpoint(path: &Path) -> Result<LoadedCheckpoint, Error> {
     let loaded = load_model(path)?;
     let Some(state) = loaded.checkpoint_state else {
         return Err(ModelFileError::NotACheckpoint {
@@ -78,11 +94,15 @@ pub fn load_checkpoint(path: &Path) -> Result<(Checkpoint, Ids, Option<String>),
         }
         .into());
     };
-    let checkpoint = Checkpoint {
-        model: loaded.model,
-        best: state.best,
-    };
-    Ok((checkpoint, loaded.ids, loaded.config))
+    Ok(LoadedCheckpoint {
+        checkpoint: Checkpoint {
+            model: loaded.model,
+            best: state.best,
+        },
+        ids: loaded.ids,
+        config: loaded.config,
+        fingerprint: state.fingerprint,
+    })
 }
 
 fn checkpoint_state(opened: &Opened, model: &Model) -> Result<Option<CheckpointState>, Error> {
@@ -90,6 +110,7 @@ fn checkpoint_state(opened: &Opened, model: &Model) -> Result<Option<CheckpointS
         Kind::Model => Ok(None),
         Kind::Checkpoint => Ok(Some(CheckpointState {
             best: best(opened, model)?,
+            fingerprint: opened.header.text(FINGERPRINT).map(str::to_owned),
         })),
     }
 }

@@ -18,7 +18,8 @@
 //!
 //! Ids that are row numbers take no tensor. Texts in the header: `format` (`absentia`),
 //! `format_version`, `product_version`, `kind` (`model` or `checkpoint`), `params`, `transform` and
-//! `weights` (JSON), `config` (whatever the caller gave).
+//! `weights` (JSON), `config` (whatever the caller gave), in a
+//! checkpoint `fingerprint` (what its run is made on).
 //!
 //! Tensors start at multiples of their own width and are mapped into memory when loaded. A file
 //! that was truncated, or altered in any byte, is rejected; a new version of the format is rejected
@@ -49,7 +50,7 @@ pub use export::{ExportOptions, Layout, export};
 pub use ids::Ids;
 pub use import::{ImportOptions, import_implicit, import_npy};
 pub use inspect::{IdForm, ModelInfo, inspect};
-pub use load::{CheckpointState, LoadedModel, load_checkpoint, load_model};
+pub use load::{CheckpointState, LoadedCheckpoint, LoadedModel, load_checkpoint, load_model};
 pub use opened::verify;
 pub use save::{save_checkpoint, save_model};
 

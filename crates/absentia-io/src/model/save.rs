@@ -16,6 +16,9 @@ use super::tensor::Tensor;
 use super::{Kind, history, ids, neighbours, weights};
 use crate::error::Error;
 
+/// What the run of a checkpoint is made on.
+pub(super) const FINGERPRINT: &str = "fingerprint";
+
 /// Writes a model, replacing the file at `path` once the new one is complete and on disk.
 ///
 /// `config` is kept as it is and given back by [`load_model`](super::load_model). Factors are
@@ -30,10 +33,11 @@ pub fn save_model(
     ids: &Ids,
     config: Option<&str>,
 ) -> Result<(), Error> {
-    save(path, Kind::Model, model, None, ids, config)
+    save(path, Kind::Model, model, None, ids, &[("config", config)])
 }
 
-/// Writes a checkpoint: a model file with the state of the run added.
+/// Writes a checkpoint: a model file with the state of the run added. `fingerprint` says what the run is
+/// made on; it is kept as it is and given back by [`load_checkpoint`](super::load_checkpoint).
 ///
 /// # Errors
 /// As [`save_model`].
@@ -42,9 +46,11 @@ pub fn save_checkpoint(
     checkpoint: &Checkpoint,
     ids: &Ids,
     config: Option<&str>,
+    fingerprint: Option<&str>,
 ) -> Result<(), Error> {
     let best = checkpoint.best.as_ref();
-    save(path, Kind::Checkpoint, &checkpoint.model, best, ids, config)
+    let texts = [("config", config), (FINGERPRINT, fingerprint)];
+    save(path, Kind::Checkpoint, &checkpoint.model, best, ids, &texts)
 }
 
 fn save(
@@ -53,13 +59,15 @@ fn save(
     model: &Model,
     best: Option<&Best>,
     ids: &Ids,
-    config: Option<&str>,
+    texts: &[(&'static str, Option<&str>)],
 ) -> Result<(), Error> {
     ids.check(model, path)?;
     let weights_text = weights::text(model.weights(), path)?;
     let mut metadata = metadata(model, kind, path)?;
-    if let Some(config) = config {
-        metadata.insert("config", config.to_owned());
+    for (key, text) in texts {
+        if let Some(text) = text {
+            metadata.insert(key, (*text).to_owned());
+        }
     }
     let mut tensors = weights::tensors(model.weights(), &weights_text);
     if weights::is_short(&weights_text) {

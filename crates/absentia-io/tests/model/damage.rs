@@ -27,7 +27,7 @@ fn every_flipped_byte_and_every_truncation_is_refused_and_the_previous_file_load
         folder.path().join("damaged.absentia"),
     );
     let (checkpoint, ids) = tiny();
-    save_checkpoint(&previous, &checkpoint, &ids, Some("x")).unwrap();
+    save_checkpoint(&previous, &checkpoint, &ids, Some("x"), None).unwrap();
     let whole = std::fs::read(&previous).unwrap();
     assert!(whole.len() < 8 << 10, "{} bytes", whole.len());
     let mut bytes = whole.clone();

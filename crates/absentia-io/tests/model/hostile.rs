@@ -27,7 +27,7 @@ impl Parts {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("good.absentia");
         let (checkpoint, ids) = tiny();
-        save_checkpoint(&path, &checkpoint, &ids, None).unwrap();
+        save_checkpoint(&path, &checkpoint, &ids, None, None).unwrap();
         let bytes = std::fs::read(path).unwrap();
         let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
         Self {

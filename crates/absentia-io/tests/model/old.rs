@@ -70,6 +70,7 @@ fn write_fixtures() {
         &fitted.checkpoint,
         &ids,
         Some(CONFIG),
+        None,
     )
     .unwrap();
     let scores = serde_json::json!({
@@ -101,7 +102,8 @@ fn version_one_loads_with_its_scores() {
     assert_eq!(loaded.ids.users.name(11).as_deref(), Some("user-11-é"));
     assert_eq!(loaded.ids.items.get("75"), Some(8));
     assert_eq!(loaded.model.history().len(), 3);
-    let (checkpoint, ..) = load_checkpoint(&fixture("checkpoint-v1.absentia")).unwrap();
+    let loaded = load_checkpoint(&fixture("checkpoint-v1.absentia")).unwrap();
+    let checkpoint = loaded.checkpoint;
     assert_scores(&checkpoint.model, &expected["checkpoint"]);
     assert_eq!(checkpoint.best.unwrap().iteration, 1);
     let info = inspect(&fixture("model-v1.absentia")).unwrap();

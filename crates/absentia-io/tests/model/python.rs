@@ -68,7 +68,7 @@ fn the_python_package_reads_the_same_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.absentia");
     let (checkpoint, ids) = tiny();
-    save_checkpoint(&path, &checkpoint, &ids, Some("k = \"ü\"")).unwrap();
+    save_checkpoint(&path, &checkpoint, &ids, Some("k = \"ü\""), None).unwrap();
     let output = Command::new(python)
         .args(["-c", SCRIPT])
         .arg(&path)

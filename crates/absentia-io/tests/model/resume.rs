@@ -20,7 +20,14 @@ struct Killed {
 
 impl Observer for Killed {
     fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Control {
-        save_checkpoint(&self.path, checkpoint, &Ids::dense(USERS, ITEMS), None).unwrap();
+        save_checkpoint(
+            &self.path,
+            checkpoint,
+            &Ids::dense(USERS, ITEMS),
+            None,
+            None,
+        )
+        .unwrap();
         if checkpoint.iterations() == self.after {
             Control::Stop
         } else {
@@ -65,7 +72,7 @@ fn resumed(solver: Solver, after: usize, folder: &Path) -> Fitted {
         after,
     };
     train(solver, None, Some(&mut killed));
-    let (checkpoint, ..) = load_checkpoint(&path).unwrap();
+    let checkpoint = load_checkpoint(&path).unwrap().checkpoint;
     assert_eq!(checkpoint.iterations(), after);
     train(solver, Some(checkpoint), None)
 }

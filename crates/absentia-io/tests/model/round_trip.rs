@@ -82,8 +82,9 @@ fn a_checkpoint_comes_back_with_its_best_factors() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.absentia");
     let (saved, ids) = tiny();
-    save_checkpoint(&path, &saved, &ids, Some("factors = 3")).unwrap();
-    let (loaded, ids_back, config) = load_checkpoint(&path).unwrap();
+    save_checkpoint(&path, &saved, &ids, Some("factors = 3"), None).unwrap();
+    let back = load_checkpoint(&path).unwrap();
+    let (loaded, ids_back, config) = (back.checkpoint, back.ids, back.config);
     assert_eq!(loaded.best, saved.best);
     assert_eq!(ids_back, ids);
     assert_eq!(config.as_deref(), Some("factors = 3"));
@@ -106,7 +107,7 @@ fn the_same_model_gives_the_same_bytes() {
     let (saved, ids) = tiny();
     let paths = ["a", "b"].map(|name| folder.path().join(name));
     for path in &paths {
-        save_checkpoint(path, &saved, &ids, Some("x")).unwrap();
+        save_checkpoint(path, &saved, &ids, Some("x"), None).unwrap();
     }
     assert_eq!(
         std::fs::read(&paths[0]).unwrap(),
@@ -140,7 +141,7 @@ fn inspection_tells_what_is_inside() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.absentia");
     let (saved, ids) = tiny();
-    save_checkpoint(&path, &saved, &ids, Some("x = 1")).unwrap();
+    save_checkpoint(&path, &saved, &ids, Some("x = 1"), None).unwrap();
     let info = inspect(&path).unwrap();
     assert_eq!(info.kind, Kind::Checkpoint);
     assert_eq!(info.format_version, 1);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use absentia::fit::{Fitted, StopReason};
 use absentia::model::Factors;
-use absentia_job::Training;
 use absentia_job::text::ConfidenceRule;
+use absentia_job::{Fingerprint, Training};
 use absentia_report::format;
 use absentia_report::html::{Axis, LineChart, Report};
 use absentia_report::terminal::{Cell, Column, Table};
@@ -23,6 +23,8 @@ pub(super) struct Finished<'a> {
     pub(super) metric: &'a str,
     /// The configuration that repeats the run.
     pub(super) config: &'a toml::Table,
+    /// What it is made on, where its state is to be saved.
+    pub(super) fingerprint: Option<&'a Fingerprint>,
     pub(super) seconds: f64,
 }
 
@@ -51,8 +53,10 @@ impl Finished<'_> {
     ) -> anyhow::Result<Outcome> {
         let interrupted = self.fitted.reason == StopReason::Cancelled;
         let ids = self.training.input.ids;
-        if let Some(checkpoint) = running.checkpoint.as_ref().filter(|_| interrupted) {
-            store::save_checkpoint(checkpoint, &self.fitted.checkpoint, ids, self.config)?;
+        let checkpoint = running.checkpoint.as_ref().filter(|_| interrupted);
+        if let Some((path, fingerprint)) = checkpoint.zip(self.fingerprint) {
+            let stored = (self.config, fingerprint);
+            store::save_checkpoint(path, &self.fitted.checkpoint, ids, stored)?;
         }
         if self.fitted.model.history().is_empty() {
             let refusal = Refusal::interrupted("interrupted before the first sweep was complete");

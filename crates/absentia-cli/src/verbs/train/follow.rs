@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use absentia::fit::{Cancel, Checkpoint, Control, Observer, Sweep};
 use absentia_io::model::Ids;
+use absentia_job::Fingerprint;
 use absentia_report::terminal::TrainingBar;
 use serde::Serialize;
 
@@ -42,6 +43,7 @@ struct CheckpointFile<'a> {
     path: PathBuf,
     ids: &'a Ids,
     config: &'a toml::Table,
+    fingerprint: &'a Fingerprint,
 }
 
 /// Shows the sweeps of a run and keeps its checkpoints.
@@ -83,12 +85,13 @@ impl<'a> Follow<'a> {
         mut self,
         path: &Path,
         ids: &'a Ids,
-        config: &'a toml::Table,
+        (config, fingerprint): (&'a toml::Table, &'a Fingerprint),
     ) -> Self {
         self.keeper = Some(CheckpointFile {
             path: path.to_owned(),
             ids,
             config,
+            fingerprint,
         });
         self
     }
@@ -114,8 +117,12 @@ impl Observer for Follow<'_> {
 
     fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Control {
         if let Some(keeper) = &self.keeper
-            && let Err(error) =
-                store::save_checkpoint(&keeper.path, checkpoint, keeper.ids, keeper.config)
+            && let Err(error) = store::save_checkpoint(
+                &keeper.path,
+                checkpoint,
+                keeper.ids,
+                (keeper.config, keeper.fingerprint),
+            )
         {
             self.bar
                 .say(&format!("warning: {error:#}; training goes on"));

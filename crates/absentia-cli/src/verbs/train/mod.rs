@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use absentia::fit::{Cancel, Checkpoint, Fitted};
 use absentia_job::text::Count;
-use absentia_job::{Execution, Job, Training, defaults, start};
+use absentia_job::{Execution, Fingerprint, Job, Training, defaults, start};
 
 use crate::args::warn_of_unused;
 use crate::cli::Context;
@@ -105,8 +105,12 @@ impl Train {
         }
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
-        let resume = match &self.running.checkpoint {
-            Some(path) if self.running.resume => training.resume(path)?,
+        let fingerprint = match &self.running.checkpoint {
+            Some(_) => Some(job.fingerprint(&training.input)?),
+            None => None,
+        };
+        let resume = match self.running.checkpoint.as_ref().zip(fingerprint.as_ref()) {
+            Some((path, own)) if self.running.resume => training.resume(path, own)?,
             _ => None,
         };
         if resume.is_none() {
@@ -114,13 +118,15 @@ impl Train {
         }
         let config = self.config(&job, &training);
         let started = std::time::Instant::now();
+        let stored = (&config, fingerprint.as_ref());
         let (fitted, trouble) =
-            self.fit(&job, &mut training, (&cancel, &config), resume, context)?;
+            self.fit(&job, &mut training, (&cancel, stored), resume, context)?;
         let finished = finish::Finished {
             fitted: &fitted,
             training: &training,
             metric: job.validation.metric(),
             config: &config,
+            fingerprint: fingerprint.as_ref(),
             seconds: started.elapsed().as_secs_f64(),
         };
         let outcome = finished.save(path, &self.running, context)?;
@@ -202,7 +208,7 @@ impl Train {
         &self,
         job: &Job,
         training: &mut Training<'_>,
-        (cancel, config): (&Cancel, &toml::Table),
+        (cancel, (config, fingerprint)): (&Cancel, (&toml::Table, Option<&Fingerprint>)),
         resume: Option<Checkpoint>,
         context: &Context,
     ) -> anyhow::Result<(Fitted, Option<anyhow::Error>)> {
@@ -210,8 +216,8 @@ impl Train {
         if training.input.held_out.is_some() {
             follow = follow.metric(job.validation.metric());
         }
-        if let Some(path) = &self.running.checkpoint {
-            follow = follow.checkpoints(path, training.input.ids, config);
+        if let Some((path, fingerprint)) = self.running.checkpoint.as_ref().zip(fingerprint) {
+            follow = follow.checkpoints(path, training.input.ids, (config, fingerprint));
         }
         let every = self.checkpoint_every();
         let execution = Execution {

@@ -5,7 +5,7 @@ use absentia::data::DataError;
 use absentia::evaluate::TestSet;
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
-use absentia_job::{JobError, defaults, pairs_of, without_held_out};
+use absentia_job::{JobError, data_fingerprint, defaults, pairs_of, without_held_out};
 use absentia_report::format::counted;
 use absentia_search::{Fold, HoldOut, SearchError, SearchedData};
 use anyhow::Result;
@@ -51,7 +51,9 @@ impl Folds {
 
     /// What the log says about the data.
     pub(super) fn described(&self, args: &HeldOutArgs) -> SearchedData {
+        let held_out: Vec<&TestSet> = self.parts.iter().map(|fold| &fold.held_out).collect();
         SearchedData {
+            fingerprint: data_fingerprint(&self.all, &self.ids(), &held_out),
             users: self.all.n_users(),
             items: self.all.n_items(),
             interactions: self.all.n_interactions(),
