@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::Error;
+use crate::remains;
 
 /// A file being written beside the one it will replace.
 ///
@@ -35,6 +36,10 @@ impl AtomicFile {
     /// The folder does not exist or cannot be written to; `path` is a folder itself.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let path = &without_links(path);
+        if path.is_symlink() {
+            let error = io::Error::other("is a link that leads back to itself");
+            return Err(Error::io(path)(error));
+        }
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => {
                 let error = io::Error::new(
@@ -63,11 +68,8 @@ impl AtomicFile {
                 missing,
             )));
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".absentia-");
-        #[cfg(unix)]
-        builder.permissions(permissions(path));
-        let file = builder.tempfile_in(folder).map_err(without_path);
+        remains::remove(folder);
+        let file = remains::create(folder, path).map_err(without_path);
         let file = file.map_err(Error::io(path))?;
         Ok(Self {
             path: path.clone(),
@@ -167,16 +169,6 @@ fn sync_folder(folder: &Path) {
     }
 }
 
-/// Those of the file that is replaced, or what the process would give a new one.
-#[cfg(unix)]
-fn permissions(path: &Path) -> std::fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path).map_or_else(
-        |_| std::fs::Permissions::from_mode(0o666),
-        |old| old.permissions(),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,6 +223,43 @@ mod tests {
         file.commit().unwrap();
         assert_eq!(reader.join().unwrap(), "through");
         assert!(pipe.symlink_metadata().unwrap().file_type().is_fifo());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_nowhere_but_back_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        std::os::unix::fs::symlink("two", &one).unwrap();
+        std::os::unix::fs::symlink("one", &two).unwrap();
+        let error = AtomicFile::write_whole(&one, b"new").unwrap_err();
+        assert!(
+            error.to_string().ends_with("leads back to itself"),
+            "{error}"
+        );
+        assert!(one.is_symlink() && two.is_symlink());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_removed_and_what_is_written_now_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(".absentia-a1B2c3.tmp");
+        let others = [".absentia-notes", ".absentia-a1B2c3.tmp.gz", "x.tmp"];
+        std::fs::write(&left, "half of a model").unwrap();
+        for name in others {
+            std::fs::write(folder.path().join(name), "kept").unwrap();
+        }
+        let path = folder.path().join("model");
+        let mut first = AtomicFile::create(&path).unwrap();
+        assert!(!left.exists());
+        // What another run writes at the same time is not what a killed one left.
+        first.write_all(b"first").unwrap();
+        assert_eq!(remains::removed_from(folder.path()), 0);
+        first.commit().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"first");
+        let names = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(names, others.len() + 1);
     }
 
     #[test]

@@ -58,6 +58,7 @@ pub mod limits;
 pub mod model;
 pub mod npy;
 mod read;
+mod remains;
 pub mod time;
 mod write;
 
