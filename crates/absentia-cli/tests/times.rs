@@ -69,7 +69,8 @@ fn times_that_cannot_be_are_refused() {
         "user,item,time\n1,1,5000\n2,2,86400000\n1,2,90000000\n",
     )
     .expect("written");
-    let since = "train t.csv --model m.absentia -k 2 --regularization 0.1 --since 1970-01-02";
+    let since = "train t.csv --model m.absentia -k 2 --regularization 0.1 --weights uniform:0.1 \
+                 --since 1970-01-02";
     let said = sandbox.run(&format!("{since} --time-unit ms")).ok();
     assert!(said.stderr.contains("kept 2 of 3 rows"), "{}", said.stderr);
     sandbox
