@@ -1,9 +1,10 @@
 //! Arguments that several commands share beside the groups of a job.
 
 use absentia::Method;
+use absentia::data::Pick;
 use absentia::error::TextError;
 use absentia_io::time::TimeSpan;
-use absentia_job::text::{ByteSize, Count};
+use absentia_job::text::{ByteSize, Count, SplitRule};
 use absentia_job::{GivenSettings, MissingEntries, Preparation, Reading};
 
 use crate::ui::Ui;
@@ -44,8 +45,32 @@ pub(crate) fn warn_of_unused(
             unused.key, unused.methods
         ));
     }
-    if missing.has_unused_column(reading, settings.confidence.unwrap_or_default()) {
-        ui.warn("--weight-col has no effect without --confidence column");
+    let column = missing.has_unused_column(reading, settings.confidence.unwrap_or_default());
+    warn_without(column, "--weight-col", "--confidence column", ui);
+    let weight = missing.exposed_weight.is_some() && missing.exposed.is_empty();
+    warn_without(weight, "--exposed-weight", "--exposed", ui);
+}
+
+/// Warns of arguments for the preparation of rows that have no effect.
+pub(crate) fn warn_of_preparation(preparation: &Preparation, ui: &Ui) {
+    // The configuration of a model holds the default.
+    let seed = preparation.sample_seed.unwrap_or_default() != 0 && preparation.sample.is_none();
+    warn_without(seed, "--sample-seed", "--sample", ui);
+}
+
+/// Warns of a pick of rows where the rule leaves no choice of them.
+pub(crate) fn warn_of_pick(flag: &str, pick: Option<Pick>, rule: Option<SplitRule>, ui: &Ui) {
+    if pick.is_some() && matches!(rule, Some(SplitRule::Time { .. })) {
+        ui.warn(format!(
+            "{flag} has no effect with time:FROM, which holds out all rows from that time on"
+        ));
+    }
+}
+
+/// Warns of an argument that is given without the one that it belongs to.
+pub(crate) fn warn_without(is_unused: bool, flag: &str, other: &str, ui: &Ui) {
+    if is_unused {
+        ui.warn(format!("{flag} has no effect without {other}"));
     }
 }
 

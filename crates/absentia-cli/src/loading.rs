@@ -7,12 +7,13 @@ use absentia_job::{JobError, Reading};
 pub(crate) use absentia_job::{Rows, read_files, read_known, take_log};
 use anyhow::Result;
 
-use crate::args::DataArgs;
+use crate::args::{DataArgs, warn_of_preparation};
 use crate::failure::Refusal;
 use crate::ui::Ui;
 
 /// Reads and prepares the data of a command.
 pub(crate) fn load(args: &DataArgs, ui: &Ui) -> Result<Rows, JobError> {
+    warn_of_preparation(&args.prepare, ui);
     Rows::read(&args.data, &args.read, &args.prepare, ui)
 }
 

@@ -159,6 +159,22 @@ fn arguments_without_effect_are_remarked_on() {
             "ratings.csv --weight-col rating",
             "--weight-col has no effect",
         ),
+        (
+            "ratings.csv --checkpoint-every 3",
+            "--checkpoint-every has no effect without --checkpoint",
+        ),
+        (
+            "ratings.csv --exposed-weight 2",
+            "--exposed-weight has no effect without --exposed",
+        ),
+        (
+            "ratings.csv --sample-seed 2",
+            "--sample-seed has no effect without --sample",
+        ),
+        (
+            "ratings.csv --valid-split time:1500012000 --valid-pick random",
+            "--valid-pick has no effect with time:FROM",
+        ),
         ("bare.csv --targets raw", "all values are 1"),
         ("bare.csv --confidence linear:2", "all values are 1"),
     ] {
@@ -166,6 +182,63 @@ fn arguments_without_effect_are_remarked_on() {
         assert!(said.contains(expected), "{flags}: {said}");
     }
     assert!(!said("ratings.csv").contains("warning"));
+    for (line, expected) in [
+        ("describe ratings.csv --sample-seed 2", "--sample-seed has"),
+        (
+            "split ratings.csv --out a --fold-in 0.3",
+            "--fold-in has no effect without --by users:N",
+        ),
+        (
+            "split ratings.csv --out b --seed 7",
+            "--seed has no effect without --pick random or drift",
+        ),
+        (
+            "generate --users 40 --items 30 --entries 200 --out g.csv --test-items 3",
+            "--test-items has no effect without --test",
+        ),
+    ] {
+        let said = sandbox.run(line).ok().stderr;
+        assert!(said.contains(expected), "{line}: {said}");
+    }
+}
+
+#[test]
+fn arguments_that_rule_each_other_out_are_refused() {
+    let sandbox = Sandbox::new();
+    for (line, said) in [
+        (
+            "train ratings.csv --model m --valid ratings.csv --valid-pick random",
+            "'--valid <FILE>' cannot be used with '--valid-pick <RULE>'",
+        ),
+        (
+            "compare ratings.csv --test ratings.csv --pick random",
+            "'--test <FILE>' cannot be used with '--pick <RULE>'",
+        ),
+        (
+            "tune ratings.csv --study ratings.csv --model m",
+            "'--study <FILE>' cannot be used with '--model <FILE>'",
+        ),
+    ] {
+        sandbox.run(line).fails(2, &[said]);
+    }
+}
+
+#[test]
+fn explain_leaves_out_excluded_pairs() {
+    let sandbox = Sandbox::with_models();
+    let items = |flags: &str| -> Vec<String> {
+        let line = format!("explain movies.absentia bob jaws --train train.csv --json {flags}");
+        let explained = sandbox.run(&line).ok().json();
+        let parts = explained[0]["contributions"].as_array().expect("a list");
+        let names = parts.iter().map(|part| part["item"].to_string());
+        names.collect()
+    };
+    let all = items("");
+    let first = all[0].trim_matches('"');
+    sandbox.write("gone.csv", &format!("user,item\nbob,{first}\n"));
+    let others = items("--exclude gone.csv");
+    assert_eq!(others.len(), all.len() - 1, "{others:?}");
+    assert!(!others.contains(&all[0]), "{others:?}");
 }
 
 #[test]

@@ -116,16 +116,29 @@ impl Rows {
     ) -> Result<Self, JobError> {
         let mut rows = Self::new(read_files(files, reading, listener)?)?;
         rows.report_times(reading, listener)?;
-        if !preparation.exclude.is_empty() {
-            rows.exclude(&preparation.exclude, reading, listener)?;
-        }
-        let prepared = preparation.apply(&mut rows.log, listener);
-        prepared.map_err(|error| rows.named(error))?;
+        rows.prepare(preparation, reading, listener)?;
         if rows.log.is_empty() {
             return Err(JobError::NoRowsLeft);
         }
         rows.forget_absent()?;
         Ok(rows)
+    }
+
+    /// Drops the rows that a preparation does not keep. Ids are left as they are.
+    ///
+    /// # Errors
+    /// Files that cannot be read, steps that the data does not allow.
+    pub fn prepare(
+        &mut self,
+        preparation: &Preparation,
+        reading: &Reading,
+        listener: &dyn Listener,
+    ) -> Result<(), JobError> {
+        if !preparation.exclude.is_empty() {
+            self.exclude(&preparation.exclude, reading, listener)?;
+        }
+        let prepared = preparation.apply(&mut self.log, listener);
+        prepared.map_err(|error| self.named(error))
     }
 
     /// Reports the unit of times unless they are seconds; refuses times that cannot be.

@@ -21,7 +21,7 @@ pub struct Validation {
             long,
             value_name = "FILE",
             num_args = 1,
-            conflicts_with = "valid_split"
+            conflicts_with_all = ["valid_split", "valid_pick"]
         )
     )]
     pub valid: Vec<String>,

@@ -10,12 +10,12 @@ use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde_json::json;
 
-use crate::args::parse_length;
+use crate::args::{parse_length, warn_of_preparation};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::folding::entries_of;
 use crate::guard::Files;
-use crate::loading::{read_known, row_of, take_log};
+use crate::loading::{Rows, read_known, row_of};
 use crate::store::{self, Stored};
 
 const EXAMPLES: &str = "\
@@ -64,11 +64,12 @@ impl Explain {
         let user = row_of(&stored.users, Axis::User, &self.user)?;
         let item = row_of(&stored.items, Axis::Item, &self.item)?;
         let ids = stored.take_ids();
-        let mut train = read_known(&self.train, &self.read, ids, &context.ui)?;
-        let mut log = take_log(&mut train)?;
-        self.prepare.apply(&mut log, &context.ui)?;
-        let entries = entries_of(&log, train.users.len()).swap_remove(user as usize);
-        (stored.users, stored.items) = (train.users, train.items);
+        let ui = &context.ui;
+        let mut train = Rows::new(read_known(&self.train, &self.read, ids, ui)?)?;
+        train.prepare(&self.prepare, &self.read, ui)?;
+        warn_of_preparation(&self.prepare, ui);
+        let entries = entries_of(&train.log, train.users.len()).swap_remove(user as usize);
+        (stored.users, stored.items) = train.take_ids();
         if entries.is_empty() {
             let refusal = Refusal::not_found(format!("user {:?} has no row in --train", self.user));
             return Err(refusal

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::convert::format_for;
+use crate::args::warn_without;
 use crate::cli::Context;
 use crate::failure::Outcome;
 use crate::guard::Files;
@@ -18,6 +19,8 @@ use crate::ui::Ui;
 
 /// Number of users generated at a time.
 const BLOCK: u32 = 8192;
+/// Number of test items of a user where none is given.
+const TEST_ITEMS: usize = 50;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,7 +69,7 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "FILE")]
     test: Option<PathBuf>,
     /// Number of items drawn per user for --test.
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = TEST_ITEMS)]
     test_items: usize,
     /// Also write the true expected exposures to this folder, as A.npy and B.npy.
     #[arg(long, value_name = "FOLDER")]
@@ -96,6 +99,9 @@ impl Generate {
     }
 
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+        let other_number = self.test_items != TEST_ITEMS;
+        let is_unused = other_number && self.test.is_none();
+        warn_without(is_unused, "--test-items", "--test", &context.ui);
         let generator = Generator::new(self.params())?;
         match separator(&self.out) {
             Some(separator) if self.to.is_none() => {

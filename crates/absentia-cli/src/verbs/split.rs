@@ -10,7 +10,7 @@ use absentia_job::text::SplitRule;
 use absentia_job::{defaults, split_rows};
 use absentia_report::format::counted;
 
-use crate::args::DataArgs;
+use crate::args::{DataArgs, warn_of_pick, warn_without};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
@@ -87,6 +87,7 @@ impl SplitCommand {
             ));
         }
         check_users(&loaded.log, self.by)?;
+        self.warn_of_unused(&context.ui);
         let unit = TimeUnit::of_times(loaded.log.time());
         let split = self.by.split(self.pick, self.fold_in, unit);
         let parts = split_rows(&loaded.log, &split, self.seed)?;
@@ -113,6 +114,22 @@ impl SplitCommand {
             }
         ));
         Ok(Outcome::Done)
+    }
+
+    /// Warns of arguments that have no effect on the rule.
+    fn warn_of_unused(&self, ui: &Ui) {
+        let users = matches!(self.by, SplitRule::Users { .. });
+        let other_share = self.fold_in.to_bits() != defaults::FOLD_IN.to_bits();
+        warn_without(!users && other_share, "--fold-in", "--by users:N", ui);
+        let is_latest = self.pick == Pick::Latest;
+        warn_of_pick(
+            "--pick",
+            (!is_latest).then_some(self.pick),
+            Some(self.by),
+            ui,
+        );
+        let unseeded = is_latest && !users && self.seed != 0;
+        warn_without(unseeded, "--seed", "--pick random or drift", ui);
     }
 
     fn write(&self, loaded: &Rows, parts: &[Part], part: Part, ui: &Ui) -> anyhow::Result<()> {

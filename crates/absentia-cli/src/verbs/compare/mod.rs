@@ -20,7 +20,7 @@ use anyhow::{Context as _, Result};
 
 use super::evaluate::{Difference, differences};
 use super::train::{Follow, end_on_interrupt};
-use crate::args::{DataArgs, warn_of_unused};
+use crate::args::{DataArgs, warn_of_pick, warn_of_preparation, warn_of_unused};
 use crate::cli::Context;
 use crate::failure::Outcome;
 use crate::guard::Files;
@@ -39,7 +39,7 @@ others are tested against, user by user.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Compare {
     /// Files of held-out interactions.
-    #[arg(long, value_name = "FILE", num_args = 1, conflicts_with = "split")]
+    #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["split", "pick"])]
     test: Vec<String>,
     /// Hold rows out of the data instead: leave-one-out (the default without --test), last:N,
     /// ratio:SHARE, time:FROM.
@@ -128,6 +128,8 @@ impl Compare {
             &self.solver,
             ui,
         );
+        warn_of_preparation(&self.data.prepare, ui);
+        warn_of_pick("--pick", self.pick, self.split, ui);
         let DataArgs {
             data,
             read,

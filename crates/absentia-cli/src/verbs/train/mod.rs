@@ -10,11 +10,12 @@ use absentia::fit::{Cancel, Checkpoint, Fitted};
 use absentia_job::text::Count;
 use absentia_job::{Execution, Fingerprint, Job, Training, defaults, start};
 
-use crate::args::warn_of_unused;
+use crate::args::{warn_of_pick, warn_of_preparation, warn_of_unused, warn_without};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
 use crate::store;
+use crate::ui::Ui;
 pub(crate) use follow::{Follow, SweepLine, end_on_interrupt};
 
 const EXAMPLES: &str = "\
@@ -93,7 +94,7 @@ impl Train {
         };
         // What is wrong with the arguments is found before anything is read.
         job.check()?;
-        Self::warn(&job, context);
+        self.warn(&job, &context.ui);
         if !self.running.dry_run {
             self.check_writable(path)?;
         }
@@ -154,21 +155,26 @@ impl Train {
     }
 
     /// Warns of arguments that have no effect.
-    fn warn(job: &Job, context: &Context) {
+    fn warn(&self, job: &Job, ui: &Ui) {
         for key in job.validation.unused() {
-            context.ui.warn(format!(
+            ui.warn(format!(
                 "--{key} has no effect without validation; hold rows out with --valid FILE or \
                  --valid-split RULE"
             ));
         }
         let methods = [job.method()];
-        warn_of_unused(
-            &job.settings,
-            &job.missing,
-            &job.reading,
-            &methods,
-            &context.ui,
+        warn_of_unused(&job.settings, &job.missing, &job.reading, &methods, ui);
+        warn_of_preparation(&job.preparation, ui);
+        let held_out = &job.validation;
+        warn_of_pick(
+            "--valid-pick",
+            held_out.valid_pick,
+            held_out.valid_split,
+            ui,
         );
+        let is_unused = self.running.checkpoint.is_none()
+            && self.checkpoint_every() != defaults::CHECKPOINT_EVERY;
+        warn_without(is_unused, "--checkpoint-every", "--checkpoint", ui);
     }
 
     /// Finds out before a long run that what it makes can be written.

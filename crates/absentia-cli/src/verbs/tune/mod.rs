@@ -19,7 +19,7 @@ use absentia_search::{
 };
 use anyhow::Result;
 
-use crate::args::{DataArgs, parse_bytes, parse_length, parse_span};
+use crate::args::{DataArgs, parse_bytes, parse_length, parse_span, warn_of_pick};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
@@ -77,6 +77,7 @@ pub(crate) struct Tune {
     /// agrees with choosing by these test rows, by recall and by NDCG at the cut-off of --metric (20 if
     /// it has none).
     #[arg(long, value_name = "FILE", num_args = 1, help_heading = "Validation")]
+    #[arg(conflicts_with_all = ["model", "report"])]
     study: Vec<String>,
     #[command(flatten)]
     held_out: HeldOutArgs,
@@ -148,6 +149,8 @@ impl Tune {
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let options = self.options(context)?;
         self.check_writable()?;
+        let HeldOutArgs { pick, split, .. } = self.held_out;
+        warn_of_pick("--pick", pick, Some(split), &context.ui);
         let mut folds = fold(&self.data, &self.held_out, &context.ui)?;
         let test = self.test(&mut folds, &context.ui)?;
         let described = folds.described(&self.held_out);
