@@ -340,7 +340,7 @@ BAD = {
     "empty": (lambda: sp.csr_matrix((3, 4)), ValueError, "no interaction"),
     "no rows": (lambda: sp.csr_matrix((0, 4)), ValueError, "no interaction"),
     "an array": (lambda: np.ones((3, 4)), (TypeError, ValueError), "sparse|dimensions"),
-    "a number": (lambda: 5, TypeError, "cannot take a int"),
+    "a number": (lambda: 5, TypeError, "data of type int is not supported"),
     "a file that is not there": (lambda: "/nowhere/ratings.csv", FileNotFoundError, "nowhere"),
     "columns of different lengths": (lambda: (["a", "b"], ["x"]), ValueError, "differ in length"),
     "ids that are missing": (lambda: (["a", None], ["x", "y"]), ValueError, "entry 1"),

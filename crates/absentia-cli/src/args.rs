@@ -5,7 +5,7 @@ use absentia::data::Pick;
 use absentia::error::TextError;
 use absentia_io::time::TimeSpan;
 use absentia_job::text::{ByteSize, Count, SplitRule};
-use absentia_job::{GivenSettings, MissingEntries, Preparation, Reading};
+use absentia_job::{ExposedEntries, GivenSettings, Preparation, Reading};
 
 use crate::ui::Ui;
 
@@ -26,7 +26,7 @@ pub(crate) struct DataArgs {
 /// Shows the settings of a preset, and warns of settings that have no effect.
 pub(crate) fn warn_of_unused(
     settings: &GivenSettings,
-    missing: &MissingEntries,
+    exposed: &ExposedEntries,
     reading: &Reading,
     methods: &[Method],
     ui: &Ui,
@@ -45,10 +45,8 @@ pub(crate) fn warn_of_unused(
             unused.key, unused.methods
         ));
     }
-    let column = missing.has_unused_column(reading, settings.confidence.unwrap_or_default());
+    let column = exposed.has_unused_column(reading, settings.confidence.unwrap_or_default());
     warn_without(column, "--weight-col", "--confidence column", ui);
-    let weight = missing.exposed_weight.is_some() && missing.exposed.is_empty();
-    warn_without(weight, "--exposed-weight", "--exposed", ui);
 }
 
 /// Warns of arguments for the preparation of rows that have no effect.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use absentia_io::expand;
-use absentia_job::{Job, MissingEntries, Preparation};
+use absentia_job::{ExposedEntries, Job, Preparation};
 
 use crate::args::DataArgs;
 use crate::failure::Refusal;
@@ -50,7 +50,8 @@ impl Files {
     pub(crate) fn reads_job(self, job: &Job) -> Self {
         self.reads("DATA", &job.data)
             .reads_preparation(&job.preparation)
-            .reads_missing(&job.missing)
+            .reads_exposed(&job.exposed)
+            .reads("--init", &job.settings.init)
             .reads("--valid", &job.validation.valid)
             .reads("--weights", job.weights.iter().flat_map(|w| w.paths()))
     }
@@ -61,10 +62,9 @@ impl Files {
             .reads_preparation(&data.prepare)
     }
 
-    /// Adds exposures and the start.
-    pub(crate) fn reads_missing(self, missing: &MissingEntries) -> Self {
-        self.reads("--exposed", &missing.exposed)
-            .reads("--init", &missing.init)
+    /// Adds files of exposed entries.
+    pub(crate) fn reads_exposed(self, exposed: &ExposedEntries) -> Self {
+        self.reads("--exposed", &exposed.files)
     }
 
     fn reads_preparation(self, preparation: &Preparation) -> Self {

@@ -164,10 +164,6 @@ fn arguments_without_effect_are_remarked_on() {
             "--checkpoint-every has no effect without --checkpoint",
         ),
         (
-            "ratings.csv --exposed-weight 2",
-            "--exposed-weight has no effect without --exposed",
-        ),
-        (
             "ratings.csv --sample-seed 2",
             "--sample-seed has no effect without --sample",
         ),
@@ -193,7 +189,7 @@ fn arguments_without_effect_are_remarked_on() {
             "--seed has no effect without --pick random or drift",
         ),
         (
-            "generate --users 40 --items 30 --entries 200 --out g.csv --test-items 3",
+            "generate --users 300 --items 200 --entries 4000 --out g.csv --test-items 3",
             "--test-items has no effect without --test",
         ),
     ] {

@@ -95,7 +95,7 @@ fn a_search_repeats_and_goes_on_from_its_log() {
     sandbox.write("best.jsonl", "not a log\n");
     sandbox
         .run(&format!("{SEARCH} --resume"))
-        .fails(3, &["best.jsonl:1: this is no log"]);
+        .fails(3, &["best.jsonl:1: this is not the log of a search"]);
 }
 
 #[test]

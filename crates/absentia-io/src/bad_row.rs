@@ -157,7 +157,7 @@ impl BadRow {
     pub fn hint(&self) -> String {
         if matches!(self.fault, RowFault::LongLine { .. }) {
             let hint =
-                "check that this is a text file of one row a line, or raise the longest line";
+                "check that this is a text file with one row per line, or allow longer lines";
             return hint.to_owned();
         }
         match self.fault.cure() {

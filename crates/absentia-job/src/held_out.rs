@@ -7,8 +7,8 @@ use absentia::evaluate::{EvaluateError, TestSet};
 use absentia_search::SearchError;
 
 use crate::error::JobError;
+use crate::exposed_entries::ExposedEntries;
 use crate::listener::{Event, Listener, Step};
-use crate::missing_entries::MissingEntries;
 use crate::preparation::Preparation;
 use crate::reading::Reading;
 use crate::rows::{Rows, read_known, take_log};
@@ -118,12 +118,12 @@ impl ExposedPairs {
     /// Files that cannot be read, or of which no row is known.
     pub(crate) fn read(
         rows: &mut Rows,
-        missing: &MissingEntries,
+        exposed: &ExposedEntries,
         reading: &Reading,
         listener: &dyn Listener,
     ) -> Result<Self, JobError> {
-        let shown = read_known(&missing.exposed, reading, rows.take_ids(), listener)?;
-        let weights = match (missing.exposed_weight, shown.weight) {
+        let shown = read_known(&exposed.files, reading, rows.take_ids(), listener)?;
+        let weights = match (exposed.weight, shown.weight) {
             (Some(weight), _) => vec![weight; shown.user.len()],
             (None, Some(weights)) => weights,
             (None, None) => vec![1.0; shown.user.len()],

@@ -13,17 +13,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Table, Value};
 
 use crate::error::JobError;
+use crate::exposed_entries::ExposedEntries;
 use crate::fingerprint::Fingerprint;
 use crate::keys::{Field as _, Keys as _};
 use crate::listener::Listener;
-use crate::missing_entries::MissingEntries;
 use crate::preparation::Preparation;
 use crate::reading::Reading;
 use crate::settings::GivenSettings;
 use crate::start::scheme;
 use crate::training::{Measuring, Training};
 use crate::training_data::{Input, TrainingData};
-use crate::validation::Validation;
+use crate::validation::ValidationSettings;
 use crate::validator::metric_name;
 
 /// A run: where its data comes from and how it is prepared, its weights and parameters, what is left to
@@ -62,12 +62,12 @@ pub struct Job {
     #[cfg_attr(feature = "clap", arg(long, value_name = "SCHEME", num_args = 1))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Weights on missing entries"))]
     pub weights: Vec<SchemeSpec>,
-    /// Exposed entries, and initial factors.
+    /// Exposed entries.
     #[cfg_attr(feature = "clap", command(flatten))]
-    pub missing: MissingEntries,
+    pub exposed: ExposedEntries,
     /// What chooses the best model.
     #[cfg_attr(feature = "clap", command(flatten))]
-    pub validation: Validation,
+    pub validation: ValidationSettings,
     /// Interaction files or globs, read as one data set: CSV, TSV or any separator, .dat, .rating,
     /// .inter, adjacency lists, JSON lines, parquet, arrow, MatrixMarket, scipy .npz; gzip and zstd
     /// are decompressed.
@@ -104,7 +104,7 @@ impl Job {
             "threads" => self.threads.read(key, value)?,
             key => {
                 let known = self.settings.read(key, value)?
-                    || self.missing.read(key, value)?
+                    || self.exposed.read(key, value)?
                     || self.validation.read(key, value)?
                     || self.reading.read(key, value)?
                     || self.preparation.read(key, value)?;
@@ -138,7 +138,7 @@ impl Job {
             }
         }
         self.settings.write(&mut table);
-        self.missing.write(&mut table);
+        self.exposed.write(&mut table);
         self.validation.write(&mut table);
         self.reading.write(&mut table);
         self.preparation.write(&mut table);
@@ -179,8 +179,8 @@ impl Job {
     pub fn keys() -> Vec<&'static str> {
         let mut keys = vec!["data", "solver", "weights", "threads"];
         keys.extend(GivenSettings::names());
-        keys.extend(MissingEntries::names());
-        keys.extend(Validation::names());
+        keys.extend(ExposedEntries::names());
+        keys.extend(ValidationSettings::names());
         keys.extend(Reading::names());
         keys.extend(Preparation::names());
         keys
@@ -261,7 +261,7 @@ impl Job {
             &self.data,
             &self.reading,
             &self.preparation,
-            &self.missing,
+            &self.exposed,
             &self.validation.held_out(),
             listener,
         )?;
@@ -303,7 +303,11 @@ impl Job {
     /// A metric that is none.
     pub fn fingerprint(&self, input: &Input<'_>) -> Result<Fingerprint, JobError> {
         let measuring = self.measuring()?;
-        Ok(Fingerprint::of(input, Some(&measuring), &self.missing.init))
+        Ok(Fingerprint::of(
+            input,
+            Some(&measuring),
+            &self.settings.init,
+        ))
     }
 
     /// The job of a finished run: chosen values and defaults are written out, so that it can be repeated

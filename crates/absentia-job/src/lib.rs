@@ -14,7 +14,7 @@
 //! | --- | --- |
 //! | `text/` | values as they are written |
 //! | `keys`, `config_file` | groups of values as keys of a configuration, and files of them |
-//! | `reading`, `preparation`, `missing_entries`, `validation`, `settings` | the groups of a job |
+//! | `reading`, `preparation`, `exposed_entries`, `validation`, `settings` | the groups of a job |
 //! | `defaults`, `preset` | the values of keys that were not given |
 //! | `rows`, `training_data` | from files to a matrix with ids |
 //! | `start`, `memory`, `resume`, `validator`, `training` | the run |
@@ -27,13 +27,13 @@
 mod config_file;
 pub mod defaults;
 mod error;
+mod exposed_entries;
 mod fingerprint;
 mod held_out;
 mod job;
 pub mod keys;
 mod listener;
 mod memory;
-mod missing_entries;
 mod preparation;
 mod preset;
 mod reading;
@@ -50,12 +50,12 @@ mod validator;
 pub use absentia_search::Automatic;
 pub use config_file::{ConfigFile, Entry};
 pub use error::JobError;
+pub use exposed_entries::ExposedEntries;
 pub use fingerprint::{Fingerprint, of_data as data_fingerprint};
 pub use held_out::{pairs_of, without_held_out};
 pub use job::Job;
 pub use listener::{Choice, Event, Listener, Step};
 pub use memory::Plan;
-pub use missing_entries::MissingEntries;
 pub use preparation::Preparation;
 pub use preset::Preset;
 pub use reading::Reading;
@@ -65,5 +65,5 @@ pub use settings::{GivenSettings, UnusedSetting};
 pub use start::{scheme, start};
 pub use training::{Execution, Measuring, Training, named};
 pub use training_data::{Input, TrainingData, split_rows};
-pub use validation::{HeldOutRows, Validation};
+pub use validation::{HeldOutRows, ValidationSettings};
 pub use validator::{Validator, metric_name};

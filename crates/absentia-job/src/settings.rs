@@ -71,6 +71,12 @@ pub struct GivenSettings {
         arg(long, value_name = "RHO", allow_hyphen_values = true)
     )]
     pub post_scale: Option<f32>,
+    /// Start from these factors instead of random ones: P.npy,Q.npy (needs --dense-ids), or a model.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "P,Q|MODEL", value_delimiter = ',')
+    )]
+    pub init: Vec<String>,
     /// Standard deviation of the random initial factors [default: 0.01].
     #[cfg_attr(
         feature = "clap",
@@ -104,6 +110,7 @@ keys!(GivenSettings {
     "targets": targets,
     "confidence": confidence,
     "post-scale": post_scale,
+    "init": init,
     "init-std": init_std,
     "seed": seed,
     "tolerance": tolerance,

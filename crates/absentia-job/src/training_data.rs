@@ -8,9 +8,9 @@ use absentia_io::time::TimeUnit;
 
 use crate::defaults;
 use crate::error::JobError;
+use crate::exposed_entries::ExposedEntries;
 use crate::held_out::{ExposedPairs, not_to_train, pairs_of, without_held_out};
 use crate::listener::{Event, Listener};
-use crate::missing_entries::MissingEntries;
 use crate::preparation::Preparation;
 use crate::reading::Reading;
 use crate::rows::Rows;
@@ -61,11 +61,11 @@ impl TrainingData {
         files: &[String],
         reading: &Reading,
         preparation: &Preparation,
-        missing: &MissingEntries,
+        exposed: &ExposedEntries,
         held_out: &HeldOutRows,
         listener: &dyn Listener,
     ) -> Result<Self, JobError> {
-        if missing.exposed_weight.is_some() && missing.exposed.is_empty() {
+        if exposed.weight.is_some() && exposed.files.is_empty() {
             return Err(JobError::ExposedWeightAlone);
         }
         let mut rows = Rows::read(files, reading, preparation, listener)?;
@@ -86,8 +86,8 @@ impl TrainingData {
             }
         };
         let mut data = rows.interactions(preparation.duplicates())?;
-        if !missing.exposed.is_empty() {
-            let given = (missing, preparation);
+        if !exposed.files.is_empty() {
+            let given = (exposed, preparation);
             let held_out = held_out.as_ref();
             data = with_exposed(&mut rows, &data, held_out, given, reading, listener)?;
         }
@@ -192,11 +192,11 @@ fn with_exposed(
     rows: &mut Rows,
     data: &Interactions<'_>,
     held_out: Option<&TestSet>,
-    (missing, preparation): (&MissingEntries, &Preparation),
+    (exposed, preparation): (&ExposedEntries, &Preparation),
     reading: &Reading,
     listener: &dyn Listener,
 ) -> Result<Interactions<'static>, JobError> {
-    let mut shown = ExposedPairs::read(rows, missing, reading, listener)?;
+    let mut shown = ExposedPairs::read(rows, exposed, reading, listener)?;
     let held_out = not_to_train(rows, held_out, reading, preparation)?;
     let dropped = shown.drop_pairs(&held_out);
     let merged = data.with_exposed(&shown.users, &shown.items, &shown.weights)?;

@@ -13,7 +13,7 @@ use crate::text::{Count, SplitRule};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Validation"))]
-pub struct Validation {
+pub struct ValidationSettings {
     /// Files of held-out rows to validate on.
     #[cfg_attr(
         feature = "clap",
@@ -44,7 +44,7 @@ pub struct Validation {
     pub patience: Option<Count>,
 }
 
-keys!(Validation {
+keys!(ValidationSettings {
     "valid": valid,
     "valid-split": valid_split,
     "valid-pick": valid_pick,
@@ -53,7 +53,7 @@ keys!(Validation {
     "patience": patience,
 });
 
-impl Validation {
+impl ValidationSettings {
     /// Writes out the defaults, so that they hold whatever the defaults of a later version are.
     pub(crate) fn spell_out(&mut self) {
         self.valid_metric = Some(self.metric().to_owned());

@@ -5,7 +5,7 @@
 mod browser;
 
 use absentia_report::format;
-use absentia_report::html::{Axis, BarChart, Chart, LineChart, Point, Report, ScatterChart};
+use absentia_report::html::{BarChart, Chart, ChartAxis, LineChart, Point, Report, ScatterChart};
 use absentia_report::terminal::{Cell, Column, Table};
 
 const SCHEMES: [(&str, f64, f64); 4] = [
@@ -156,8 +156,8 @@ fn trade_off() -> ScatterChart {
     });
     ScatterChart::new(
         "Accuracy against coverage",
-        Axis::linear("share of items ever recommended"),
-        Axis::linear("recall@20"),
+        ChartAxis::linear("share of items ever recommended"),
+        ChartAxis::linear("recall@20"),
     )
     .series("trained here", points)
     .series(
@@ -171,8 +171,8 @@ fn trade_off() -> ScatterChart {
 fn objective() -> LineChart {
     let chart = LineChart::new(
         "Objective per sweep",
-        Axis::whole("sweep"),
-        Axis::log("objective"),
+        ChartAxis::whole("sweep"),
+        ChartAxis::log("objective"),
     );
     let add = |chart: LineChart, (name, scale, _): (&str, f64, f64)| {
         let values: Vec<f64> = (0..30)
@@ -186,8 +186,8 @@ fn objective() -> LineChart {
 fn validation(metric: &str, top: f64) -> LineChart {
     let chart = LineChart::new(
         format!("Validation {metric}"),
-        Axis::whole("sweep"),
-        Axis::linear(metric),
+        ChartAxis::whole("sweep"),
+        ChartAxis::linear(metric),
     );
     let curve = |rate: f64| -> Vec<(f64, f64)> {
         (1..=10)
@@ -211,8 +211,8 @@ fn tail() -> LineChart {
         .collect();
     LineChart::new(
         "Interactions per item",
-        Axis::log("rank of the item"),
-        Axis::log("interactions"),
+        ChartAxis::log("rank of the item"),
+        ChartAxis::log("interactions"),
     )
     .series("items", &points)
 }

@@ -126,7 +126,7 @@ pub enum LogError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A line is not part of a log.
-    #[error("{}:{line}: this is no log of a search", path.display())]
+    #[error("{}:{line}: this is not the log of a search", path.display())]
     NotALog {
         /// The file.
         path: PathBuf,

@@ -18,10 +18,10 @@ pub enum Origin {
     /// The best on the rung below.
     Promoted,
     /// The best so far with one setting changed by a step, or with more factors.
-    #[serde(rename = "beside")]
+    #[serde(alias = "beside")]
     Neighbour,
     /// The best so far with one setting left out.
-    #[serde(rename = "plainer")]
+    #[serde(alias = "plainer")]
     Simplified,
 }
 
@@ -34,8 +34,8 @@ impl Origin {
             Origin::Random => "random",
             Origin::Model => "model",
             Origin::Promoted => "promoted",
-            Origin::Neighbour => "beside",
-            Origin::Simplified => "plainer",
+            Origin::Neighbour => "neighbour",
+            Origin::Simplified => "simplified",
         }
     }
 }

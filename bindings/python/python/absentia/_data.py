@@ -185,8 +185,8 @@ def _columns(data: Any, chosen: Mapping[str, Any]) -> Columns:
     if isinstance(data, (tuple, list)) and 2 <= len(data) <= 3:
         return Columns(*data)
     raise TypeError(
-        f"cannot take a {type(data).__name__}; give a scipy sparse matrix, a table (pandas, polars, pyarrow), "
-        "(users, items[, values]), a list of (user, item[, value]), or a path"
+        f"data of type {type(data).__name__} is not supported; give a scipy sparse matrix, a table (pandas, polars, "
+        "pyarrow), (users, items[, values]), a list of (user, item[, value]), or a path"
     )
 
 

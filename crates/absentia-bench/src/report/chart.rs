@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::svg::{Axis, start, text};
+use super::svg::{ChartAxis, start, text};
 use crate::iterations::Case;
 
 const WIDTH: f64 = 900.0;
@@ -14,7 +14,7 @@ const TITLE: f64 = 30.0;
 /// Yields the chart of all cases.
 pub(super) fn bars(cases: &[Case]) -> String {
     let rows = || cases.iter().flat_map(|case| &case.rows);
-    let axis = Axis::over(rows().map(|row| row.seconds), (LEFT, RIGHT));
+    let axis = ChartAxis::over(rows().map(|row| row.seconds), (LEFT, RIGHT));
     let height = 40.0 + TITLE * cases.len() as f64 + BAR * rows().count() as f64;
     let mut svg = start((WIDTH, height));
     axis.draw(&mut svg, height);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::svg::{Axis, start, text};
+use super::svg::{ChartAxis, start, text};
 use crate::quality::Quality;
 
 const WIDTH: f64 = 900.0;
@@ -21,7 +21,7 @@ const OTHERS: [&str; 4] = ["#475569", "#2563eb", "#0d9488", "#64748b"];
 /// Yields the chart of all curves.
 pub(super) fn lines(quality: &Quality) -> String {
     let points = || quality.curves.iter().flat_map(|curve| &curve.points);
-    let axis = Axis::over(points().map(|point| point.1), (LEFT, RIGHT));
+    let axis = ChartAxis::over(points().map(|point| point.1), (LEFT, RIGHT));
     let top = points().map(|point| point.2).fold(1e-6, f64::max) * 1.05;
     let mut svg = start((WIDTH, HEIGHT));
     axis.draw(&mut svg, HEIGHT);

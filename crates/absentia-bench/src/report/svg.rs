@@ -21,14 +21,14 @@ pub(super) fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, words: &s
 }
 
 /// A logarithmic axis of seconds from left to right, over whole powers of ten.
-pub(super) struct Axis {
+pub(super) struct ChartAxis {
     low: i32,
     high: i32,
     left: f64,
     right: f64,
 }
 
-impl Axis {
+impl ChartAxis {
     pub(super) fn over(seconds: impl Iterator<Item = f64>, (left, right): (f64, f64)) -> Self {
         let (mut low, mut high) = (f64::INFINITY, 1e-6_f64);
         for second in seconds {

@@ -94,7 +94,7 @@ pub enum ArrayError {
     },
     /// A pair of groups without a weight.
     #[error("{}: no weight for segment {segment:?} and category {category:?}; give every pair a line, if need be with weight 0", path.display())]
-    NoWeight {
+    PairWithoutWeight {
         /// The table of weights.
         path: PathBuf,
         /// The segment.

@@ -154,7 +154,7 @@ impl GroupTable {
         for segment in 0..weights.rows() {
             if let Some(category) = weights.row(segment).iter().position(|w| w.is_nan()) {
                 let (segments, categories) = (&table.users, &table.items);
-                return Err(ArrayError::NoWeight {
+                return Err(ArrayError::PairWithoutWeight {
                     path: path.to_owned(),
                     segment: segments
                         .name(segment as u32)

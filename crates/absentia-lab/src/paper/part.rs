@@ -1,7 +1,7 @@
 //! A finished part of the report, stored as JSON so that an interrupted run can be resumed.
 
 use absentia_report::format::{p_value, signed};
-use absentia_report::html::{Axis, BarChart, Chart, LineChart, Report};
+use absentia_report::html::{BarChart, Chart, ChartAxis, LineChart, Report};
 use absentia_report::terminal::{Cell, Column, Table};
 use serde::{Deserialize, Serialize};
 
@@ -176,9 +176,9 @@ impl Lines {
 
     fn chart(&self) -> LineChart {
         let axis = |(along, label): &(AxisScale, String)| match along {
-            AxisScale::Linear => Axis::linear(label.as_str()),
-            AxisScale::Whole => Axis::whole(label.as_str()),
-            AxisScale::Log => Axis::log(label.as_str()),
+            AxisScale::Linear => ChartAxis::linear(label.as_str()),
+            AxisScale::Whole => ChartAxis::whole(label.as_str()),
+            AxisScale::Log => ChartAxis::log(label.as_str()),
         };
         let chart = LineChart::new(self.title.as_str(), axis(&self.x), axis(&self.y));
         self.series.iter().fold(chart, |chart, (name, points)| {

@@ -4,12 +4,12 @@ use crate::scale::{Scale, Spacing};
 
 /// The label and spacing of one axis.
 #[derive(Clone, Debug)]
-pub struct Axis {
+pub struct ChartAxis {
     label: String,
     spacing: Spacing,
 }
 
-impl Axis {
+impl ChartAxis {
     /// Equal differences take equal room.
     pub fn linear(label: impl Into<String>) -> Self {
         Self::new(label.into(), Spacing::Linear)

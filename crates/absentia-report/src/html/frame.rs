@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::axis::Axis;
+use super::axis::ChartAxis;
 use super::escape::escape;
 use crate::scale::{Scale, Tick};
 
@@ -78,7 +78,7 @@ impl Frame {
     }
 
     /// Grid, ticks and labels, to be drawn under the data.
-    pub(super) fn draw(&self, x: &Axis, y: &Axis) -> String {
+    pub(super) fn draw(&self, x: &ChartAxis, y: &ChartAxis) -> String {
         let mut svg = String::from("<g class=\"axes\">");
         for tick in &self.y_ticks {
             svg.push_str(&self.y_tick(tick));
@@ -121,7 +121,7 @@ impl Frame {
     }
 
     /// The name of the y axis is written horizontally above it, which is easier to read than vertical text.
-    fn labels(&self, x: &Axis, y: &Axis) -> String {
+    fn labels(&self, x: &ChartAxis, y: &ChartAxis) -> String {
         let mut svg = String::new();
         let _ = write!(
             svg,
@@ -177,7 +177,7 @@ mod tests {
     fn axis_names_are_escaped() {
         let scale = Scale::fit(Spacing::Linear, [0.0, 1.0]).unwrap();
         let frame = Frame::new(SMALL, scale, scale);
-        let text = frame.draw(&Axis::linear("a<b"), &Axis::linear("c&d"));
+        let text = frame.draw(&ChartAxis::linear("a<b"), &ChartAxis::linear("c&d"));
         assert!(text.contains("a&lt;b") && text.contains("c&amp;d"));
     }
 }

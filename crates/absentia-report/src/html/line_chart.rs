@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::axis::Axis;
+use super::axis::ChartAxis;
 use super::frame::{Frame, Size, nothing, svg};
 use super::marks;
 use crate::format;
@@ -20,14 +20,14 @@ struct Curve {
 #[derive(Clone, Debug)]
 pub struct LineChart {
     title: String,
-    x: Axis,
-    y: Axis,
+    x: ChartAxis,
+    y: ChartAxis,
     series: Vec<Curve>,
 }
 
 impl LineChart {
     /// A chart without curves.
-    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+    pub fn new(title: impl Into<String>, x: ChartAxis, y: ChartAxis) -> Self {
         Self {
             title: title.into(),
             x,
@@ -137,7 +137,11 @@ mod tests {
     use super::*;
 
     fn chart() -> LineChart {
-        LineChart::new("Objective", Axis::whole("sweep"), Axis::log("value"))
+        LineChart::new(
+            "Objective",
+            ChartAxis::whole("sweep"),
+            ChartAxis::log("value"),
+        )
     }
 
     #[test]

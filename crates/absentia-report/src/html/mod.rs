@@ -4,9 +4,9 @@
 //! without it. Everything that comes from outside is escaped, and a content policy forbids loading anything.
 //!
 //! ```
-//! use absentia_report::html::{Axis, LineChart, Report};
+//! use absentia_report::html::{ChartAxis, LineChart, Report};
 //!
-//! let curve = LineChart::new("Objective", Axis::whole("sweep"), Axis::linear("objective"))
+//! let curve = LineChart::new("Objective", ChartAxis::whole("sweep"), ChartAxis::linear("objective"))
 //!     .curve("uniform:0.01", &[9.0, 4.0, 3.5]);
 //! let page = Report::new("Training run").paragraph("Trained with `eals`.").line_chart(curve).render();
 //! assert!(page.starts_with("<!doctype html>"));
@@ -24,7 +24,7 @@ mod parallel;
 mod scatter;
 mod table;
 
-pub use axis::Axis;
+pub use axis::ChartAxis;
 pub use bar_chart::BarChart;
 pub use chart::Chart;
 pub use line_chart::LineChart;

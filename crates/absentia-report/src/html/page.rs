@@ -174,7 +174,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::html::Axis;
+    use crate::html::ChartAxis;
 
     #[test]
     fn parts_keep_their_order() {
@@ -199,7 +199,7 @@ mod tests {
             .key_values([(evil, evil)])
             .code(evil, evil)
             .line_chart(
-                LineChart::new(evil, Axis::linear(evil), Axis::linear(evil))
+                LineChart::new(evil, ChartAxis::linear(evil), ChartAxis::linear(evil))
                     .curve(evil, &[1.0, 2.0]),
             )
             .bar_chart_with_intervals(BarChart::new(evil).bar(evil, 1.0))
@@ -211,7 +211,8 @@ mod tests {
     #[test]
     fn small_charts_may_be_of_different_kinds() {
         let bars = BarChart::new("b").bar("x", 1.0);
-        let line = LineChart::new("l", Axis::whole("sweep"), Axis::log("y")).curve("c", &[1.0]);
+        let line =
+            LineChart::new("l", ChartAxis::whole("sweep"), ChartAxis::log("y")).curve("c", &[1.0]);
         let page = Report::new("T").small_multiples([Chart::from(bars), Chart::from(line)]);
         assert_eq!(page.render().matches("<figure>").count(), 2);
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::axis::Axis;
+use super::axis::ChartAxis;
 use super::escape::{escape, shorten};
 use super::frame::{Size, nothing, svg};
 use super::marks;
@@ -18,7 +18,7 @@ const PER_CHARACTER: f64 = 6.6;
 /// What an upright axis shows.
 #[derive(Clone, Debug)]
 enum Values {
-    Numbers(Axis),
+    Numbers(ChartAxis),
     /// Places 0, 1, 2, … with names of their own.
     Names(String, Vec<String>),
 }
@@ -49,7 +49,7 @@ impl ParallelChart {
 
     /// Adds an axis of numbers to the right of those before.
     #[must_use]
-    pub fn axis(mut self, axis: Axis) -> Self {
+    pub fn axis(mut self, axis: ChartAxis) -> Self {
         self.axes.push(Values::Numbers(axis));
         self
     }
@@ -117,7 +117,7 @@ impl ParallelChart {
                     value: place as f64,
                     label: name.clone(),
                 });
-                let scale = Axis::whole(label.as_str()).fit([0.0, last])?;
+                let scale = ChartAxis::whole(label.as_str()).fit([0.0, last])?;
                 (label.as_str(), scale, ticks.collect())
             }
         };
@@ -236,9 +236,9 @@ mod tests {
 
     fn chart() -> ParallelChart {
         ParallelChart::new("Trials")
-            .axis(Axis::log("penalty"))
+            .axis(ChartAxis::log("penalty"))
             .names("solver", ["eals", "sub<space"])
-            .axis(Axis::linear("recall@20"))
+            .axis(ChartAxis::linear("recall@20"))
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::axis::Axis;
+use super::axis::ChartAxis;
 use super::escape::{escape, shorten};
 use super::frame::{Frame, Size, nothing, svg};
 use super::marks;
@@ -65,14 +65,14 @@ struct PointSet {
 #[derive(Clone, Debug)]
 pub struct ScatterChart {
     title: String,
-    x: Axis,
-    y: Axis,
+    x: ChartAxis,
+    y: ChartAxis,
     series: Vec<PointSet>,
 }
 
 impl ScatterChart {
     /// A chart without points.
-    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+    pub fn new(title: impl Into<String>, x: ChartAxis, y: ChartAxis) -> Self {
         Self {
             title: title.into(),
             x,
@@ -246,8 +246,8 @@ mod tests {
     use super::super::frame::WIDE;
     use super::*;
 
-    fn chart(x: Axis, points: impl IntoIterator<Item = Point>) -> String {
-        let chart = ScatterChart::new("t", x, Axis::linear("y"));
+    fn chart(x: ChartAxis, points: impl IntoIterator<Item = Point>) -> String {
+        let chart = ScatterChart::new("t", x, ChartAxis::linear("y"));
         chart.series("models", points).draw(WIDE)
     }
 
@@ -257,14 +257,14 @@ mod tests {
             Point::new(1.0, 2.0).errors(0.1, 0.2).label("a&b"),
             Point::new(3.0, 1.0),
         ];
-        let text = chart(Axis::linear("x"), points);
+        let text = chart(ChartAxis::linear("x"), points);
         assert_eq!(text.matches("error stroke").count(), 1);
         assert!(text.contains("a&amp;b") && text.contains("1 ± 0.1"));
     }
 
     #[test]
     fn an_error_bar_below_zero_stays_on_a_log_axis() {
-        let text = chart(Axis::log("x"), [Point::new(1.0, 2.0).errors(5.0, 0.0)]);
+        let text = chart(ChartAxis::log("x"), [Point::new(1.0, 2.0).errors(5.0, 0.0)]);
         assert!(!text.contains("NaN") && !text.contains("inf"));
         assert!(text.contains("error stroke"));
     }
@@ -272,14 +272,14 @@ mod tests {
     #[test]
     fn names_do_not_cover_one_another() {
         let points = (0..20).map(|_| Point::new(1.0, 1.0).label("same place"));
-        let text = chart(Axis::linear("x"), points);
+        let text = chart(ChartAxis::linear("x"), points);
         assert!(text.matches("class=\"label\"").count() <= 4);
         assert_eq!(text.matches("mark point").count(), 20);
     }
 
     #[test]
     fn no_values_is_no_panic() {
-        assert!(chart(Axis::linear("x"), []).contains("no values"));
-        assert!(chart(Axis::log("x"), [Point::new(-1.0, 1.0)]).contains("no values"));
+        assert!(chart(ChartAxis::linear("x"), []).contains("no values"));
+        assert!(chart(ChartAxis::log("x"), [Point::new(-1.0, 1.0)]).contains("no values"));
     }
 }

@@ -104,13 +104,13 @@ fn the_first_rung_with_all_factors_searches_the_best_penalty_before_anything_els
     let found = search(&staged, Vec::new());
     let full = staged.schedule(&found.trials).first_full();
     let here: Vec<&Trial> = found.trials.iter().filter(|t| t.rung == full).collect();
-    let is_beside = |trial: &&&Trial| trial.origin == Origin::Neighbour;
-    let tried = 1 + here[1..].iter().take_while(is_beside).count();
+    let is_neighbour = |trial: &&&Trial| trial.origin == Origin::Neighbour;
+    let tried = 1 + here[1..].iter().take_while(is_neighbour).count();
     assert!(tried > 2 && here[tried..].iter().all(|t| t.origin != Origin::Neighbour));
     let tried = &here[..tried];
     let of = |trial: &&&Trial| trial.score.unwrap_or(f64::MIN);
     let best = tried.iter().max_by(|a, b| of(a).total_cmp(&of(b))).unwrap();
-    let beside = |times: f64| {
+    let was_tried = |times: f64| {
         let Some(point) = staged.space().penalised(&best.point, times) else {
             return true;
         };
@@ -120,7 +120,7 @@ fn the_first_rung_with_all_factors_searches_the_best_penalty_before_anything_els
         };
         tried.iter().any(near)
     };
-    assert!(beside(3.0) && beside(1.0 / 3.0));
+    assert!(was_tried(3.0) && was_tried(1.0 / 3.0));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::solver::in_double::{DoubleCache, Steps, half_sweep_in_double};
 use crate::solver::lane_parallel::ElementSolver;
 use crate::solver::objective::{Objective, entry_loss, missing_of_all, missing_part};
 use crate::solver::vanilla::VanillaSolver;
-use crate::solver::{EntryLoss, Halt, KEPT_ENTRIES, Side, Tiles, half_sweep, ridge};
+use crate::solver::{EntryLoss, Halt, MAX_STORED_ENTRIES, Side, Tiles, half_sweep, ridge};
 
 /// The processor's cores, with the best kernels that they have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -221,7 +221,7 @@ fn summed<'c>(
 fn tiles(solver: Solver, kernels: Kernels, observed: &Entries<'_>, stride: usize) -> Tiles {
     match solver {
         Solver::Eals if kernels.uses_lane_parallel() => {
-            Tiles::sorted(observed, stride, KEPT_ENTRIES)
+            Tiles::sorted(observed, stride, MAX_STORED_ENTRIES)
         }
         Solver::Eals
         | Solver::EalsVanilla

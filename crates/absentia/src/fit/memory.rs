@@ -9,7 +9,7 @@ use crate::params::{Method, Params, Solver};
 use crate::solver::block::SOLVING_BYTES;
 use crate::solver::cache::GramCache;
 use crate::solver::lane_parallel::scratch_bytes as lane_scratch_bytes;
-use crate::solver::{kept_bytes, scratch_bytes};
+use crate::solver::{scratch_bytes, stored_layout_bytes};
 use crate::weights::Scheme;
 
 /// Bytes for each exposure while the estimate of learned weights builds its matrix of them: the three
@@ -167,7 +167,7 @@ fn layouts(sizes: &Sizes, params: &Params) -> u64 {
     }
     let (targets, weights) = vary(sizes, params);
     let rows = sizes.users + sizes.items;
-    kept_bytes(
+    stored_layout_bytes(
         rows,
         sizes.entries,
         usize::from(targets) + usize::from(weights),

@@ -31,7 +31,7 @@ use backend::{Cpu, Device, Problem, ProblemParts};
 use learned::EstimateStage;
 use start::{Start, start};
 use sweeps::{AlternatingSweeps, BaselinePasses, Sweeps};
-use training::Training;
+use training::TrainingLoop;
 
 /// Measures a model while it is trained, and ends the run when it no longer improves.
 pub struct Validation<'r> {
@@ -184,12 +184,12 @@ pub fn fit_on<D: Device>(
                 let backend = device.backend(&problem, solver, factors);
                 AlternatingSweeps::new(backend, &problem, before)
             });
-            let training = Training::new(&problem, sweeps, history, best);
+            let training = TrainingLoop::new(&problem, sweeps, history, best);
             trained(training, stopped, pool, &mut run)
         }
         Method::Baseline(baseline) => {
             let passes = pool.install(|| BaselinePasses::new(baseline, &problem, factors));
-            let training = Training::new(&problem, passes, history, best);
+            let training = TrainingLoop::new(&problem, passes, history, best);
             trained(training, stopped, pool, &mut run)
         }
     }
@@ -197,7 +197,7 @@ pub fn fit_on<D: Device>(
 
 /// Makes the sweeps, unless the run was stopped before them.
 fn trained<S: Sweeps>(
-    mut training: Training<'_, S>,
+    mut training: TrainingLoop<'_, S>,
     stopped: Option<StopReason>,
     pool: &rayon::ThreadPool,
     run: &mut Run<'_>,

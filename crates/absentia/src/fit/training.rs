@@ -12,7 +12,7 @@ use crate::model::{Factors, Model, ModelParts};
 use crate::sides::Sides;
 
 /// A run between two sweeps.
-pub(super) struct Training<'p, S> {
+pub(super) struct TrainingLoop<'p, S> {
     problem: &'p Problem<'p>,
     sweeps: S,
     history: Vec<Sweep>,
@@ -21,7 +21,7 @@ pub(super) struct Training<'p, S> {
     counts: Sides<Vec<u32>>,
 }
 
-impl<'p, S: Sweeps> Training<'p, S> {
+impl<'p, S: Sweeps> TrainingLoop<'p, S> {
     pub(super) fn new(
         problem: &'p Problem<'p>,
         sweeps: S,

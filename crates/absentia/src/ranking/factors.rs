@@ -8,7 +8,7 @@ use super::error::RankError;
 use super::index::ItemIndex;
 use super::score::score_tile;
 use super::scorer::{ScoreBlock, ScoreTile, Scorer};
-use crate::linalg::kernels::{Kernels, Panel, ScaledRows};
+use crate::linalg::kernels::{Kernels, ScaledRows, StridedRows};
 use crate::linalg::{Dense, LANES};
 
 /// A borrowed `rows × k` matrix of factors whose rows are `stride` floats apart.
@@ -313,14 +313,14 @@ fn gather<'t>(
     users: &[u32],
     room: usize,
     scratch: &'t mut Vec<f32>,
-) -> (&'t mut [f32], Panel<'t>) {
+) -> (&'t mut [f32], StridedRows<'t>) {
     scratch.clear();
     scratch.resize(room, 0.0);
     for &user in users {
         scratch.extend_from_slice(factors.row(user as usize));
     }
     let (before, values) = scratch.split_at_mut(room);
-    let rows = Panel {
+    let rows = StridedRows {
         values,
         rows: users.len(),
         k: factors.k,

@@ -5,7 +5,7 @@
 //! item are stored. One user alone and all users together therefore get the same bits.
 
 use crate::linalg::LANES;
-use crate::linalg::kernels::{Kernels, Panel};
+use crate::linalg::kernels::{Kernels, StridedRows};
 
 /// Writes the scores of users for one panel to the first lanes of each row of `out`.
 ///
@@ -13,7 +13,7 @@ use crate::linalg::kernels::{Kernels, Panel};
 ///
 /// # Panics
 /// If a slice is too short.
-pub(super) fn score_tile(users: Panel<'_>, panel: &[f32], out: &mut [f32], stride: usize) {
+pub(super) fn score_tile(users: StridedRows<'_>, panel: &[f32], out: &mut [f32], stride: usize) {
     for row in 0..users.rows {
         out[row * stride..row * stride + LANES].fill(0.0);
     }
@@ -41,7 +41,7 @@ mod tests {
             std::array::from_fn::<_, LANES, _>(|item| item as u32),
         );
         Kernels::in_use().transpose_rows(rows, &picked, &mut panel);
-        let tile = |users, rows| Panel {
+        let tile = |users, rows| StridedRows {
             values: users,
             rows,
             k,

@@ -15,7 +15,7 @@ use std::ops::Range;
 use super::block_step::BlockStep;
 use super::long_rows::PIECE;
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
-use crate::linalg::kernels::{Form, Panel, Place, Quadratics, Solving};
+use crate::linalg::kernels::{Form, Place, Quadratics, Solving, StridedRows};
 use crate::linalg::{Buffer, LANES};
 
 /// Curvature below this share of what the missing entries contribute is rounding, and counts as 0.
@@ -276,7 +276,7 @@ impl BlockScratch {
             side.kernels
                 .pull_back(&self.penalty, tile.factors, from, g, to);
         }
-        let x = Panel {
+        let x = StridedRows {
             values: tile.factors,
             stride: tile.stride,
             rows,
@@ -320,10 +320,10 @@ fn convex(
 }
 
 /// Weights of the tile's rows, a row of Z each.
-fn weights_of<'s>(tile: &Tile<'_>, side: &Side<'s>) -> Panel<'s> {
+fn weights_of<'s>(tile: &Tile<'_>, side: &Side<'s>) -> StridedRows<'s> {
     let (rows, z) = (tile.len(), side.cache.rank());
     let first = tile.row(0) * z;
-    Panel {
+    StridedRows {
         values: &side.own_weights.as_slice()[first..first + rows * z],
         stride: z,
         rows,

@@ -7,7 +7,7 @@
 use super::long_rows::{for_each_piece, sum_pieces};
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::LANES;
-use crate::linalg::kernels::{Gathered, Panel};
+use crate::linalg::kernels::{Gathered, StridedRows};
 
 /// Conjugate gradients, `steps` per row and half-sweep.
 pub(crate) struct CgSolver {
@@ -167,7 +167,7 @@ impl CgScratch {
 /// `out += Σ_t a_ut S_t x_u` for every row.
 fn cache_product(scales: &[f32], x: &[f32], rows: usize, side: &Side<'_>, out: &mut [f32]) {
     let k = side.fixed.stride();
-    let x = Panel {
+    let x = StridedRows {
         values: x,
         stride: k,
         rows,

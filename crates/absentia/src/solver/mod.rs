@@ -47,7 +47,7 @@ pub(crate) use objective::EntryLoss;
 pub use objective::Objective;
 pub(crate) use objective::ridge;
 pub(crate) use tile::Tile;
-pub(crate) use tiles::{KEPT_ENTRIES, Tiles, kept_bytes, scratch_bytes};
+pub(crate) use tiles::{MAX_STORED_ENTRIES, Tiles, scratch_bytes, stored_layout_bytes};
 
 /// What the free side reads while it is being solved.
 ///

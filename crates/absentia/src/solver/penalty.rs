@@ -11,7 +11,7 @@ const CHUNK: usize = 1024;
 
 /// A row whose total weight is negative or not finite, so that no power of it is a penalty.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct NoWeight {
+pub(crate) struct InvalidTotalWeight {
     /// The row.
     pub(crate) row: usize,
     /// Its total weight.
@@ -29,7 +29,7 @@ pub(crate) fn penalties(
     fixed_weights: &Dense,
     lambda: f32,
     exponent: f32,
-) -> Result<Values<'static>, NoWeight> {
+) -> Result<Values<'static>, InvalidTotalWeight> {
     if exponent == 0.0 || lambda == 0.0 {
         return Ok(Values::Constant(lambda));
     }
@@ -59,12 +59,12 @@ pub(crate) fn row_penalty(
     total: f64,
     lambda: f32,
     exponent: f32,
-) -> Result<f32, NoWeight> {
+) -> Result<f32, InvalidTotalWeight> {
     if total == 0.0 {
         return Ok(lambda);
     }
     if total < 0.0 || !total.is_finite() {
-        return Err(NoWeight { row, total });
+        return Err(InvalidTotalWeight { row, total });
     }
     Ok((f64::from(lambda) * total.powf(f64::from(exponent))) as f32)
 }

@@ -50,11 +50,11 @@ pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
 /// Maximum entries of a side whose layouts of sorted tiles are stored for the next sweep. Storing them
 /// saves a tenth of the time at 32 factors, less with more factors, and nothing if the factors do not
 /// fit into the caches: at five million entries, computing a layout is as fast as reading it.
-pub(crate) const KEPT_ENTRIES: usize = 1 << 21;
+pub(crate) const MAX_STORED_ENTRIES: usize = 1 << 21;
 
 /// Bytes of the layouts of both sides' sorted tiles, with `values` numbers per entry besides its column.
-pub(crate) fn kept_bytes(rows: usize, entries: usize, values: usize) -> u64 {
-    if entries > KEPT_ENTRIES {
+pub(crate) fn stored_layout_bytes(rows: usize, entries: usize, values: usize) -> u64 {
+    if entries > MAX_STORED_ENTRIES {
         return 0;
     }
     let slots = entries + entries / 10;

@@ -14,7 +14,7 @@ use absentia::weights::SchemeSpec;
 use absentia_io::time::TimeUnit;
 use absentia_job::text::SplitRule;
 use absentia_job::{
-    Execution, GivenSettings, HeldOutRows, MissingEntries, Training, TrainingData, scheme, start,
+    Execution, ExposedEntries, GivenSettings, HeldOutRows, Training, TrainingData, scheme, start,
 };
 use anyhow::{Context as _, Result};
 
@@ -60,7 +60,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     settings: GivenSettings,
     #[command(flatten)]
-    missing: MissingEntries,
+    exposed: ExposedEntries,
     /// Cut-offs, separated by commas.
     #[arg(long, value_name = "K", value_delimiter = ',', default_value = "20")]
     at: Vec<usize>,
@@ -98,7 +98,8 @@ impl Compare {
     pub(crate) fn files(&self) -> Files {
         Files::default()
             .reads_data(&self.data)
-            .reads_missing(&self.missing)
+            .reads_exposed(&self.exposed)
+            .reads("--init", &self.settings.init)
             .reads("--test", &self.test)
             .reads("--weights", self.weights.iter().flat_map(|w| w.paths()))
             .writes("--report", &self.report)
@@ -123,7 +124,7 @@ impl Compare {
         let ui = &context.ui;
         warn_of_unused(
             &self.settings,
-            &self.missing,
+            &self.exposed,
             &self.data.read,
             &self.solver,
             ui,
@@ -135,7 +136,7 @@ impl Compare {
             read,
             prepare,
         } = &self.data;
-        let prepared = TrainingData::read(data, read, prepare, &self.missing, &held_out, ui)?;
+        let prepared = TrainingData::read(data, read, prepare, &self.exposed, &held_out, ui)?;
         prepared.check_rules(&self.settings, ui)?;
         let options = measure::options(&self.metrics, &self.at)?;
         let cancel = Cancel::new();
@@ -214,7 +215,7 @@ impl Compare {
         let factors = training.params.factors;
         let mut follow = Follow::new(&context.ui, training.params.iterations).without_lines();
         let execution = Execution {
-            init: start(&self.missing.init, input.ids, factors)?,
+            init: start(&self.settings.init, input.ids, factors)?,
             observer: Some(&mut follow),
             cancel: cancel.clone(),
             ..Execution::default()

@@ -2,7 +2,7 @@
 
 use absentia_job::TrainingData;
 use absentia_report::format;
-use absentia_report::html::{Axis, BarChart, LineChart, Report};
+use absentia_report::html::{BarChart, ChartAxis, LineChart, Report};
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde_json::{Map, Value, json};
@@ -126,7 +126,11 @@ pub(super) fn report(path: &Path, variants: &[Compared], prepared: &TrainingData
         }
         report = report.bar_chart_with_intervals(chart);
     }
-    let mut curves = LineChart::new("Objective", Axis::whole("sweep"), Axis::linear("objective"));
+    let mut curves = LineChart::new(
+        "Objective",
+        ChartAxis::whole("sweep"),
+        ChartAxis::linear("objective"),
+    );
     for compared in variants
         .iter()
         .filter(|compared| !compared.curve.is_empty())

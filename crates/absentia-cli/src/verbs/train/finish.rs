@@ -7,7 +7,7 @@ use absentia::model::Factors;
 use absentia_job::text::ConfidenceRule;
 use absentia_job::{Fingerprint, Training};
 use absentia_report::format;
-use absentia_report::html::{Axis, LineChart, Report};
+use absentia_report::html::{ChartAxis, LineChart, Report};
 use absentia_report::terminal::{Cell, Column, Table};
 use serde::Serialize;
 
@@ -152,7 +152,7 @@ impl Finished<'_> {
         let curve = |value: &dyn Fn(&absentia::fit::Sweep) -> f64| -> Vec<f64> {
             history.iter().map(value).collect()
         };
-        let sweeps = || Axis::whole("sweep");
+        let sweeps = || ChartAxis::whole("sweep");
         let mut report = Report::new("Training run")
             .paragraph(&format!(
                 "{} interactions of {} users with {} items, weights {}.",
@@ -162,7 +162,7 @@ impl Finished<'_> {
                 self.weights()
             ))
             .line_chart(
-                LineChart::new("Objective", sweeps(), Axis::linear("objective"))
+                LineChart::new("Objective", sweeps(), ChartAxis::linear("objective"))
                     .curve("in all", &curve(&|sweep| sweep.objective.total()))
                     .curve("observed", &curve(&|sweep| sweep.objective.observed))
                     .curve("missing", &curve(&|sweep| sweep.objective.missing))
@@ -176,7 +176,7 @@ impl Finished<'_> {
             .filter_map(|sweep| Some((sweep.iteration as f64, sweep.validation?)))
             .collect();
         if !measured.is_empty() {
-            let chart = LineChart::new("Validation", sweeps(), Axis::linear(self.metric));
+            let chart = LineChart::new("Validation", sweeps(), ChartAxis::linear(self.metric));
             report = report.line_chart(chart.series(self.metric, &measured));
         }
         let report = report.table("Parameters", &self.parameters());

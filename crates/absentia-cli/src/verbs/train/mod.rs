@@ -163,7 +163,7 @@ impl Train {
             ));
         }
         let methods = [job.method()];
-        warn_of_unused(&job.settings, &job.missing, &job.reading, &methods, ui);
+        warn_of_unused(&job.settings, &job.exposed, &job.reading, &methods, ui);
         warn_of_preparation(&job.preparation, ui);
         let held_out = &job.validation;
         warn_of_pick(
@@ -228,7 +228,7 @@ impl Train {
         let every = self.checkpoint_every();
         let execution = Execution {
             init: start(
-                &job.missing.init,
+                &job.settings.init,
                 training.input.ids,
                 training.params.factors,
             )?,

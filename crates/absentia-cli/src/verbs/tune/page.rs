@@ -4,7 +4,7 @@ use std::path::Path;
 
 use absentia_report::format;
 use absentia_report::html::{
-    Axis, BarChart, LineChart, ParallelChart, Point, Report, ScatterChart,
+    BarChart, ChartAxis, LineChart, ParallelChart, Point, Report, ScatterChart,
 };
 use absentia_search::{Dimension, Range, SearchResult, StagedSearch, Trial, sensitivity};
 use anyhow::Result;
@@ -77,8 +77,8 @@ pub(super) fn write(
 fn progress(search: &StagedSearch<'_>, result: &SearchResult, metric: &str) -> LineChart {
     let mut chart = LineChart::new(
         "The best so far, by rung",
-        Axis::whole("trial"),
-        Axis::linear(metric),
+        ChartAxis::whole("trial"),
+        ChartAxis::linear(metric),
     );
     for (rung, step) in search.schedule(&result.trials).rungs.iter().enumerate() {
         let mut best = f64::MIN;
@@ -107,8 +107,8 @@ fn parallel(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Paral
         };
     }
     chart = chart
-        .axis(Axis::linear("post-scaling"))
-        .axis(Axis::linear(metric));
+        .axis(ChartAxis::linear("post-scaling"))
+        .axis(ChartAxis::linear(metric));
     for trial in trials.iter().take(MOST_LINES) {
         let values = dimensions.iter().zip(&trial.point);
         let mut line: Vec<f64> = values.map(|(dimension, &at)| dimension.value(at)).collect();
@@ -131,7 +131,7 @@ fn scatters(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Vec<S
     let rho = |trial: &Trial| f64::from(trial.params.post_scale);
     charts.push(scatter(
         "post-scaling",
-        Axis::linear("post-scaling"),
+        ChartAxis::linear("post-scaling"),
         trials,
         metric,
         &rho,
@@ -141,7 +141,7 @@ fn scatters(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Vec<S
 
 fn scatter(
     name: &str,
-    axis: Axis,
+    axis: ChartAxis,
     trials: &[&Trial],
     metric: &str,
     value: &dyn Fn(&Trial) -> f64,
@@ -155,13 +155,13 @@ fn scatter(
         }
     };
     let points = trials.iter().enumerate().map(point);
-    ScatterChart::new(name, axis, Axis::linear(metric)).series("trials", points)
+    ScatterChart::new(name, axis, ChartAxis::linear(metric)).series("trials", points)
 }
 
-fn axis(dimension: &Dimension) -> Axis {
+fn axis(dimension: &Dimension) -> ChartAxis {
     if dimension.is_log() {
-        Axis::log(dimension.name)
+        ChartAxis::log(dimension.name)
     } else {
-        Axis::linear(dimension.name)
+        ChartAxis::linear(dimension.name)
     }
 }

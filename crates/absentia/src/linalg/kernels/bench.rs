@@ -3,8 +3,8 @@
 //! Not part of the public interface; used by `examples/kernel_speed.rs`.
 
 use super::{
-    Columns, EntryWeights, Form, Gathered, Kernels, LANES, LaneBlock, LaneUpdates, Panel,
-    Quadratics, RowLines, Slots, Solving, packed_floats,
+    Columns, EntryWeights, Form, Gathered, Kernels, LANES, LaneBlock, LaneUpdates, Quadratics,
+    RowLines, Slots, Solving, StridedRows, packed_floats,
 };
 use crate::linalg::{Buffer, Dense};
 
@@ -366,7 +366,7 @@ fn correct(kernels: Kernels, problem: &mut KernelProblem) {
 }
 
 fn panel(kernels: Kernels, problem: &mut KernelProblem) {
-    let x = Panel {
+    let x = StridedRows {
         values: problem.factors.as_slice(),
         stride: problem.k,
         rows: ROWS,

@@ -37,7 +37,7 @@ impl<'a> Gathered<'a> {
 
 /// The left factor of a product: `rows` rows of `k` floats, `stride` apart.
 #[derive(Clone, Copy)]
-pub(crate) struct Panel<'a> {
+pub(crate) struct StridedRows<'a> {
     /// The rows.
     pub(crate) values: &'a [f32],
     /// Distance between rows.
@@ -124,7 +124,7 @@ pub(super) fn combine<L: Lanes>(
 #[inline(always)]
 pub(super) fn panel_product<L: Lanes, const ROWS: usize>(
     simd: Simd<L>,
-    x: Panel<'_>,
+    x: StridedRows<'_>,
     panel: &[f32],
     scale: Option<&[f32]>,
     out: &mut [f32],
@@ -156,7 +156,7 @@ pub(super) fn panel_product<L: Lanes, const ROWS: usize>(
 #[inline(always)]
 fn panel_rows<L: Lanes, const ROWS: usize>(
     simd: Simd<L>,
-    x: Panel<'_>,
+    x: StridedRows<'_>,
     first: usize,
     panel: &[f32],
     scale: Option<&[f32]>,

@@ -98,7 +98,7 @@ macro_rules! entry_points {
         }
 
         $(#[target_feature(enable = $features)])?
-        pub(super) fn panel_product(x: body::Panel<'_>, panel: &[f32], scale: Option<&[f32]>, out: &mut [f32], pitch: usize) {
+        pub(super) fn panel_product(x: body::StridedRows<'_>, panel: &[f32], scale: Option<&[f32]>, out: &mut [f32], pitch: usize) {
             body::panel_product::<$lanes, $panel>(proof(), x, panel, scale, out, pitch);
         }
 

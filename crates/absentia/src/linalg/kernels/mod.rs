@@ -36,7 +36,7 @@ mod neon;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use body::{Gathered, Panel};
+pub(crate) use body::{Gathered, StridedRows};
 pub(crate) use entries::{Columns, Place};
 use entry_points::{dispatch, entry_points};
 pub(crate) use grams::{Form, RowLines, TileLines};
@@ -226,7 +226,7 @@ impl Kernels {
     /// `out[row] += scale[row] · x[row] · panel` for a `k × 16` panel, rows of `out` a `pitch` apart.
     pub(crate) fn panel_product(
         self,
-        x: Panel<'_>,
+        x: StridedRows<'_>,
         panel: &[f32],
         scale: Option<&[f32]>,
         out: &mut [f32],

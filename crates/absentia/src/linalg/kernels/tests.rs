@@ -358,7 +358,7 @@ fn panel_products_are_matrix_products_and_do_not_depend_on_neighbours() {
     on_every_set(|kernels| {
         let mut out = vec![1.0; rows * pitch];
         kernels.panel_product(
-            Panel {
+            StridedRows {
                 values: &x,
                 stride,
                 rows,
@@ -380,7 +380,7 @@ fn panel_products_are_matrix_products_and_do_not_depend_on_neighbours() {
                 .collect();
             assert_close(&out[row * pitch..row * pitch + LANES], &want, "product");
             let mut alone = vec![1.0; LANES];
-            let one = Panel {
+            let one = StridedRows {
                 values: &x[row * stride..],
                 stride,
                 rows: 1,

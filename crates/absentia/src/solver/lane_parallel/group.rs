@@ -2,7 +2,7 @@
 
 use super::layout::{Group, Layout};
 use crate::linalg::kernels::{
-    EntryWeights, Form, LaneBlock, LaneUpdates, LossSlots, Panel, Slots, SteppedEntries,
+    EntryWeights, Form, LaneBlock, LaneUpdates, LossSlots, Slots, SteppedEntries, StridedRows,
     packed_floats, prefetch,
 };
 use crate::linalg::{Buffer, LANES};
@@ -159,7 +159,7 @@ impl GroupSolver {
         let (rows, stride) = (group.places.len(), side.fixed.stride());
         let g = self.g.room(rows * LANES);
         g.fill(0.0);
-        let x = Panel {
+        let x = StridedRows {
             values: self.factors.as_slice(),
             stride,
             rows,

@@ -55,7 +55,9 @@ pub enum SpecErrorKind {
         name: &'static str,
     },
     /// An option that contradicts another one.
-    #[error("{scheme}: '{word}' excludes another option that is given; it takes {accepted}")]
+    #[error(
+        "{scheme}: '{word}' cannot be combined with another option that is given; it takes {accepted}"
+    )]
     Conflict {
         /// Name of the scheme.
         scheme: &'static str,

@@ -154,7 +154,7 @@ mod tests {
             ),
             (
                 "popularity:c0=1,mean=2,alpha=0",
-                "'mean=2' excludes another option",
+                "'mean=2' cannot be combined with another option",
             ),
             (
                 "popularity:c0=1,alpha=0,gamma=2",

@@ -4,7 +4,7 @@ use super::{Kernels, numbers, on_every_set};
 use crate::linalg::LANES;
 use crate::linalg::kernels::quantised;
 use crate::linalg::kernels::{
-    Panel, PanelScales, QuantisedPanel, QuantisedRows, ScaledRows, words,
+    PanelScales, QuantisedPanel, QuantisedRows, ScaledRows, StridedRows, words,
 };
 
 /// Sixteen rows of very different kinds.
@@ -168,7 +168,7 @@ fn rows_as_they_lie_have_the_products_of_panels() {
                             assert_eq!(panel[f * LANES + lane].to_bits(), want.to_bits());
                         }
                     }
-                    let x = Panel {
+                    let x = StridedRows {
                         values: &p,
                         stride: k,
                         rows: 1,
