@@ -26,6 +26,7 @@ pub mod evaluate;
 pub mod fit;
 mod linalg;
 pub mod model;
+pub mod online;
 mod params;
 pub mod ranking;
 mod row_sums;

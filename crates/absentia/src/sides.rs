@@ -6,6 +6,7 @@ use crate::error::Axis;
 
 /// One value for the users and one for the items; `sides[Axis::User]` is that of the users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sides<T> {
     /// The value of the users.
     pub users: T,

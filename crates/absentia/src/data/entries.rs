@@ -136,18 +136,19 @@ pub struct Entries<'a> {
     pub(super) c: Values<'a>,
 }
 
-impl Entries<'static> {
+impl<'a> Entries<'a> {
     /// Yields the entries of a single row; indices rise strictly and stay below `cols`.
     pub(crate) fn of_row(
         cols: usize,
-        indices: Vec<u32>,
-        r: Values<'static>,
-        c: Values<'static>,
+        indices: impl Into<Storage<'a, u32>>,
+        r: Values<'a>,
+        c: Values<'a>,
     ) -> Self {
+        let indices = indices.into();
         Self {
             cols,
             offsets: vec![0, indices.len() as u64].into(),
-            indices: indices.into(),
+            indices,
             r,
             c,
         }

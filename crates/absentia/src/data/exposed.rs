@@ -82,7 +82,7 @@ pub(super) fn merge(data: &Interactions<'_>, shown: &Interactions<'_>) -> Intera
 }
 
 /// Builds a matrix row by row from entries that were checked.
-pub(super) struct MergedRows {
+pub(crate) struct MergedRows {
     offsets: Vec<u64>,
     indices: Vec<u32>,
     r: Vec<f32>,
@@ -94,37 +94,41 @@ pub(super) struct MergedRows {
 impl MergedRows {
     /// Yields a matrix without rows, with room for the entries of `data` and some more.
     pub(super) fn new(data: &Interactions<'_>, more: usize) -> Self {
-        let len = data.len() + more;
-        let mut offsets = Vec::with_capacity(data.n_users() + 1);
+        Self::with_capacity(data.n_users(), data.len() + more, data.times().is_some())
+    }
+
+    /// Yields a matrix without rows, with room for this many rows and entries, with or without times.
+    pub(crate) fn with_capacity(rows: usize, len: usize, with_times: bool) -> Self {
+        let mut offsets = Vec::with_capacity(rows + 1);
         offsets.push(0);
         Self {
             offsets,
             indices: Vec::with_capacity(len),
             r: Vec::with_capacity(len),
             c: Vec::with_capacity(len),
-            times: data.times().map(|_| Vec::with_capacity(len)),
+            times: with_times.then(|| Vec::with_capacity(len)),
             marks: Marks::default(),
         }
     }
 
-    pub(super) fn push(&mut self, item: u32, r: f32, c: f32, marked: bool) {
+    pub(crate) fn push(&mut self, item: u32, r: f32, c: f32, marked: bool) {
         self.marks.push(self.indices.len(), marked);
         self.indices.push(item);
         self.r.push(r);
         self.c.push(c);
     }
 
-    pub(super) fn push_time(&mut self, time: Option<i64>) {
+    pub(crate) fn push_time(&mut self, time: Option<i64>) {
         if let (Some(times), Some(time)) = (&mut self.times, time) {
             times.push(time);
         }
     }
 
-    pub(super) fn end_row(&mut self) {
+    pub(crate) fn end_row(&mut self) {
         self.offsets.push(self.indices.len() as u64);
     }
 
-    pub(super) fn finish(self, n_items: usize) -> Interactions<'static> {
+    pub(crate) fn finish(self, n_items: usize) -> Interactions<'static> {
         let by_user = Entries {
             cols: n_items,
             offsets: self.offsets.into(),

@@ -22,6 +22,7 @@ pub(crate) use describe::gini;
 pub use describe::{Description, Quantiles, TailBin};
 pub use entries::{Entries, Row, Values, ValuesRow};
 pub use error::DataError;
+pub(crate) use exposed::MergedRows;
 pub use hold_out::HeldOut;
 pub use interactions::Interactions;
 #[doc(hidden)]

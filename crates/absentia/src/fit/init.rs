@@ -71,6 +71,11 @@ pub(super) fn gaussian(rows: usize, cols: usize, std: f32, seed: u64, side: u64)
     dense
 }
 
+/// Draws the start of one row from a seed of its own.
+pub(crate) fn start_row(row: &mut [f32], std: f32, seed: u64) {
+    fill_normal(row, std, &mut ChaCha8Rng::seed_from_u64(seed));
+}
+
 /// Fills a row by the Box-Muller transform, two numbers at a time.
 fn fill_normal(row: &mut [f32], std: f32, random: &mut impl Rng) {
     for pair in row.chunks_mut(2) {

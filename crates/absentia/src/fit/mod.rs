@@ -18,6 +18,7 @@ mod training;
 pub use cost::ProblemSize;
 pub use error::FitError;
 pub use init::Init;
+pub(crate) use init::start_row;
 pub use memory::{MemoryPlan, Sizes, default_threads};
 pub use observer::{Cancel, Control, Estimate, Observer, Sweep};
 pub use state::{Best, Checkpoint};

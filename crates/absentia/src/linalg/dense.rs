@@ -77,6 +77,18 @@ impl Dense {
         dense
     }
 
+    /// Adds a row at the end; the storage grows by a factor, so that rows are seldom copied.
+    ///
+    /// # Panics
+    /// If the row does not have as many numbers as the matrix has columns.
+    pub fn push_row(&mut self, row: &[f32]) {
+        assert_eq!(row.len(), self.cols, "numbers of a row");
+        self.rows += 1;
+        let lines = (self.rows * self.stride).div_ceil(LANES);
+        self.lines.resize(lines, Line::zeroed());
+        self.row_mut(self.rows - 1).copy_from_slice(row);
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
@@ -224,6 +236,22 @@ mod tests {
         let dense = Dense::padded(3, 17);
         for row in 0..3 {
             assert_eq!(dense.row(row).as_ptr() as usize % 64, 0);
+        }
+    }
+
+    #[test]
+    fn rows_are_added_at_the_end_of_padded_and_of_compact_matrices() {
+        for cols in [1, 5, 16, 17] {
+            let all = Dense::from_fn(40, cols, |row, col| (row * cols + col) as f32);
+            let (mut compact, mut padded) = (Dense::zeros(0, cols), Dense::padded(0, cols));
+            for row in 0..40 {
+                compact.push_row(all.row(row));
+                padded.push_row(all.row(row));
+            }
+            assert_eq!(compact, all);
+            assert_eq!(padded, all);
+            assert_eq!(compact.as_slice(), all.as_slice());
+            assert!(padded.padded_row(39)[cols..].iter().all(|&x| x == 0.0));
         }
     }
 

@@ -50,6 +50,8 @@ impl NewEntry {
 
 /// Where the weights on a row's missing entries come from.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum RowWeights {
     /// From the scheme with its normalisers frozen, as for a row with this many entries.
     #[default]

@@ -54,31 +54,61 @@ impl GramCache {
         cache
     }
 
-    fn gather_diagonals(&mut self) {
-        self.diagonals = Form::ALL.map(|form| self.diagonals_in(form));
-        let mut curvatures = Vec::with_capacity(self.k * self.z);
-        for block in 0..self.k / LANES {
-            for t in 0..self.z {
-                let rows = self.panel(block, t)[block * LANES * LANES..].chunks_exact(LANES);
-                curvatures.extend(rows.take(LANES).enumerate().map(|(f, row)| row[f]));
-            }
-        }
-        self.curvatures = curvatures;
+    /// Yields matrices of zeros, `k` in whole lanes.
+    pub(super) fn zeros(k: usize, z: usize) -> Self {
+        let mut cache = Self {
+            k,
+            z,
+            panels: Buffer::default(),
+            diagonals: Default::default(),
+            curvatures: Vec::new(),
+        };
+        cache.panels.room(k * z * k);
+        cache.gather_diagonals();
+        cache
     }
 
-    fn diagonals_in(&self, form: Form) -> Buffer {
-        let mut diagonals = Buffer::default();
-        let lines = diagonals.room(self.k * self.z * form.lines());
-        for (at, line) in lines.chunks_exact_mut(LANES).enumerate() {
-            let (at, t) = (at / self.z, at % self.z);
-            let (block, first) = (at / form.lines(), at % form.lines() * LANES);
-            let square = &self.panel(block, t)[block * LANES * LANES..];
-            for (lane, slot) in line.iter_mut().enumerate() {
-                let (f, g) = form.entry(first + lane);
-                *slot = square[f * LANES + g];
+    /// `S_t[:, block]`, to be written.
+    pub(super) fn panel_mut(&mut self, block: usize, t: usize) -> &mut [f32] {
+        let (size, len) = (self.k * LANES, self.k * self.z * self.k);
+        let at = (block * self.z + t) * size;
+        &mut self.panels.room(len)[at..at + size]
+    }
+
+    fn gather_diagonals(&mut self) {
+        for (form, diagonals) in Form::ALL.into_iter().zip(&mut self.diagonals) {
+            diagonals.room(self.k * self.z * form.lines());
+        }
+        self.curvatures = vec![0.0; self.k * self.z];
+        for block in 0..self.k / LANES {
+            for t in 0..self.z {
+                self.gather_diagonal(block, t);
             }
         }
-        diagonals
+    }
+
+    /// Copies the diagonal block of one `S_t` from its panel.
+    pub(super) fn gather_diagonal(&mut self, block: usize, t: usize) {
+        let z = self.z;
+        let square: [f32; SMALL] = {
+            let panel = &self.panel(block, t)[block * SMALL..(block + 1) * SMALL];
+            std::array::from_fn(|at| panel[at])
+        };
+        for (form, diagonals) in Form::ALL.into_iter().zip(&mut self.diagonals) {
+            let first = block * form.lines();
+            let all = diagonals.room(self.k * z * form.lines());
+            for line in 0..form.lines() {
+                let lanes = &mut all[((first + line) * z + t) * LANES..][..LANES];
+                for (lane, slot) in lanes.iter_mut().enumerate() {
+                    let (f, g) = form.entry(line * LANES + lane);
+                    *slot = square[f * LANES + g];
+                }
+            }
+        }
+        let curvatures = &mut self.curvatures[(block * z + t) * LANES..][..LANES];
+        for (f, slot) in curvatures.iter_mut().enumerate() {
+            *slot = square[f * LANES + f];
+        }
     }
 
     /// Number of weight components Z.

@@ -29,9 +29,10 @@ pub(crate) enum Steps {
 
 /// The caches `S_t` of one side in double precision: Z matrices K × K, of which the lower triangle is
 /// summed.
+#[derive(Clone)]
 pub(crate) struct DoubleCache {
-    k: usize,
-    sums: Vec<f64>,
+    pub(super) k: usize,
+    pub(super) sums: Vec<f64>,
 }
 
 impl DoubleCache {

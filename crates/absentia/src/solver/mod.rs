@@ -24,6 +24,7 @@ pub(crate) mod block;
 mod block_step;
 pub(crate) mod cache;
 pub(crate) mod cg;
+pub(crate) mod growing;
 pub(crate) mod in_double;
 pub(crate) mod lane_parallel;
 mod long_rows;
@@ -184,14 +185,30 @@ pub(crate) fn half_sweep<S: RowSolver>(
 /// others. A row without entries is exactly 0.
 pub(crate) fn solve_exactly(side: &Side<'_>) -> Result<Dense, NotConvex> {
     let before = Dense::padded(side.observed.rows(), side.fixed.cols());
+    improve_rows(side, &before, before.stride(), &mut RowScratch::default())
+}
+
+/// Buffers for rows that are improved on the calling thread.
+#[derive(Default)]
+pub(crate) struct RowScratch {
+    tile: tile::TileScratch,
+    block: block::BlockScratch,
+}
+
+/// Yields the rows of `before` improved by exact steps over blocks of `block` coordinates, on the
+/// calling thread: blocks of 1 make the steps of `eals`, a block of the whole row solves it.
+pub(crate) fn improve_rows(
+    side: &Side<'_>,
+    before: &Dense,
+    block: usize,
+    scratch: &mut RowScratch,
+) -> Result<Dense, NotConvex> {
     let mut after = before.clone();
-    let stride = before.stride();
-    let tiles = Tiles::new(side.observed, stride);
-    let solver = block::BlockSolver { block: stride };
-    let (mut buffers, mut scratch) = (tile::TileScratch::default(), block::BlockScratch::default());
-    for part in tiles.split(&before, &mut after) {
-        let mut tile = Tile::load(part, side, &mut buffers);
-        solver.solve(&mut tile, side, &mut scratch)?;
+    let tiles = Tiles::new(side.observed, before.stride());
+    let solver = block::BlockSolver { block };
+    for part in tiles.split(before, &mut after) {
+        let mut tile = Tile::load(part, side, &mut scratch.tile);
+        solver.solve(&mut tile, side, &mut scratch.block)?;
     }
     Ok(after)
 }

@@ -69,7 +69,8 @@ pub(crate) fn row_penalty(
     Ok((f64::from(lambda) * total.powf(f64::from(exponent))) as f32)
 }
 
-fn total_weight(
+/// The total weight `m_u` of a row, given the sums of the weights of the fixed side.
+pub(crate) fn total_weight(
     observed: &Entries<'_>,
     row: usize,
     own: &Dense,

@@ -1,0 +1,140 @@
+//! Why an operation was rejected.
+
+use crate::data::DataError;
+use crate::error::{Axis, Fault};
+use crate::fit::FitError;
+use crate::model::ModelError;
+use crate::weights::WeightsError;
+
+/// Why an online model was not made, or an operation was rejected. A rejected operation has changed
+/// nothing.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OnlineError {
+    /// A user or item that there is not.
+    #[error("there is no {axis} {row}: there are {count} {axis}s")]
+    Unknown {
+        /// Side of the row.
+        axis: Axis,
+        /// The row.
+        row: u32,
+        /// Number of rows.
+        count: usize,
+    },
+    /// A number of an event that is NaN or infinite, or leads to one.
+    #[error("the {what} of user {user} and item {item} is {value}; it must be finite")]
+    NotFinite {
+        /// Row of the user.
+        user: u32,
+        /// Row of the item.
+        item: u32,
+        /// Which number.
+        what: &'static str,
+        /// The number.
+        value: f32,
+    },
+    /// A negative weight.
+    #[error("the weight of user {user} and item {item} is {value}; it must be at least 0")]
+    NegativeWeight {
+        /// Row of the user.
+        user: u32,
+        /// Row of the item.
+        item: u32,
+        /// The weight.
+        value: f32,
+    },
+    /// Nothing to remove.
+    #[error("user {user} and item {item} have no interaction{}", at_time(*.time))]
+    NoEvent {
+        /// Row of the user.
+        user: u32,
+        /// Row of the item.
+        item: u32,
+        /// The time that was requested.
+        time: Option<i64>,
+    },
+    /// A setting out of range.
+    #[error("{name} is {got}; it must be {range}")]
+    Setting {
+        /// Its name.
+        name: &'static str,
+        /// What was given.
+        got: f64,
+        /// What is accepted.
+        range: &'static str,
+    },
+    /// Rows that are not those that the model was trained on.
+    #[error(
+        "{what}: {got} in the training rows, {expected} in the model; give the rows that it was trained on"
+    )]
+    OtherRows {
+        /// What differs.
+        what: &'static str,
+        /// The number in the model.
+        expected: u64,
+        /// The number in the rows.
+        got: u64,
+    },
+    /// A scheme whose terms are not those of the model's weights.
+    #[error(
+        "the scheme has {got} terms, the model's weights have {expected}; give the scheme that it was trained with"
+    )]
+    OtherScheme {
+        /// Terms of the model's weights.
+        expected: usize,
+        /// Terms of the scheme.
+        got: usize,
+    },
+    /// A snapshot whose parts do not fit each other.
+    #[error("{what} of the snapshot: {got}, expected {expected}")]
+    Snapshot {
+        /// What does not fit.
+        what: &'static str,
+        /// The size that the other parts have.
+        expected: u64,
+        /// The size that it has.
+        got: u64,
+    },
+    /// More rows than 32-bit indices can tell apart.
+    #[error(
+        "there are {} {axis}s already; at most {} are supported",
+        u32::MAX,
+        u32::MAX
+    )]
+    TooMany {
+        /// The side.
+        axis: Axis,
+    },
+    /// Something about the model.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// Something about the training rows or an event.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// Something about the weights on missing entries.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// A refit failed.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+}
+
+fn at_time(time: Option<i64>) -> String {
+    time.map(|time| format!(" at time {time}"))
+        .unwrap_or_default()
+}
+
+impl OnlineError {
+    /// Whose fault the error is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            OnlineError::Unknown { .. } | OnlineError::NoEvent { .. } => Fault::NotFound,
+            OnlineError::Model(error) => error.fault(),
+            OnlineError::Data(error) => error.fault(),
+            OnlineError::Weights(error) => error.fault(),
+            OnlineError::Fit(error) => error.fault(),
+            _ => Fault::Caller,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Rebuilding the caches, and training all rows from where they are.
+
+use super::error::OnlineError;
+use super::targets::FrozenTargets;
+use super::weights::OnlineWeights;
+use super::{Online, observed_of};
+use crate::error::Axis;
+use crate::fit::{Init, Run, fit};
+use crate::linalg::Dense;
+use crate::model::{Factors, Model};
+use crate::sides::Sides;
+use crate::solver::growing::GrowingCache;
+use crate::weights::Scheme;
+
+impl Online {
+    /// Sums caches and weights anew.
+    pub(super) fn rebuild(&mut self) {
+        self.weights.sum(&self.observed);
+        self.sum_caches();
+    }
+
+    fn sum_caches(&mut self) {
+        self.caches =
+            Sides::from_fn(|axis| GrowingCache::new(&self.factors[axis], &self.weights.v[axis]));
+    }
+
+    /// Trains all rows by ordinary sweeps from the present factors.
+    pub(super) fn refit(&mut self, sweeps: u32) -> Result<(), OnlineError> {
+        let rows = self.observed.raw();
+        let scheme = self.scheme_of_refit();
+        let mut params = self.params.clone();
+        params.iterations = sweeps as usize;
+        let params = params.check().map_err(crate::fit::FitError::from)?;
+        let factors = |axis: Axis| Factors::from(self.factors[axis].clone());
+        let run = Run {
+            init: Init::Given {
+                users: factors(Axis::User),
+                items: factors(Axis::Item),
+            },
+            ..Run::default()
+        };
+        let model = fit(&rows, &scheme, &params, run)?.model;
+        self.adopt(&model, scheme, &rows)
+    }
+
+    /// Takes over what a refit found, and freezes everything anew.
+    fn adopt(
+        &mut self,
+        model: &Model,
+        scheme: Scheme,
+        rows: &crate::data::Interactions<'_>,
+    ) -> Result<(), OnlineError> {
+        let targets = FrozenTargets::new(model.parts().transform, &self.observed.counts);
+        let mut histories = self.observed.histories.clone();
+        histories.settle();
+        let observed = observed_of(rows, &targets, histories)?;
+        self.weights = OnlineWeights::new(model.weights(), &scheme, self.mode, &observed);
+        self.observed = observed;
+        self.targets = targets;
+        self.frozen = model.weights().frozen().clone();
+        self.history = model.history().to_vec();
+        self.scheme = scheme;
+        self.factors = Sides {
+            users: model.user_factors().to_padded(),
+            items: model.item_factors().to_padded(),
+        };
+        self.sum_caches();
+        Ok(())
+    }
+
+    /// The scheme with terms that hold arrays replaced by the present weights: the arrays lack the rows
+    /// that were added.
+    fn scheme_of_refit(&self) -> Scheme {
+        let mut first = 0;
+        let terms = self.scheme.terms().iter().zip(&self.frozen.parts);
+        let terms = terms.map(|(term, part)| {
+            let columns = first..first + part.rank;
+            first = columns.end;
+            let term = Scheme::One(term.clone());
+            if term.spec().is_some() {
+                return term;
+            }
+            let side = |side: &Dense| {
+                Dense::from_fn(side.rows(), part.rank, |row, t| {
+                    side.row(row)[columns.start + t]
+                })
+            };
+            Scheme::low_rank(side(&self.weights.v.users), side(&self.weights.v.items))
+        });
+        Scheme::sum(terms.collect::<Vec<_>>())
+    }
+}

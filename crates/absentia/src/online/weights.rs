@@ -1,0 +1,376 @@
+//! Weights on missing entries as counts change.
+//!
+//! The weight of a missing entry is `Σ_t s_t v_ut v_it` with a number `s_t` for each column. A column that
+//! is frozen has its columns of A and B as v, and s = 1. A column that follows the counts has
+//! `v_u = n_u^β` and `v_i = n_i^α`, and `s = c0 / (Σ_u n_u^β Σ_i n_i^α)`, a sum being left out where its
+//! side has no exponent. An event hence changes v of two rows and s, and no other row.
+//!
+//! For `mean=`, c0 follows from the mean weight over missing entries:
+//!
+//! ```text
+//! mean = (1 / (MN − |R|)) Σ_{(u,i)∉R} s v_u v_i = s (Σ_u v_u Σ_i v_i − E) / (MN − |R|),   E = Σ_{(u,i)∈R} v_u v_i
+//! ```
+//!
+//! so `s = mean (MN − |R|) / (Σ_u v_u Σ_i v_i − E)`, R having the exposed entries too. With popularity alone,
+//! v_u = 1 and this is `c0 = s N_α = mean (MN − |R|) / (M − E / N_α)` with `E = Σ_i (n_i + e_i) n_i^α`.
+
+use super::observed::Observed;
+use crate::error::Axis;
+use crate::linalg::Dense;
+use crate::model::{ModelError, RowWeights};
+use crate::row_sums::column_sums;
+use crate::sides::Sides;
+use crate::weights::{MissingWeights, Scheme, Strength, Term};
+
+/// Whether weights on missing entries follow the counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum WeightMode {
+    /// As at the last refit.
+    #[default]
+    Frozen,
+    /// Weights by popularity and activity are exact after every event; all others are as at the last
+    /// refit.
+    Live,
+}
+
+/// How one column of the weights follows the counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Rule {
+    /// Not at all.
+    Frozen,
+    /// By powers of them.
+    Live {
+        exponents: Sides<Option<f32>>,
+        strength: Strength,
+    },
+}
+
+/// The weights on missing entries of an online model.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct OnlineWeights {
+    /// `v` of each side, a row of Z for each user or item.
+    pub(super) v: Sides<Dense>,
+    pub(super) rules: Vec<Rule>,
+    /// Mean row of each side at the last refit.
+    pub(super) means: Sides<Vec<f32>>,
+    /// Rows without weights of their own: frozen columns are 0 until the first interaction, then the
+    /// mean of the side.
+    pub(super) by_mean: Sides<Vec<bool>>,
+    /// `Σ v` of each column.
+    pub(super) sums: Sides<Vec<f64>>,
+    /// `E` of each column.
+    pub(super) observed: Vec<f64>,
+    /// `s` of each column.
+    scales: Vec<f64>,
+    may_be_negative: bool,
+}
+
+impl OnlineWeights {
+    /// Weights as a run resolved them.
+    pub(super) fn new(
+        weights: &MissingWeights,
+        scheme: &Scheme,
+        mode: WeightMode,
+        observed: &Observed,
+    ) -> Self {
+        let rules = rules(weights, scheme, mode);
+        let v = Sides {
+            users: weights.a().clone(),
+            items: weights.b().clone(),
+        };
+        let means = v.as_ref().map(|side| {
+            let rows = side.rows().max(1) as f64;
+            let sums = column_sums(side).into_iter();
+            sums.map(|sum| (sum / rows) as f32).collect()
+        });
+        let by_mean = Sides::from_fn(|axis| {
+            let is_zero = |row: usize| v[axis].row(row).iter().all(|&x| x == 0.0);
+            let counts = observed.counts[axis].iter().enumerate();
+            counts
+                .map(|(row, &count)| count == 0 && is_zero(row))
+                .collect()
+        });
+        let mut new = Self {
+            v,
+            means,
+            by_mean,
+            sums: Sides::default(),
+            observed: Vec::new(),
+            scales: Vec::new(),
+            may_be_negative: false,
+            rules,
+        };
+        for axis in [Axis::User, Axis::Item] {
+            for (row, &count) in observed.counts[axis].iter().enumerate() {
+                let next = new.row_at(axis, row, count);
+                new.v[axis].row_mut(row).copy_from_slice(&next);
+            }
+        }
+        new.sum(observed);
+        new
+    }
+
+    /// Weights as a snapshot has them.
+    pub(super) fn restored(
+        weights: &MissingWeights,
+        scheme: &Scheme,
+        mode: WeightMode,
+        parts: RestoredWeights,
+        observed: &Observed,
+    ) -> Self {
+        let mut new = Self {
+            v: parts.v,
+            rules: rules(weights, scheme, mode),
+            means: parts.means,
+            by_mean: parts.by_mean,
+            sums: parts.sums,
+            observed: parts.observed,
+            scales: Vec::new(),
+            may_be_negative: false,
+        };
+        new.look_for_negatives();
+        new.rescale(observed);
+        new
+    }
+
+    /// Number of columns Z.
+    pub(super) fn rank(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether some weight may be below zero.
+    pub(super) fn may_be_negative(&self) -> bool {
+        self.may_be_negative
+    }
+
+    /// `s` of each column.
+    pub(super) fn scales(&self) -> &[f64] {
+        &self.scales
+    }
+
+    /// `s_t v_t` of a row: with `v` of the other side, the weights of its missing entries.
+    pub(super) fn scaled(&self, axis: Axis, row: usize) -> Dense {
+        let v = self.v[axis].row(row);
+        Dense::from_fn(1, self.rank(), |_, t| {
+            (self.scales[t] * f64::from(v[t])) as f32
+        })
+    }
+
+    /// Sums everything anew.
+    pub(super) fn sum(&mut self, observed: &Observed) {
+        self.sums = self.v.as_ref().map(column_sums);
+        self.observed = (0..self.rank())
+            .map(|t| {
+                if !self.needs_observed(t) {
+                    return 0.0;
+                }
+                let rows = observed.rows.users.iter().enumerate();
+                rows.map(|(user, row)| {
+                    let v_u = f64::from(self.v.users.row(user)[t]);
+                    v_u * self.sum_over(Axis::Item, row.indices(), t)
+                })
+                .sum()
+            })
+            .collect();
+        self.look_for_negatives();
+        self.rescale(observed);
+    }
+
+    /// Adds a row without entries.
+    pub(super) fn add(&mut self, axis: Axis, given: &RowWeights) -> Result<(), ModelError> {
+        let rank = self.rank();
+        let row = match given {
+            RowWeights::Frozen => None,
+            RowWeights::Like(row) => {
+                let count = self.v[axis].rows();
+                if *row as usize >= count {
+                    return Err(ModelError::Unknown {
+                        axis,
+                        index: *row,
+                        count,
+                    });
+                }
+                Some(self.v[axis].row(*row as usize).to_vec())
+            }
+            RowWeights::Given(given) if given.len() != rank => {
+                return Err(ModelError::Shape {
+                    what: "weights of the row",
+                    expected: rank,
+                    got: given.len(),
+                });
+            }
+            RowWeights::Given(given) => match given.iter().position(|x| !x.is_finite()) {
+                Some(at) => return Err(ModelError::RowWeight { at, got: given[at] }),
+                None => Some(given.clone()),
+            },
+        };
+        self.by_mean[axis].push(row.is_none());
+        self.v[axis].push_row(&row.unwrap_or_else(|| vec![0.0; rank]));
+        let at = self.v[axis].rows() - 1;
+        let next = self.row_at(axis, at, 0);
+        for (sum, v) in self.sums[axis].iter_mut().zip(&next) {
+            *sum += f64::from(*v);
+        }
+        self.may_be_negative |= next.iter().any(|&x| x < 0.0);
+        self.v[axis].row_mut(at).copy_from_slice(&next);
+        Ok(())
+    }
+
+    /// Follows an entry that was added (`sign` is 1) or removed (−1).
+    pub(super) fn entry(&mut self, (user, item): (u32, u32), sign: i32) {
+        for t in 0..self.rank() {
+            if self.needs_observed(t) {
+                let v_u = f64::from(self.v.users.row(user as usize)[t]);
+                let v_i = f64::from(self.v.items.row(item as usize)[t]);
+                self.observed[t] += f64::from(sign) * v_u * v_i;
+            }
+        }
+    }
+
+    /// Follows the count of a row whose entries are `columns`; yields the old `v` if it changed.
+    pub(super) fn count(
+        &mut self,
+        axis: Axis,
+        row: usize,
+        count: u32,
+        columns: &[u32],
+    ) -> Option<Vec<f32>> {
+        let next = self.row_at(axis, row, count);
+        let before = self.v[axis].row(row).to_vec();
+        if before == next {
+            return None;
+        }
+        for t in 0..self.rank() {
+            let more = f64::from(next[t]) - f64::from(before[t]);
+            self.sums[axis][t] += more;
+            if self.needs_observed(t) && more != 0.0 {
+                self.observed[t] += more * self.sum_over(axis.other(), columns, t);
+            }
+        }
+        self.v[axis].row_mut(row).copy_from_slice(&next);
+        Some(before)
+    }
+
+    /// Takes a row's own weights from it.
+    pub(super) fn forget(&mut self, axis: Axis, row: usize) {
+        self.by_mean[axis][row] = true;
+    }
+
+    /// Computes `s` from the sums.
+    pub(super) fn rescale(&mut self, observed: &Observed) {
+        let [users, items] =
+            [&observed.rows.users, &observed.rows.items].map(|rows| rows.len() as f64);
+        let missing = users * items - observed.len as f64;
+        let scale = |t: usize, rule: &Rule| {
+            let Rule::Live {
+                exponents,
+                strength,
+            } = rule
+            else {
+                return 1.0;
+            };
+            let (all_users, all_items) = (self.sums.users[t], self.sums.items[t]);
+            let (above, below) = match *strength {
+                Strength::C0(c0) => {
+                    let users = exponents.users.map_or(1.0, |_| all_users);
+                    (
+                        f64::from(c0),
+                        users * exponents.items.map_or(1.0, |_| all_items),
+                    )
+                }
+                Strength::Mean(mean) => {
+                    let all = all_users * all_items;
+                    let rest = all - self.observed[t];
+                    // What rounding leaves if no missing entry has a weight.
+                    let rest = if rest <= 1e-12 * all { 0.0 } else { rest };
+                    (f64::from(mean) * missing, rest)
+                }
+            };
+            if below > 0.0 { above / below } else { 0.0 }
+        };
+        self.scales = self
+            .rules
+            .iter()
+            .enumerate()
+            .map(|(t, rule)| scale(t, rule))
+            .collect();
+    }
+
+    /// `v` that a row has with this many interactions.
+    fn row_at(&self, axis: Axis, row: usize, count: u32) -> Vec<f32> {
+        let own = self.v[axis].row(row);
+        let of_column = |(t, rule): (usize, &Rule)| match rule {
+            Rule::Live { exponents, .. } => exponents[axis].map_or(1.0, |x| power(count, x)),
+            Rule::Frozen if !self.by_mean[axis][row] => own[t],
+            Rule::Frozen if count > 0 => self.means[axis][t],
+            Rule::Frozen => 0.0,
+        };
+        self.rules.iter().enumerate().map(of_column).collect()
+    }
+
+    fn needs_observed(&self, t: usize) -> bool {
+        let rule = &self.rules[t];
+        matches!(
+            rule,
+            Rule::Live {
+                strength: Strength::Mean(_),
+                ..
+            }
+        )
+    }
+
+    fn sum_over(&self, axis: Axis, rows: &[u32], t: usize) -> f64 {
+        let v = &self.v[axis];
+        rows.iter()
+            .map(|&row| f64::from(v.row(row as usize)[t]))
+            .sum()
+    }
+
+    fn look_for_negatives(&mut self) {
+        let below = |side: &Dense| side.as_slice().iter().any(|&x| x < 0.0);
+        self.may_be_negative = below(&self.v.users) || below(&self.v.items);
+    }
+}
+
+/// What a snapshot has of the weights.
+pub(super) struct RestoredWeights {
+    pub(super) v: Sides<Dense>,
+    pub(super) means: Sides<Vec<f32>>,
+    pub(super) by_mean: Sides<Vec<bool>>,
+    pub(super) sums: Sides<Vec<f64>>,
+    pub(super) observed: Vec<f64>,
+}
+
+/// The rule of every column.
+fn rules(weights: &MissingWeights, scheme: &Scheme, mode: WeightMode) -> Vec<Rule> {
+    let parts = weights.frozen().parts.iter().zip(scheme.terms());
+    let of_part = |(part, term): (&crate::weights::FrozenPart, &Term<_>)| {
+        let live = live_rule(term).filter(|_| mode == WeightMode::Live && part.rank == 1);
+        vec![live.unwrap_or(Rule::Frozen); part.rank]
+    };
+    parts.flat_map(of_part).collect()
+}
+
+/// The rule of a term that follows the counts.
+pub(super) fn live_rule(term: &Term<crate::weights::InMemory>) -> Option<Rule> {
+    let (strength, users, items) = match term {
+        Term::Popularity(term) => (term.strength, None, Some(term.alpha)),
+        Term::Activity(term) => (term.strength, Some(term.alpha), None),
+        Term::PopularityActivity(term) => (term.strength, Some(term.beta), Some(term.alpha)),
+        _ => return None,
+    };
+    Some(Rule::Live {
+        exponents: Sides { users, items },
+        strength,
+    })
+}
+
+/// `n^α`, with 0^0 = 1; a row without interactions has no weight under a negative exponent.
+fn power(count: u32, exponent: f32) -> f32 {
+    if count == 0 && exponent < 0.0 {
+        return 0.0;
+    }
+    f64::from(count).powf(f64::from(exponent)) as f32
+}
