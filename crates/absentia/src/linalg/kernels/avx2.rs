@@ -353,5 +353,5 @@ entry_points!(
     gram_rows = 4,
     panel_rows = 4,
     lane_parallel = 2,
-    enable = "avx2,fma"
+    [target_feature(enable = "avx2,fma")]
 );

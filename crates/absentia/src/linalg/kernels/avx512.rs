@@ -332,5 +332,7 @@ entry_points!(
     gram_rows = 16,
     panel_rows = 8,
     lane_parallel = 4,
-    enable = "avx512f,avx512dq,avx512vl,avx2,fma"
+    [target_feature(
+        enable = "avx512f,avx512dq,avx512vl,avx2,fma"
+    )]
 );

@@ -182,7 +182,7 @@ fn panel_rows<L: Lanes, const ROWS: usize>(
 }
 
 #[inline(always)]
-pub(super) fn axpy(scale: f32, x: &[f32], y: &mut [f32]) {
+pub(super) fn axpy<L: Lanes>(_: Simd<L>, scale: f32, x: &[f32], y: &mut [f32]) {
     assert_eq!(x.len(), y.len());
     for (slot, value) in y.iter_mut().zip(x) {
         *slot += scale * value;
@@ -195,7 +195,8 @@ pub(super) fn axpy(scale: f32, x: &[f32], y: &mut [f32]) {
 /// A pivot that is not above its `floor` counts as zero and its unknown stays 0. Yields the first
 /// pivot below minus its floor, if any: then `h` was not positive semidefinite.
 #[inline(always)]
-pub(super) fn solve_semidefinite(
+pub(super) fn solve_semidefinite<L: Lanes>(
+    simd: Simd<L>,
     h: &mut [f32],
     pitch: usize,
     floor: &[f32],
@@ -223,17 +224,17 @@ pub(super) fn solve_semidefinite(
             let row = &mut h[i * pitch..i * pitch + n];
             let factor = column[i] * inverse;
             row[j] = factor;
-            axpy(-factor, &column[j + 1..=i], &mut row[j + 1..=i]);
+            axpy(simd, -factor, &column[j + 1..=i], &mut row[j + 1..=i]);
         }
         h[j * pitch + j] = inverse;
     }
-    solve_factored(h, pitch, x);
+    solve_factored(simd, h, pitch, x);
     negative
 }
 
 /// Solves with a factorised matrix: L below the diagonal, reciprocal pivots on it.
 #[inline(always)]
-fn solve_factored(h: &[f32], pitch: usize, x: &mut [f32]) {
+fn solve_factored<L: Lanes>(simd: Simd<L>, h: &[f32], pitch: usize, x: &mut [f32]) {
     for i in 0..x.len() {
         let (done, rest) = x.split_at_mut(i);
         let sum: f32 = h[i * pitch..]
@@ -248,7 +249,7 @@ fn solve_factored(h: &[f32], pitch: usize, x: &mut [f32]) {
     }
     for i in (1..x.len()).rev() {
         let (before, rest) = x.split_at_mut(i);
-        axpy(-rest[0], &h[i * pitch..i * pitch + i], before);
+        axpy(simd, -rest[0], &h[i * pitch..i * pitch + i], before);
     }
 }
 

@@ -200,7 +200,13 @@ pub(super) fn combine_lines<L: Lanes>(
 
 /// `Σ c (r − p·q)²` and `Σ (a·b) (p·q)²` over entries; a single `c` or `r` applies to all of them.
 #[inline(always)]
-pub(super) fn losses(c: &[f32], r: &[f32], predicted: &[f32], missing: &[f32]) -> [f64; 2] {
+pub(super) fn losses<L: Lanes>(
+    _: Simd<L>,
+    c: &[f32],
+    r: &[f32],
+    predicted: &[f32],
+    missing: &[f32],
+) -> [f64; 2] {
     let len = predicted.len();
     assert!((c.len() == 1 || c.len() == len) && (r.len() == 1 || r.len() == len));
     assert_eq!(missing.len(), len);

@@ -164,5 +164,5 @@ entry_points!(
     gram_rows = 4,
     panel_rows = 4,
     lane_parallel = 2,
-    enable = "neon"
+    [target_feature(enable = "neon")]
 );

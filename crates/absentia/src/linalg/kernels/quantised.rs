@@ -14,7 +14,7 @@
 //! A word holds four bytes: signed on the left side; unsigned and 128 larger on the right side, as
 //! the instruction requires.
 
-use super::lanes::LANES;
+use super::lanes::{LANES, Lanes, Simd};
 
 /// Bytes in a word.
 const BYTES: usize = 4;
@@ -46,7 +46,7 @@ pub(crate) struct QuantisedRow {
 
 /// The lengths of a row and of its rounding error.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rounded {
+pub(crate) struct Rounded {
     /// The largest absolute value of the row.
     largest: f32,
     /// `|y|²`.
@@ -58,7 +58,7 @@ pub(super) struct Rounded {
 /// Quantises `row · scale`: stretches its largest absolute value to 127 and rounds each number to a
 /// byte.
 #[inline(always)]
-pub(super) fn round(row: &[f32], scale: f32, bytes: &mut [i8]) -> Rounded {
+pub(super) fn round<L: Lanes>(_: Simd<L>, row: &[f32], scale: f32, bytes: &mut [i8]) -> Rounded {
     assert!(bytes.len() == row.len());
     // The bits of absolute values, as integers, have the order of the floats, and NaN comes last.
     let size = |x: &f32| (x * scale).to_bits() & (u32::MAX >> 1);

@@ -100,4 +100,10 @@ impl Lanes for Array {
     fn prefetch_early(_: &[f32], _: usize) {}
 }
 
-entry_points!(Array, gram_rows = 4, panel_rows = 4, lane_parallel = 2);
+entry_points!(
+    Array,
+    gram_rows = 4,
+    panel_rows = 4,
+    lane_parallel = 2,
+    [doc = "Needs no feature."]
+);
