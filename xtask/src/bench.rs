@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::python::{has_modules, pip};
+use crate::python::{has_modules, make_environment, pip};
 use crate::{cargo, repository, run};
 
 /// Libraries that are measured beside ours, each with the dependencies that its package does not declare.
@@ -82,7 +82,7 @@ pub(crate) fn peer(name: &str) -> Result<PathBuf, String> {
 }
 
 fn install(folder: &Path, python: &Path, packages: &[&str]) -> Result<(), String> {
-    run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
+    make_environment(folder)?;
     run(&mut pip(python, packages))?;
     let import = format!("import {}", packages[0]);
     run(Command::new(python).args(["-c", &import]))

@@ -29,7 +29,7 @@ cargo xtask <task>
   wheel    wheels of the Python package for Linux (manylinux2014), x86-64 and aarch64, in
            target/wheels; installs maturin and zig from PyPI, needs rustup's targets
   bench    against implicit, irspack, cmfrec and buffalo, installed in an environment each: seconds
-           per iteration, memory, recommending, time to quality; tables, numbers and a chart in
+           per iteration, memory, recommending, time to quality; tables, numbers and charts in
            target/bench. --only yelp,amazon,weights,ranking,quality  --factors 64,128  --rounds 3
            --iterations 4  --threads 2  --quick  --no-peers
   bench --big [--entries 1000000,10000000]

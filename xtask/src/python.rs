@@ -47,12 +47,7 @@ pub(crate) fn setup() {
     let Some(python) = interpreter() else {
         return;
     };
-    if !has_modules(&python, &[])
-        && run(Command::new("python3")
-            .args(["-m", "venv"])
-            .arg(environment()))
-        .is_err()
-    {
+    if !has_modules(&python, &[]) && make_environment(&environment()).is_err() {
         eprintln!("xtask: no Python environment; tests that use Python will be skipped");
         let _ = std::fs::remove_dir_all(environment());
         return;
@@ -129,7 +124,7 @@ pub(crate) fn wheel() -> Result<(), String> {
     let folder = repository().join("target/wheel-python");
     let python = folder.join("bin/python");
     if !has_modules(&python, &["maturin", "ziglang"]) {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        make_environment(&folder)?;
         run(&mut pip(&python, &["maturin>=1.7,<2", "ziglang"]))?;
     }
     // Maturin asks the first python3 it finds for zig.
@@ -168,6 +163,10 @@ pub(crate) fn has_modules(python: &Path, modules: &[&str]) -> bool {
         .stderr(Stdio::null())
         .status();
     found.is_ok_and(|status| status.success())
+}
+
+pub(crate) fn make_environment(folder: &Path) -> Result<(), String> {
+    run(Command::new("python3").args(["-m", "venv"]).arg(folder))
 }
 
 pub(crate) fn pip(python: &Path, packages: &[&str]) -> Command {

@@ -19,14 +19,10 @@ const FACTORS: usize = 32;
 /// What one size took.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct BigRow {
-    pub(crate) users: usize,
-    pub(crate) items: usize,
-    pub(crate) entries: u64,
-    pub(crate) factors: usize,
-    pub(crate) build_seconds: f64,
+    #[serde(flatten)]
+    pub(crate) built: BigAnswer,
     /// Best of the sweeps.
     pub(crate) sweep_seconds: f64,
-    pub(crate) estimate_bytes: u64,
     pub(crate) peak_bytes: u64,
 }
 
@@ -43,16 +39,10 @@ pub(crate) fn run(runner: &Runner, sizes: &[u64], iterations: usize) -> Result<V
             ..Request::new(Task::Big, "absentia", runner.threads)
         };
         let answer = runner.run(&request)?;
-        let found = answer.big.as_ref().context("no answer about size")?;
         rows.push(BigRow {
-            users: found.users,
-            items: found.items,
-            entries: found.entries,
-            factors: found.factors,
-            build_seconds: found.build_seconds,
             sweep_seconds: answer.best(),
-            estimate_bytes: found.estimate_bytes,
             peak_bytes: answer.own_bytes(),
+            built: answer.big.context("no answer about size")?,
         });
     }
     Ok(rows)

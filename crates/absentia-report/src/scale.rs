@@ -15,6 +15,13 @@ pub(crate) enum Spacing {
     Log,
 }
 
+impl Spacing {
+    /// Whether `v` has a place on such an axis.
+    pub(crate) fn can_draw(self, v: f64) -> bool {
+        v.is_finite() && (self != Self::Log || v > 0.0)
+    }
+}
+
 /// A labelled place on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tick {
@@ -33,7 +40,7 @@ pub(crate) struct Scale {
 impl Scale {
     /// The smallest scale that shows every drawable value; `None` when there is none.
     pub(crate) fn fit(spacing: Spacing, values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let drawable = values.into_iter().filter(|&v| can_draw(spacing, v));
+        let drawable = values.into_iter().filter(|&v| spacing.can_draw(v));
         let (low, high) = drawable.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
             (low.min(v), high.max(v))
         });
@@ -70,7 +77,7 @@ impl Scale {
 
     /// Whether `v` has a place on this kind of axis at all.
     pub(crate) fn can_draw(&self, v: f64) -> bool {
-        can_draw(self.spacing, v)
+        self.spacing.can_draw(v)
     }
 
     /// The place of `v` between the low end (0) and the high end (1).
@@ -145,10 +152,6 @@ impl Scale {
             v
         }
     }
-}
-
-fn can_draw(spacing: Spacing, v: f64) -> bool {
-    v.is_finite() && (spacing != Spacing::Log || v > 0.0)
 }
 
 /// 1, 2 or 5 times a power of ten, whichever is nearest to `raw` in ratio.

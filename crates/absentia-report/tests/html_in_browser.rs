@@ -91,10 +91,10 @@ fn example() -> Report {
         .paragraph("Every scheme was trained with `eals` on the same split, from the same seed, and scored on all items. Intervals cover 95 % of the bootstrap; differences are paired by user.")
         .section("Results")
         .table("Ranking quality on the test part", &results())
-        .bar_chart_with_intervals(bars())
-        .scatter(trade_off())
+        .chart(bars())
+        .chart(trade_off())
         .section("Training")
-        .line_chart(objective())
+        .chart(objective())
         .small_multiples([
             Chart::from(validation("recall@20", 0.19)),
             Chart::from(validation("ndcg@20", 0.155)),

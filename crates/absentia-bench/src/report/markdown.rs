@@ -228,19 +228,20 @@ fn big(rows: &[BigRow]) -> String {
     ]
     .map(str::to_owned);
     let row = |row: &BigRow| {
-        let per_entry = |seconds: f64| format!("{:.1}", 1e9 * seconds / row.entries as f64);
+        let built = &row.built;
+        let per_entry = |seconds: f64| format!("{:.1}", 1e9 * seconds / built.entries as f64);
         vec![
             format!(
                 "{} entries, {} x {}, K={}",
-                row.entries, row.users, row.items, row.factors
+                built.entries, built.users, built.items, built.factors
             ),
-            format!("{:.2}", row.build_seconds),
-            per_entry(row.build_seconds),
+            format!("{:.2}", built.build_seconds),
+            per_entry(built.build_seconds),
             format!("{:.3}", row.sweep_seconds),
             per_entry(row.sweep_seconds),
-            mebibytes(row.estimate_bytes),
+            mebibytes(built.estimate_bytes),
             mebibytes(row.peak_bytes),
-            format!("{:.2}", row.estimate_bytes as f64 / row.peak_bytes as f64),
+            format!("{:.2}", built.estimate_bytes as f64 / row.peak_bytes as f64),
         ]
     };
     let rows: Vec<Vec<String>> = rows.iter().map(row).collect();

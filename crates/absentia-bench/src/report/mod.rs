@@ -1,9 +1,7 @@
-//! Writes what was measured: a table, a JSON file and a chart.
+//! Writes what was measured: tables, a JSON file and a page of charts.
 
-mod chart;
-mod curves;
+mod charts;
 mod markdown;
-mod svg;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +11,7 @@ use anyhow::{Context, Result};
 
 use crate::results::Results;
 
-/// Prints the tables and writes them, the numbers and a chart to a folder.
+/// Prints the tables and writes them, the numbers and the charts to a folder.
 pub(crate) fn write(results: &Results, folder: &Path, name: &str) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let table = markdown::document(results);
@@ -29,11 +27,8 @@ pub(crate) fn write(results: &Results, folder: &Path, name: &str) -> Result<()> 
         &format!("{name}.json"),
         serde_json::to_string_pretty(results)?,
     )?;
-    if !results.cases.is_empty() {
-        save("chart.svg", chart::bars(&results.cases))?;
+    match charts::page(results) {
+        Some(page) => save("charts.html", page),
+        None => Ok(()),
     }
-    if let Some(quality) = &results.quality {
-        save("quality.svg", curves::lines(quality))?;
-    }
-    Ok(())
 }

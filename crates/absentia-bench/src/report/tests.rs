@@ -1,4 +1,4 @@
-use super::{chart, curves, markdown};
+use super::{charts, markdown};
 use crate::contender::{Contender, contender, eals, fast_peers, subspace};
 use crate::data::Matrix;
 use crate::iterations::{Case, CaseRow};
@@ -71,30 +71,16 @@ fn the_table_compares_with_the_fastest_peer_of_each_case() {
 }
 
 #[test]
-fn the_chart_has_a_bar_for_every_row_within_its_frame() {
-    let svg = chart::bars(&results().cases);
-    let bars: Vec<&str> = svg
-        .lines()
-        .filter(|line| line.contains("height=\"14\""))
-        .collect();
-    assert_eq!(bars.len(), 8);
-    for bar in &bars {
-        let width: f64 = bar
-            .split("width=\"")
-            .nth(1)
-            .unwrap()
-            .split('"')
-            .next()
-            .unwrap()
-            .parse()
-            .unwrap();
-        assert!((0.0..=650.0).contains(&width), "{bar}");
-    }
-    assert!(svg.ends_with("</svg>\n") && svg.contains("buffalo eals"));
+fn the_page_has_a_chart_for_every_case_and_a_bar_for_every_row() {
+    let page = charts::page(&results()).unwrap();
+    assert_eq!(page.matches("<figure>").count(), 2);
+    assert_eq!(page.matches("mark bar").count(), 8);
+    assert!(page.contains("buffalo eals"));
+    assert_eq!(charts::page(&Results::default()), None);
 }
 
 #[test]
-fn the_curves_rise_with_recall_and_go_right_with_time() {
+fn curves_are_drawn_and_listed() {
     let curve = Curve {
         contender: eals(),
         name: "eals & <more>".to_owned(),
@@ -102,34 +88,16 @@ fn the_curves_rise_with_recall_and_go_right_with_time() {
         points: vec![(1, 0.5, 0.10), (2, 1.0, 0.15), (3, 2.0, 0.2)],
         test: None,
     };
-    let quality = Quality {
-        best_of_peers: None,
-        curves: vec![curve],
-    };
-    let svg = curves::lines(&quality);
-    let line = svg
-        .split("points=\"")
-        .nth(1)
-        .unwrap()
-        .split('"')
-        .next()
-        .unwrap();
-    let points: Vec<(f64, f64)> = line
-        .split_whitespace()
-        .map(|point| point.split_once(',').unwrap())
-        .map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()))
-        .collect();
-    assert_eq!(points.len(), 3);
-    assert!(
-        points
-            .windows(2)
-            .all(|pair| pair[1].0 > pair[0].0 && pair[1].1 < pair[0].1)
-    );
-    assert!(svg.contains("eals &amp; &lt;more>"));
-    let text = markdown::document(&Results {
-        quality: Some(quality),
+    let results = Results {
+        quality: Some(Quality {
+            best_of_peers: None,
+            curves: vec![curve],
+        }),
         ..Results::default()
-    });
+    };
+    let page = charts::page(&results).unwrap();
+    assert!(page.contains("eals &amp; &lt;more&gt;") && page.contains("seconds 0.5"));
+    let text = markdown::document(&results);
     assert!(
         text.contains("| eals & <more> | 0.2000 | 3 | 2.00 | - | - | - |"),
         "{text}"

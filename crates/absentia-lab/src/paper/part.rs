@@ -198,7 +198,7 @@ impl Block {
             Block::Text(text) => report.paragraph(text),
             Block::Finding(_) => report,
             Block::Table(grid) => report.table(&grid.caption, &grid.table()),
-            Block::Lines(lines) => report.line_chart(lines.chart()),
+            Block::Lines(lines) => report.chart(lines.chart()),
             Block::Small(charts) => {
                 report.small_multiples(charts.iter().map(|lines| Chart::from(lines.chart())))
             }
@@ -207,7 +207,7 @@ impl Block {
                 for (label, value, half) in &bars.bars {
                     chart = chart.interval(label.as_str(), *value, *half);
                 }
-                report.bar_chart_with_intervals(chart)
+                report.chart(chart)
             }
         }
     }

@@ -34,7 +34,7 @@ impl ChartAxis {
     }
 
     pub(super) fn can_draw(&self, v: f64) -> bool {
-        v.is_finite() && (self.spacing != Spacing::Log || v > 0.0)
+        self.spacing.can_draw(v)
     }
 
     pub(super) fn fit(&self, values: impl IntoIterator<Item = f64>) -> Option<Scale> {

@@ -8,7 +8,7 @@
 //!
 //! let curve = LineChart::new("Objective", ChartAxis::whole("sweep"), ChartAxis::linear("objective"))
 //!     .curve("uniform:0.01", &[9.0, 4.0, 3.5]);
-//! let page = Report::new("Training run").paragraph("Trained with `eals`.").line_chart(curve).render();
+//! let page = Report::new("Training run").paragraph("Trained with `eals`.").chart(curve).render();
 //! assert!(page.starts_with("<!doctype html>"));
 //! ```
 

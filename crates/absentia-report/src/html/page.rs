@@ -1,11 +1,8 @@
 //! The page: parts in the order in which they are added.
 
-use super::bar_chart::BarChart;
 use super::chart::Chart;
 use super::escape::{escape, prose};
 use super::frame::{SMALL, WIDE};
-use super::line_chart::LineChart;
-use super::scatter::ScatterChart;
 use super::table;
 use crate::terminal::Table;
 
@@ -94,24 +91,6 @@ impl Report {
         ))
     }
 
-    /// Adds curves.
-    #[must_use]
-    pub fn line_chart(self, chart: LineChart) -> Self {
-        self.chart(chart)
-    }
-
-    /// Adds bars with confidence whiskers.
-    #[must_use]
-    pub fn bar_chart_with_intervals(self, chart: BarChart) -> Self {
-        self.chart(chart)
-    }
-
-    /// Adds points in the plane.
-    #[must_use]
-    pub fn scatter(self, chart: ScatterChart) -> Self {
-        self.chart(chart)
-    }
-
     /// Adds a chart of any kind over the width of the page.
     #[must_use]
     pub fn chart(self, chart: impl Into<Chart>) -> Self {
@@ -174,7 +153,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::html::ChartAxis;
+    use crate::html::{BarChart, ChartAxis, LineChart};
 
     #[test]
     fn parts_keep_their_order() {
@@ -198,11 +177,11 @@ mod tests {
             .paragraph(evil)
             .key_values([(evil, evil)])
             .code(evil, evil)
-            .line_chart(
+            .chart(
                 LineChart::new(evil, ChartAxis::linear(evil), ChartAxis::linear(evil))
                     .curve(evil, &[1.0, 2.0]),
             )
-            .bar_chart_with_intervals(BarChart::new(evil).bar(evil, 1.0))
+            .chart(BarChart::new(evil).bar(evil, 1.0))
             .render();
         assert!(!page.contains("<img"));
         assert_eq!(page.matches("</script>").count(), 1);

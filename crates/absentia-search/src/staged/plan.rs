@@ -75,10 +75,8 @@ impl Planner<'_> {
     /// The trial with the best settings, on the highest rung that was reached; one with fewer factors
     /// if it is as good.
     pub(crate) fn best<'t>(&self, trials: &'t [Trial]) -> Option<&'t Trial> {
-        let reached = (0..=self.schedule(trials).last()).rev();
-        let found = reached.map(|rung| ranked(trials, rung));
-        let found = found.into_iter().find(|found| !found.is_empty())?;
-        let enough = found[0].score?
+        let found = best_below(trials, self.schedule(trials).last() + 1);
+        let enough = found.first()?.score?
             * if self.options.may_shrink {
                 AS_GOOD
             } else {
@@ -174,11 +172,7 @@ impl Planner<'_> {
         if let Some(variation) = self.variation(trials, schedule, rung) {
             return variation;
         }
-        let below = (0..rung)
-            .rev()
-            .map(|rung| ranked(trials, rung))
-            .find(|found| !found.is_empty());
-        let below = below.unwrap_or_default();
+        let below = best_below(trials, rung);
         let untried = |candidate: &&&Trial| {
             let same = |trial: &&Trial| self.space.penalty_over(&trial.point, &candidate.point);
             !here.iter().any(|trial| same(trial).is_some())
@@ -203,11 +197,7 @@ impl Planner<'_> {
     fn near_the_best(&self, trials: &[Trial], schedule: &Schedule, rung: usize) -> PlannedTrial {
         let proposer = Proposer::new(self.space, self.options.seed);
         let here = ranked(searched(trials, schedule, rung), rung);
-        let rungs = (0..rung).rev().map(|rung| ranked(trials, rung));
-        let below = rungs
-            .into_iter()
-            .find(|found| !found.is_empty())
-            .unwrap_or_default();
+        let below = best_below(trials, rung);
         let best = here.first().or(below.first());
         let point = if here.len() >= 4 {
             proposer.model(trials.len(), &here, 0.5)
@@ -250,6 +240,12 @@ impl Planner<'_> {
         let moved = times.and_then(|times| self.space.penalised(point, times));
         moved.unwrap_or_else(|| point.to_vec())
     }
+}
+
+/// The trials of the highest rung below `rung` that has any with a score, best first.
+fn best_below(trials: &[Trial], rung: usize) -> Vec<&Trial> {
+    let mut below = (0..rung).rev().map(|rung| ranked(trials, rung));
+    below.find(|found| !found.is_empty()).unwrap_or_default()
 }
 
 /// Trials of a rung in order, without those that have more factors than the rung.

@@ -98,30 +98,16 @@ impl<'p> CpuBackend<'p> {
 
 impl Backend for CpuBackend<'_> {
     fn half_sweep(&mut self, axis: Axis, measured: bool, cancel: &Cancel) -> Result<(), Halt> {
-        let (problem, other) = (self.problem, axis.other());
-        let cache = summed(
-            &mut self.caches[other],
-            &self.factors[other],
-            problem.weights(other),
-            self.kernels,
+        let (free, side) = side(
+            (self.problem, axis),
+            &mut self.factors,
+            &mut self.caches,
+            (self.kernels, measured, cancel),
         );
-        let (free, fixed) = self.factors.own_and_other(axis);
-        let side = Side {
-            observed: problem.entries(axis),
-            own_weights: problem.weights(axis),
-            fixed_weights: problem.weights(other),
-            fixed,
-            cache,
-            penalty: problem.penalty(axis),
-            may_be_negative: problem.may_be_negative(),
-            wants_loss: measured,
-            kernels: self.kernels,
-            cancelled: cancel.flag(),
-        };
         // The factors from before the last half-sweep may be shared with a checkpoint or the best model.
         let spare = self.before[axis].take().and_then(Arc::into_inner);
         let mut after = spare.unwrap_or_else(|| Dense::padded(free.rows(), free.cols()));
-        let (tiles, dense) = (&self.tiles[axis], problem.dense(axis));
+        let (tiles, dense) = (&self.tiles[axis], self.problem.dense(axis));
         let loss = improve(self.solver, (free, &mut after), &side, tiles, dense)?;
         let loss = loss.total().unwrap_or_default();
         self.before[axis] = Some(std::mem::replace(free, Arc::new(after)));
@@ -134,26 +120,12 @@ impl Backend for CpuBackend<'_> {
         let Some(steps) = double_steps(self.solver, self.factors.users.cols()) else {
             return self.half_sweep(axis, false, cancel);
         };
-        let (problem, other) = (self.problem, axis.other());
-        let cache = summed(
-            &mut self.caches[other],
-            &self.factors[other],
-            problem.weights(other),
-            self.kernels,
+        let (free, side) = side(
+            (self.problem, axis),
+            &mut self.factors,
+            &mut self.caches,
+            (self.kernels, false, cancel),
         );
-        let (free, fixed) = self.factors.own_and_other(axis);
-        let side = Side {
-            observed: problem.entries(axis),
-            own_weights: problem.weights(axis),
-            fixed_weights: problem.weights(other),
-            fixed,
-            cache,
-            penalty: problem.penalty(axis),
-            may_be_negative: problem.may_be_negative(),
-            wants_loss: false,
-            kernels: self.kernels,
-            cancelled: cancel.flag(),
-        };
         let mut after = Dense::padded(free.rows(), free.cols());
         half_sweep_in_double(steps, (free, &mut after), &side)?;
         self.before[axis] = Some(std::mem::replace(free, Arc::new(after)));
@@ -205,6 +177,30 @@ impl Backend for CpuBackend<'_> {
         let share = |factors: &Arc<Dense>| Factors::share(Arc::clone(factors));
         self.factors.as_ref().map(share)
     }
+}
+
+/// The factors that a half-sweep of one side replaces, and what it reads.
+fn side<'s>(
+    (problem, axis): (&'s Problem<'_>, Axis),
+    factors: &'s mut Sides<Arc<Dense>>,
+    caches: &'s mut Sides<Option<GramCache>>,
+    (kernels, wants_loss, cancel): (Kernels, bool, &'s Cancel),
+) -> (&'s mut Arc<Dense>, Side<'s>) {
+    let (free, fixed) = factors.own_and_other(axis);
+    let fixed_weights = problem.weights(axis.other());
+    let side = Side {
+        observed: problem.entries(axis),
+        own_weights: problem.weights(axis),
+        fixed_weights,
+        fixed,
+        cache: summed(&mut caches[axis.other()], fixed, fixed_weights, kernels),
+        penalty: problem.penalty(axis),
+        may_be_negative: problem.may_be_negative(),
+        wants_loss,
+        kernels,
+        cancelled: cancel.flag(),
+    };
+    (free, side)
 }
 
 /// The caches of one side, summed now if they have not been.

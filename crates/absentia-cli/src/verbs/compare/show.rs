@@ -124,7 +124,7 @@ pub(super) fn report(path: &Path, variants: &[Compared], prepared: &TrainingData
             let (low, high) = summary.interval();
             chart = chart.interval(compared.name.as_str(), summary.mean, (high - low) / 2.0);
         }
-        report = report.bar_chart_with_intervals(chart);
+        report = report.chart(chart);
     }
     let mut curves = LineChart::new(
         "Objective",
@@ -137,5 +137,5 @@ pub(super) fn report(path: &Path, variants: &[Compared], prepared: &TrainingData
     {
         curves = curves.curve(compared.name.as_str(), &compared.curve);
     }
-    store::write_text(path, &report.line_chart(curves).render())
+    store::write_text(path, &report.chart(curves).render())
 }

@@ -10,7 +10,7 @@ use absentia::evaluate::{
     evaluate, paired_t_test,
 };
 use absentia::ranking::{ItemLists, PopularityScorer, Scorer, UserItems};
-use absentia_io::Dataset;
+use absentia_io::{Dataset, IdMap};
 use absentia_job::{Reading, same_ids};
 use absentia_report::format::counted;
 use anyhow::Result;
@@ -121,27 +121,30 @@ impl Evaluate {
             return self.run_folded(&stored, ui);
         }
         let (setting, stored) = self.setting(stored, ui)?;
-        let own = setting.measure(&stored.model.scorer(), ui)?;
-        let other = self.other(&setting, &stored, ui)?;
+        let measure = |stored: &Stored| setting.measure(&stored.model.scorer(), ui);
+        let own = measure(&stored)?;
+        let other = self.other(&setting, &stored, stored.users.len(), measure, ui)?;
         self.report(&setting, &own, other.as_ref(), ui)
     }
 
+    /// What the model is compared with: another model, which is measured by `measure`, or a baseline.
     fn other(
         &self,
         setting: &Setting,
         stored: &Stored,
+        n_users: usize,
+        measure: impl Fn(&Stored) -> Result<Evaluation>,
         ui: &Ui,
     ) -> Result<Option<(String, Evaluation)>> {
         if let Some(path) = &self.against {
             let other = store::load(path)?;
             check_same_ids(stored, &other, path)?;
-            let evaluation = setting.measure(&other.model.scorer(), ui)?;
-            return Ok(Some((path.display().to_string(), evaluation)));
+            return Ok(Some((path.display().to_string(), measure(&other)?)));
         }
         let Some(name) = &self.baseline else {
             return Ok(None);
         };
-        let scorer = PopularityScorer::new(stored.model.n_users(), &setting.item_counts);
+        let scorer = PopularityScorer::new(n_users, &setting.item_counts);
         Ok(Some((name.clone(), setting.measure(&scorer, ui)?)))
     }
 
@@ -184,11 +187,8 @@ impl Evaluate {
             let hint = "pass --train FILE, or --rank-seen to rank everything";
             return Err(refusal.hint(hint).into());
         }
-        let names = held.users().iter().map(|&user| ids.0.name(user));
         let setting = Setting {
-            names: names
-                .map(|name| name.unwrap_or_default().into_owned())
-                .collect(),
+            names: names(&held, &ids.0),
             test: held,
             seen,
             item_counts,
@@ -210,15 +210,8 @@ impl Evaluate {
         let folded = FoldedUsers::read(&self.fold_in, &self.read, stored, ui)?;
         let test = folded.test(&self.test, &self.read, stored, ui)?;
         let left_out = self.left_out(test.unknown_rows, test.pairs.lists().len(), &test.pairs)?;
-        let names = test
-            .pairs
-            .users()
-            .iter()
-            .map(|&user| folded.users.name(user));
         let setting = Setting {
-            names: names
-                .map(|name| name.unwrap_or_default().into_owned())
-                .collect(),
+            names: names(&test.pairs, &folded.users),
             test: test.pairs,
             seen: Box::new(folded.seen.clone()),
             item_counts: stored.model.parts().item_counts.clone(),
@@ -226,17 +219,11 @@ impl Evaluate {
             options,
         };
         let own = setting.measure(&folded.scorer(&stored.model)?, ui)?;
-        let mut other = None;
-        if let Some(path) = &self.against {
-            let against = store::load(path)?;
-            check_same_ids(stored, &against, path)?;
-            let folded = FoldedUsers::read(&self.fold_in, &self.read, &against, ui)?;
-            let evaluation = setting.measure(&folded.scorer(&against.model)?, ui)?;
-            other = Some((path.display().to_string(), evaluation));
-        } else if let Some(name) = &self.baseline {
-            let scorer = PopularityScorer::new(folded.users.len(), &setting.item_counts);
-            other = Some((name.clone(), setting.measure(&scorer, ui)?));
-        }
+        let measure = |other: &Stored| {
+            let folded = FoldedUsers::read(&self.fold_in, &self.read, other, ui)?;
+            setting.measure(&folded.scorer(&other.model)?, ui)
+        };
+        let other = self.other(&setting, stored, folded.users.len(), measure, ui)?;
         self.report(&setting, &own, other.as_ref(), ui)
     }
 
@@ -317,6 +304,12 @@ impl Setting {
         bar.finish();
         Ok(evaluation?)
     }
+}
+
+/// The ids of the users that are measured.
+fn names(test: &TestSet, ids: &IdMap) -> Vec<String> {
+    let name = |&user: &u32| ids.name(user).unwrap_or_default().into_owned();
+    test.users().iter().map(name).collect()
 }
 
 /// Leaves out the rows rated below `least`.

@@ -161,7 +161,7 @@ impl Finished<'_> {
                 format::count(self.training.input.data.n_items() as u64),
                 self.weights()
             ))
-            .line_chart(
+            .chart(
                 LineChart::new("Objective", sweeps(), ChartAxis::linear("objective"))
                     .curve("in all", &curve(&|sweep| sweep.objective.total()))
                     .curve("observed", &curve(&|sweep| sweep.objective.observed))
@@ -177,7 +177,7 @@ impl Finished<'_> {
             .collect();
         if !measured.is_empty() {
             let chart = LineChart::new("Validation", sweeps(), ChartAxis::linear(self.metric));
-            report = report.line_chart(chart.series(self.metric, &measured));
+            report = report.chart(chart.series(self.metric, &measured));
         }
         let report = report.table("Parameters", &self.parameters());
         store::write_text(path, &report.render())

@@ -52,7 +52,7 @@ pub(super) fn write(
             &best_table(result, &metric),
         )
         .code("The best settings", config)
-        .line_chart(progress(search, result, &metric));
+        .chart(progress(search, result, &metric));
     let first: Vec<&Trial> = result.ranked(0);
     let known = sensitivity(search.space(), &result.trials);
     report = report.section("Which settings matter").paragraph(
@@ -65,7 +65,7 @@ pub(super) fn write(
         for one in &known {
             bars = bars.bar(one.name, one.share);
         }
-        report = report.bar_chart_with_intervals(bars);
+        report = report.chart(bars);
     }
     report = report
         .chart(parallel(search, &first, &metric))
