@@ -1,4 +1,4 @@
-//! Measured tables in pages, put there by the program that measured them and not by hand.
+//! Writes measured tables into documentation pages, so that nobody copies them by hand.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ struct Part {
     page: &'static str,
     name: &'static str,
     from: fn() -> PathBuf,
-    /// What of the measured file goes there; nothing where it is of another or a lesser run.
+    /// The part of the measured file that goes there; `None` if it is of another or an incomplete run.
     take: fn(&str) -> Option<String>,
 }
 
@@ -29,7 +29,7 @@ const PARTS: [Part; 2] = [
     },
 ];
 
-/// Writes what was measured last into the pages; what was not, or not whole, stays.
+/// Writes the last complete measurements into the pages.
 pub(super) fn write() -> Result<(), String> {
     let mut written = 0;
     for part in &PARTS {
@@ -37,7 +37,7 @@ pub(super) fn write() -> Result<(), String> {
         let measured = std::fs::read_to_string(&from).ok();
         let Some(text) = measured.as_deref().and_then(part.take) else {
             eprintln!(
-                "xtask: {} is not of a whole run; {} stays",
+                "xtask: {} is not of a complete run; {} is left as it was",
                 from.display(),
                 part.name
             );
@@ -47,11 +47,11 @@ pub(super) fn write() -> Result<(), String> {
         let after = replaced(&before, part.name, &text)
             .ok_or_else(|| format!("{}: no marks for {}", page.display(), part.name))?;
         std::fs::write(&page, after).map_err(|error| format!("{}: {error}", page.display()))?;
-        eprintln!("xtask: {} has {} of now", page.display(), part.name);
+        eprintln!("xtask: {} has the new {}", page.display(), part.name);
         written += 1;
     }
     if written == 0 {
-        return Err("nothing was measured that a page shows".to_owned());
+        return Err("there are no new measurements for any page".to_owned());
     }
     Ok(())
 }

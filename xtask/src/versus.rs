@@ -1,7 +1,7 @@
-//! The speed of another revision beside that of the head: `cargo xtask bench versus REV`.
+//! Compares the speed of another revision with that of the head: `cargo xtask bench versus REV`.
 //!
 //! Both are built from their own sources, in a git worktree and here, and their examples `sweep_speed`,
-//! `read_speed` and `ranking_speed` take turns, so that what else the machine does slows both alike.
+//! `read_speed` and `ranking_speed` take turns, so that other work of the machine slows both alike.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -88,7 +88,7 @@ pub(crate) fn measure(request: &Request) -> Result<Answer> {
     let processor = process::processor_seconds();
     eprintln!("built in {build_seconds:.1} s, {processor:.1} s of processor time");
     let mut seconds = Seconds {
-        told: true,
+        printed: true,
         ..Seconds::default()
     };
     let run = Run {

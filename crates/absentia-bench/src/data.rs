@@ -108,6 +108,6 @@ fn pairs(path: &Path) -> Result<Vec<(u32, u32)>> {
         Some((user.parse().ok()?, item.trim_end().parse().ok()?))
     };
     text.lines()
-        .map(|line| pair(line).with_context(|| format!("{}: {line:?} is no pair", name())))
+        .map(|line| pair(line).with_context(|| format!("{}: {line:?} is not a pair", name())))
         .collect()
 }

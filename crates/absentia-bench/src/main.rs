@@ -1,7 +1,7 @@
 //! Measures Absentia against other libraries on the same data in the same run: `cargo xtask bench`.
 //!
-//! Every measured run is a process of its own; contenders take turns, so that whatever else the
-//! machine does falls on all of them. Results go to a table, a JSON file and a chart.
+//! Every measured run is a process of its own; contenders take turns, so that other work of
+//! the machine slows all of them alike. Results are tables, a JSON file and charts.
 #![allow(clippy::print_stdout)]
 
 mod arrays;
@@ -104,7 +104,7 @@ fn shapes(runner: &Runner, options: &Options, folder: &Path, results: &mut Resul
     Ok(())
 }
 
-/// Measures what runs on real data, where it is there.
+/// Measures what runs on real data, if it exists.
 fn on_gowalla(
     runner: &Runner,
     options: &Options,
@@ -113,7 +113,7 @@ fn on_gowalla(
 ) -> Result<()> {
     if !options.gowalla.join("train.tsv.gz").exists() {
         eprintln!(
-            "{} is not there: no ranking, no quality",
+            "{} does not exist: ranking and quality are left out",
             options.gowalla.display()
         );
         return Ok(());

@@ -22,7 +22,7 @@ pub(crate) struct Options {
     /// Iterations of a turn.
     pub(crate) iterations: usize,
     pub(crate) threads: usize,
-    /// Less of everything: a look, not a result.
+    /// Fewer rounds and iterations: a first look, not a result.
     pub(crate) quick: bool,
     pub(crate) with_peers: bool,
     /// Where data and results go.
@@ -36,10 +36,10 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Takes the arguments apart.
+    /// Reads the arguments.
     ///
     /// # Errors
-    /// Names the argument that makes no sense.
+    /// Names the argument that is wrong.
     pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self> {
         let mut options = Self {
             only: Vec::new(),
@@ -75,7 +75,7 @@ impl Options {
                 "--out" => options.out = value()?.into(),
                 "--python" => options.python = value()?.into(),
                 "--gowalla" => options.gowalla = value()?.into(),
-                _ => bail!("{name:?} is no option of the benchmark"),
+                _ => bail!("{name:?} is not an option of the benchmark"),
             }
         }
         if !entries.is_empty() {
@@ -110,7 +110,7 @@ impl Options {
 fn list<T: std::str::FromStr>(text: &str) -> Result<Vec<T>> {
     let part = |part: &str| {
         let number = part.trim().replace('_', "").parse();
-        number.map_err(|_| anyhow::anyhow!("{part:?} is not what is expected here"))
+        number.map_err(|_| anyhow::anyhow!("{part:?} cannot be read"))
     };
     text.split(',').map(part).collect()
 }
@@ -118,8 +118,8 @@ fn list<T: std::str::FromStr>(text: &str) -> Result<Vec<T>> {
 fn positive(text: &str) -> Result<usize> {
     let number: usize = text
         .parse()
-        .with_context(|| format!("{text:?} is no number"))?;
-    ensure!(number > 0, "0 makes no sense here");
+        .with_context(|| format!("{text:?} is not a whole number"))?;
+    ensure!(number > 0, "0 is not allowed here");
     Ok(number)
 }
 

@@ -11,7 +11,7 @@ const WITH_NUMPY: &str = "implicit";
 /// Fused multiply-adds of the product, 4096³; `python/peers.py` makes it.
 const PRODUCT: f64 = 4096.0 * 4096.0 * 4096.0;
 
-/// Fused multiply-adds a second, the best of a few products; nothing where numpy is not there.
+/// Fused multiply-adds a second, the best of a few products; `None` without numpy.
 pub(crate) fn measure(runner: &Runner) -> Result<Option<f64>> {
     if !runner.has(WITH_NUMPY) {
         return Ok(None);
@@ -20,7 +20,7 @@ pub(crate) fn measure(runner: &Runner) -> Result<Option<f64>> {
     Ok(Some(PRODUCT / runner.run(&request)?.best()))
 }
 
-/// The higher of two, where there is one.
+/// The larger of two values, if there are any.
 pub(crate) fn higher(known: Option<f64>, found: Option<f64>) -> Option<f64> {
     match (known, found) {
         (Some(known), Some(found)) => Some(known.max(found)),
@@ -28,7 +28,7 @@ pub(crate) fn higher(known: Option<f64>, found: Option<f64>) -> Option<f64> {
     }
 }
 
-/// As reports name it.
+/// How reports name it.
 pub(crate) fn named(rate: f64) -> String {
     format!("{:.0} GFMA/s of a product of 4096² matrices", rate / 1e9)
 }

@@ -1,4 +1,4 @@
-//! What this process has taken of the machine, as Linux counts it; 0 elsewhere.
+//! Memory and processor time of this process, as Linux reports them; 0 on other systems.
 
 /// Bytes of memory held now.
 pub(crate) fn resident() -> u64 {

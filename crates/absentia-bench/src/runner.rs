@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::request::{Answer, Request, Task};
 
-/// Libraries that are measured beside ours, by their names on `PyPI`.
+/// Libraries that ours is compared with, by their names on `PyPI`.
 pub(crate) const PEERS: [&str; 4] = ["implicit", "irspack", "cmfrec", "buffalo"];
 
 /// How runs are started.
@@ -56,10 +56,10 @@ impl Runner {
             .env("OPENBLAS_NUM_THREADS", of_blas.to_string())
             .env("MKL_NUM_THREADS", of_blas.to_string())
             .env("OMP_NUM_THREADS", request.threads.to_string())
-            // The last line of what a failed run says is why.
+            // The last line that a failed run prints is the reason.
             .env("RUST_BACKTRACE", "0")
             .stderr(match request.task {
-                // Minutes pass: what it says on the way is for whoever waits.
+                // It takes minutes, so its progress is shown.
                 Task::Big => Stdio::inherit(),
                 _ => Stdio::piped(),
             })

@@ -87,13 +87,13 @@ fn random_weights(users: usize, items: usize, rank: usize) -> Scheme {
 #[derive(Default)]
 pub(crate) struct Seconds {
     pub(crate) all: Vec<f64>,
-    /// Whether each is printed as it comes.
-    pub(crate) told: bool,
+    /// Whether each is printed at once.
+    pub(crate) printed: bool,
 }
 
 impl Observer for Seconds {
     fn swept(&mut self, sweep: &Sweep) -> Control {
-        if self.told {
+        if self.printed {
             eprintln!("sweep {} took {:.1} s", sweep.iteration, sweep.seconds);
         }
         self.all.push(sweep.seconds);

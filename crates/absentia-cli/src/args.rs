@@ -1,4 +1,4 @@
-//! Arguments that several commands share beside the groups of a job.
+//! Arguments that several commands share, besides the groups of a job.
 
 use absentia::Method;
 use absentia::data::Pick;

@@ -1,4 +1,4 @@
-//! From the words of a command line to the verb that does the work.
+//! The command line: its commands, the arguments that all of them share, and how they are run.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ pub(crate) enum Verb {
     Reproduce(Box<verbs::reproduce::Reproduce>),
 }
 
-/// What a verb is given beside its own arguments.
+/// What a command gets besides its own arguments.
 pub(crate) struct Context {
     pub(crate) ui: Ui,
     pub(crate) threads: Option<usize>,
@@ -133,7 +133,7 @@ pub(crate) fn run(argv: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Prints what is wrong with the words, or the help that they asked for.
+/// Prints what is wrong with the command line, or the help that was requested.
 fn usage(error: &clap::Error, json: bool) -> ExitCode {
     if json && error.use_stderr() {
         let text = error.to_string();

@@ -10,7 +10,7 @@ use crate::failure::Refusal;
 
 /// Every file that a command reads or writes, with the argument that names it.
 ///
-/// What a command goes on from and replaces on purpose, such as a checkpoint, is among what it writes.
+/// A file that a command resumes from and replaces, such as a checkpoint, counts as written.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     read: Vec<File>,
@@ -116,7 +116,7 @@ impl File {
         }
     }
 
-    /// The places of all files that the name stands for. Wrong names are reported when they are read.
+    /// The places of all files that the name matches. Wrong names are reported when they are read.
     fn places(&self) -> Vec<(&Self, Place)> {
         let pattern = self.path.to_str().map(str::to_owned);
         let paths = pattern.and_then(|pattern| expand(&[pattern]).ok());

@@ -70,7 +70,7 @@ fn a_search_repeats_and_goes_on_from_its_log() {
     sandbox.write("best.jsonl", &text[..at + 40]);
     let resumed = sandbox.run(&format!("{SEARCH} --resume")).ok();
     assert!(
-        resumed.stderr.contains("going on after 6 trials"),
+        resumed.stderr.contains("continuing after 6 trials"),
         "{}",
         resumed.stderr
     );

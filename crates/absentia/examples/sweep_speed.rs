@@ -55,7 +55,7 @@ fn solver(name: &str) -> Result<Solver, Failure> {
     })
 }
 
-/// Popularity for rank one; otherwise positive numbers of the rank asked for.
+/// Popularity for rank one; otherwise positive numbers of the requested rank.
 fn scheme(data: &Interactions<'_>, rank: usize) -> Scheme {
     if rank == 1 {
         return Scheme::popularity(Strength::Mean(0.05), 0.4);

@@ -41,7 +41,7 @@ fn flag_of(column: Column) -> &'static str {
 fn of_row(row: &BadRow) -> String {
     let cure = match &row.fault {
         RowFault::LongLine { .. } => {
-            return "check that this is a text file of one row a line, or raise --max-line"
+            return "check that this is a text file with one row per line, or raise --max-line"
                 .to_owned();
         }
         RowFault::Fields { .. } => "choose another --separator".to_owned(),

@@ -229,7 +229,7 @@ fn exit_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     })
 }
 
-/// Whether what was asked to be measured makes no sense, whatever the data.
+/// Whether the request itself is wrong, whatever the data.
 fn is_usage(error: &EvaluateError) -> bool {
     matches!(
         error,
@@ -252,33 +252,24 @@ fn exit_of_file_error(error: &absentia_io::Error) -> Exit {
     }
 }
 
+/// Who has to act on an error of a library.
 fn fault_of(cause: &(dyn std::error::Error + 'static)) -> Option<Fault> {
-    if let Some(error) = cause.downcast_ref::<FitError>() {
-        return Some(error.fault());
+    macro_rules! fault_of_any {
+        ($($error:ty),*) => {
+            None$(.or_else(|| cause.downcast_ref().map(<$error>::fault)))*
+        };
     }
-    if let Some(error) = cause.downcast_ref::<DataError>() {
-        return Some(error.fault());
-    }
-    if let Some(error) = cause.downcast_ref::<WeightsError>() {
-        return Some(error.fault());
-    }
-    if let Some(error) = cause.downcast_ref::<ModelError>() {
-        return Some(error.fault());
-    }
-    if let Some(error) = cause.downcast_ref::<EvaluateError>() {
-        return Some(error.fault());
-    }
-    if let Some(error) = cause.downcast_ref::<RankError>() {
-        return Some(error.fault());
-    }
-    if let Some(error) = cause.downcast_ref::<SearchError>() {
-        return Some(error.fault());
-    }
-    if let Some(error) = cause.downcast_ref::<PaperError>() {
-        return Some(error.fault());
-    }
-    let error = cause.downcast_ref::<SignificanceError>()?;
-    Some(error.fault())
+    fault_of_any!(
+        FitError,
+        DataError,
+        WeightsError,
+        ModelError,
+        EvaluateError,
+        RankError,
+        SearchError,
+        PaperError,
+        SignificanceError
+    )
 }
 
 #[cfg(test)]

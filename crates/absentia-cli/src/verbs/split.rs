@@ -44,8 +44,8 @@ pub(crate) struct SplitCommand {
         default_value = "leave-one-out"
     )]
     by: SplitRule,
-    /// Which rows of a user are held out: latest (ties by rating, then item); random; or drift, at
-    /// random but rather items of some kinds, as if demand had shifted to them.
+    /// Which rows of a user are held out: latest (ties by rating, then item); random; or drift, random
+    /// rows that favour some kinds of items, as if demand had moved there.
     #[arg(long, value_name = "RULE", default_value_t = Pick::Latest)]
     pick: Pick,
     /// Share of a held-out user's rows that they are folded in from.
@@ -168,10 +168,10 @@ impl SplitCommand {
             return Ok(());
         }
         let refusal = Refusal::usage(format!(
-            "{} would be left of an earlier split beside the new files",
+            "{} of an earlier split would be left next to the new files",
             names.join(", ")
         ));
-        Err(refusal.hint("remove what is left, or write to another folder with --out"))
+        Err(refusal.hint("remove them, or write to another folder with --out"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A model file whose checksum holds, ready to be taken apart.
+//! A model file with a correct checksum, ready to be read.
 
 use std::path::{Path, PathBuf};
 

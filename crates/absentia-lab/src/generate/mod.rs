@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Taste (θ, β of a planted rank) is drawn independently of segments, categories and popularity:
-//! what is shown says nothing about what is liked. Each user has a random stream of their own, so
+//! what is shown does not depend on what is liked. Each user has a random stream of their own, so
 //! users can be generated in any order, in parallel and as often as needed; memory is
 //! `O(items · rank + segments · categories)` however many users and entries there are.
 //!

@@ -73,7 +73,7 @@ pub enum Split {
         /// Which rows.
         pick: Pick,
     },
-    /// Rows at or after a time, whoever they belong to. Users and items that only occur after the
+    /// Rows at or after a time, of all users. Users and items that only occur after the
     /// cut have nothing to be trained on.
     TimeCut {
         /// First time of the test.

@@ -21,7 +21,7 @@ pub enum EvaluateError {
     NoMetrics,
     /// A name that is no metric.
     #[error(
-        "{name:?} is no metric; known are hr, ndcg, recall, precision, map and mrr (each @k), mrr-all and auc"
+        "{name:?} is not a metric; known are hr, ndcg, recall, precision, map and mrr (each @k), mrr-all and auc"
     )]
     UnknownMetric {
         /// What was given.

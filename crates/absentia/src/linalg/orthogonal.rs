@@ -14,8 +14,8 @@ const BLOWN_UP: f64 = 1e-2;
 /// Gram matrices this close to the identity are accepted.
 const ACCEPTED: f64 = 1e-14;
 
-/// Yields `width` orthonormal columns, orthogonal to all of `basis`, that span `block` as far as
-/// it lies outside the basis; random directions fill up what is missing.
+/// Yields `width` orthonormal columns, orthogonal to all of `basis`, that span the part of `block`
+/// outside the basis; random directions fill up what is missing.
 ///
 /// Each pass projects the basis out and divides by the eigenvalues of the (scaled) Gram matrix,
 /// which needs nothing but products of tall matrices (Stathopoulos and Wu 2002).

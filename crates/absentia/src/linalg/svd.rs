@@ -2,7 +2,7 @@
 //!
 //! Block Lanczos on `WᵀW` with full orthogonalisation and thick restarts: the basis grows by blocks
 //! until it holds a few times the wanted vectors, is rotated to its best directions (the Ritz
-//! vectors), and grows again. Blocks are wider than the rank asked for, so that repeated singular
+//! vectors), and grows again. Blocks are wider than the requested rank, so that repeated singular
 //! values cannot be missed, and the distance from the answer is known without another product:
 //! `WᵀW V = V T + Q R`, so a Ritz vector `V s` is off by `‖R s_last‖`.
 

@@ -54,7 +54,7 @@ impl Screened {
         }
     }
 
-    /// Whether so many items pass that scoring all items is faster: scoring them one by one takes about
+    /// Whether enough items pass that scoring all items is faster: scoring them one by one takes about
     /// ten times as long.
     fn passes_too_many(&self) -> bool {
         self.found > 512 + self.looked / 32

@@ -59,16 +59,16 @@ pub(crate) struct Train {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "The run")]
 pub(crate) struct RunningArgs {
-    /// File that keeps the state of the run, to go on with by --resume.
+    /// File that stores the state of the run, for --resume.
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Sweeps between checkpoints [default: 10].
     #[arg(long, value_name = "N")]
     pub(crate) checkpoint_every: Option<Count>,
-    /// Go on from --checkpoint, or start if there is none yet; ends in the same bits either way.
+    /// Continue from --checkpoint, or start if there is none yet; the result has the same bits either way.
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Say what the run would take and whether it fits, and stop.
+    /// Print the memory and work that the run would need and whether it fits, and stop.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Write a report with curves and tables, readable offline.
@@ -137,11 +137,10 @@ impl Train {
         }
     }
 
-    /// The file to save in, once the arguments make sense together; clap cannot require one that may
-    /// come from a configuration.
+    /// The file to save in. Clap cannot require it, because it may come from a configuration.
     fn target(&self) -> Result<&Path, Refusal> {
         if self.running.resume && self.running.checkpoint.is_none() {
-            let refusal = Refusal::usage("--resume has nothing to go on from");
+            let refusal = Refusal::usage("--resume has nothing to continue from");
             return Err(refusal.hint("name the file with --checkpoint FILE"));
         }
         match &self.model {
@@ -177,7 +176,7 @@ impl Train {
         warn_without(is_unused, "--checkpoint-every", "--checkpoint", ui);
     }
 
-    /// Finds out before a long run that what it makes can be written.
+    /// Checks before a long run that its results can be written.
     fn check_writable(&self, model: &Path) -> anyhow::Result<()> {
         let others = [&self.running.checkpoint, &self.running.report];
         for path in others.into_iter().flatten().map(PathBuf::as_path) {

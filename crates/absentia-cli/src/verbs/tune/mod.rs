@@ -166,7 +166,7 @@ impl Tune {
         if !logged.is_empty() {
             let made = logged.len();
             context.ui.note(format!(
-                "going on after {made} trials of {}",
+                "continuing after {made} trials of {}",
                 log_path.display()
             ));
         }
@@ -248,7 +248,7 @@ impl Tune {
         show::result(staged, result, &self.output.out, context)?;
         if result.interrupted {
             context.ui.warn(format!(
-                "interrupted after {} trials; --resume goes on from {}",
+                "interrupted after {} trials; --resume continues from {}",
                 result.trials.len(),
                 self.log_path().display()
             ));
@@ -322,11 +322,11 @@ fn search(
     }
 }
 
-/// Renames the log of an earlier search, which must not be lost for want of `--resume`.
+/// Renames the log of an earlier search, so that a search without `--resume` does not overwrite it.
 fn set_aside(log: &Path, ui: &Ui) -> Result<()> {
     if let Some(aside) = TrialLog::set_aside(log).map_err(refused_log)? {
         ui.note(format!(
-            "the log of an earlier search is now {}; --resume would have gone on from it",
+            "the log of an earlier search is now {}; --resume would have continued it",
             aside.display()
         ));
     }
