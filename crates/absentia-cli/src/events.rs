@@ -1,7 +1,6 @@
 //! What happens to a job, put into words.
 
 use absentia_io::Progress;
-use absentia_job::text::ConfidenceRule;
 use absentia_job::{Choice, Event, Listener};
 use absentia_report::format::{self, counted};
 use absentia_report::terminal::Bar;
@@ -82,11 +81,7 @@ impl Ui {
                 self.warn_of_no_ratings(&format!("--targets {targets}"));
             }
             Event::ConfidenceWithoutRatings(rule) => {
-                let name = match rule {
-                    ConfidenceRule::Linear { .. } => "linear",
-                    _ => "log",
-                };
-                self.warn_of_no_ratings(&format!("--confidence {name}"));
+                self.warn_of_no_ratings(&format!("--confidence {rule}"));
             }
             _ => {}
         }

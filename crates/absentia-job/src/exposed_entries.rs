@@ -43,6 +43,6 @@ impl ExposedEntries {
     #[must_use]
     pub fn has_unused_column(&self, reading: &Reading, confidence: ConfidenceRule) -> bool {
         let named = matches!(&reading.weight_col, Some(column) if *column != ColumnRef::Absent);
-        named && confidence != ConfidenceRule::Column && self.files.is_empty()
+        named && !confidence.needs_column() && self.files.is_empty()
     }
 }

@@ -15,7 +15,7 @@ use crate::preparation::Preparation;
 use crate::reading::Reading;
 use crate::rows::Rows;
 use crate::settings::GivenSettings;
-use crate::text::{ConfidenceRule, SplitRule};
+use crate::text::SplitRule;
 use crate::validation::HeldOutRows;
 
 /// Data that was read from files and is ready to be trained on.
@@ -128,7 +128,7 @@ impl TrainingData {
         listener: &dyn Listener,
     ) -> Result<(), JobError> {
         let confidence = settings.confidence.unwrap_or_default();
-        if confidence == ConfidenceRule::Column && !self.has_weights {
+        if confidence.needs_column() && !self.has_weights {
             return Err(JobError::NoWeightColumn);
         }
         if self.has_ratings {
@@ -137,10 +137,7 @@ impl TrainingData {
         if let Some(targets @ (Targets::Raw | Targets::Log)) = settings.targets {
             listener.event(&Event::TargetsWithoutRatings(targets));
         }
-        if matches!(
-            confidence,
-            ConfidenceRule::Linear { .. } | ConfidenceRule::Log { .. }
-        ) {
+        if confidence.needs_ratings() {
             listener.event(&Event::ConfidenceWithoutRatings(confidence));
         }
         Ok(())

@@ -9,70 +9,46 @@ use absentia_io::time::{TimeSpan, TimeUnit};
 
 const EXPECTED: &str = "a number, linear:ALPHA, log:ALPHA,EPSILON, decay:30d or column";
 
-/// How the weight of an observed entry follows from its value x, its age or its column.
+/// The weights of observed entries: `2`, `linear:40`, `log:10,0.5`, `decay:30d` or `column`.
 ///
-/// It is the engine's [`Confidence`] but for the half-life, which is a length of time here and a number
-/// in the unit of the data's times there: [`in_unit`](Self::in_unit) converts.
+/// It is the engine's [`Confidence`] with the half-life in seconds instead of the unit of the data's times:
+/// [`in_unit`](Self::in_unit) converts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ConfidenceRule {
-    /// `2`: the same weight for all.
-    Constant {
-        /// The weight.
-        weight: f32,
-    },
-    /// `linear:40`: 1 + αx.
-    Linear {
-        /// Slope α.
-        alpha: f32,
-    },
-    /// `log:10,0.5`: 1 + α ln(1 + x/ε).
-    Log {
-        /// Slope α.
-        alpha: f32,
-        /// Scale ε of the value.
-        epsilon: f32,
-    },
-    /// `decay:30d`: half the weight for every 30 days of age.
-    Decay {
-        /// Time in which an entry loses half its weight.
-        half_life: TimeSpan,
-    },
-    /// `column`: the weight that came with the entry.
-    Column,
-}
+pub struct ConfidenceRule(Confidence);
 
 impl ConfidenceRule {
     /// The engine's rule for data whose times have this unit.
     #[must_use]
     pub fn in_unit(self, unit: TimeUnit) -> Confidence {
-        match self {
-            Self::Constant { weight } => Confidence::Constant { weight },
-            Self::Linear { alpha } => Confidence::Linear { alpha },
-            Self::Log { alpha, epsilon } => Confidence::Log { alpha, epsilon },
-            Self::Decay { half_life } => Confidence::Decay {
-                half_life: unit.of_span(half_life),
-                now: None,
-            },
-            Self::Column => Confidence::Column,
-        }
+        with_half_life(self.0, |seconds| seconds * unit.per_second())
     }
 
-    /// The rule that an engine's rule stands for on data whose times have this unit.
+    /// The rule that is the engine's rule on data whose times have this unit.
     #[must_use]
     pub fn of(confidence: Confidence, unit: TimeUnit) -> Self {
-        match confidence {
-            Confidence::Constant { weight } => Self::Constant { weight },
-            Confidence::Linear { alpha } => Self::Linear { alpha },
-            Confidence::Log { alpha, epsilon } => Self::Log { alpha, epsilon },
-            Confidence::Decay { half_life, .. } => {
-                match TimeSpan::from_seconds(half_life / unit.per_second()) {
-                    Some(half_life) => Self::Decay { half_life },
-                    // Training rejects such a half-life, so that no model has it.
-                    None => Self::default(),
-                }
-            }
-            Confidence::Column => Self::Column,
-        }
+        Self(with_half_life(confidence, |time| time / unit.per_second()))
+    }
+
+    /// Whether weights are read from a column.
+    #[must_use]
+    pub fn needs_column(self) -> bool {
+        self.0 == Confidence::Column
+    }
+
+    /// Whether weights depend on ratings.
+    #[must_use]
+    pub fn needs_ratings(self) -> bool {
+        matches!(self.0, Confidence::Linear { .. } | Confidence::Log { .. })
+    }
+}
+
+fn with_half_life(confidence: Confidence, convert: impl Fn(f64) -> f64) -> Confidence {
+    match confidence {
+        Confidence::Decay { half_life, .. } => Confidence::Decay {
+            half_life: convert(half_life),
+            now: None,
+        },
+        other => other,
     }
 }
 
@@ -89,41 +65,49 @@ impl FromStr for ConfidenceRule {
         let wrong = || TextError::new(text, EXPECTED);
         let number = |text: &str| text.trim().parse().map_err(|_| wrong());
         if let Ok(weight) = text.parse() {
-            return Ok(Self::Constant { weight });
+            return Ok(Self(Confidence::Constant { weight }));
         }
         let (name, options) = text.split_once(':').unwrap_or((text, ""));
-        Ok(match name {
+        Ok(Self(match name {
             // Whatever follows its colon is ignored.
-            "column" => Self::Column,
-            "linear" => Self::Linear {
+            "column" => Confidence::Column,
+            "linear" => Confidence::Linear {
                 alpha: number(options)?,
             },
             "log" => {
                 let (alpha, epsilon) = options.split_once(',').unwrap_or((options, "1"));
-                Self::Log {
+                Confidence::Log {
                     alpha: number(alpha)?,
                     epsilon: number(epsilon)?,
                 }
             }
-            "decay" => Self::Decay {
-                half_life: options.trim().parse().map_err(|_| {
+            "decay" => {
+                let span: TimeSpan = options.trim().parse().map_err(|_| {
                     let expected = "a time with its unit, s, m, h, d, w or y, as in decay:30d";
                     TextError::new(text, expected)
-                })?,
-            },
+                })?;
+                Confidence::Decay {
+                    half_life: span.seconds(),
+                    now: None,
+                }
+            }
             _ => return Err(wrong()),
-        })
+        }))
     }
 }
 
 impl fmt::Display for ConfidenceRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Constant { weight } => write!(f, "{weight}"),
-            Self::Linear { alpha } => write!(f, "linear:{alpha}"),
-            Self::Log { alpha, epsilon } => write!(f, "log:{alpha},{epsilon}"),
-            Self::Decay { half_life } => write!(f, "decay:{half_life}"),
-            Self::Column => f.write_str("column"),
+        match self.0 {
+            Confidence::Constant { weight } => write!(f, "{weight}"),
+            Confidence::Linear { alpha } => write!(f, "linear:{alpha}"),
+            Confidence::Log { alpha, epsilon } => write!(f, "log:{alpha},{epsilon}"),
+            Confidence::Decay { half_life, .. } => match TimeSpan::from_seconds(half_life) {
+                Some(span) => write!(f, "decay:{span}"),
+                // Training rejects such a half-life, so that no model has it.
+                None => write!(f, "decay:{half_life}"),
+            },
+            Confidence::Column => f.write_str("column"),
         }
     }
 }
@@ -153,10 +137,10 @@ mod tests {
         assert_eq!(ConfidenceRule::default().to_string(), "1");
         assert_eq!(
             "log:10".parse(),
-            Ok(ConfidenceRule::Log {
+            Ok(ConfidenceRule(Confidence::Log {
                 alpha: 10.0,
                 epsilon: 1.0
-            })
+            }))
         );
     }
 
