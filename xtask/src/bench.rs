@@ -18,35 +18,31 @@ const PEERS: [(&str, &[&str]); 4] = [
 pub(crate) fn bench(words: &[String]) -> Result<(), String> {
     match words.first().map(String::as_str) {
         Some("reading") => reading(),
-        Some("ranking") => example("ranking_speed", &[]),
+        Some("ranking") => example("absentia", "ranking_speed", &[]),
         Some("versus") => crate::versus::versus(&words[1..]),
         Some("python") => crate::python::speed(),
-        Some("--kernels") => example("kernel_speed", &words[1..]),
+        Some("--kernels") => example("absentia", "kernel_speed", &words[1..]),
         _ => against_peers(words),
     }
 }
 
-fn example(name: &str, words: &[String]) -> Result<(), String> {
-    let command = [
-        "run",
-        "--release",
-        "--package",
-        "absentia",
-        "--example",
-        name,
-        "--",
-    ];
-    run(cargo(&command).args(words))
+fn example(package: &str, name: &str, words: &[String]) -> Result<(), String> {
+    let mut command = cargo(&["run", "--release", "--package", package]);
+    run(command.args(["--example", name, "--"]).args(words))
+}
+
+/// Builds the programs of packages for measuring.
+pub(crate) fn build(packages: &[&str]) -> Result<(), String> {
+    let mut command = cargo(&["build", "--release"]);
+    for package in packages {
+        command.args(["--package", package]);
+    }
+    run(&mut command)
 }
 
 /// Runs the main benchmark, with every peer that can be installed.
 fn against_peers(words: &[String]) -> Result<(), String> {
-    run(&mut cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "absentia-bench",
-    ]))?;
+    build(&["absentia-bench"])?;
     let alone = ["--big", "--no-peers"];
     if !words.iter().any(|word| alone.contains(&word.as_str())) {
         install_peers();
@@ -95,15 +91,7 @@ fn environments() -> PathBuf {
 /// Seconds and peak memory of reading ten million generated rows.
 fn reading() -> Result<(), String> {
     let file = ten_million_rows()?;
-    run(&mut cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "absentia-io",
-        "--example",
-        "read_speed",
-    ]))?;
-    run(Command::new(crate::target().join("release/examples/read_speed")).arg(&file))
+    example("absentia-io", "read_speed", &[file.display().to_string()])
 }
 
 /// A file of ten million generated rows, made if it does not exist.
@@ -112,12 +100,7 @@ pub(crate) fn ten_million_rows() -> Result<PathBuf, String> {
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let file = folder.join("ten-million.csv");
     if !file.exists() {
-        run(&mut cargo(&[
-            "build",
-            "--release",
-            "--package",
-            "absentia-cli",
-        ]))?;
+        build(&["absentia-cli"])?;
         let sizes = "--users 500000 --items 50000 --entries 10000000";
         run(Command::new(crate::target().join("release/absentia"))
             .arg("generate")

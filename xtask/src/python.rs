@@ -80,14 +80,7 @@ pub(crate) fn test() -> Result<(), String> {
 pub(crate) fn speed() -> Result<(), String> {
     setup();
     let python = interpreter().ok_or("no Python environment")?;
-    run(&mut cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "absentia-python",
-        "--package",
-        "absentia-cli",
-    ]))?;
+    crate::bench::build(&["absentia-python", "absentia-cli"])?;
     run(package(&python, "release")?.arg(repository().join("xtask/python/package_speed.py")))
 }
 

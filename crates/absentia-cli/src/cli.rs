@@ -52,26 +52,49 @@ pub(crate) struct GlobalArgs {
     pub(crate) threads: Option<u32>,
 }
 
-/// The commands.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
-    Train(Box<verbs::train::Train>),
-    Evaluate(Box<verbs::evaluate::Evaluate>),
-    Recommend(Box<verbs::recommend::Recommend>),
-    Similar(verbs::similar::Similar),
-    Explain(Box<verbs::explain::Explain>),
-    Split(Box<verbs::split::SplitCommand>),
-    Describe(Box<verbs::describe::Describe>),
-    Generate(Box<verbs::generate::Generate>),
-    Convert(Box<verbs::convert::Convert>),
-    Inspect(verbs::inspect::Inspect),
-    Export(verbs::export::Export),
-    Import(Box<verbs::import::Import>),
-    Compare(Box<verbs::compare::Compare>),
-    Tune(Box<verbs::tune::Tune>),
-    Completions(verbs::completions::Completions),
-    Demo(verbs::demo::Demo),
-    Reproduce(Box<verbs::reproduce::Reproduce>),
+/// Lists the commands once: the variants of [`Verb`], and what is the same for all of them.
+macro_rules! commands {
+    ($($name:ident: $module:ident::$arguments:ident),* $(,)?) => {
+        /// The commands.
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Verb {
+            $($name(Box<verbs::$module::$arguments>),)*
+        }
+
+        impl Verb {
+            fn files(&self) -> Files {
+                match self {
+                    $(Verb::$name(verb) => verb.files(),)*
+                }
+            }
+
+            fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
+                match self {
+                    $(Verb::$name(verb) => verb.run(context),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Train: train::Train,
+    Evaluate: evaluate::Evaluate,
+    Recommend: recommend::Recommend,
+    Similar: similar::Similar,
+    Explain: explain::Explain,
+    Split: split::SplitCommand,
+    Describe: describe::Describe,
+    Generate: generate::Generate,
+    Convert: convert::Convert,
+    Inspect: inspect::Inspect,
+    Export: export::Export,
+    Import: import::Import,
+    Compare: compare::Compare,
+    Tune: tune::Tune,
+    Completions: completions::Completions,
+    Demo: demo::Demo,
+    Reproduce: reproduce::Reproduce,
 }
 
 /// What a command gets besides its own arguments.
@@ -83,25 +106,7 @@ pub(crate) struct Context {
 impl Cli {
     /// Every file that the command reads or writes.
     pub(crate) fn files(&self) -> Files {
-        let files = match &self.verb {
-            Verb::Train(verb) => verb.files(),
-            Verb::Evaluate(verb) => verb.files(),
-            Verb::Recommend(verb) => verb.files(),
-            Verb::Similar(verb) => verb.files(),
-            Verb::Explain(verb) => verb.files(),
-            Verb::Split(verb) => verb.files(),
-            Verb::Describe(verb) => verb.files(),
-            Verb::Generate(verb) => verb.files(),
-            Verb::Convert(verb) => verb.files(),
-            Verb::Inspect(verb) => verb.files(),
-            Verb::Export(verb) => verb.files(),
-            Verb::Import(verb) => verb.files(),
-            Verb::Compare(verb) => verb.files(),
-            Verb::Tune(verb) => verb.files(),
-            Verb::Reproduce(verb) => verb.files(),
-            Verb::Completions(_) | Verb::Demo(_) => Files::default(),
-        };
-        files.reads("--config", &self.global.config)
+        self.verb.files().reads("--config", &self.global.config)
     }
 }
 
@@ -172,25 +177,7 @@ fn execute(cli: Cli) -> anyhow::Result<Outcome> {
         ui: Ui::new(cli.global.json, cli.global.quiet),
         threads,
     };
-    match cli.verb {
-        Verb::Train(verb) => verb.run(&context),
-        Verb::Evaluate(verb) => verb.run(&context),
-        Verb::Recommend(verb) => verb.run(&context),
-        Verb::Similar(verb) => verb.run(&context),
-        Verb::Explain(verb) => verb.run(&context),
-        Verb::Split(verb) => verb.run(&context),
-        Verb::Describe(verb) => verb.run(&context),
-        Verb::Generate(verb) => verb.run(&context),
-        Verb::Convert(verb) => verb.run(&context),
-        Verb::Inspect(verb) => verb.run(&context),
-        Verb::Export(verb) => verb.run(&context),
-        Verb::Import(verb) => verb.run(&context),
-        Verb::Compare(verb) => verb.run(&context),
-        Verb::Tune(verb) => verb.run(&context),
-        Verb::Completions(verb) => verb.run(&context),
-        Verb::Demo(verb) => verb.run(&context),
-        Verb::Reproduce(verb) => verb.run(&context),
-    }
+    cli.verb.run(&context)
 }
 
 #[cfg(test)]

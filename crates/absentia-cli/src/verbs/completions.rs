@@ -6,6 +6,7 @@ use clap::CommandFactory;
 
 use crate::cli::{Cli, Context};
 use crate::failure::Outcome;
+use crate::guard::Files;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,6 +22,12 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
+    /// Every file that the command reads or writes.
+    #[allow(clippy::unused_self, reason = "other commands have some")]
+    pub(crate) fn files(&self) -> Files {
+        Files::default()
+    }
+
     pub(crate) fn run(&self, _: &Context) -> anyhow::Result<Outcome> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "absentia", &mut script);

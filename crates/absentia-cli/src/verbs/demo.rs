@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::cli::Context;
 use crate::failure::Outcome;
+use crate::guard::Files;
 use crate::verbs::train::Follow;
 
 const EXAMPLES: &str = "\
@@ -41,6 +42,12 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
+    /// Every file that the command reads or writes.
+    #[allow(clippy::unused_self, reason = "other commands have some")]
+    pub(crate) fn files(&self) -> Files {
+        Files::default()
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let ui = &context.ui;
         ui.say(format!(

@@ -42,3 +42,31 @@ pub(crate) fn sum_pieces(len: usize, out: &mut [f32], f: impl Fn(Range<usize>, &
             .fold(f64::from(*slot), |sum, part| sum + f64::from(part[n])) as f32;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Threads can share a long row: no piece is longer than `PIECE`, and every entry is in one of them.
+    #[test]
+    fn long_rows_are_divided_into_pieces() {
+        let (len, found, mut sum) = (2 * PIECE + 5, Mutex::new(Vec::new()), [3.0]);
+        sum_pieces(len, &mut sum, |range, sum| {
+            sum[0] += range.len() as f32;
+            found.lock().unwrap().push((range.start, range.end));
+        });
+        let mut found = found.into_inner().unwrap();
+        found.sort_unstable();
+        assert_eq!(found, [(0, PIECE), (PIECE, 2 * PIECE), (2 * PIECE, len)]);
+        assert!((sum[0] - (len + 3) as f32).abs() < 0.5);
+        let mut places = vec![0; len];
+        for_each_piece(&mut places, |start, piece| {
+            for (at, place) in piece.iter_mut().enumerate() {
+                *place += start + at;
+            }
+        });
+        assert!(places.iter().enumerate().all(|(at, place)| at == *place));
+    }
+}

@@ -51,6 +51,12 @@ pub(crate) struct StridedRows<'a> {
 /// Picked rows to prefetch ahead: they are in no order that the processor could predict.
 const AHEAD: usize = 8;
 
+/// Number of sums that [`peak`] adds to.
+#[inline(always)]
+pub(super) fn peak_chains<L: Lanes, const CHAINS: usize>(_: Simd<L>) -> usize {
+    CHAINS
+}
+
 /// Fused multiply-adds without reading or writing memory, to measure their rate.
 #[inline(always)]
 pub(super) fn peak<L: Lanes, const CHAINS: usize>(simd: Simd<L>, steps: usize, seed: f32) -> f32 {

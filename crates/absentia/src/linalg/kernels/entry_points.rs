@@ -14,6 +14,9 @@ macro_rules! kernels {
             /// [`peak_chains`](Self::peak_chains) independent sums.
             peak(steps: usize, seed: f32) -> f32 => body::peak::<L, PANEL_ROWS>;
 
+            /// Number of independent sums of `peak`.
+            peak_chains() -> usize => body::peak_chains::<L, PANEL_ROWS>;
+
             /// `out[n] = p · q_n` for every gathered row.
             predict(p: &[f32], gathered: Gathered<'_>, out: &mut [f32]) => body::predict::<L>;
 
@@ -161,7 +164,7 @@ macro_rules! entry_points {
         type L = $lanes;
         const GRAM_ROWS: usize = $gram;
         const LANE_PARALLEL: usize = $lane_parallel;
-        pub(super) const PANEL_ROWS: usize = $panel;
+        const PANEL_ROWS: usize = $panel;
 
         /// The proof that every function below gives to its kernel.
         # $enable

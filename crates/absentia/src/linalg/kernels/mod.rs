@@ -87,21 +87,6 @@ impl Kernels {
         Detected::new(set).map(Self::new)
     }
 
-    /// Number of independent sums of `peak`.
-    fn peak_chains(self) -> usize {
-        match self.set.get() {
-            InstructionSet::Scalar => scalar::PANEL_ROWS,
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2 => avx2::PANEL_ROWS,
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512 => avx512::PANEL_ROWS,
-            #[cfg(target_arch = "aarch64")]
-            InstructionSet::Neon => neon::PANEL_ROWS,
-            #[allow(unreachable_patterns)]
-            _ => scalar::PANEL_ROWS,
-        }
-    }
-
     /// Whether `eals` solves several rows at once, one or more lanes for each.
     pub(crate) fn uses_lane_parallel(self) -> bool {
         self.lane_parallel
