@@ -20,8 +20,8 @@ test = sp.csr_matrix((likes & ~shown).astype(np.float32))
 all_shown = sp.csr_matrix(shown.astype(np.float32))
 
 # %% The same model without and with what is known of the exposure.
-for name, pairs in [("without exposure", None), ("with exposure", exposed)]:
+for name, options in [("without exposure", {}), ("with exposure", {"exposed": exposed, "exposed_weight": 0.5})]:
     model = absentia.Factorizer(factors=8, weights=absentia.weights.Uniform(0.02), random_state=1)
-    model.fit(X, exposed=pairs, exposed_weight=0.5)
+    model.fit(X, **options)
     # Only what was never shown is ranked: a liked item that was shown and not taken is in no test set.
     print(name, model.evaluate(test, ["ndcg@10", "recall@20"], seen=all_shown))

@@ -8,26 +8,45 @@ use pyo3::prelude::*;
 
 use crate::error::Raise;
 
+/// A column that the caller chose.
+#[derive(FromPyObject)]
+pub(crate) enum ChosenColumn {
+    /// By its place from 0.
+    Place(usize),
+    /// By its heading, or its place from 1.
+    Text(String),
+}
+
 /// Finds the columns `user`, `item`, `rating`, `time` and `weight` of a table, by place from 0.
 ///
-/// `chosen` holds the places that the caller gave, or `None` for a column not to be read. `first_row`
-/// holds the cells of the first row as text; it decides where columns have no names.
+/// `chosen` holds the places that the caller gave, headings or places from 1 as in the options of a job, or
+/// `None` for a column not to be read. `first_row` holds the cells of the first row as text; it decides where
+/// columns have no names.
 #[pyfunction]
 pub(crate) fn table_columns(
     headings: Vec<String>,
     first_row: Vec<String>,
-    mut chosen: HashMap<String, Option<usize>>,
+    mut chosen: HashMap<String, Option<ChosenColumn>>,
 ) -> PyResult<HashMap<&'static str, usize>> {
-    let mut take = |column: Column| {
-        let place = chosen.remove(column.name())?;
-        Some(place.map_or(ColumnRef::Absent, |place| ColumnRef::Position(place + 1)))
+    let mut given = |column: Column| {
+        let Some(given) = chosen.remove(column.name()) else {
+            return Ok(None);
+        };
+        let reference = match given {
+            None => ColumnRef::Absent,
+            Some(ChosenColumn::Place(place)) => ColumnRef::Position(place + 1),
+            Some(ChosenColumn::Text(text)) => text.parse().map_err(|error| {
+                PyValueError::new_err(format!("{}_col: {error}", column.name()))
+            })?,
+        };
+        Ok::<_, PyErr>(Some(reference))
     };
     let columns = Columns {
-        user: take(Column::User),
-        item: take(Column::Item),
-        rating: take(Column::Rating),
-        time: take(Column::Time),
-        weight: take(Column::Weight),
+        user: given(Column::User)?,
+        item: given(Column::Item)?,
+        rating: given(Column::Rating)?,
+        time: given(Column::Time)?,
+        weight: given(Column::Weight)?,
     };
     if let Some(unknown) = chosen.keys().min() {
         let roles = Column::ALL.map(Column::name).join(", ");

@@ -1,17 +1,19 @@
-//! Observed entries as arguments: compressed rows lent by scipy, or a matrix built here.
+//! Observed entries as arguments: compressed rows of scipy, or a data set that a job prepared.
 //!
 //! A call keeps what it was given alive ([`Data`], [`Csr`]), borrows it on the thread that works
-//! ([`Borrowed`], [`BorrowedCsr`]) and looks at it without Python ([`Lent`], [`Rows`]).
+//! ([`Borrowed`], [`BorrowedCsr`]) and looks at it without Python ([`Entries`], [`Rows`]).
 
 use absentia::Interactions;
 use absentia::data::{DataError, Duplicates, Triplets, Values};
+use absentia::evaluate::TestSet;
 use absentia::model::NewEntry;
 use absentia::ranking::SeenItems;
+use absentia_job::TrainingData;
 use numpy::{Element, PyArray, PyArray1, PyReadonlyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use crate::dataset::Dataset;
 use crate::error::OrRaise;
-use crate::matrix::Matrix;
 
 /// A column of numpy that a call keeps.
 pub(crate) type Column<T> = Py<PyArray1<T>>;
@@ -54,9 +56,9 @@ pub(crate) struct Csr(
 /// Observed entries in either form.
 #[derive(FromPyObject)]
 pub(crate) enum Data {
-    /// Built here.
-    Matrix(Py<Matrix>),
-    /// Lent for the call.
+    /// Prepared by a job.
+    Dataset(Py<Dataset>),
+    /// Borrowed for the call.
     Csr(Csr),
 }
 
@@ -71,7 +73,7 @@ pub(crate) struct BorrowedCsr<'py>(
 
 /// Observed entries in either form, borrowed.
 pub(crate) enum Borrowed<'a, 'py> {
-    Matrix(&'a Matrix),
+    Dataset(&'a Dataset),
     Csr(BorrowedCsr<'py>),
 }
 
@@ -91,7 +93,7 @@ impl Csr {
 impl Data {
     pub(crate) fn borrow<'py>(&self, py: Python<'py>) -> PyResult<Borrowed<'_, 'py>> {
         Ok(match self {
-            Data::Matrix(matrix) => Borrowed::Matrix(matrix.get()),
+            Data::Dataset(dataset) => Borrowed::Dataset(dataset.get()),
             Data::Csr(csr) => Borrowed::Csr(csr.borrow(py)?),
         })
     }
@@ -197,64 +199,102 @@ impl SeenItems for Rows<'_> {
 }
 
 /// Either form, borrowed for as long as the arguments live.
-pub(crate) enum Lent<'a> {
-    Matrix(&'a Interactions<'static>),
+pub(crate) enum Entries<'a> {
+    Dataset(&'a TrainingData),
     Rows(Rows<'a>),
 }
 
 impl Borrowed<'_, '_> {
-    pub(crate) fn lend(&self) -> PyResult<Lent<'_>> {
+    pub(crate) fn view(&self) -> PyResult<Entries<'_>> {
         Ok(match self {
-            Borrowed::Matrix(matrix) => Lent::Matrix(&matrix.0),
-            Borrowed::Csr(csr) => Lent::Rows(csr.rows()?),
+            Borrowed::Dataset(dataset) => Entries::Dataset(&dataset.0),
+            Borrowed::Csr(csr) => Entries::Rows(csr.rows()?),
         })
     }
 }
 
-/// A matrix with its transpose: the one lent, or one made of the rows lent.
-pub(crate) enum Whole<'a> {
-    Lent(&'a Interactions<'static>),
+/// A matrix with its transpose: that of a data set, or one built of rows.
+pub(crate) enum Transposed<'a> {
+    Borrowed(&'a Interactions<'static>),
     Built(Box<Interactions<'a>>),
 }
 
-impl<'a> Whole<'a> {
+impl<'a> Transposed<'a> {
     pub(crate) fn matrix(&self) -> &Interactions<'a> {
         match self {
-            Whole::Lent(matrix) => matrix,
-            Whole::Built(matrix) => matrix,
+            Transposed::Borrowed(matrix) => matrix,
+            Transposed::Built(matrix) => matrix,
         }
     }
 }
 
-impl<'a> Lent<'a> {
-    pub(crate) fn whole(&self) -> Result<Whole<'a>, DataError> {
+impl<'a> Entries<'a> {
+    pub(crate) fn transposed(&self) -> Result<Transposed<'a>, DataError> {
         Ok(match self {
-            Lent::Matrix(matrix) => Whole::Lent(matrix),
-            Lent::Rows(rows) => Whole::Built(Box::new(rows.interactions()?)),
+            Entries::Dataset(dataset) => Transposed::Borrowed(&dataset.data),
+            Entries::Rows(rows) => Transposed::Built(Box::new(rows.interactions()?)),
         })
     }
 }
 
-impl Lent<'_> {
+impl Entries<'_> {
     pub(crate) fn seen(&self) -> &dyn SeenItems {
         match self {
-            Lent::Matrix(matrix) => *matrix,
-            Lent::Rows(rows) => rows,
+            Entries::Dataset(dataset) => &dataset.data,
+            Entries::Rows(rows) => rows,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         match self {
-            Lent::Matrix(matrix) => matrix.n_users(),
-            Lent::Rows(rows) => rows.len(),
+            Entries::Dataset(dataset) => dataset.data.n_users(),
+            Entries::Rows(rows) => rows.len(),
         }
     }
 
     /// The entries of a row, for folding it in or explaining it.
-    pub(crate) fn entries(&self, row: usize) -> Vec<NewEntry> {
+    pub(crate) fn row(&self, row: usize) -> Vec<NewEntry> {
         match self {
-            Lent::Rows(rows) => rows.entries(row),
-            Lent::Matrix(matrix) => matrix_entries(matrix, row),
+            Entries::Rows(rows) => rows.entries(row),
+            Entries::Dataset(dataset) => matrix_entries(&dataset.data, row),
+        }
+    }
+
+    /// The times of entries, where they have any.
+    pub(crate) fn times(&self) -> Option<&[i64]> {
+        match self {
+            Entries::Dataset(dataset) => dataset.data.times(),
+            Entries::Rows(_) => None,
+        }
+    }
+
+    pub(crate) fn has_ratings(&self) -> bool {
+        match self {
+            Entries::Dataset(dataset) => dataset.has_ratings,
+            Entries::Rows(rows) => rows.values.is_some(),
+        }
+    }
+
+    pub(crate) fn has_weights(&self) -> bool {
+        match self {
+            Entries::Dataset(dataset) => dataset.has_weights,
+            Entries::Rows(rows) => rows.weights.is_some(),
+        }
+    }
+
+    /// Rows that were held out of the data.
+    pub(crate) fn held_out(&self) -> Option<&TestSet> {
+        match self {
+            Entries::Dataset(dataset) => dataset.held_out.as_ref(),
+            Entries::Rows(_) => None,
+        }
+    }
+
+    /// How repeated pairs were merged.
+    pub(crate) fn duplicates(&self) -> Duplicates {
+        match self {
+            Entries::Dataset(dataset) => dataset.duplicates,
+            Entries::Rows(_) => Duplicates::Sum,
         }
     }
 }

@@ -16,6 +16,8 @@ use pyo3::exceptions::{
     PyValueError,
 };
 
+use crate::job::argument;
+
 /// An error that has a Python exception.
 pub(crate) trait Raise {
     /// The exception to raise.
@@ -67,6 +69,18 @@ impl Raise for JobError {
         match self {
             JobError::File(error) => error.raise(),
             JobError::Fit(error) => error.raise(),
+            JobError::Key(error) => PyValueError::new_err(format!(
+                "{} is {}; {}",
+                argument(&error.key),
+                error.given,
+                error.reason
+            )),
+            JobError::Times(error) => PyValueError::new_err(format!(
+                "{error}; pass time_unit=\"s\", \"ms\", \"us\" or \"ns\" to fit, or time_col=\"none\""
+            )),
+            JobError::NoWeightColumn => PyValueError::new_err(
+                "confidence is \"column\", and the data has no weights; pass weight_col or sample_weight",
+            ),
             error => exception(error.fault(), error.to_string()),
         }
     }

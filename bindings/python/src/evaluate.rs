@@ -10,7 +10,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyInterruptedError;
 use pyo3::prelude::*;
 
-use crate::data::{Column, Data, Lent, borrow};
+use crate::data::{Column, Data, Entries, borrow};
 use crate::error::OrRaise;
 use crate::model::Model;
 use crate::pool::{detached, interruptible};
@@ -36,27 +36,27 @@ pub(crate) fn evaluate(
     threads: Option<usize>,
 ) -> PyResult<(Bound<'_, PyArray1<u32>>, String, Vec<MetricTuple<'_>>)> {
     let options = options(&metrics, exclude_seen)?;
-    let found = interruptible(py, move |py, cancel| {
+    let evaluation = interruptible(py, move |py, cancel| {
         let (users, items) = (borrow(py, &users)?, borrow(py, &items)?);
         let test = TestSet::from_pairs(users.as_slice()?, items.as_slice()?).or_raise()?;
         let seen = seen.borrow(py)?;
-        let lent = seen.lend()?;
-        let found = detached(py, threads, || {
-            until_cancelled(model.get(), &lent, &test, &options, cancel)
+        let entries = seen.view()?;
+        let evaluation = detached(py, threads, || {
+            until_cancelled(model.get(), &entries, &test, &options, cancel)
         })?;
-        found.unwrap_or_else(|| Err(PyInterruptedError::new_err("interrupted")))
+        evaluation.unwrap_or_else(|| Err(PyInterruptedError::new_err("interrupted")))
     })?;
-    let asked: Vec<MetricName> = metrics
+    let requested: Vec<MetricName> = metrics
         .iter()
         .filter_map(|name| name.parse().ok())
         .collect();
-    Ok(table(py, found, &asked))
+    Ok(table(py, evaluation, &requested))
 }
 
 /// The evaluation, unless it is cancelled: the engine has no other way out of one than a panic.
 fn until_cancelled(
     model: &Model,
-    seen: &Lent<'_>,
+    seen: &Entries<'_>,
     test: &TestSet,
     options: &EvaluateOptions,
     cancel: &Cancel,
@@ -71,7 +71,7 @@ fn until_cancelled(
         })
     }));
     match outcome {
-        Ok(found) => Some(found.or_raise()),
+        Ok(evaluation) => Some(evaluation.or_raise()),
         Err(panic) if panic.is::<Interrupted>() => None,
         Err(panic) => resume_unwind(panic),
     }
@@ -88,14 +88,14 @@ fn options(metrics: &[String], exclude_seen: bool) -> PyResult<EvaluateOptions> 
     })
 }
 
-/// Keeps the metrics asked for: the engine measures every metric at every cut-off.
+/// Keeps the requested metrics: the engine measures every metric at every cut-off.
 fn table<'py>(
     py: Python<'py>,
-    found: Evaluation,
-    asked: &[MetricName],
+    evaluation: Evaluation,
+    requested: &[MetricName],
 ) -> (Bound<'py, PyArray1<u32>>, String, Vec<MetricTuple<'py>>) {
-    let rows = found.metrics.into_iter();
-    let rows = rows.filter(|result| asked.contains(&result.name));
+    let rows = evaluation.metrics.into_iter();
+    let rows = rows.filter(|result| requested.contains(&result.name));
     let rows = rows.map(|result| {
         let values = PyArray1::from_vec(py, result.per_user);
         let summary = result.summary;
@@ -107,6 +107,6 @@ fn table<'py>(
         )
     });
     let rows = rows.collect();
-    let candidates = found.candidates.to_string();
-    (PyArray1::from_vec(py, found.users), candidates, rows)
+    let candidates = evaluation.candidates.to_string();
+    (PyArray1::from_vec(py, evaluation.users), candidates, rows)
 }

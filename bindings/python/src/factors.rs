@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use crate::data::{BorrowedCsr, Column, Csr, Rows, borrow, borrow_some, slice_some};
 use crate::error::OrRaise;
 use crate::lists::{Lists, Padded};
-use crate::pool::{answered, detached, interruptible};
+use crate::pool::{detached, interruptible, interruptible_if_long};
 
 /// A table of numpy that a call keeps.
 pub(crate) type Table = Py<PyArray2<f32>>;
@@ -96,7 +96,7 @@ pub(crate) fn top_k(
 ) -> PyResult<Lists<'_>> {
     let (rows, columns) = (shape(py, &queries).0, shape(py, &items));
     let each = columns.0 as u64 * columns.1 as u64;
-    let lists = answered(py, each.saturating_mul(rows as u64), move |py, cancel| {
+    let lists = interruptible_if_long(py, each.saturating_mul(rows as u64), move |py, cancel| {
         let (queries, items) = (borrow(py, &queries)?, borrow(py, &items)?);
         let (scale, deny) = (
             borrow_some(py, scale.as_ref())?,

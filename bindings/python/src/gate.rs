@@ -1,4 +1,4 @@
-//! Keeps threads that were left alone out of an interpreter that ends.
+//! Keeps abandoned threads out of an interpreter that ends.
 //!
 //! A thread that enters Python while the interpreter ends is torn down in the middle of its frames.
 //! So threads of ours pass a gate each time they enter; when the interpreter is about to end, the
@@ -34,13 +34,13 @@ fn lock() -> MutexGuard<'static, Inside> {
 /// Runs `work`, which enters Python, unless the gate is closed.
 pub(crate) fn inside<T>(work: impl FnOnce() -> T) -> Option<T> {
     enter().then(|| {
-        let _pass = Pass;
+        let _leave = LeaveOnDrop;
         work()
     })
 }
 
-/// [`inside`] on a thread of ours.
-pub(crate) fn inside_for_good<T>(work: impl FnOnce() -> T) -> Option<T> {
+/// [`inside`] on a thread that is marked as one of ours.
+pub(crate) fn inside_on_own_thread<T>(work: impl FnOnce() -> T) -> Option<T> {
     OURS.set(true);
     inside(work)
 }
@@ -52,23 +52,23 @@ pub(crate) fn outside<T>(work: impl FnOnce() -> T) -> T {
         return work();
     }
     leave();
-    let _way_back = WayBack;
+    let _enter = EnterOnDrop;
     work()
 }
 
-/// Leaves when it is dropped, by a panic too.
-struct Pass;
+/// Leaves Python when it is dropped, by a panic too.
+struct LeaveOnDrop;
 
-impl Drop for Pass {
+impl Drop for LeaveOnDrop {
     fn drop(&mut self) {
         leave();
     }
 }
 
-/// Enters when it is dropped, by a panic too.
-struct WayBack;
+/// Enters Python when it is dropped, by a panic too.
+struct EnterOnDrop;
 
-impl Drop for WayBack {
+impl Drop for EnterOnDrop {
     fn drop(&mut self) {
         while !enter() {
             std::thread::park();

@@ -8,7 +8,7 @@ use pyo3::types::PyList;
 
 use crate::data::{Column, borrow};
 use crate::error::OrRaise;
-use crate::pool::{answered, interruptible, released};
+use crate::pool::{interruptible, interruptible_if_long, released};
 
 /// Ids taken between two looks at the signals.
 const CHUNK: usize = 1 << 17;
@@ -112,7 +112,7 @@ impl IdMap {
         skip: bool,
     ) -> PyResult<Bound<'_, PyArray1<i64>>> {
         let multiplications = 1000 * ids.bind(py).len()? as u64;
-        let rows = answered(py, multiplications, move |py, _| {
+        let rows = interruptible_if_long(py, multiplications, move |py, _| {
             let (ids, map) = (borrow(py, &ids)?, &slf.get().0);
             let ids = ids.as_slice()?;
             let find = |&id: &i64| map.get_integer(id).map_or(-1, i64::from);

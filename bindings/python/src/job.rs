@@ -2,11 +2,11 @@
 
 use absentia_io::time::TimeUnit;
 use absentia_job::text::ConfidenceRule;
-use absentia_job::{Job, JobError, defaults};
+use absentia_job::{Job, defaults};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::error::{OrRaise, Raise};
+use crate::error::OrRaise;
 
 /// Reads a job: an object of JSON with the keys of a configuration file.
 pub(crate) fn parse(text: &str) -> PyResult<Job> {
@@ -14,27 +14,26 @@ pub(crate) fn parse(text: &str) -> PyResult<Job> {
         .map_err(|error| PyValueError::new_err(format!("settings: {error}")))?;
     let mut job = Job::default();
     for (key, value) in table {
-        job.set(&key, &value).map_err(|error| match error {
-            JobError::Key(error) => PyValueError::new_err(format!(
-                "{} is {}; {}",
-                argument(&error.key),
-                error.given,
-                error.reason
-            )),
-            error => error.raise(),
-        })?;
+        job.set(&key, &value).or_raise()?;
     }
+    let job = job.with_preset().or_raise()?;
     job.check().or_raise()?;
     Ok(job)
 }
 
 /// The argument of Python that a key stands for.
-fn argument(key: &str) -> String {
+pub(crate) fn argument(key: &str) -> String {
     match key {
         "seed" => "random_state".to_owned(),
         "threads" => "num_threads".to_owned(),
         key => key.replace('-', "_"),
     }
+}
+
+/// The argument for every key of a job.
+#[pyfunction]
+pub(crate) fn setting_names() -> Vec<String> {
+    Job::keys().iter().map(|key| argument(key)).collect()
 }
 
 /// The default of every argument that has one, as text.

@@ -9,6 +9,7 @@
 
 mod columns;
 mod data;
+mod dataset;
 mod error;
 mod evaluate;
 mod factors;
@@ -16,12 +17,10 @@ mod gate;
 mod ids;
 mod job;
 mod lists;
-mod matrix;
 mod model;
+mod notices;
 mod pool;
-mod read;
 mod rule;
-mod times;
 mod train;
 mod weights;
 
@@ -35,7 +34,7 @@ use error::OrRaise;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     InstructionSet::select_from_env().or_raise()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<matrix::Matrix>()?;
+    module.add_class::<dataset::Dataset>()?;
     module.add_class::<factors::Factors>()?;
     module.add_class::<ids::IdMap>()?;
     module.add_class::<model::Model>()?;
@@ -45,9 +44,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(factors::solve_rows, module)?)?;
     module.add_function(wrap_pyfunction!(job::default_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(job::setting_names, module)?)?;
     module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;
-    module.add_function(wrap_pyfunction!(read::read, module)?)?;
-    module.add_function(wrap_pyfunction!(times::times, module)?)?;
+    module.add_function(wrap_pyfunction!(dataset::prepare, module)?)?;
     module.add_function(wrap_pyfunction!(train::fit, module)?)?;
     let close = wrap_pyfunction!(gate::close, module)?;
     module

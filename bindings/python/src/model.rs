@@ -10,12 +10,12 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::data::{Borrowed, Column, Data, Lent, borrow, borrow_some, slice_some};
+use crate::data::{Borrowed, Column, Data, Entries, borrow, borrow_some, slice_some};
 use crate::error::OrRaise;
 use crate::factors::{Factors, Numbers, Table, check_columns, shape, solve_each};
 use crate::ids::IdMap;
 use crate::lists::{Lists, Padded};
-use crate::pool::{answered, batch, detached, interruptible, released};
+use crate::pool::{batch, detached, interruptible, interruptible_if_long, released};
 use crate::weights::MissingWeights;
 
 /// A trained model with the ids of its rows.
@@ -29,7 +29,7 @@ pub(crate) struct Model {
 /// Iteration, seconds, observed, missing, regularization, validation.
 type SweepTuple = (usize, f64, f64, f64, f64, Option<f64>);
 /// Score, what each item adds to it, remainder.
-type Apart = (f64, Vec<(u32, f64)>, f64);
+type ExplanationTuple = (f64, Vec<(u32, f64)>, f64);
 
 #[pymethods]
 impl Model {
@@ -162,7 +162,7 @@ impl Model {
     ) -> PyResult<Bound<'_, PyArray1<f32>>> {
         let k = slf.get().trained.n_factors();
         let multiplications = (users.bind(py).len()? * k) as u64;
-        let scores = answered(py, multiplications, move |py, cancel| {
+        let scores = interruptible_if_long(py, multiplications, move |py, cancel| {
             let (users, items) = (borrow(py, &users)?, borrow(py, &items)?);
             let (users, items) = (users.as_slice()?, items.as_slice()?);
             let model = &slf.get().trained;
@@ -206,47 +206,48 @@ impl Model {
             Some(rows) => shape(py, rows).0,
             None => users.bind(py).len()?,
         };
-        let lists = answered(py, each.saturating_mul(count as u64), move |py, cancel| {
-            let users = borrow(py, &users)?;
-            let seen = seen.as_ref().map(|seen| seen.borrow(py)).transpose()?;
-            let seen = seen.as_ref().map(Borrowed::lend).transpose()?;
-            let (allow, deny) = (
-                borrow_some(py, allow.as_ref())?,
-                borrow_some(py, deny.as_ref())?,
-            );
-            let request = RankRequest {
-                top: n,
-                exclude: seen.as_ref().map(Lent::seen),
-                allow: slice_some(allow.as_ref())?,
-                deny: slice_some(deny.as_ref())?.unwrap_or_default(),
-                ..RankRequest::default()
-            };
-            let model = &slf.get().trained;
-            let mut lists = Padded::new(n, f32::NEG_INFINITY);
-            if let Some(rows) = rows {
-                let rows = borrow(py, &rows)?;
-                check_columns(&rows, model.n_factors())?;
-                let rows = Numbers::of(&rows)?;
-                let users: Vec<u32> = (0..count as u32).collect();
+        let lists =
+            interruptible_if_long(py, each.saturating_mul(count as u64), move |py, cancel| {
+                let users = borrow(py, &users)?;
+                let seen = seen.as_ref().map(|seen| seen.borrow(py)).transpose()?;
+                let seen = seen.as_ref().map(Borrowed::view).transpose()?;
+                let (allow, deny) = (
+                    borrow_some(py, allow.as_ref())?,
+                    borrow_some(py, deny.as_ref())?,
+                );
                 let request = RankRequest {
-                    users: &users,
-                    ..request
+                    top: n,
+                    exclude: seen.as_ref().map(Entries::seen),
+                    allow: slice_some(allow.as_ref())?,
+                    deny: slice_some(deny.as_ref())?.unwrap_or_default(),
+                    ..RankRequest::default()
                 };
-                let ranked = detached(py, threads, || {
-                    model.recommend_rows(&rows.copied(), &request)
+                let model = &slf.get().trained;
+                let mut lists = Padded::new(n, f32::NEG_INFINITY);
+                if let Some(rows) = rows {
+                    let rows = borrow(py, &rows)?;
+                    check_columns(&rows, model.n_factors())?;
+                    let rows = Numbers::of(&rows)?;
+                    let users: Vec<u32> = (0..count as u32).collect();
+                    let request = RankRequest {
+                        users: &users,
+                        ..request
+                    };
+                    let ranked = detached(py, threads, || {
+                        model.recommend_rows(&rows.copied(), &request)
+                    })?;
+                    lists.push_all(&ranked.or_raise()?);
+                    return Ok(lists);
+                }
+                let users = users.as_slice()?;
+                let outcome = detached(py, threads, || {
+                    lists.fill(users, each, cancel, |users| {
+                        model.recommend(&RankRequest { users, ..request })
+                    })
                 })?;
-                lists.push_all(&ranked.or_raise()?);
-                return Ok(lists);
-            }
-            let users = users.as_slice()?;
-            let outcome = detached(py, threads, || {
-                lists.fill(users, each, cancel, |users| {
-                    model.recommend(&RankRequest { users, ..request })
-                })
+                outcome.or_raise()?;
+                Ok(lists)
             })?;
-            outcome.or_raise()?;
-            Ok(lists)
-        })?;
         lists.into_arrays(py, count)
     }
 
@@ -268,16 +269,17 @@ impl Model {
         };
         let n = n.min(most.saturating_sub(1));
         let count = rows.bind(py).len()?;
-        let lists = answered(py, each.saturating_mul(count as u64), move |py, cancel| {
-            let rows = borrow(py, &rows)?;
-            let (rows, model) = (rows.as_slice()?, &slf.get().trained);
-            let mut lists = Padded::new(n, f32::NEG_INFINITY);
-            let outcome = detached(py, threads, || {
-                lists.fill(rows, each, cancel, |rows| model.similar(axis, rows, n, by))
+        let lists =
+            interruptible_if_long(py, each.saturating_mul(count as u64), move |py, cancel| {
+                let rows = borrow(py, &rows)?;
+                let (rows, model) = (rows.as_slice()?, &slf.get().trained);
+                let mut lists = Padded::new(n, f32::NEG_INFINITY);
+                let outcome = detached(py, threads, || {
+                    lists.fill(rows, each, cancel, |rows| model.similar(axis, rows, n, by))
+                })?;
+                outcome.or_raise()?;
+                Ok(lists)
             })?;
-            outcome.or_raise()?;
-            Ok(lists)
-        })?;
         lists.into_arrays(py, count)
     }
 
@@ -295,17 +297,17 @@ impl Model {
         let k = slf.get().trained.n_factors();
         let (rows, solved) = interruptible(py, move |py, cancel| {
             let (data, like) = (data.borrow(py)?, borrow_some(py, like.as_ref())?);
-            let (lent, like) = (data.lend()?, slice_some(like.as_ref())?);
+            let (entries, like) = (data.view()?, slice_some(like.as_ref())?);
             let model = &slf.get().trained;
             let solved = detached(py, threads, || {
                 let fold_in = model.fold_in(axis);
-                solve_each(lent.len(), cancel, |row| {
+                solve_each(entries.len(), cancel, |row| {
                     let known = like.and_then(|like| like.get(row).copied());
                     let weights = known.map_or(RowWeights::Frozen, RowWeights::Like);
-                    fold_in.solve(&lent.entries(row), &weights)
+                    fold_in.solve(&entries.row(row), &weights)
                 })
             })?;
-            Ok((lent.len(), solved.or_raise()?))
+            Ok((entries.len(), solved.or_raise()?))
         })?;
         PyArray1::from_vec(py, solved).reshape([rows, k])
     }
@@ -321,17 +323,17 @@ impl Model {
         row: usize,
         item: u32,
         user: Option<u32>,
-    ) -> PyResult<Apart> {
+    ) -> PyResult<ExplanationTuple> {
         let model = &slf.get().trained;
         // The Gram matrix of the items is most of the work.
         let work = work_of_row(model, Axis::Item) * model.n_factors() as u64;
-        answered(py, work, move |py, _| {
+        interruptible_if_long(py, work, move |py, _| {
             let data = data.borrow(py)?;
-            let lent = data.lend()?;
+            let entries = data.view()?;
             let explained = detached(py, None, || {
                 let weights = user.map_or(RowWeights::Frozen, RowWeights::Like);
                 let fold_in = slf.get().trained.fold_in(Axis::User);
-                fold_in.explain(user, &lent.entries(row), &weights, item)
+                fold_in.explain(user, &entries.row(row), &weights, item)
             })?;
             let found = explained.or_raise()?;
             let parts = found.contributions.iter();

@@ -26,39 +26,40 @@ const SMALL: u64 = 100_000_000;
 /// Multiplications between two looks at the flag: about a second.
 const STEP: u64 = 20_000_000_000;
 
-/// What a thread has to say.
-enum Note<E, T> {
+/// A message of a worker thread to the caller's.
+enum Message<E, T> {
     Event(E),
     Done(PyResult<T>),
 }
 
-/// Tells the caller's thread of an event; false when it no longer listens.
-pub(crate) type Tell<E> = Box<dyn Fn(E) -> bool + Send>;
+/// Sends an event to the caller's thread; false when it no longer listens.
+pub(crate) type SendEvent<E> = Box<dyn Fn(E) -> bool + Send>;
 
-/// Runs `work` as the module says, `hear` being called with its events on the caller's thread.
+/// Runs `work` as the module says; `handle` is called with its events on the caller's thread.
 ///
-/// An exception of `hear` ends the work like one of a signal handler.
-pub(crate) fn followed<T: Send + 'static, E: Send + 'static>(
+/// An exception of `handle` ends the work like one of a signal handler.
+pub(crate) fn interruptible_with_events<T: Send + 'static, E: Send + 'static>(
     py: Python<'_>,
-    work: impl FnOnce(Python<'_>, &Cancel, Tell<E>) -> PyResult<T> + Send + 'static,
-    mut hear: impl FnMut(E) -> PyResult<()> + Send,
+    work: impl FnOnce(Python<'_>, &Cancel, SendEvent<E>) -> PyResult<T> + Send + 'static,
+    mut handle: impl FnMut(E) -> PyResult<()> + Send,
 ) -> PyResult<T> {
-    let (cancel, (notes, noted)) = (Cancel::new(), channel());
+    let (cancel, (messages, received)) = (Cancel::new(), channel());
     let flag = cancel.clone();
     std::thread::Builder::new().spawn(move || {
-        let events: Sender<Note<E, T>> = notes.clone();
-        let tell: Tell<E> = Box::new(move |event| events.send(Note::Event(event)).is_ok());
-        if let Some(outcome) = gate::inside_for_good(|| Python::attach(|py| work(py, &flag, tell)))
+        let events: Sender<Message<E, T>> = messages.clone();
+        let send: SendEvent<E> = Box::new(move |event| events.send(Message::Event(event)).is_ok());
+        if let Some(outcome) =
+            gate::inside_on_own_thread(|| Python::attach(|py| work(py, &flag, send)))
         {
             // Nobody listens when the caller was interrupted.
-            let _ = notes.send(Note::Done(outcome));
+            let _ = messages.send(Message::Done(outcome));
         }
     })?;
     py.detach(move || {
-        let outcome = attend(&noted, &mut hear);
+        let outcome = wait(&received, &mut handle);
         outcome.unwrap_or_else(|interruption| {
             cancel.cancel();
-            if wait_for_end(&noted).is_none() {
+            if wait_for_end(&received).is_none() {
                 // The next call must not wait for threads that are still at this one.
                 *lock_shared() = None;
             }
@@ -67,17 +68,17 @@ pub(crate) fn followed<T: Send + 'static, E: Send + 'static>(
     })
 }
 
-/// [`followed`] for work without events.
+/// [`interruptible_with_events`] for work without events.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(Python<'_>, &Cancel) -> PyResult<T> + Send + 'static,
 ) -> PyResult<T> {
-    let quiet = |py: Python<'_>, cancel: &Cancel, _: Tell<()>| work(py, cancel);
-    followed(py, quiet, |()| Ok(()))
+    let quiet = |py: Python<'_>, cancel: &Cancel, _: SendEvent<()>| work(py, cancel);
+    interruptible_with_events(py, quiet, |()| Ok(()))
 }
 
 /// [`interruptible`], but on the caller's thread when there is little to do.
-pub(crate) fn answered<T: Send + 'static>(
+pub(crate) fn interruptible_if_long<T: Send + 'static>(
     py: Python<'_>,
     multiplications: u64,
     work: impl FnOnce(Python<'_>, &Cancel) -> PyResult<T> + Send + 'static,
@@ -94,14 +95,14 @@ pub(crate) fn batch(multiplications: u64) -> usize {
 }
 
 /// The outcome of the work, or the exception that ends the waiting for it.
-fn attend<E, T>(
-    noted: &Receiver<Note<E, T>>,
-    hear: &mut impl FnMut(E) -> PyResult<()>,
+fn wait<E, T>(
+    received: &Receiver<Message<E, T>>,
+    handle: &mut impl FnMut(E) -> PyResult<()>,
 ) -> Result<PyResult<T>, PyErr> {
     loop {
-        match noted.recv_timeout(POLL) {
-            Ok(Note::Event(event)) => hear(event)?,
-            Ok(Note::Done(outcome)) => return Ok(outcome),
+        match received.recv_timeout(POLL) {
+            Ok(Message::Event(event)) => handle(event)?,
+            Ok(Message::Done(outcome)) => return Ok(outcome),
             Err(RecvTimeoutError::Timeout) => signals()?,
             Err(RecvTimeoutError::Disconnected) => {
                 let message = "the call panicked, which is a defect, or the interpreter ends";
@@ -111,13 +112,13 @@ fn attend<E, T>(
     }
 }
 
-fn wait_for_end<E, T>(noted: &Receiver<Note<E, T>>) -> Option<PyResult<T>> {
+fn wait_for_end<E, T>(received: &Receiver<Message<E, T>>) -> Option<PyResult<T>> {
     let end = std::time::Instant::now() + GRACE;
     loop {
         let left = end.saturating_duration_since(std::time::Instant::now());
-        match noted.recv_timeout(left) {
-            Ok(Note::Event(_)) => {}
-            Ok(Note::Done(outcome)) => return Some(outcome),
+        match received.recv_timeout(left) {
+            Ok(Message::Event(_)) => {}
+            Ok(Message::Done(outcome)) => return Some(outcome),
             Err(_) => return None,
         }
     }

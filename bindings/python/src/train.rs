@@ -2,71 +2,65 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
-use absentia::Interactions;
-use absentia::data::DataError;
+use absentia::data::Duplicates;
 use absentia::fit::{Cancel, Control, Fitted, Init, Observer, StopReason, Sweep};
 use absentia_io::model::Ids;
-use absentia_job::{Automatic, Execution, Input, Job, JobError, Training};
+use absentia_job::{Execution, ExposedPairs, Input, Job, JobError, Listener, Training};
 use pyo3::prelude::*;
 
-use crate::data::{Column, Data, borrow};
+use crate::data::{Column, Data, Entries, borrow, borrow_some, slice_some};
 use crate::error::{OrRaise, Raise};
 use crate::factors::{Numbers, Table};
-use crate::ids::IdMap;
 use crate::model::Model;
-use crate::pool::{Tell, detached, followed, released};
+use crate::notices::Notices;
+use crate::pool::{SendEvent, detached, interruptible_with_events, released};
 use crate::weights::Scheme;
 
-/// Users, items and weights of pairs that were shown and not taken.
-type Shown = (Column<u32>, Column<u32>, Column<f32>);
+/// Users and items of pairs that were shown and not taken, the weight of each pair, and a weight for all.
+type Exposed = (Column<u32>, Column<u32>, Option<Column<f32>>, Option<f32>);
 
 /// Trains a model; yields it with the reason why the run ended, and the weights that were chosen in
 /// place of the defaults, as they are written.
 ///
 /// `settings` are the keys of a job as JSON; what is left out has its default or is chosen. `scheme`
-/// is given where weights are not left to the job. `callback(iteration, seconds, observed, missing,
-/// regularization)` ends the run by returning something true.
+/// is given where weights are not left to the job, `init` where factors do not start from a file of the job or
+/// at random. `callback(iteration, seconds, observed, missing, regularization)` ends the run by returning
+/// something true.
 #[pyfunction]
-#[pyo3(signature = (data, settings, *, scheme=None, shown=None, init=None, ids=None, callback=None, config=None))]
-#[expect(clippy::too_many_arguments, reason = "keywords of one call")]
+#[pyo3(signature = (data, settings, *, scheme=None, exposed=None, init=None, callback=None))]
 pub(crate) fn fit(
     py: Python<'_>,
     data: Data,
     settings: &str,
     scheme: Option<Py<Scheme>>,
-    shown: Option<Shown>,
+    exposed: Option<Exposed>,
     init: Option<(Table, Table)>,
-    ids: Option<(Py<IdMap>, Py<IdMap>)>,
     callback: Option<Py<PyAny>>,
-    config: Option<String>,
 ) -> PyResult<(Model, &'static str, Option<String>)> {
     let call = Call {
         data,
-        shown,
+        exposed,
         scheme: scheme.as_ref().map(|scheme| scheme.clone_ref(py)),
         job: crate::job::parse(settings)?,
-        ids: ids.map(|(users, items)| Ids {
-            users: users.get().0.clone(),
-            items: items.get().0.clone(),
-        }),
         init,
     };
-    let ended = call.follow(py, callback);
-    let ended = match &scheme {
-        Some(scheme) => scheme.get().stop_if_err(ended),
-        None => ended,
+    let finished = call.run_with_callback(py, callback);
+    let finished = match &scheme {
+        Some(scheme) => scheme.get().stop_if_err(finished),
+        None => finished,
     };
-    let Ended {
+    let Finished {
         fitted,
         ids,
-        chosen,
-    } = ended?;
+        weights,
+        config,
+    } = finished?;
     let model = Model {
         trained: fitted.model,
         ids,
         config,
     };
-    Ok((model, name(fitted.reason), chosen))
+    Ok((model, name(fitted.reason), weights))
 }
 
 fn name(reason: StopReason) -> &'static str {
@@ -80,34 +74,35 @@ fn name(reason: StopReason) -> &'static str {
 }
 
 /// A run that has ended.
-struct Ended {
+struct Finished {
     fitted: Fitted,
     ids: Ids,
-    /// The weights that were chosen for it.
-    chosen: Option<String>,
+    /// The weights on missing entries as they are written, if the job chose them.
+    weights: Option<String>,
+    /// The configuration that repeats the run, if there is one.
+    config: Option<String>,
 }
 
-/// A call to train on data in memory.
+/// A call to train on data that is ready.
 struct Call {
     data: Data,
-    shown: Option<Shown>,
+    exposed: Option<Exposed>,
     scheme: Option<Py<Scheme>>,
     job: Job,
-    ids: Option<Ids>,
     init: Option<(Table, Table)>,
 }
 
 impl Call {
-    fn follow(self, py: Python<'_>, callback: Option<Py<PyAny>>) -> PyResult<Ended> {
+    fn run_with_callback(self, py: Python<'_>, callback: Option<Py<PyAny>>) -> PyResult<Finished> {
         let (answers, answered) = channel();
         let listens = callback.is_some();
-        let work = move |py: Python<'_>, cancel: &Cancel, tell: Tell<Sweep>| {
-            let relay = listens.then_some(Relay { tell, answered });
+        let work = move |py: Python<'_>, cancel: &Cancel, send: SendEvent<Sweep>| {
+            let relay = listens.then_some(Relay { send, answered });
             self.run(py, relay, cancel)
         };
-        followed(py, work, move |sweep| {
+        interruptible_with_events(py, work, move |sweep| {
             let outcome = callback.as_ref().map_or(Ok(Control::Continue), |callback| {
-                Python::attach(|py| hear(callback.bind(py), &sweep))
+                Python::attach(|py| called(callback.bind(py), &sweep))
             });
             // A run that has ended no longer listens; one whose callback failed ends.
             let _ = answers.send(*outcome.as_ref().unwrap_or(&Control::Stop));
@@ -115,7 +110,7 @@ impl Call {
         })
     }
 
-    fn run(self, py: Python<'_>, relay: Option<Relay>, cancel: &Cancel) -> PyResult<Ended> {
+    fn run(self, py: Python<'_>, mut relay: Option<Relay>, cancel: &Cancel) -> PyResult<Finished> {
         let init = match &self.init {
             Some((users, items)) => Some((borrow(py, users)?, borrow(py, items)?)),
             None => None,
@@ -124,98 +119,113 @@ impl Call {
             Some((users, items)) => Some((Numbers::of(users)?, Numbers::of(items)?)),
             None => None,
         };
+        let exposed = self.exposed.as_ref();
+        let exposed = exposed.map(|pairs| exposed_pairs(py, pairs)).transpose()?;
+        let is_repeatable = init.is_none() && exposed.is_none();
         let data = self.data.borrow(py)?;
-        let lent = data.lend()?;
-        let shown = match &self.shown {
-            Some((users, items, weights)) => {
-                Some((borrow(py, users)?, borrow(py, items)?, borrow(py, weights)?))
-            }
-            None => None,
-        };
-        let shown = match &shown {
-            Some((users, items, weights)) => {
-                Some((users.as_slice()?, items.as_slice()?, weights.as_slice()?))
-            }
-            None => None,
-        };
-        let mut relay = relay;
+        let entries = data.view()?;
+        let (job, notices) = (&self.job, Notices::default());
         let built = detached(py, None, || {
-            let whole = lent.whole()?;
-            let with_exposed = match shown {
-                Some((users, items, weights)) => {
-                    Some(whole.matrix().with_exposed(users, items, weights)?)
-                }
-                None => None,
+            check_columns(job, &entries, &notices)?;
+            let matrix = entries.transposed()?;
+            let (users, items) = (matrix.matrix().n_users(), matrix.matrix().n_items());
+            let ids = match &entries {
+                Entries::Dataset(dataset) => dataset.ids.clone(),
+                Entries::Rows(_) => Ids::dense(users as u32, items as u32),
             };
-            Ok::<_, DataError>((whole, with_exposed))
+            let input = Input {
+                data: matrix.matrix(),
+                ids: &ids,
+                held_out: entries.held_out(),
+            };
+            let exposed = exposed.map(|pairs| job.with_exposed(&input, pairs, &notices));
+            let exposed = exposed.transpose()?;
+            Ok::<_, JobError>((matrix, ids, exposed))
         })?;
-        let (whole, with_exposed) = built.or_raise()?;
-        let data = with_exposed.as_ref().unwrap_or_else(|| whole.matrix());
-        let dense = || Ids::dense(data.n_users() as u32, data.n_items() as u32);
-        let ids = self.ids.unwrap_or_else(dense);
+        notices.log(py)?;
+        let (matrix, ids, exposed) = built.or_raise()?;
+        let input = Input {
+            data: exposed.as_ref().unwrap_or_else(|| matrix.matrix()),
+            ids: &ids,
+            held_out: entries.held_out(),
+        };
         let scheme = self.scheme.as_ref().map(Py::get);
         let ran = released(py, || {
-            let given = scheme.map(|scheme| &scheme.requested);
-            let mut training = training(&self.job, given, data, &ids)?;
+            let mut training = match scheme {
+                Some(scheme) => job.training_with(input, scheme.requested.clone()),
+                None => job.training(input)?,
+            };
             match training.choose(cancel, &()) {
                 // A call that was interrupted goes on to a run that ends at once.
                 Ok(()) | Err(JobError::InterruptedChoosing) => {}
                 Err(error) => return Err(error),
             }
-            let chosen = training.weights.as_ref().map(ToString::to_string);
-            let fitted = training.fit(Execution {
-                init: init.map_or(Init::Gaussian, |(users, items)| Init::Given {
+            let init = match init {
+                Some((users, items)) => Init::Given {
                     users: users.copied(),
                     items: items.copied(),
-                }),
+                },
+                None => job.start(&training)?,
+            };
+            let fitted = training.fit(Execution {
+                init,
+                measuring: Some(job.measuring()?),
                 observer: relay.as_mut().map(|relay| relay as &mut dyn Observer),
                 cancel: cancel.clone(),
                 ..Execution::default()
             })?;
-            Ok((fitted, chosen))
+            let weights = training.weights.as_ref().map(ToString::to_string);
+            let config = is_repeatable.then(|| config(job, training, entries.duplicates()));
+            let config = config.flatten();
+            Ok((fitted, weights, config))
         });
-        let (fitted, chosen) = ran.map_err(|error: JobError| match scheme {
-            Some(scheme) => scheme.blame(error),
+        let (fitted, weights, config) = ran.map_err(|error: JobError| match scheme {
+            Some(scheme) => scheme.exception(error),
             None => error.raise(),
         })?;
-        Ok(Ended {
+        Ok(Finished {
             fitted,
             ids,
-            chosen,
+            weights,
+            config,
         })
     }
 }
 
-/// The run of a job on a matrix in memory; with weights of an object, those of the job do not count.
-fn training<'d>(
-    job: &Job,
-    given: Option<&absentia::weights::Scheme>,
-    data: &'d Interactions<'d>,
-    ids: &'d Ids,
-) -> Result<Training<'d>, JobError> {
-    let input = Input {
-        data,
-        ids,
-        held_out: None,
+/// Rejects rules that need columns which the data does not have; for a data set, they were reported when it
+/// was prepared.
+fn check_columns(job: &Job, entries: &Entries<'_>, notices: &Notices) -> Result<(), JobError> {
+    let listener: &dyn Listener = match entries {
+        Entries::Dataset(_) => &(),
+        Entries::Rows(_) => notices,
     };
-    let Some(scheme) = given else {
-        return job.training(input);
-    };
-    let automatic = Automatic {
-        recipe: false,
-        ..job.automatic()
-    };
-    let params = job.params(input.unit());
-    Ok(Training::new(
-        input,
-        params,
-        None,
-        scheme.clone(),
-        automatic,
+    let has = (entries.has_ratings(), entries.has_weights());
+    job.settings.check_columns(has, listener)
+}
+
+fn exposed_pairs(py: Python<'_>, (users, items, own, given): &Exposed) -> PyResult<ExposedPairs> {
+    let own = borrow_some(py, own.as_ref())?;
+    Ok(ExposedPairs::new(
+        borrow(py, users)?.as_slice()?.to_vec(),
+        borrow(py, items)?.as_slice()?.to_vec(),
+        slice_some(own.as_ref())?.map(<[f32]>::to_vec),
+        *given,
     ))
 }
 
-fn hear(callback: &Bound<'_, PyAny>, sweep: &Sweep) -> PyResult<Control> {
+/// The configuration that repeats a run, if its weights on missing entries have a text.
+fn config(job: &Job, mut training: Training<'_>, duplicates: Duplicates) -> Option<String> {
+    if training.weights.is_none() {
+        training.weights = Some(training.scheme.spec()?);
+    }
+    let mut run = job.as_run(&training);
+    if duplicates != Duplicates::default() {
+        run.preparation.duplicates = Some(duplicates);
+    }
+    toml::to_string(&run).ok()
+}
+
+fn called(callback: &Bound<'_, PyAny>, sweep: &Sweep) -> PyResult<Control> {
     callback.py().check_signals()?;
     let parts = &sweep.objective;
     let arguments = (
@@ -234,13 +244,13 @@ fn hear(callback: &Bound<'_, PyAny>, sweep: &Sweep) -> PyResult<Control> {
 
 /// Sends sweeps to the caller's thread and waits for its answers.
 struct Relay {
-    tell: Tell<Sweep>,
+    send: SendEvent<Sweep>,
     answered: Receiver<Control>,
 }
 
 impl Observer for Relay {
     fn swept(&mut self, sweep: &Sweep) -> Control {
-        if !(self.tell)(sweep.clone()) {
+        if !(self.send)(sweep.clone()) {
             return Control::Stop;
         }
         self.answered.recv().unwrap_or(Control::Stop)

@@ -40,7 +40,7 @@ impl Scheme {
     }
 
     /// The exception of a weight function if there is one, else the error itself.
-    pub(crate) fn blame<E: Raise>(&self, error: E) -> PyErr {
+    pub(crate) fn exception<E: Raise>(&self, error: E) -> PyErr {
         let mut failures = self.failures.iter();
         let taken = failures.find_map(|failure| {
             failure
@@ -123,12 +123,14 @@ impl Scheme {
         let scheme = slf.clone_ref(py);
         let resolved = interruptible(py, move |py, _| {
             let data = data.borrow(py)?;
-            let (lent, scheme) = (data.lend()?, scheme.get());
+            let (entries, scheme) = (data.view()?, scheme.get());
             let resolved = detached(py, threads, || {
-                let whole = lent.whole()?;
-                Ok::<_, DataError>(scheme.requested.resolve(whole.matrix()))
+                let matrix = entries.transposed()?;
+                Ok::<_, DataError>(scheme.requested.resolve(matrix.matrix()))
             })?;
-            resolved.or_raise()?.map_err(|error| scheme.blame(error))
+            resolved
+                .or_raise()?
+                .map_err(|error| scheme.exception(error))
         });
         slf.get().stop_if_err(resolved).map(MissingWeights)
     }

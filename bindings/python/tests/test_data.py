@@ -204,6 +204,24 @@ def test_the_unit_of_times_changes_nothing(tmp_path, caplog):
         model().fit(table(seconds), time_unit="days")
 
 
+def test_further_times_are_in_the_unit_of_the_first():
+    pandas = pytest.importorskip("pandas")
+    seconds = np.array([1577836800, 1580428800, 1583020800], dtype=np.int64)
+    decaying = {"factors": 2, "confidence": "decay:30d", "regularization": 0.1}
+
+    def table(times):
+        return pandas.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "timestamp": times})
+
+    def more(times):
+        return pandas.DataFrame({"user": [3, 2], "item": [1, 3], "timestamp": times})
+
+    later = np.array([1585699200, 1588291200], dtype=np.int64)
+    expected = model(**decaying).fit(table(seconds)).partial_fit(more(later))
+    for first in (1, 10**3, 10**9):
+        for then in (later, later * 10**6, later * 10**9, later.astype("datetime64[s]")):
+            same(model(**decaying).fit(table(seconds * first)).partial_fit(more(then)), expected)
+
+
 def test_nulls_of_arrow_and_polars_are_refused_by_column():
     arrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
     columns = {"user": ["ann", None], "item": [1, 2]}

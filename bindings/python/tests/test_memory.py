@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from absentia._data import _columns
+from absentia._tables import columns_of
 
 
 MEMORY = """
@@ -46,6 +46,6 @@ def test_columns_of_tables_are_views():
     columns = {"user": users, "item": items, "rating": values}
     for module, make in [("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")]:
         table = getattr(pytest.importorskip(module), make)(columns)
-        first, second = _columns(table, {}), _columns(table, {})
+        first, second = columns_of(table, {}), columns_of(table, {})
         for name in ("users", "items", "values"):
             assert np.shares_memory(getattr(first, name), getattr(second, name)), (module, name)

@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import pathlib
 import subprocess
 from typing import Any, Dict, List
 
@@ -10,7 +11,7 @@ import absentia
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from absentia import _core, _data
+from absentia import _core, _options
 
 CLI = os.environ.get("ABSENTIA_CLI")
 needs_cli = pytest.mark.skipif(CLI is None, reason="needs the command line: set ABSENTIA_CLI")
@@ -64,6 +65,118 @@ ACCEPTED: List[Dict[str, Any]] = [
 ]
 
 
+# How the file is read, which of its rows are used, and which are held out: the flags of the command line are keywords of fit.
+OPTIONS: List[Dict[str, Any]] = [
+    {"min_rating": 3},
+    {"k_core": "8,4"},
+    {"duplicates": "sum", "targets": "raw", "regularization": 0.1},
+    {"duplicates": "max", "targets": "raw", "regularization": 0.1},
+    {"sample": "rows:0.5", "sample_seed": 3},
+    {"since": "2020-01-20", "until": "2020-04-20"},
+    {"user_col": "item", "item_col": "user", "rating_col": "none"},
+    {"rating_col": "none", "weight_col": "rating", "confidence": "column", "regularization": 0.1},
+    {"time_unit": "ms", "confidence": "decay:30d", "regularization": 0.1},
+    {"valid_split": "leave-one-out", "valid_metric": "ndcg@5", "patience": 1, "iterations": 8, "regularization": 0.1},
+    {"valid": "shown.csv", "regularization": 0.1},
+    {"exclude": "shown.csv"},
+    {"exposed": "shown.csv", "exposed_weight": 0.5, "regularization": 0.1},
+    {"exposed": "shown.csv", "valid_split": "last:1", "valid_pick": "random", "regularization": 0.1},
+    {"skip_bad": 3, "format": "csv", "separator": ",", "header": True},
+    {"preset": "plays", "regularization": 0.1},
+    {"preset": "plays", "confidence": "linear:2", "regularization": 0.1},
+    {"solver": "als-cg", "cg_steps": 1, "device": "cpu", "memory_limit": "8GiB"},
+]
+OF_CONSTRUCTOR = frozenset(inspect.signature(absentia.Factorizer.__init__).parameters)
+
+
+def fitted(path: str, settings: Dict[str, Any]) -> absentia.Factorizer:
+    constructor = {name: value for name, value in settings.items() if name in OF_CONSTRUCTOR}
+    others = {name: value for name, value in settings.items() if name not in OF_CONSTRUCTOR}
+    return absentia.Factorizer(**constructor).fit(path, **others)
+
+
+@needs_cli
+@pytest.mark.parametrize("settings", OPTIONS, ids=str)
+def test_one_flag_gives_one_run(settings: Dict[str, Any], ratings: str, tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("shown.csv").write_text("user,item,rating\nu1,i9,5\nu2,i16,1\nu3,i9,4\nu1,i2,3\nu2,i8,2\nu3,i1,5\n")
+    settings = {**SMALL, **settings}
+    by_flags, by_file = tmp_path / "flags.absentia", tmp_path / "file.absentia"
+    words = [flag.replace("=True", "") for flag in flags(settings)]
+    done = ran("train", ratings, "--model", str(by_flags), *words)
+    assert done.returncode == 0, done.stderr
+    config = tmp_path / "run.toml"
+    keys = {name.replace("_", "-"): value for name, value in settings.items()}
+    config.write_text("\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items()))
+    done = ran("train", ratings, "--model", str(by_file), "--config", str(config))
+    assert done.returncode == 0, done.stderr
+    python = fitted(ratings, settings)
+    for other in (trained(by_flags), trained(by_file)):
+        assert same_factors(other, python)
+        assert other.user_ids_.tolist() == python.user_ids_.tolist()
+        assert other.item_ids_.tolist() == python.item_ids_.tolist()
+        assert [sweep.validation for sweep in other.history_] == [sweep.validation for sweep in python.history_]
+    # The settings have an effect, so that the comparison can fail.
+    usual = fitted(ratings, {name: value for name, value in settings.items() if name in ("factors", "iterations", "regularization")})
+    changes_nothing = {"skip_bad", "time_unit", "memory_limit"} & set(settings)
+    assert changes_nothing or not same_factors(usual, python)
+
+
+def test_every_key_of_a_job_is_an_argument() -> None:
+    fit = set(inspect.signature(absentia.Factorizer.fit).parameters) | _options.NAMES
+    known = (OF_CONSTRUCTOR | fit) - {"self", "options"}
+    only_here = {"X", "y", "columns", "sample_weight", "callback", "show_progress"}
+    assert known - only_here == set(_core.setting_names()) - {"data"}
+    assert not OF_CONSTRUCTOR & fit - {"self"}
+
+
+def test_tables_are_prepared_as_files_are(ratings: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.read_csv(ratings)
+    for options in ({"min_rating": 3}, {"k_core": (8, 4)}, {"valid_split": "leave-one-out", "valid_pick": "random"}, {"since": "2020-02-01"}, {"user_col": "item", "item_col": 1}):
+        settings = {**SMALL, "regularization": 0.1, "duplicates": "last", "targets": "raw", **options}
+        assert same_factors(fitted(ratings, settings), fitted(table, settings)), options
+    # A matrix is taken apart into rows where it must be.
+    matrix = sp.csr_matrix((np.float32([5, 1, 4, 2]), ([0, 0, 1, 2], [0, 1, 1, 0])))
+    few = absentia.Factorizer(factors=2, regularization=0.1).fit(matrix, min_rating=2)
+    assert few.user_factors_.shape == (3, 2)
+    without = sp.csr_matrix((np.float32([5, 4, 2]), ([0, 1, 2], [0, 1, 0])))
+    assert same_factors(few, absentia.Factorizer(factors=2, regularization=0.1).fit(without))
+
+
+def test_options_without_effect_are_refused(ratings: str) -> None:
+    matrix = sp.csr_matrix(np.eye(3, dtype=np.float32))
+    model = absentia.Factorizer(**SMALL)
+    for options in ({"separator": ";"}, {"user_col": "who"}, {"time_unit": "ms"}, {"shape": (3, 3)}):
+        with pytest.raises(ValueError, match=f"{next(iter(options))} has no effect on a csr_matrix"):
+            model.fit(matrix, **options)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="min_ratin"):
+        model.fit(ratings, min_ratin=3)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="a weight of exposed pairs is given"):
+        model.fit(matrix, exposed_weight=0.5)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(ratings, sample_weight=np.ones(120))
+    with pytest.raises(ValueError, match="weight_col or sample_weight"):
+        absentia.Factorizer(confidence="column").fit(matrix)
+    with pytest.raises(MemoryError, match="the run needs"):
+        absentia.Factorizer(memory_limit="1KiB").fit(ratings)
+    with pytest.raises(ValueError, match="device is \"gpu\".*cpu"):
+        absentia.Factorizer(device="gpu").fit(ratings)
+
+
+@needs_cli
+def test_the_configuration_of_a_model_repeats_its_run(ratings: str, tmp_path: Any) -> None:
+    model = fitted(ratings, {**SMALL, "min_rating": 2, "k_core": 2, "confidence": "decay:30d"})
+    model.save(tmp_path / "python.absentia")
+    done = ran("inspect", str(tmp_path / "python.absentia"), "--print-config")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "run.toml").write_text(done.stdout)
+    again = tmp_path / "again.absentia"
+    done = ran("train", "--config", str(tmp_path / "run.toml"), "--model", str(again))
+    assert done.returncode == 0, done.stderr
+    assert same_factors(trained(again), model)
+
+
 @needs_cli
 @pytest.mark.parametrize("settings", ACCEPTED, ids=str)
 def test_one_text_gives_one_run(settings: Dict[str, Any], ratings: str, tmp_path: Any) -> None:
@@ -115,10 +228,9 @@ def test_a_baseline_has_weights_of_its_own(ratings: str) -> None:
 
 def test_the_constructor_has_the_defaults_of_the_table() -> None:
     known = inspect.signature(absentia.Factorizer.__init__).parameters
-    # These are chosen where they are not given.
-    chosen = {"weights", "targets", "regularization", "post_scale"}
+    # These are chosen where they are not given, or come from the preset or the text of the solver.
+    chosen = {"weights", "targets", "regularization", "post_scale", "confidence", "block", "cg_steps", "neighbours"}
     defaults = dict(_core.default_settings())
-    assert _data.FILE_DUPLICATES == defaults["duplicates"]
     shared = [name for name in defaults if name in known]
     assert len(shared) >= 10
     for name in shared:

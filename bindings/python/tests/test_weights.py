@@ -7,6 +7,16 @@ from sample import matrix
 from absentia import Factorizer, weights
 
 
+def test_learned_weights_have_the_seed_of_their_text():
+    data = matrix(40, 30, 0.2)
+    learned = weights.Learned(mean=0.02, rank=2, seed=7)
+    text = "learned:mean=0.02,rank=2,seed=7"
+    fitted = [Factorizer(factors=3, iterations=3, regularization=0.1, weights=given).fit(data) for given in (learned, text)]
+    np.testing.assert_array_equal(fitted[0].user_factors_, fitted[1].user_factors_)
+    other = Factorizer(factors=3, iterations=3, regularization=0.1, weights=weights.Learned(mean=0.02, rank=2)).fit(data)
+    assert not np.array_equal(other.user_factors_, fitted[0].user_factors_)
+
+
 def test_weights_compose_and_explain():
     x = matrix()
     table = np.array([[0.1, 0.2], [0.3, 0.4]])

@@ -91,8 +91,36 @@ pub(crate) fn parse_span(text: &str) -> Result<f64, TextError> {
 
 #[cfg(test)]
 mod tests {
-    use absentia_job::defaults;
+    use std::collections::BTreeSet;
+
+    use absentia_job::{Job, defaults};
     use clap::CommandFactory as _;
+
+    /// What `train` writes and where it goes on from; everything else is part of the job.
+    const OF_OUTPUT: [&str; 6] = [
+        "model",
+        "checkpoint",
+        "checkpoint-every",
+        "resume",
+        "dry-run",
+        "report",
+    ];
+
+    #[test]
+    fn the_flags_of_train_are_the_keys_of_a_job() {
+        let command = crate::cli::Cli::command();
+        let train = command.find_subcommand("train").expect("a command");
+        let name = |arg: &clap::Arg| match arg.get_long() {
+            Some(long) => long.to_owned(),
+            None => arg.get_id().to_string(),
+        };
+        let flags: BTreeSet<String> = train.get_arguments().map(name).collect();
+        let mut expected: BTreeSet<String> = Job::keys().into_iter().collect();
+        expected.extend(OF_OUTPUT.map(str::to_owned));
+        // It is a flag of every command.
+        expected.remove("threads");
+        assert_eq!(flags, expected);
+    }
 
     #[test]
     fn help_names_the_defaults() {

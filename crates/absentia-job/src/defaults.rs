@@ -8,7 +8,7 @@ use absentia::{Method, Params};
 use absentia_io::ReadOptions;
 use absentia_io::time::TimeUnit;
 
-use crate::text::ConfidenceRule;
+use crate::text::{ConfidenceRule, Device};
 
 /// Metric that chooses the best model where rows are held out.
 pub const VALID_METRIC: &str = "ndcg@20";
@@ -39,6 +39,7 @@ pub fn table() -> Vec<(&'static str, String)> {
             "weights",
             SchemeSpec::default_for(params.solver).to_string(),
         ),
+        ("device", Device::default().to_string()),
         ("factors", params.factors.to_string()),
         ("iterations", params.iterations.to_string()),
         ("regularization", params.regularization.to_string()),

@@ -2,6 +2,7 @@
 
 use absentia_io::ColumnRef;
 
+use crate::error::JobError;
 use crate::keys::keys;
 use crate::reading::Reading;
 use crate::text::ConfidenceRule;
@@ -34,11 +35,19 @@ pub struct ExposedEntries {
 }
 
 keys!(ExposedEntries {
-    "exposed": files,
-    "exposed-weight": weight,
+    files as "exposed",
+    weight as "exposed-weight",
 });
 
 impl ExposedEntries {
+    /// Rejects a weight of exposed pairs without pairs.
+    pub(crate) fn check(&self) -> Result<(), JobError> {
+        if self.weight.is_some() && self.files.is_empty() {
+            return Err(JobError::ExposedWeightAlone);
+        }
+        Ok(())
+    }
+
     /// Whether a column of weights is read but not used.
     #[must_use]
     pub fn has_unused_column(&self, reading: &Reading, confidence: ConfidenceRule) -> bool {

@@ -8,10 +8,12 @@ use absentia_search::SearchError;
 
 use crate::error::JobError;
 use crate::exposed_entries::ExposedEntries;
+use crate::files::read_known;
 use crate::listener::{Event, Listener, Step};
 use crate::preparation::Preparation;
 use crate::reading::Reading;
-use crate::rows::{Rows, read_known, take_log};
+use crate::rows::{Rows, take_log};
+use crate::training_data::Input;
 
 /// The pairs of files, of users and items that the rows know, rated as high as the data has to be.
 ///
@@ -76,14 +78,13 @@ pub fn without_held_out(
 /// # Errors
 /// Files of excluded pairs that cannot be read.
 pub(crate) fn not_to_train(
-    rows: &Rows,
-    held_out: Option<&TestSet>,
+    input: &Input<'_>,
     reading: &Reading,
     preparation: &Preparation,
 ) -> Result<HashSet<(u32, u32)>, JobError> {
-    let mut pairs = held_out.map(pairs_in).unwrap_or_default();
+    let mut pairs = input.held_out.map(pairs_in).unwrap_or_default();
     if !preparation.exclude.is_empty() {
-        let ids = (rows.users.clone(), rows.items.clone());
+        let ids = (input.ids.users.clone(), input.ids.items.clone());
         // What there is to say about these files was said when they were read first.
         match read_known(&preparation.exclude, reading, ids, &()) {
             Ok(excluded) => pairs.extend(excluded.user.into_iter().zip(excluded.item)),
@@ -105,13 +106,34 @@ fn pairs_in(test: &TestSet) -> HashSet<(u32, u32)> {
 }
 
 /// Pairs that were shown and not taken, with their weights.
-pub(crate) struct ExposedPairs {
+#[derive(Clone, Debug, Default)]
+pub struct ExposedPairs {
     pub(crate) users: Vec<u32>,
     pub(crate) items: Vec<u32>,
     pub(crate) weights: Vec<f32>,
 }
 
 impl ExposedPairs {
+    /// Pairs with the weight that was given for all, or else with their own, or else with weight 1.
+    #[must_use]
+    pub fn new(
+        users: Vec<u32>,
+        items: Vec<u32>,
+        own: Option<Vec<f32>>,
+        given: Option<f32>,
+    ) -> Self {
+        let weights = match (given, own) {
+            (Some(weight), _) => vec![weight; users.len()],
+            (None, Some(weights)) => weights,
+            (None, None) => vec![1.0; users.len()],
+        };
+        Self {
+            users,
+            items,
+            weights,
+        }
+    }
+
     /// Reads the pairs of users and items that the rows know.
     ///
     /// # Errors
@@ -123,17 +145,9 @@ impl ExposedPairs {
         listener: &dyn Listener,
     ) -> Result<Self, JobError> {
         let shown = read_known(&exposed.files, reading, rows.take_ids(), listener)?;
-        let weights = match (exposed.weight, shown.weight) {
-            (Some(weight), _) => vec![weight; shown.user.len()],
-            (None, Some(weights)) => weights,
-            (None, None) => vec![1.0; shown.user.len()],
-        };
         (rows.users, rows.items) = (shown.users, shown.items);
-        Ok(Self {
-            users: shown.user,
-            items: shown.item,
-            weights,
-        })
+        let given = exposed.weight;
+        Ok(Self::new(shown.user, shown.item, shown.weight, given))
     }
 
     /// Drops some pairs, and yields how many they were.

@@ -7,7 +7,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use toml::{Table, Value};
+use toml::Value;
 
 /// A value that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -124,42 +124,34 @@ pub fn typed(text: &str) -> Value {
     }
 }
 
-/// A group of fields with their keys.
+/// A group of fields that are keys of a job.
+///
+/// The key of a field is its name with dashes, which is also the name of its flag: clap derives that from
+/// the field as well.
 pub(crate) trait Keys {
-    /// Takes the value of a key, and says whether the group has it.
-    fn read(&mut self, key: &str, value: &Value) -> Result<bool, KeyError>;
-
-    /// Adds the fields that were given.
-    fn write(&self, into: &mut Table);
-
-    /// The names of all keys.
-    fn names() -> Vec<&'static str>;
+    /// Every field by its name.
+    fn fields(&mut self) -> NamedFields<'_>;
 }
 
-/// Lists the fields of a group under their keys.
+/// Fields by their names.
+pub(crate) type NamedFields<'f> = Vec<(&'static str, &'f mut dyn Field)>;
+
+/// The key of a field.
+pub(crate) fn key_of(field: &str) -> String {
+    field.replace('_', "-")
+}
+
+/// Lists the fields of a group, with their keys where those are not the names of the fields. A field that is
+/// left out does not compile.
 macro_rules! keys {
-    ($group:ident { $($key:literal: $field:ident),* $(,)? }) => {
+    ($group:ident { $($field:ident $(as $key:literal)?),* $(,)? }) => {
         impl $crate::keys::Keys for $group {
-            fn read(
-                &mut self,
-                key: &str,
-                value: &toml::Value,
-            ) -> Result<bool, $crate::keys::KeyError> {
-                match key {
-                    $($key => $crate::keys::Field::read(&mut self.$field, key, value)?,)*
-                    _ => return Ok(false),
-                }
-                Ok(true)
-            }
-
-            fn write(&self, into: &mut toml::Table) {
-                $(if let Some(value) = $crate::keys::Field::written(&self.$field) {
-                    into.insert($key.to_owned(), value);
-                })*
-            }
-
-            fn names() -> Vec<&'static str> {
-                vec![$($key),*]
+            fn fields(&mut self) -> $crate::keys::NamedFields<'_> {
+                let Self { $($field),* } = self;
+                vec![$((
+                    [$($key,)? stringify!($field)][0],
+                    $field as &mut dyn $crate::keys::Field,
+                )),*]
             }
         }
     };

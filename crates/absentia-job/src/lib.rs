@@ -6,17 +6,19 @@
 //!
 //! | step | what does it |
 //! | --- | --- |
-//! | read and prepare | [`Job::read`], [`TrainingData`], [`Rows`] |
+//! | read and prepare | [`Job::read`] for files, [`Job::prepare`] for rows in memory |
 //! | choose settings, check memory, fit | [`Training`] |
-//! | report progress | [`Listener`] |
+//! | report progress | [`Listener`], and events in words: [`Event::message`] |
 //!
 //! | file | concept |
 //! | --- | --- |
 //! | `text/` | values as they are written |
-//! | `keys`, `config_file` | groups of values as keys of a configuration, and files of them |
+//! | `job`, `configuration`, `config_file` | the description, as keys and values, and files of them |
+//! | `keys` | which fields are keys |
 //! | `reading`, `preparation`, `exposed_entries`, `validation`, `settings` | the groups of a job |
 //! | `defaults`, `preset` | the values of keys that were not given |
-//! | `rows`, `training_data` | from files to a matrix with ids |
+//! | `files`, `rows`, `training_data` | from files to a matrix with ids |
+//! | `pipeline` | the steps from a job to a model |
 //! | `start`, `memory`, `resume`, `validator`, `training` | the run |
 //!
 //! The feature `clap` makes the groups arguments of a command line.
@@ -25,15 +27,19 @@
 #![deny(missing_docs)]
 
 mod config_file;
+mod configuration;
 pub mod defaults;
 mod error;
 mod exposed_entries;
+mod files;
 mod fingerprint;
 mod held_out;
 mod job;
 pub mod keys;
 mod listener;
 mod memory;
+mod message;
+mod pipeline;
 mod preparation;
 mod preset;
 mod reading;
@@ -51,19 +57,20 @@ pub use absentia_search::Automatic;
 pub use config_file::{ConfigFile, Entry};
 pub use error::JobError;
 pub use exposed_entries::ExposedEntries;
+pub use files::{read_files, read_known};
 pub use fingerprint::{Fingerprint, of_data as data_fingerprint};
-pub use held_out::{pairs_of, without_held_out};
+pub use held_out::{ExposedPairs, pairs_of, without_held_out};
 pub use job::Job;
 pub use listener::{Choice, Event, Listener, Step};
 pub use memory::Plan;
+pub use message::Level;
 pub use preparation::Preparation;
 pub use preset::Preset;
 pub use reading::Reading;
 pub use resume::same_ids;
-pub use rows::{Rows, read_files, read_known, take_log};
+pub use rows::{Rows, take_log};
 pub use settings::{GivenSettings, UnusedSetting};
-pub use start::{scheme, start};
-pub use training::{Execution, Measuring, Training, named};
+pub use training::{Execution, Measuring, Training};
 pub use training_data::{Input, TrainingData, split_rows};
-pub use validation::{HeldOutRows, ValidationSettings};
-pub use validator::{Validator, metric_name};
+pub use validation::ValidationSettings;
+pub use validator::metric_name;

@@ -45,14 +45,14 @@ pub struct Preparation {
 }
 
 keys!(Preparation {
-    "min-rating": min_rating,
-    "since": since,
-    "until": until,
-    "exclude": exclude,
-    "duplicates": duplicates,
-    "sample": sample,
-    "sample-seed": sample_seed,
-    "k-core": k_core,
+    min_rating,
+    since,
+    until,
+    exclude,
+    duplicates,
+    sample,
+    sample_seed,
+    k_core,
 });
 
 impl Preparation {
@@ -61,17 +61,17 @@ impl Preparation {
         self.sample_seed.get_or_insert_default();
     }
 
-    /// What to do with repeated pairs.
-    #[must_use]
-    pub fn duplicates(&self) -> Duplicates {
-        self.duplicates.unwrap_or_default()
-    }
-
-    /// Carries out the steps on a log and reports what each left.
+    /// Carries out the steps on a log and reports what each left; `repeats` says what becomes of repeated
+    /// pairs if it was not given.
     ///
     /// # Errors
     /// A column that a step needs is not there, a share out of range, pairs that occur twice.
-    pub fn apply(&self, log: &mut EventLog, listener: &dyn Listener) -> Result<(), DataError> {
+    pub(crate) fn apply(
+        &self,
+        log: &mut EventLog,
+        repeats: Duplicates,
+        listener: &dyn Listener,
+    ) -> Result<(), DataError> {
         let done = |step, report| listener.event(&Event::Prepared { step, report });
         if self.since.is_some() || self.until.is_some() {
             let unit = TimeUnit::of_times(log.time());
@@ -84,7 +84,10 @@ impl Preparation {
         }
         // Without --k-core, the matrix merges repeats when it is built, at no extra cost.
         if self.duplicates.is_some() || self.k_core.is_some() {
-            done(Step::Duplicates, log.deduplicate(self.duplicates())?);
+            done(
+                Step::Duplicates,
+                log.deduplicate(self.duplicates.unwrap_or(repeats))?,
+            );
         }
         if let Some(sample) = self.sample {
             let seed = self.sample_seed.unwrap_or_default();

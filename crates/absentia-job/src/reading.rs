@@ -61,21 +61,21 @@ pub struct Reading {
 }
 
 keys!(Reading {
-    "format": format,
-    "separator": separator,
-    "header": header,
-    "no-header": no_header,
-    "no-quotes": no_quotes,
-    "user-col": user_col,
-    "item-col": item_col,
-    "rating-col": rating_col,
-    "time-col": time_col,
-    "time-unit": time_unit,
-    "weight-col": weight_col,
-    "skip-bad": skip_bad,
-    "dense-ids": dense_ids,
-    "shape": shape,
-    "max-line": max_line,
+    format,
+    separator,
+    header,
+    no_header,
+    no_quotes,
+    user_col,
+    item_col,
+    rating_col,
+    time_col,
+    time_unit,
+    weight_col,
+    skip_bad,
+    dense_ids,
+    shape,
+    max_line,
 });
 
 impl Reading {

@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use absentia::Interactions;
 use absentia::data::{DataError, Duplicates, EventLog};
 use absentia::error::Axis;
-use absentia_io::time::{Moment, TimeUnit};
-use absentia_io::{Dataset, IdMap, Unknown, expand, read, read_with_ids};
+use absentia_io::time::{Moment, TimeError, TimeUnit};
+use absentia_io::{Dataset, IdMap};
 
 use crate::error::JobError;
+use crate::files::{read_files, read_known};
 use crate::listener::{Event, Listener, Step};
 use crate::preparation::Preparation;
 use crate::reading::Reading;
@@ -22,56 +23,8 @@ pub struct Rows {
     pub users: IdMap,
     /// Ids of items.
     pub items: IdMap,
-}
-
-/// Reads files as they are.
-///
-/// # Errors
-/// Files that cannot be read.
-pub fn read_files(
-    files: &[String],
-    reading: &Reading,
-    listener: &dyn Listener,
-) -> Result<Dataset, JobError> {
-    let paths = expand(files)?;
-    let dataset = read(&paths, &reading.options(), &*listener.reading())?;
-    report_bad_rows(&dataset, listener);
-    Ok(dataset)
-}
-
-/// Reads files whose ids are known and leaves out rows with others; the maps come back in the data.
-///
-/// # Errors
-/// Files that cannot be read, or of which no row is known.
-pub fn read_known(
-    files: &[String],
-    reading: &Reading,
-    ids: (IdMap, IdMap),
-    listener: &dyn Listener,
-) -> Result<Dataset, JobError> {
-    let paths = expand(files)?;
-    let progress = listener.reading();
-    let dataset = read_with_ids(&paths, &reading.options(), ids, Unknown::Skip, &*progress)?;
-    drop(progress);
-    report_bad_rows(&dataset, listener);
-    if dataset.unknown_rows > 0 {
-        listener.event(&Event::UnknownRows {
-            files,
-            left_out: dataset.unknown_rows,
-            rows: dataset.unknown_rows + dataset.len() as u64,
-        });
-    }
-    if dataset.is_empty() {
-        let files = files.to_vec();
-        return Err(JobError::NothingKnown { files });
-    }
-    Ok(dataset)
-}
-
-fn report_bad_rows(dataset: &Dataset, listener: &dyn Listener) {
-    if dataset.bad_rows.count() > 0 {
-        listener.event(&Event::BadRows(&dataset.bad_rows));
-    }
+    /// What becomes of repeated pairs if it is not given.
+    repeats: Duplicates,
 }
 
 /// Takes the rows of a data set and leaves its ids.
@@ -94,14 +47,36 @@ pub fn take_log(dataset: &mut Dataset) -> Result<EventLog, DataError> {
 }
 
 impl Rows {
-    /// Takes what was read.
+    /// Takes what was read from files.
     ///
     /// # Errors
     /// More rows than can be numbered.
     pub fn new(mut dataset: Dataset) -> Result<Self, DataError> {
         let log = take_log(&mut dataset)?;
         let (users, items) = (dataset.users, dataset.items);
-        Ok(Self { log, users, items })
+        Ok(Self {
+            log,
+            users,
+            items,
+            repeats: Duplicates::default(),
+        })
+    }
+
+    /// Takes rows of a table in memory: repeated pairs are added up unless it is said otherwise, as in a
+    /// sparse matrix. Times of a unit that is given become whole seconds, as in files.
+    ///
+    /// # Errors
+    /// More rows than can be numbered, times that cannot be of the unit.
+    pub fn of_table(mut dataset: Dataset, reading: &Reading) -> Result<Self, JobError> {
+        if let Some((times, unit)) = dataset.time.as_mut().zip(reading.time_unit) {
+            for time in times {
+                let beyond = TimeError::Beyond { time: *time, unit };
+                *time = unit.given(*time).ok_or(beyond)?;
+            }
+        }
+        let mut rows = Self::new(dataset)?;
+        rows.repeats = Duplicates::Sum;
+        Ok(rows)
     }
 
     /// Reads and prepares files.
@@ -114,14 +89,33 @@ impl Rows {
         preparation: &Preparation,
         listener: &dyn Listener,
     ) -> Result<Self, JobError> {
-        let mut rows = Self::new(read_files(files, reading, listener)?)?;
-        rows.report_times(reading, listener)?;
-        rows.prepare(preparation, reading, listener)?;
-        if rows.log.is_empty() {
+        let rows = Self::new(read_files(files, reading, listener)?)?;
+        rows.prepared(reading, preparation, listener)
+    }
+
+    /// Drops and merges rows as the preparation says, and the ids that have none any more.
+    ///
+    /// # Errors
+    /// Steps that the data does not allow, no row that is left.
+    pub fn prepared(
+        mut self,
+        reading: &Reading,
+        preparation: &Preparation,
+        listener: &dyn Listener,
+    ) -> Result<Self, JobError> {
+        self.report_times(reading, listener)?;
+        self.prepare(preparation, reading, listener)?;
+        if self.log.is_empty() {
             return Err(JobError::NoRowsLeft);
         }
-        rows.forget_absent()?;
-        Ok(rows)
+        self.forget_absent()?;
+        Ok(self)
+    }
+
+    /// What becomes of repeated pairs.
+    #[must_use]
+    pub fn duplicates(&self, preparation: &Preparation) -> Duplicates {
+        preparation.duplicates.unwrap_or(self.repeats)
     }
 
     /// Drops the rows that a preparation does not keep. Ids are left as they are.
@@ -137,12 +131,16 @@ impl Rows {
         if !preparation.exclude.is_empty() {
             self.exclude(&preparation.exclude, reading, listener)?;
         }
-        let prepared = preparation.apply(&mut self.log, listener);
+        let prepared = preparation.apply(&mut self.log, self.repeats, listener);
         prepared.map_err(|error| self.named(error))
     }
 
     /// Reports the unit of times unless they are seconds; refuses times that cannot be.
-    fn report_times(&self, reading: &Reading, listener: &dyn Listener) -> Result<(), JobError> {
+    pub(crate) fn report_times(
+        &self,
+        reading: &Reading,
+        listener: &dyn Listener,
+    ) -> Result<(), JobError> {
         let Some(times) = self.log.time().filter(|_| reading.time_unit.is_none()) else {
             return Ok(());
         };

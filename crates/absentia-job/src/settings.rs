@@ -5,7 +5,9 @@ use absentia::{Baseline, Method, Params, Solver};
 use absentia_io::time::TimeUnit;
 use absentia_search::Automatic;
 
+use crate::error::JobError;
 use crate::keys::keys;
+use crate::listener::{Event, Listener};
 use crate::preset::Preset;
 use crate::text::{ByteSize, ConfidenceRule};
 
@@ -98,23 +100,23 @@ pub struct GivenSettings {
 }
 
 keys!(GivenSettings {
-    "preset": preset,
-    "factors": factors,
-    "iterations": iterations,
-    "regularization": regularization,
-    "reg-exponent": reg_exponent,
-    "block": block,
-    "cg-steps": cg_steps,
-    "neighbours": neighbours,
-    "learning-rate": learning_rate,
-    "targets": targets,
-    "confidence": confidence,
-    "post-scale": post_scale,
-    "init": init,
-    "init-std": init_std,
-    "seed": seed,
-    "tolerance": tolerance,
-    "memory-limit": memory_limit,
+    preset,
+    factors,
+    iterations,
+    regularization,
+    reg_exponent,
+    block,
+    cg_steps,
+    neighbours,
+    learning_rate,
+    targets,
+    confidence,
+    post_scale,
+    init,
+    init_std,
+    seed,
+    tolerance,
+    memory_limit,
 });
 
 /// A setting that has no effect on any of the methods it was given with.
@@ -206,6 +208,32 @@ impl GivenSettings {
         self.learning_rate = Some(params.learning_rate);
         self.tolerance = params.tolerance;
         self.memory_limit = params.memory_limit.map(ByteSize);
+    }
+
+    /// Rejects or reports rules for targets and confidence that need ratings or weights of entries, which
+    /// the data does not have.
+    ///
+    /// # Errors
+    /// Weights of entries are to come from a column that is not there.
+    pub fn check_columns(
+        &self,
+        (has_ratings, has_weights): (bool, bool),
+        listener: &dyn Listener,
+    ) -> Result<(), JobError> {
+        let confidence = self.confidence.unwrap_or_default();
+        if confidence.needs_column() && !has_weights {
+            return Err(JobError::NoWeightColumn);
+        }
+        if has_ratings {
+            return Ok(());
+        }
+        if let Some(targets @ (Targets::Raw | Targets::Log)) = self.targets {
+            listener.event(&Event::TargetsWithoutRatings(targets));
+        }
+        if confidence.needs_ratings() {
+            listener.event(&Event::ConfidenceWithoutRatings(confidence));
+        }
+        Ok(())
     }
 
     /// Settings that none of these methods takes.

@@ -18,7 +18,7 @@ use crate::error::JobError;
 ///
 /// # Errors
 /// Files that cannot be read, or of another number of factors.
-pub fn start(files: &[String], ids: &Ids, factors: usize) -> Result<Init, JobError> {
+pub(crate) fn start(files: &[String], ids: &Ids, factors: usize) -> Result<Init, JobError> {
     match files {
         [] => Ok(Init::Gaussian),
         [model] => start_from_model(Path::new(model), ids, factors),
@@ -37,7 +37,7 @@ pub fn start(files: &[String], ids: &Ids, factors: usize) -> Result<Init, JobErr
 ///
 /// # Errors
 /// Files that cannot be read.
-pub fn scheme(weights: &SchemeSpec, ids: &Ids) -> Result<Scheme, JobError> {
+pub(crate) fn scheme(weights: &SchemeSpec, ids: &Ids) -> Result<Scheme, JobError> {
     Ok(weights.load(&arrays(ids))?)
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use absentia::error::Axis;
 use absentia::evaluate::MetricName;
-use absentia::fit::{Cancel, Checkpoint, FitError, Fitted, Init, Observer, Run, fit};
+use absentia::fit::backend::Cpu;
+use absentia::fit::{Cancel, Checkpoint, FitError, Fitted, Init, Observer, Run, fit_on};
 use absentia::weights::{Scheme, SchemeSpec};
 use absentia::{CheckedParams, Params};
 use absentia_io::model::Ids;
@@ -15,6 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::listener::{Choice, Event, Listener};
 use crate::memory::Plan;
 use crate::resume::resume;
+use crate::text::Device;
 use crate::training_data::Input;
 use crate::validator::Validator;
 
@@ -31,6 +33,7 @@ pub struct Training<'d> {
     pub scheme: Scheme,
     /// What is left to choose.
     pub automatic: Automatic,
+    device: Device,
     /// Whether memory is known to suffice.
     is_checked: bool,
 }
@@ -64,21 +67,21 @@ pub struct Execution<'o> {
 }
 
 impl<'d> Training<'d> {
-    /// A run on data that is ready.
-    #[must_use]
-    pub fn new(
+    /// A run on data that is ready, with weights whose text is not known.
+    pub(crate) fn new(
         input: Input<'d>,
         params: Params,
-        weights: Option<SchemeSpec>,
         scheme: Scheme,
         automatic: Automatic,
+        device: Device,
     ) -> Self {
         Self {
             input,
             params,
-            weights,
+            weights: None,
             scheme,
             automatic,
+            device,
             is_checked: false,
         }
     }
@@ -204,14 +207,15 @@ impl<'d> Training<'d> {
             cancel: execution.cancel,
             checkpoint_every: execution.checkpoint_every,
         };
-        let fitted = fit(self.input.data, &self.scheme, &checked, run);
+        let fitted = match self.device {
+            Device::Cpu => fit_on(&Cpu, self.input.data, &self.scheme, &checked, run),
+        };
         fitted.map_err(|error| named(error.into(), self.input.ids))
     }
 }
 
 /// The error with the id of the user or item instead of its row number.
-#[must_use]
-pub fn named(error: JobError, ids: &Ids) -> JobError {
+fn named(error: JobError, ids: &Ids) -> JobError {
     let name = |axis: Axis, row: usize| {
         let ids = match axis {
             Axis::User => &ids.users,

@@ -1,24 +1,22 @@
 //! The data of a run: the matrix with its exposed entries, and the held-out rows.
 
 use absentia::Interactions;
-use absentia::data::{DataError, EventLog, Part, Pick, Split, Targets};
+use absentia::data::{DataError, Duplicates, EventLog, Part, Pick, Split};
 use absentia::evaluate::{EvaluateError, TestSet};
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
 
 use crate::defaults;
 use crate::error::JobError;
-use crate::exposed_entries::ExposedEntries;
-use crate::held_out::{ExposedPairs, not_to_train, pairs_of, without_held_out};
+use crate::held_out::{ExposedPairs, pairs_of, without_held_out};
+use crate::job::Job;
 use crate::listener::{Event, Listener};
 use crate::preparation::Preparation;
-use crate::reading::Reading;
 use crate::rows::Rows;
-use crate::settings::GivenSettings;
 use crate::text::SplitRule;
 use crate::validation::HeldOutRows;
 
-/// Data that was read from files and is ready to be trained on.
+/// Data that is ready to be trained on, with its ids.
 #[derive(Debug)]
 pub struct TrainingData {
     /// Ids of users and items.
@@ -31,6 +29,8 @@ pub struct TrainingData {
     pub has_ratings: bool,
     /// Whether the data came with weights.
     pub has_weights: bool,
+    /// How pairs that occur more than once were merged.
+    pub duplicates: Duplicates,
 }
 
 /// Data ready to be trained on, wherever it came from.
@@ -53,58 +53,65 @@ impl Input<'_> {
 }
 
 impl TrainingData {
-    /// Reads files, holds rows out, and adds pairs that were shown and not taken.
+    /// Holds rows out, and adds pairs that were shown and not taken.
     ///
     /// # Errors
-    /// Files that cannot be read, data that cannot be prepared or split as given.
-    pub fn read(
-        files: &[String],
-        reading: &Reading,
-        preparation: &Preparation,
-        exposed: &ExposedEntries,
-        held_out: &HeldOutRows,
+    /// Files that cannot be read, rows that cannot be split as given.
+    pub(crate) fn of_rows(
+        mut rows: Rows,
+        job: &Job,
         listener: &dyn Listener,
     ) -> Result<Self, JobError> {
-        if exposed.weight.is_some() && exposed.files.is_empty() {
-            return Err(JobError::ExposedWeightAlone);
-        }
-        let mut rows = Rows::read(files, reading, preparation, listener)?;
+        let (reading, preparation, exposed) = (&job.reading, &job.preparation, &job.exposed);
+        exposed.check()?;
         rows.report_ratings(preparation, listener);
-        let has_ratings = rows.log.value().is_some();
-        let has_weights = rows.log.weight().is_some();
-        let held_out = match held_out {
+        let held_out = match job.validation.held_out() {
             HeldOutRows::None => None,
             HeldOutRows::Files(files) => {
-                let test = pairs_of(&mut rows, files, reading, preparation, listener)?;
+                let test = pairs_of(&mut rows, &files, reading, preparation, listener)?;
                 if let Some(log) = without_held_out(&rows.log, &test, listener)? {
                     rows.log = log;
                 }
                 Some(test)
             }
             HeldOutRows::Split { rule, pick } => {
-                Some(hold_out(&mut rows, preparation, *rule, *pick, listener)?)
+                Some(hold_out(&mut rows, preparation, rule, pick, listener)?)
             }
         };
-        let mut data = rows.interactions(preparation.duplicates())?;
-        if !exposed.files.is_empty() {
-            let given = (exposed, preparation);
-            let held_out = held_out.as_ref();
-            data = with_exposed(&mut rows, &data, held_out, given, reading, listener)?;
+        let shown = match &exposed.files[..] {
+            [] => None,
+            _ => Some(ExposedPairs::read(&mut rows, exposed, reading, listener)?),
+        };
+        let mut prepared = Self::new(rows, preparation)?;
+        prepared.held_out = held_out;
+        if let Some(shown) = shown {
+            prepared.data = job.with_exposed(&prepared.input(), shown, listener)?;
         }
         listener.event(&Event::Ready {
-            interactions: data.n_interactions(),
-            users: data.n_users(),
-            items: data.n_items(),
+            interactions: prepared.data.n_interactions(),
+            users: prepared.data.n_users(),
+            items: prepared.data.n_items(),
         });
+        Ok(prepared)
+    }
+
+    /// The matrix of rows as they are.
+    ///
+    /// # Errors
+    /// Pairs that occur more than once, where those are rejected.
+    pub(crate) fn new(rows: Rows, preparation: &Preparation) -> Result<Self, JobError> {
+        let duplicates = rows.duplicates(preparation);
+        let data = rows.interactions(duplicates)?;
         Ok(Self {
+            data,
+            held_out: None,
+            has_ratings: rows.log.value().is_some(),
+            has_weights: rows.log.weight().is_some(),
+            duplicates,
             ids: Ids {
                 users: rows.users,
                 items: rows.items,
             },
-            data,
-            held_out,
-            has_ratings,
-            has_weights,
         })
     }
 
@@ -116,31 +123,6 @@ impl TrainingData {
             ids: &self.ids,
             held_out: self.held_out.as_ref(),
         }
-    }
-
-    /// Rejects or reports rules for targets and confidence that need a column which the data does not have.
-    ///
-    /// # Errors
-    /// Weights of entries are to come from a column that is not there.
-    pub fn check_rules(
-        &self,
-        settings: &GivenSettings,
-        listener: &dyn Listener,
-    ) -> Result<(), JobError> {
-        let confidence = settings.confidence.unwrap_or_default();
-        if confidence.needs_column() && !self.has_weights {
-            return Err(JobError::NoWeightColumn);
-        }
-        if self.has_ratings {
-            return Ok(());
-        }
-        if let Some(targets @ (Targets::Raw | Targets::Log)) = settings.targets {
-            listener.event(&Event::TargetsWithoutRatings(targets));
-        }
-        if confidence.needs_ratings() {
-            listener.event(&Event::ConfidenceWithoutRatings(confidence));
-        }
-        Ok(())
     }
 }
 
@@ -162,7 +144,7 @@ fn hold_out(
         return Err(JobError::UsersHeldOut);
     }
     // A pair must not be in training and held out at once.
-    let merged = rows.log.deduplicate(preparation.duplicates());
+    let merged = rows.log.deduplicate(rows.duplicates(preparation));
     merged.map_err(|error| rows.named(error))?;
     let unit = TimeUnit::of_times(rows.log.time());
     let split = rule.split(pick, defaults::FOLD_IN, unit);
@@ -183,21 +165,4 @@ pub fn split_rows(log: &EventLog, split: &Split, seed: u64) -> Result<Vec<Part>,
         DataError::Lacks { .. } => JobError::SplitLacks(error),
         error => error.into(),
     })
-}
-
-fn with_exposed(
-    rows: &mut Rows,
-    data: &Interactions<'_>,
-    held_out: Option<&TestSet>,
-    (exposed, preparation): (&ExposedEntries, &Preparation),
-    reading: &Reading,
-    listener: &dyn Listener,
-) -> Result<Interactions<'static>, JobError> {
-    let mut shown = ExposedPairs::read(rows, exposed, reading, listener)?;
-    let held_out = not_to_train(rows, held_out, reading, preparation)?;
-    let dropped = shown.drop_pairs(&held_out);
-    let merged = data.with_exposed(&shown.users, &shown.items, &shown.weights)?;
-    let pairs = merged.len() - merged.n_interactions();
-    listener.event(&Event::Exposed { pairs, dropped });
-    Ok(merged)
 }

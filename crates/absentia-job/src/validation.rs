@@ -45,12 +45,12 @@ pub struct ValidationSettings {
 }
 
 keys!(ValidationSettings {
-    "valid": valid,
-    "valid-split": valid_split,
-    "valid-pick": valid_pick,
-    "valid-metric": valid_metric,
-    "valid-every": valid_every,
-    "patience": patience,
+    valid,
+    valid_split,
+    valid_pick,
+    valid_metric,
+    valid_every,
+    patience,
 });
 
 impl ValidationSettings {
@@ -61,8 +61,7 @@ impl ValidationSettings {
     }
 
     /// Where the rows to validate on come from; nowhere if nothing was given.
-    #[must_use]
-    pub fn held_out(&self) -> HeldOutRows {
+    pub(crate) fn held_out(&self) -> HeldOutRows {
         match self.valid_split {
             _ if !self.valid.is_empty() => HeldOutRows::Files(self.valid.clone()),
             Some(rule) => HeldOutRows::Split {
@@ -109,7 +108,7 @@ impl ValidationSettings {
 
 /// Where held-out rows come from.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum HeldOutRows {
+pub(crate) enum HeldOutRows {
     /// No rows are held out.
     #[default]
     None,

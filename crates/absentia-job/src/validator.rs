@@ -20,7 +20,7 @@ pub fn metric_name(text: &str) -> Result<MetricName, JobError> {
 }
 
 /// Measures one metric of models while they are trained.
-pub struct Validator<'d> {
+pub(crate) struct Validator<'d> {
     metric: SingleMetric<'d>,
     test: &'d TestSet,
 }
@@ -30,7 +30,7 @@ impl<'d> Validator<'d> {
     ///
     /// # Errors
     /// There are no held-out pairs.
-    pub fn new(
+    pub(crate) fn new(
         train: &'d Interactions<'_>,
         test: &'d TestSet,
         name: MetricName,
@@ -45,8 +45,7 @@ impl<'d> Validator<'d> {
     }
 
     /// The metric of a model; NaN, which never wins, if it cannot be measured.
-    #[must_use]
-    pub fn measure(&self, model: &Model) -> f64 {
+    pub(crate) fn measure(&self, model: &Model) -> f64 {
         let measured = self.metric.measure(model, self.test);
         measured.map_or(f64::NAN, |summary| summary.mean)
     }

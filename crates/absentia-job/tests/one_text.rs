@@ -2,12 +2,13 @@
 //! that Python sends.
 #![cfg(feature = "clap")]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use absentia::Params;
 use absentia_io::time::TimeUnit;
-use absentia_job::{ConfigFile, Execution, Job, JobError};
-use clap::Parser as _;
+use absentia_job::{ConfigFile, Execution, Job, JobError, Rows, TrainingData, read_files};
+use clap::{CommandFactory as _, Parser as _};
 
 /// A command line with nothing but a job.
 #[derive(Debug, clap::Parser)]
@@ -34,7 +35,7 @@ fn of_json(key: &str, text: &str) -> Option<Job> {
 }
 
 /// Texts of every twin, and whether they are accepted.
-const TEXTS: [(&str, &str, bool); 40] = [
+const TEXTS: [(&str, &str, bool); 43] = [
     ("solver", "eals", true),
     ("solver", "subspace:32", true),
     ("solver", "itemknn:7", true),
@@ -73,6 +74,9 @@ const TEXTS: [(&str, &str, bool); 40] = [
     ("valid-split", "half", false),
     ("valid-every", "0", false),
     ("k-core", "5,10", true),
+    ("device", "cpu", true),
+    ("device", "cuda:0", false),
+    ("device", "avx2", false),
     ("preset", "plays", true),
     ("preset", "films", false),
 ];
@@ -88,6 +92,22 @@ fn flags_files_and_python_read_one_text_alike() {
         assert_eq!(flags, file, "{key} = {text}");
         assert_eq!(flags, json, "{key}: {text}");
     }
+}
+
+/// A key without a flag, or a flag without a key, would be a setting of one front end alone.
+#[test]
+fn every_key_is_a_flag_and_every_flag_is_a_key() {
+    let command = Line::command();
+    let flag = |arg: &clap::Arg| match arg.get_long() {
+        Some(long) => long.to_owned(),
+        None => arg.get_id().to_string(),
+    };
+    let mut flags: BTreeSet<String> = command.get_arguments().map(flag).collect();
+    // Every command has this one.
+    flags.insert("threads".to_owned());
+    let keys = Job::keys();
+    assert_eq!(keys.iter().cloned().collect::<BTreeSet<_>>(), flags);
+    assert_eq!(keys.len(), flags.len(), "a key occurs twice");
 }
 
 #[test]
@@ -160,6 +180,53 @@ fn a_run_that_does_not_fit_is_refused_before_it_starts() -> Result<(), JobError>
         }))
     );
     assert!(is_memory, "{refused:?}");
+    Ok(())
+}
+
+/// Python passes tables in memory.
+#[test]
+fn rows_in_memory_are_prepared_like_those_of_a_file() -> Result<(), JobError> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("ratings.csv");
+    let row = |n: u32| format!("{},{},{},{}\n", n % 12, n * n % 17, n % 5, 86_400 * n);
+    let rows: String = (0..120).map(row).collect();
+    std::fs::write(&path, format!("user,item,rating,time\n{rows}")).expect("written");
+    for (key, text) in [
+        ("min-rating", "3"),
+        ("k-core", "8,4"),
+        ("since", "1970-03-01"),
+        ("sample", "users:0.5"),
+        ("time-unit", "ms"),
+        ("valid-split", "last:1"),
+    ] {
+        let mut job: Job = toml::from_str("duplicates = 'max'").expect("a job");
+        job.data = vec![path.to_string_lossy().into_owned()];
+        let all = job.read(&())?.data.len();
+        let as_read = read_files(&job.data, &job.reading, &())?;
+        job.set(key, &text.into())?;
+        let (read, in_memory) = (job.read(&())?, Rows::of_table(as_read, &job.reading)?);
+        let in_memory = job.prepare(in_memory, &())?;
+        let entries = |data: &TrainingData| {
+            let matrix = data.data.by_user();
+            let values: Vec<f32> = (0..matrix.len())
+                .map(|at| matrix.targets().get(at))
+                .collect();
+            let times = data.data.times().map(<[i64]>::to_vec);
+            (
+                matrix.offsets().to_vec(),
+                matrix.indices().to_vec(),
+                values,
+                times,
+            )
+        };
+        assert_eq!(entries(&read), entries(&in_memory), "{key}");
+        assert_eq!(read.ids, in_memory.ids, "{key}");
+        assert_eq!(read.held_out.is_some(), in_memory.held_out.is_some());
+        assert!(
+            read.data.len() < all || key == "time-unit",
+            "{key} has no effect"
+        );
+    }
     Ok(())
 }
 

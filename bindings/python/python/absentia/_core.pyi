@@ -9,34 +9,25 @@ __version__: str
 Rows = NDArray[np.uint32]
 Floats = NDArray[np.float32]
 Csr = Tuple[int, NDArray[np.int64], NDArray[np.int32], Optional[Floats], Optional[Floats]]
-Data = Union["Matrix", Csr]
+Data = Union["Dataset", Csr]
+Table = Tuple[
+    Rows, Rows, Optional[Floats], Optional[Floats], Optional[NDArray[np.int64]], Tuple["IdMap", "IdMap"]
+]
 Lists = Tuple[NDArray[np.int64], Floats]
 Path = Union[str, PathLike[str]]
 
 @final
-class Matrix:
+class Dataset:
     @staticmethod
-    def from_triplets(
-        users: Rows,
-        items: Rows,
-        shape: Tuple[int, int],
-        duplicates: str,
-        values: Optional[Floats] = None,
-        weights: Optional[Floats] = None,
-        times: Optional[NDArray[np.int64]] = None,
-    ) -> Matrix: ...
-    @staticmethod
-    def merged(old: Data, new: Data, shape: Tuple[int, int], duplicates: str) -> Matrix: ...
+    def merged(old: Data, new: Data, known: Tuple[IdMap, IdMap]) -> Dataset: ...
     @property
     def shape(self) -> Tuple[int, int]: ...
     @property
     def nnz(self) -> int: ...
     @property
-    def nbytes(self) -> int: ...
+    def user_ids(self) -> IdMap: ...
     @property
-    def has_times(self) -> bool: ...
-    @property
-    def latest(self) -> Optional[int]: ...
+    def item_ids(self) -> IdMap: ...
     def pairs(self) -> Tuple[Rows, Rows]: ...
 
 @final
@@ -156,31 +147,27 @@ def evaluate(
     threads: Optional[int] = None,
 ) -> Tuple[Rows, str, List[Tuple[str, float, float, Floats]]]: ...
 def default_settings() -> List[Tuple[str, str]]: ...
+def setting_names() -> List[str]: ...
 def fit(
     data: Data,
     settings: str,
     *,
     scheme: Optional[Scheme] = None,
-    shown: Optional[Tuple[Rows, Rows, Floats]] = None,
+    exposed: Optional[Tuple[Rows, Rows, Optional[Floats], Optional[float]]] = None,
     init: Optional[Tuple[Floats, Floats]] = None,
-    ids: Optional[Tuple[IdMap, IdMap]] = None,
     callback: Optional[Callable[[int, float, float, float, float], Any]] = None,
-    config: Optional[str] = None,
 ) -> Tuple[Model, str, Optional[str]]: ...
-def read(
-    patterns: List[str],
-    ids: Optional[Tuple[IdMap, IdMap]] = None,
+def prepare(
+    settings: str,
+    table: Optional[Table] = None,
+    known: Optional[Tuple[IdMap, IdMap]] = None,
     grow: bool = False,
-    time_unit: Optional[str] = None,
-) -> Tuple[
-    Rows, Rows, Optional[Floats], Optional[Floats], Optional[NDArray[np.int64]], IdMap, IdMap
-]: ...
+) -> Dataset: ...
 def solve_rows(
     fixed: Floats, rows: Csr, regularization: float, threads: Optional[int] = None
 ) -> Floats: ...
-def times(times: NDArray[np.int64], unit: Optional[str] = None) -> Tuple[NDArray[np.int64], str]: ...
 def table_columns(
-    headings: List[str], first_row: List[str], chosen: Dict[str, Optional[int]]
+    headings: List[str], first_row: List[str], chosen: Dict[str, Union[int, str, None]]
 ) -> Dict[str, int]: ...
 def top_k(
     queries: Floats,

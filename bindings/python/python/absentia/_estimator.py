@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core, _params
-from ._data import Taken, columns_in, take
+from ._data import Entries, Settings, convert
 from ._ids import Ids, Side
 from ._results import NotFittedError, Sweep
 from ._resolved import Resolved
@@ -28,7 +28,7 @@ class Estimator:
     reg_exponent: float
     targets: Optional[str]
     _chosen_weights: Optional[str]
-    confidence: Union[float, str]
+    confidence: Union[float, str, None]
     solver: str
     iterations: int
     tolerance: Optional[float]
@@ -37,13 +37,19 @@ class Estimator:
     learning_rate: float
     random_state: Any
     num_threads: Optional[int]
+    preset: Optional[str]
+    block: Optional[int]
+    cg_steps: Optional[int]
+    neighbours: Optional[int]
+    memory_limit: Union[int, str, None]
+    device: str
 
     stop_reason_: str
     _model: _core.Model
     _ids: Ids
-    _train_data: Optional[Taken]
+    _train_data: Optional[Entries]
     _columns: Mapping[str, Any] = {}
-    _time_unit: Optional[str] = None
+    _reading: Settings = {}
 
     @classmethod
     def _get_param_names(cls) -> List[str]:
@@ -117,10 +123,10 @@ class Estimator:
 
     @property
     def history_(self) -> List[Sweep]:
-        """The objective and its parts after every sweep, and the seconds of the sweep."""
+        """The objective and its parts after every sweep, the seconds of the sweep, and the metric on held-out rows."""
         return [
-            Sweep(iteration, seconds, observed + missing + penalty, observed, missing, penalty)
-            for iteration, seconds, observed, missing, penalty, _ in self._fitted().history
+            Sweep(iteration, seconds, observed + missing + penalty, observed, missing, penalty, validation)
+            for iteration, seconds, observed, missing, penalty, validation in self._fitted().history
         ]
 
     @property
@@ -141,14 +147,13 @@ class Estimator:
         self._fitted()
         return self._ids.users if axis == "user" else self._ids.items
 
-    def _take(self, data: Any, grow: bool = False) -> Taken:
-        """Converts further data of the model, with columns as they were chosen for ``fit``."""
-        columns = columns_in(data, self._columns)
-        return take(data, ids=self._ids, grow=grow, columns=columns, time_unit=self._time_unit)
+    def _convert(self, data: Any, grow: bool = False) -> Entries:
+        """Converts further data of the model, which is read as that of ``fit`` was."""
+        return convert(data, self._ids, self._reading, columns=self._columns, grow=grow)
 
-    def _seen(self, seen: Any) -> Taken:
+    def _seen(self, seen: Any) -> Entries:
         if seen is not None:
-            return self._take(seen)
+            return self._convert(seen)
         if self._train_data is None:
             raise ValueError("the model was loaded without its training data: pass seen, or exclude_seen=False")
         return self._train_data

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Optional, Union
 
-from ._answers import Answers
 from ._files import Files
+from ._prediction import Prediction
 from ._training import Training
 
 
-class Factorizer(Training, Answers, Files):
+class Factorizer(Training, Prediction, Files):
     """Factorises a matrix of interactions in which every missing entry has a weight of its own.
 
     Parameters
@@ -30,8 +30,8 @@ class Factorizer(Training, Answers, Files):
         The values that the scores of observed entries should reach: ``"binary"``, ``"raw"``, ``"log"`` or
         ``"normalized:0.35[,0.35]"``. If not given, ``"binary"``. If ``weights`` and ``regularization`` are
         not given either, ``"normalized:0.1"`` is used if it does better on held-out rows; see ``targets_``.
-    confidence : float or str
-        The weight of observed entries: a number, ``"linear:40"``, ``"log:10,0.5"``, ``"decay:30d"`` or
+    confidence : float or str, optional
+        The weight of observed entries, 1 if not given: a number, ``"linear:40"``, ``"log:10,0.5"``, ``"decay:30d"`` or
         ``"column"`` (the weight column of the table, or ``sample_weight``).
     solver : str
         ``"eals"``, ``"subspace[:block]"``, ``"als"``, ``"als-cg[:steps]"`` or ``"eals-vanilla"``; or a
@@ -52,6 +52,14 @@ class Factorizer(Training, Answers, Files):
         Seed of the initial factors; ``None`` draws one at random.
     num_threads : int, optional
         Number of threads; all processors if not given. The result does not depend on it.
+    preset : {"clicks", "ratings", "plays", "views-purchases"}, optional
+        Settings for a kind of data; other arguments override them.
+    block, cg_steps, neighbours : int, optional
+        The number of ``"subspace"``, ``"als-cg"`` and ``"itemknn"``, if ``solver`` does not have it.
+    memory_limit : int or str, optional
+        Memory that the run may use, as in ``"8GiB"``; what the machine or container has if not given.
+    device : {"cpu"}
+        What trains. There is no other device so far.
 
     Attributes
     ----------
@@ -69,7 +77,8 @@ class Factorizer(Training, Answers, Files):
     weights_ : absentia.weights.Resolved
         The weights on missing entries, resolved on the data.
     stop_reason_ : str
-        ``"iterations"``, ``"converged"`` or ``"callback"``; ``"loaded"`` for a model read from a file.
+        ``"iterations"``, ``"converged"``, ``"patience"`` or ``"callback"``; ``"loaded"`` for a model read from
+        a file.
 
     Examples
     --------
@@ -88,7 +97,7 @@ class Factorizer(Training, Answers, Files):
         regularization: Optional[float] = None,
         reg_exponent: float = 1.0,
         targets: Optional[str] = None,
-        confidence: Union[float, str] = 1.0,
+        confidence: Union[float, str, None] = None,
         solver: str = "eals",
         iterations: int = 20,
         tolerance: Optional[float] = None,
@@ -97,6 +106,12 @@ class Factorizer(Training, Answers, Files):
         learning_rate: float = 0.05,
         random_state: Any = 0,
         num_threads: Optional[int] = None,
+        preset: Optional[str] = None,
+        block: Optional[int] = None,
+        cg_steps: Optional[int] = None,
+        neighbours: Optional[int] = None,
+        memory_limit: Union[int, str, None] = None,
+        device: str = "cpu",
     ) -> None:
         self.factors = factors
         self.weights = weights
@@ -112,3 +127,9 @@ class Factorizer(Training, Answers, Files):
         self.learning_rate = learning_rate
         self.random_state = random_state
         self.num_threads = num_threads
+        self.preset = preset
+        self.block = block
+        self.cg_steps = cg_steps
+        self.neighbours = neighbours
+        self.memory_limit = memory_limit
+        self.device = device

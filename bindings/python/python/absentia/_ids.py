@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from . import _core
 
-MOST = 2**32 - 1
+MAX_ROWS = 2**32 - 1
 """The largest number of users or items."""
 
 
@@ -24,7 +24,7 @@ class Side:
         return len(self.core)
 
     def rows(self, ids: Any, *, skip: bool = False) -> NDArray[np.uint32]:
-        """The rows of ids. An unknown id raises ``KeyError``; with ``skip`` it gives the row ``MOST``."""
+        """The rows of ids. An unknown id raises ``KeyError``; with ``skip`` it gives the row ``MAX_ROWS``."""
         kind, values = _ids("ids", ids)
         if kind == "integers":
             rows = self.core.rows_of_integers(values, skip)

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import json
 import operator
-from typing import Any, Dict
+from typing import Any, Callable, Dict
 
 import numpy as np
+from numpy.typing import NDArray
+
+
+def key(name: str) -> str:
+    """The key of a job that an argument stands for."""
+    return name.replace("_", "-")
+
+
+def optional(check: Callable[[str, Any], Any], name: str, value: Any) -> Any:
+    """Checks a value that need not be given."""
+    return None if value is None else check(name, value)
+
 
 def whole(name: str, value: Any) -> int:
     """Checks that the value is an integer of at least 0."""
@@ -41,11 +53,16 @@ def seed(random_state: Any) -> int:
     return whole("random_state", random_state)
 
 
-def confidence(given: Any) -> Any:
+def confidence(name: str, given: Any) -> Any:
     """Checks a number; leaves the text form of a rule to the engine."""
     if isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool):
-        return real("confidence", given)
+        return real(name, given)
     return str(given)
+
+
+def floats(given: Any) -> NDArray[np.float32]:
+    """A table of factors."""
+    return np.ascontiguousarray(given, dtype=np.float32)
 
 
 def settings(given: Dict[str, Any]) -> str:

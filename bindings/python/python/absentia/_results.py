@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ class NotFittedError(ValueError, AttributeError):
 
 
 class Sweep(NamedTuple):
-    """One sweep of a run: the objective after it, and its three parts."""
+    """One sweep of a run: the objective after it, its three parts, and the metric on held-out rows if it was measured."""
 
     iteration: int
     seconds: float
@@ -21,6 +21,7 @@ class Sweep(NamedTuple):
     observed: float
     missing: float
     regularization: float
+    validation: Optional[float] = None
 
 
 class Explanation(NamedTuple):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Tuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core, _params
-from ._data import DUPLICATES, FILE_DUPLICATES, Taken, columns_in, is_files, merge, take
+from . import _core, _options, _params
+from ._data import Entries, Settings, exposed_pairs, file_settings, is_files, merge, prepare
 from ._estimator import Estimator
+from ._progress import Callback, Progress
 from .weights import as_weights
 
-Callback = Callable[[int, float, float], Any]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import FitOptions
+
 Start = Tuple[NDArray[np.float32], NDArray[np.float32]]
 Self = TypeVar("Self", bound="Training")
 
@@ -29,9 +34,11 @@ class Training(Estimator):
         time_unit: Optional[str] = None,
         sample_weight: Any = None,
         exposed: Any = None,
-        exposed_weight: float = 1.0,
+        exposed_weight: Optional[float] = None,
+        init: Any = None,
         callback: Optional[Callback] = None,
         show_progress: bool = False,
+        **options: Unpack[FitOptions],
     ) -> Self:
         """Trains on interactions.
 
@@ -45,20 +52,31 @@ class Training(Estimator):
             pairs are added up; in files the last one is used, as on the command line.
         y : ignored
         columns : dict, optional
-            Which column of a table is the ``"user"``, ``"item"``, ``"rating"``, ``"time"`` or ``"weight"``;
-            ``None`` for one not to be read. Those left out are recognised by their headings. Tables given
-            to other methods are read in the same way.
+            Which column of a table or file is the ``"user"``, ``"item"``, ``"rating"``, ``"time"`` or
+            ``"weight"``; ``None`` for one not to be read. Those left out are recognised by their headings.
+            Tables and files given to other methods are read in the same way.
         time_unit : {"s", "ms", "us", "ns"}, optional
             What times that are numbers count. If it is not given, it is found from how large they are.
         sample_weight : array, optional
             A weight for each entry, used if ``confidence="column"``.
         exposed : like X, optional
-            Pairs that were shown to the user and not taken. They get target 0 and ``exposed_weight``.
+            Pairs that were shown to the user and not taken. They get target 0 and a weight:
+            ``exposed_weight``, or else that of their weight column, or else 1.
+        init : path, list of paths or pair of arrays, optional
+            Factors to start from: a model, files of two arrays, or two arrays.
         callback : callable, optional
             ``callback(sweep, seconds, objective)`` is called after every sweep. If it returns True,
             training ends and the model is kept.
         show_progress : bool
             Whether to show a tqdm progress bar.
+        **options
+            Flags of ``absentia train`` by their names, with underscores, which mean the same here. How files
+            are read: ``format``, ``separator``, ``header``, ``no_header``, ``no_quotes``, ``skip_bad``,
+            ``dense_ids``, ``shape``, ``max_line``. Columns of files and tables: ``user_col``, ``item_col``,
+            ``rating_col``, ``time_col``, ``weight_col``. Which rows are used: ``min_rating``, ``since``,
+            ``until``, ``exclude``, ``duplicates``, ``sample``, ``sample_seed``, ``k_core``. Rows held out to
+            choose the best model: ``valid`` (files), ``valid_split``, ``valid_pick``, ``valid_metric``,
+            ``valid_every``, ``patience``.
 
         Examples
         --------
@@ -69,9 +87,25 @@ class Training(Estimator):
         >>> len(model.history_), model.stop_reason_
         (3, 'callback')
         """
-        taken = take(X, sample_weight=sample_weight, columns=columns, time_unit=time_unit)
-        self._columns, self._time_unit = dict(columns or {}), time_unit
-        return self._train(taken, None, self.iterations, exposed, exposed_weight, callback, show_progress)
+        settings = {**self._settings(self.iterations), **_options.keys(options), **file_settings(X, columns)}
+        reading = {key: value for key, value in settings.items() if key.replace("-", "_") in _options.OF_READING}
+        if time_unit is not None:
+            reading["time-unit"] = settings["time-unit"] = time_unit
+        start = init if _is_arrays(init) else None
+        if init is not None and start is None:
+            settings["init"] = _options.paths(init)
+        if exposed is None or is_files(exposed):
+            settings["exposed-weight"] = exposed_weight
+        if exposed is not None and is_files(exposed):
+            settings["exposed"], exposed = _options.paths(exposed), None
+        entries = prepare(X, settings, columns=columns, sample_weight=sample_weight)
+        pairs = None
+        if exposed is not None:
+            pairs = (*exposed_pairs(exposed, entries.ids, settings, columns), exposed_weight)
+        self._columns, self._reading = dict(columns or {}), reading
+        with Progress(callback, show_progress, self.iterations) as progress:
+            self._chosen_weights = self._train(entries, settings, self.weights, start, pairs, progress)
+        return self
 
     def partial_fit(self: Self, X: Any, y: Any = None, *, seen: Any = None, iterations: int = 1) -> Self:
         """Adds interactions and continues training from the current factors.
@@ -89,108 +123,66 @@ class Training(Estimator):
         """
         if not hasattr(self, "_model"):
             return self.fit(X)
-        old = self._seen(seen)
-        new = self._take(X, grow=True)
-        taken = merge(old, new, FILE_DUPLICATES if is_files(X) else DUPLICATES)
-        start = (_grown(self.user_factors_, taken.shape[0]), _grown(self.item_factors_, taken.shape[1]))
-        return self._train(taken, start, iterations, None, 1.0, None, False)
-
-    def _train(
-        self: Self,
-        taken: Taken,
-        init: Optional[Start],
-        iterations: int,
-        exposed: Any,
-        exposed_weight: float,
-        callback: Optional[Callback],
-        show_progress: bool,
-    ) -> Self:
-        weights = self._given_weights(goes_on=init is not None)
-        shown = None
-        if exposed is not None:
-            users, items = take(exposed, ids=taken.ids, columns=columns_in(exposed, self._columns), time_unit=self._time_unit).pairs()
-            shown = (users, items, np.full(len(users), exposed_weight, dtype=np.float32))
-        with Following(callback, show_progress, iterations) as following:
-            model, reason, chosen = _core.fit(
-                taken.lent,
-                self._settings(iterations, goes_on=init is not None),
-                scheme=None if weights is None else as_weights(weights)._scheme(taken.ids),
-                shown=shown,
-                init=init,
-                ids=taken.ids.cores(),
-                callback=following.heard,
-            )
-        self._model, self.stop_reason_ = model, reason
-        if init is None:
-            self._chosen_weights = chosen
-        self._ids, self._train_data = taken.ids, taken
+        entries = merge(self._seen(seen), self._convert(X, grow=True))
+        users, items = entries.shape
+        start = (_grown(self.user_factors_, users), _grown(self.item_factors_, items))
+        weights = self._chosen_weights if self._all_automatic() else self.weights
+        settings = {**self._settings(iterations), **self._chosen_settings()}
+        self._train(entries, settings, weights, start, None, Progress(None, False, iterations))
         return self
 
-    def _settings(self, iterations: int, goes_on: bool) -> str:
-        return _params.settings(
-            {
-                "factors": _params.whole("factors", self.factors),
-                "iterations": _params.whole("iterations", iterations),
-                "regularization": self._given_number("regularization", goes_on),
-                "reg-exponent": _params.real("reg_exponent", self.reg_exponent),
-                "solver": str(self.solver),
-                "targets": self._given_targets(goes_on),
-                "confidence": _params.confidence(self.confidence),
-                "post-scale": self._given_number("post_scale", goes_on),
-                "init-std": _params.real("init_std", self.init_std),
-                "learning-rate": _params.real("learning_rate", self.learning_rate),
-                # As text, because a seed can be larger than the integers of TOML.
-                "seed": str(_params.seed(self.random_state)),
-                "threads": self._threads(),
-                "tolerance": None if self.tolerance is None else _params.real("tolerance", self.tolerance),
-            }
+    def _train(
+        self, entries: Entries, settings: Settings, weights: Any, init: Optional[Start], exposed: Any, progress: Progress
+    ) -> Optional[str]:
+        """Trains, and yields the weights on missing entries as they are written, if the job chose them."""
+        if isinstance(weights, str):
+            settings = {**settings, "weights": weights}
+            weights = None
+        model, reason, chosen = _core.fit(
+            entries.core,
+            _params.settings(settings),
+            scheme=None if weights is None else as_weights(weights)._scheme(entries.ids),
+            exposed=exposed,
+            init=None if init is None else (_params.floats(init[0]), _params.floats(init[1])),
+            callback=progress.report,
         )
+        self._model, self.stop_reason_ = model, reason
+        self._ids, self._train_data = entries.ids, entries
+        return chosen
+
+    def _settings(self, iterations: int) -> Settings:
+        """The arguments of the constructor as keys of a job. None means not given."""
+        settings: Settings = {"iterations": _params.whole("iterations", iterations)}
+        for name in ("factors", "block", "cg_steps", "neighbours"):
+            settings[_params.key(name)] = _params.optional(_params.whole, name, getattr(self, name))
+        for name in ("regularization", "reg_exponent", "post_scale", "init_std", "learning_rate", "tolerance"):
+            settings[_params.key(name)] = _params.optional(_params.real, name, getattr(self, name))
+        for name in ("solver", "targets", "preset", "memory_limit", "device"):
+            given = getattr(self, name)
+            settings[_params.key(name)] = None if given is None else str(given)
+        settings["confidence"] = _params.optional(_params.confidence, "confidence", self.confidence)
+        # As text, because a seed can be larger than the integers of TOML.
+        settings["seed"] = str(_params.seed(self.random_state))
+        settings["threads"] = self._threads()
+        return settings
 
     def _all_automatic(self) -> bool:
         """Whether targets, weights and regularization are all chosen automatically."""
         return self.regularization is None and self.weights is None and self.targets is None
 
-    def _given_weights(self, goes_on: bool) -> Any:
-        return self._chosen_weights if goes_on and self._all_automatic() else self.weights
-
-    def _given_targets(self, goes_on: bool) -> Optional[str]:
-        if goes_on and self._all_automatic():
-            return self.targets_
-        return None if self.targets is None else str(self.targets)
-
-    def _given_number(self, name: str, goes_on: bool) -> Optional[float]:
-        """An argument; if it was not given, the value of the model that training continues from."""
-        value = getattr(self, name)
-        if value is not None:
-            return _params.real(name, value)
-        return float(getattr(self, name + "_")) if goes_on and self.regularization is None else None
+    def _chosen_settings(self) -> Settings:
+        """What was chosen for the model that training continues from."""
+        if self.regularization is not None:
+            return {}
+        settings: Settings = {"regularization": self.regularization_, "post-scale": self.post_scale_}
+        if self._all_automatic():
+            settings["targets"] = self.targets_
+        return settings
 
 
-class Following:
-    """Reports sweeps to a callback and a progress bar."""
-
-    def __init__(self, callback: Optional[Callback], show_progress: bool, iterations: int) -> None:
-        self.callback = callback
-        self.bar: Any = None
-        if show_progress:
-            from tqdm.auto import tqdm
-
-            self.bar = tqdm(total=iterations)
-        self.heard = None if callback is None and self.bar is None else self._heard
-
-    def _heard(self, sweep: int, seconds: float, observed: float, missing: float, penalty: float) -> bool:
-        objective = observed + missing + penalty
-        if self.bar is not None:
-            self.bar.update(1)
-            self.bar.set_postfix({"objective": objective})
-        return bool(self.callback(sweep, seconds, objective)) if self.callback else False
-
-    def __enter__(self) -> "Following":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self.bar is not None:
-            self.bar.close()
+def _is_arrays(init: Any) -> bool:
+    """Whether factors to start from are given as two arrays."""
+    return isinstance(init, (tuple, list)) and len(init) == 2 and all(np.ndim(array) == 2 for array in init)
 
 
 def _grown(factors: NDArray[np.float32], rows: int) -> NDArray[np.float32]:

@@ -55,7 +55,7 @@ class Weights:
 
     def __repr__(self) -> str:
         given = ((name, value) for name, value in vars(self).items() if value is not None)
-        return f"{type(self).__name__}({', '.join(f'{name}={_shown(value)}' for name, value in given)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={_short_repr(value)}' for name, value in given)})"
 
     def resolve(self, data: Any, *, num_threads: Optional[int] = None) -> "Resolved":
         """Resolves the scheme on data: yields its weights, their error and explanations.
@@ -65,10 +65,10 @@ class Weights:
         >>> weights.weight(1, 1)
         2.0
         """
-        from ._data import take
+        from ._data import prepare
 
-        taken = take(data)
-        return Resolved(self._scheme(taken.ids).resolve(taken.lent, num_threads), taken.ids)
+        entries = prepare(data, {})
+        return Resolved(self._scheme(entries.ids).resolve(entries.core, num_threads), entries.ids)
 
     _name = ""
     """Name of the scheme in its text form."""
@@ -241,19 +241,23 @@ class Learned(Weights):
     """Estimated from the data: how likely it is that a missing entry was seen and not taken.
 
     The weights are rates at which users see items, of ``rank`` components, to the power ``alpha``, scaled
-    to the given mean over missing entries. They are estimated alternately with the factors, ``rounds`` times.
+    to the given mean over missing entries. They are estimated alternately with the factors, ``rounds`` times;
+    ``seed`` is that of the first estimate.
 
     >>> Learned(mean=0.01, rank=8)
-    Learned(mean=0.01, rank=8, alpha=0.25, rounds=2)
+    Learned(mean=0.01, rank=8, alpha=0.25, rounds=2, seed=0)
     """
 
     _name = "learned"
 
-    def __init__(self, mean: float, rank: int = 4, alpha: float = 0.25, rounds: int = 2) -> None:
+    def __init__(
+        self, mean: float, rank: int = 4, alpha: float = 0.25, rounds: int = 2, seed: int = 0
+    ) -> None:
         self.mean = mean
         self.rank = rank
         self.alpha = alpha
         self.rounds = rounds
+        self.seed = seed
 
 
 class Sum(Weights):
@@ -336,7 +340,7 @@ def same(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _shown(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"<{value.shape} array>"
     is_long = isinstance(value, (list, tuple, Mapping)) and len(value) > 8

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use absentia::fit::Sweep;
 use absentia_io::model::{IdForm, Kind, ModelInfo, inspect, verify};
-use absentia_io::time::TimeUnit;
+use absentia_io::time::{Moment, TimeUnit};
 use absentia_job::text::ConfidenceRule;
 use absentia_report::format;
 use absentia_report::terminal::{LinePlot, key_values};
@@ -110,12 +110,15 @@ fn facts(info: &ModelInfo) -> Vec<(&'static str, String)> {
         ("targets", params.targets.to_string()),
         (
             "confidence",
-            ConfidenceRule::of(params.confidence, TimeUnit::of_latest(info.transform.now))
-                .to_string(),
+            ConfidenceRule::of(params.confidence, unit(info)).to_string(),
         ),
         ("post-scaling", params.post_scale.to_string()),
         ("seed", params.seed.to_string()),
     ];
+    if let Some((unit, latest)) = times(info) {
+        let text = format!("in {}, the latest {latest}", unit.name());
+        facts.push(("times of the data", text));
+    }
     if let (Some(last), Some(chosen)) = (info.history.last(), chosen(info)) {
         facts.push(("sweeps made", last.iteration.to_string()));
         let text = match chosen.validation {
@@ -137,6 +140,17 @@ fn facts(info: &ModelInfo) -> Vec<(&'static str, String)> {
         ));
     }
     facts
+}
+
+/// The unit of the data's times, which follows from the latest of them.
+fn unit(info: &ModelInfo) -> TimeUnit {
+    TimeUnit::of_latest(info.transform.now)
+}
+
+/// The unit and the latest of the data's times, if it had any.
+fn times(info: &ModelInfo) -> Option<(TimeUnit, Moment)> {
+    let (now, unit) = (info.transform.now, unit(info));
+    (now != 0).then(|| (unit, Moment(unit.seconds(now))))
 }
 
 /// The sweep whose factors these are: that of the best validation where there is one, the earlier
@@ -198,6 +212,8 @@ fn object(info: &ModelInfo) -> serde_json::Value {
         "weights_rank": info.weights_rank,
         "weights": info.weights,
         "params": info.params,
+        "time_unit": times(info).map(|(unit, _)| unit.to_string()),
+        "latest_time": times(info).map(|(_, latest)| latest.to_string()),
         "sweeps": info.history.last().map(|sweep| sweep.iteration),
         "chosen_iteration": chosen.map(|sweep| sweep.iteration),
         "objective": chosen.map(|sweep| sweep.objective.total()),

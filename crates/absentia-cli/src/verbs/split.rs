@@ -78,7 +78,9 @@ impl SplitCommand {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let mut loaded = load(&self.data, &context.ui)?;
         // A pair must not be in training and in the test at once.
-        let merged = loaded.log.deduplicate(self.data.prepare.duplicates());
+        let merged = loaded
+            .log
+            .deduplicate(loaded.duplicates(&self.data.prepare));
         let merged = merged.map_err(|error| loaded.named(error))?;
         if merged.after < merged.before {
             context.ui.note(format!(

@@ -39,6 +39,14 @@ pub enum TimeError {
         /// The unit that it is taken to be in.
         unit: TimeUnit,
     },
+    /// A time that is too large for the unit that was given.
+    #[error("a time is {time}: in {}, this is after the year 5138", unit.name())]
+    Beyond {
+        /// The time.
+        time: i64,
+        /// The unit that was given.
+        unit: TimeUnit,
+    },
     /// Times of several units in one column.
     #[error("times run from {earliest} to {latest}, which are not of one unit")]
     Mixed {

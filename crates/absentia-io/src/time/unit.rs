@@ -115,11 +115,16 @@ impl TimeUnit {
     /// A moment in this unit, whatever the unit it is written in.
     #[must_use]
     pub fn of_moment(self, Moment(moment): Moment) -> i64 {
-        let own = Self::of_latest(moment);
+        self.of_time(moment, Self::of_latest(moment))
+    }
+
+    /// A time of another unit in this one; what is shorter than this unit is dropped.
+    #[must_use]
+    pub fn of_time(self, time: i64, own: Self) -> i64 {
         if self < own {
-            moment.div_euclid(own.count() / self.count())
+            time.div_euclid(own.count() / self.count())
         } else {
-            moment.saturating_mul(self.count() / own.count())
+            time.saturating_mul(self.count() / own.count())
         }
     }
 

@@ -7,11 +7,13 @@
 mod byte_size;
 mod confidence;
 mod count;
+mod device;
 mod shape;
 mod split;
 
 pub use byte_size::ByteSize;
 pub use confidence::ConfidenceRule;
 pub use count::Count;
+pub use device::Device;
 pub use shape::Shape;
 pub use split::SplitRule;

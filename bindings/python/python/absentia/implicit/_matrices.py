@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
-from .._data import check_counts, lend
+from .._data import check_counts, csr_arrays
 
 
 class ModelFitError(Exception):
@@ -62,9 +62,9 @@ def confidences(rows: Any, alpha: float) -> Any:
     return rows if alpha == 1.0 else alpha * rows
 
 
-def lend_confidences(rows: Any) -> _core.Csr:
+def confidence_arrays(rows: Any) -> _core.Csr:
     """Borrows confidences as weights, with target 1 for likes and 0 for dislikes."""
-    columns, indptr, indices, data, _ = lend(rows)
+    columns, indptr, indices, data, _ = csr_arrays(rows)
     if data is None or (data > 0).all():
         return columns, indptr, indices, None, data
     return columns, indptr, indices, (data > 0).astype(np.float32), np.abs(data)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core, _params
-from .._data import lend
+from .._data import csr_arrays
 from ._matrices import canonical, indices, lengths, singles
 
 Lists = Tuple[NDArray[Any], NDArray[Any]]
@@ -181,7 +181,7 @@ class Recommender:
             singles(np.atleast_2d(queries)),
             singles(factors),
             n,
-            None if seen is None else lend(canonical(seen)),
+            None if seen is None else csr_arrays(canonical(seen)),
             deny,
             None if norms is None else (1.0 / norms).astype(np.float32),
             self._threads(),

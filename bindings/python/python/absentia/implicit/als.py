@@ -10,8 +10,8 @@ import scipy.linalg
 from numpy.typing import DTypeLike, NDArray
 
 from .. import _core, _params
-from ._heard import Heard
-from ._matrices import ModelFitError, ParameterWarning, confidences, csr, generator, lend_confidences, singles
+from ._progress import Progress
+from ._matrices import ModelFitError, ParameterWarning, confidences, csr, generator, confidence_arrays, singles
 from ._ranking import Recommender
 
 __all__ = ["AlternatingLeastSquares", "ModelFitError", "ParameterWarning"]
@@ -89,28 +89,28 @@ class AlternatingLeastSquares(Recommender):
         if rows.nnz and not np.isfinite(rows.data).all():
             raise ModelFitError("NaN encountered in factors: a value of user_items is not finite")
         self._start(rows.shape)
-        heard = Heard(self.calculate_training_loss, self.iterations, rows, callback or self.fit_callback, show_progress)
+        progress = Progress(self.calculate_training_loss, self.iterations, rows, callback or self.fit_callback, show_progress)
         try:
-            self._train(rows, heard)
+            self._train(rows, progress)
         finally:
-            heard.close()
+            progress.close()
         if self.calculate_training_loss:
-            log.info("Final training loss %s", heard.loss)
+            log.info("Final training loss %s", progress.loss)
 
-    def _train(self, rows: Any, heard: Heard) -> None:
+    def _train(self, rows: Any, progress: Progress) -> None:
         iterations = _params.whole("iterations", self.iterations)
         if rows.nnz == 0:
             # Nothing is liked: the best factors are zeros from the first iteration on.
             for iteration in range(iterations):
                 self.user_factors[:], self.item_factors[:] = 0, 0
-                heard(iteration + 1, 0.0, 0.0, 0.0, 0.0)
+                progress(iteration + 1, 0.0, 0.0, 0.0, 0.0)
         elif iterations:
             model, _, _ = _core.fit(
-                lend_confidences(rows),
+                confidence_arrays(rows),
                 self._settings(iterations),
                 scheme=_core.Scheme.parse("uniform:1"),
                 init=(singles(self.user_factors), singles(self.item_factors)),
-                callback=heard if heard.wanted else None,
+                callback=progress if progress.is_needed else None,
             )
             self.user_factors = np.array(np.asarray(model.user_factors), dtype=self.dtype)
             self.item_factors = np.array(np.asarray(model.item_factors), dtype=self.dtype)
@@ -158,7 +158,7 @@ class AlternatingLeastSquares(Recommender):
     def _solve(self, fixed: NDArray[Any], rows: Any) -> NDArray[Any]:
         solved = _core.solve_rows(
             singles(fixed),
-            lend_confidences(confidences(rows, self.alpha)),
+            confidence_arrays(confidences(rows, self.alpha)),
             _params.real("regularization", self.regularization),
             self._threads(),
         )

@@ -14,7 +14,7 @@ use absentia::weights::SchemeSpec;
 use absentia_io::time::TimeUnit;
 use absentia_job::text::SplitRule;
 use absentia_job::{
-    Execution, ExposedEntries, GivenSettings, HeldOutRows, Training, TrainingData, scheme, start,
+    Execution, ExposedEntries, GivenSettings, Job, TrainingData, ValidationSettings,
 };
 use anyhow::{Context as _, Result};
 
@@ -106,20 +106,9 @@ impl Compare {
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
-        let split = |rule| HeldOutRows::Split {
-            rule,
-            pick: self.pick,
-        };
-        let held_out = match self.split {
-            Some(rule) => split(rule),
-            None if self.test.is_empty() => split(SplitRule::LEAVE_ONE_OUT),
-            None => HeldOutRows::Files(self.test.clone()),
-        };
         for &method in &self.solver {
-            let params = self
-                .settings
-                .params(method, context.threads, TimeUnit::default());
-            params.check()?;
+            let job = self.job(None, method, context);
+            job.params(TimeUnit::default()).check()?;
         }
         let ui = &context.ui;
         warn_of_unused(
@@ -131,13 +120,7 @@ impl Compare {
         );
         warn_of_preparation(&self.data.prepare, ui);
         warn_of_pick("--pick", self.pick, self.split, ui);
-        let DataArgs {
-            data,
-            read,
-            prepare,
-        } = &self.data;
-        let prepared = TrainingData::read(data, read, prepare, &self.exposed, &held_out, ui)?;
-        prepared.check_rules(&self.settings, ui)?;
+        let prepared = self.job(None, Method::default(), context).read(ui)?;
         let options = measure::options(&self.metrics, &self.at)?;
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
@@ -167,6 +150,33 @@ impl Compare {
         Ok(Outcome::interrupted_if(cancel.is_cancelled()))
     }
 
+    /// The job of one variant.
+    fn job(&self, weights: Option<&SchemeSpec>, method: Method, context: &Context) -> Job {
+        let DataArgs {
+            data,
+            read,
+            prepare,
+        } = self.data.clone();
+        let without_test = self.test.is_empty().then_some(SplitRule::LEAVE_ONE_OUT);
+        Job {
+            data,
+            reading: read,
+            preparation: prepare,
+            exposed: self.exposed.clone(),
+            settings: self.settings.clone(),
+            validation: ValidationSettings {
+                valid: self.test.clone(),
+                valid_split: self.split.or(without_test),
+                valid_pick: self.pick,
+                ..ValidationSettings::default()
+            },
+            weights: weights.into_iter().cloned().collect(),
+            solver: Some(method),
+            threads: context.threads,
+            ..Job::default()
+        }
+    }
+
     fn variants(&self) -> Vec<(SchemeSpec, Method)> {
         let mut variants = Vec::new();
         for &method in &self.solver {
@@ -194,16 +204,9 @@ impl Compare {
         cancel: &Cancel,
         context: &Context,
     ) -> Result<Option<Compared>> {
-        let input = prepared.input();
-        let params = self.settings.params(method, context.threads, input.unit());
         let name = self.name(weights, method);
-        let mut training = Training::new(
-            input,
-            params,
-            Some(weights.clone()),
-            scheme(weights, input.ids)?,
-            self.settings.automatic(),
-        );
+        let job = self.job(Some(weights), method, context);
+        let mut training = job.training(prepared.input())?;
         training.check_memory()?;
         if self.settings.regularization.is_none() {
             context.ui.note(format!("{name}:"));
@@ -212,10 +215,9 @@ impl Compare {
             Err(_) if cancel.is_cancelled() => return Ok(None),
             chosen => chosen.with_context(|| name.clone())?,
         }
-        let factors = training.params.factors;
         let mut follow = Follow::new(&context.ui, training.params.iterations).without_lines();
         let execution = Execution {
-            init: start(&self.settings.init, input.ids, factors)?,
+            init: job.start(&training)?,
             observer: Some(&mut follow),
             cancel: cancel.clone(),
             ..Execution::default()

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use absentia::fit::{Cancel, Checkpoint, Fitted};
 use absentia_job::text::Count;
-use absentia_job::{Execution, Fingerprint, Job, Training, defaults, start};
+use absentia_job::{Execution, Fingerprint, Job, Training, defaults};
 
 use crate::args::{warn_of_pick, warn_of_preparation, warn_of_unused, warn_without};
 use crate::cli::Context;
@@ -226,11 +226,7 @@ impl Train {
         }
         let every = self.checkpoint_every();
         let execution = Execution {
-            init: start(
-                &job.settings.init,
-                training.input.ids,
-                training.params.factors,
-            )?,
+            init: job.start(training)?,
             resume,
             measuring: Some(job.measuring()?),
             observer: Some(&mut follow),

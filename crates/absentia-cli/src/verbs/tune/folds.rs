@@ -23,8 +23,8 @@ pub(super) struct Folds {
     pub(super) all: Interactions<'static>,
     /// The rows and their ids.
     pub(super) loaded: Rows,
-    /// Latest time of the data.
-    pub(super) now: i64,
+    /// Unit of the data's times.
+    pub(super) unit: TimeUnit,
     /// Number of rows that the first fold holds out.
     pub(super) held_out: usize,
 }
@@ -76,17 +76,18 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
     let mut loaded = load(data, ui)?;
     loaded.report_ratings(&data.prepare, ui);
     // A pair must not be in training and held out at once.
-    let merged = loaded.log.deduplicate(data.prepare.duplicates());
+    let duplicates = loaded.duplicates(&data.prepare);
+    let merged = loaded.log.deduplicate(duplicates);
     merged.map_err(|error| loaded.named(error))?;
-    let all = loaded.interactions(data.prepare.duplicates())?;
+    let all = loaded.interactions(duplicates)?;
     let mut folds = if args.valid.is_empty() {
         split(&loaded, args)?
     } else {
         let held_out = pairs_of(&mut loaded, &args.valid, &data.read, &data.prepare, ui)?;
         let (users, items) = (loaded.users.len(), loaded.items.len());
         let train = match without_held_out(&loaded.log, &held_out, ui)? {
-            Some(log) => log.interactions(users, items, data.prepare.duplicates())?,
-            None => loaded.interactions(data.prepare.duplicates())?,
+            Some(log) => log.interactions(users, items, duplicates)?,
+            None => loaded.interactions(duplicates)?,
         };
         vec![Fold { train, held_out }]
     };
@@ -105,12 +106,10 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
             n => format!(", in {n} ways"),
         }
     ));
-    let times = loaded.log.time();
-    let now = times.and_then(|times| times.iter().max().copied());
     Ok(Folds {
         parts: folds,
         all,
-        now: now.unwrap_or_default(),
+        unit: TimeUnit::of_times(loaded.log.time()),
         loaded,
         held_out,
     })

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use absentia::data::Pick;
 use absentia::evaluate::TestSet;
-use absentia::fit::{Cancel, Run, fit};
-use absentia_job::text::SplitRule;
+use absentia::fit::Cancel;
+use absentia_job::text::{ByteSize, SplitRule};
+use absentia_job::{Execution, Input, Job};
 use absentia_search::{
     Budget, LogError, LogHeader, Scope, SearchOptions, SearchResult, StagedSearch, Study, Trial,
     TrialLog,
@@ -239,8 +240,8 @@ impl Tune {
         cancel: &Cancel,
         context: &Context,
     ) -> Result<Outcome> {
-        let config = settings::config(result.best(), folds.now, &self.data);
-        let text = settings::text(result, &staged.options().metric, &config)?;
+        let job = settings::job(result.best(), folds.unit, &self.data);
+        let text = settings::text(result, &staged.options().metric, &job)?;
         store::write_text(&self.output.out, &text)?;
         if let Some(path) = &self.output.report {
             page::write(path, staged, result, folds, &text)?;
@@ -257,7 +258,7 @@ impl Tune {
             if cancel.is_cancelled() {
                 context.ui.warn("interrupted: no model was trained");
             } else {
-                self.train(path, result.best(), folds, (cancel, &config), context)?;
+                self.train(path, &job, folds, cancel, context)?;
             }
         }
         Ok(Outcome::interrupted_if(result.interrupted))
@@ -267,28 +268,28 @@ impl Tune {
     fn train(
         &self,
         path: &Path,
-        best: &Trial,
+        best: &Job,
         folds: &Folds,
-        (cancel, config): (&Cancel, &toml::Table),
+        cancel: &Cancel,
         context: &Context,
     ) -> Result<()> {
-        let Some(scheme) = best.scheme() else {
-            return Err(Refusal::data("the best weights need files").into());
-        };
-        let mut follow = Follow::new(&context.ui, best.params.iterations).without_lines();
-        let run = Run {
+        let mut job = best.clone();
+        job.threads = context.threads;
+        job.settings.memory_limit = self.memory_limit.map(ByteSize);
+        let ids = folds.ids();
+        let mut training = job.training(Input {
+            data: &folds.all,
+            ids: &ids,
+            held_out: None,
+        })?;
+        let mut follow = Follow::new(&context.ui, training.params.iterations).without_lines();
+        let fitted = training.fit(Execution {
             observer: Some(&mut follow),
             cancel: cancel.clone(),
-            ..Run::default()
-        };
-        let params = absentia::Params {
-            threads: context.threads,
-            memory_limit: self.memory_limit.or_else(store::available_memory),
-            ..best.params.clone()
-        };
-        let fitted = fit(&folds.all, &scheme, &params.check()?, run)?;
+            ..Execution::default()
+        })?;
         follow.finish();
-        store::save(path, &fitted.model, &folds.ids(), config)?;
+        store::save(path, &fitted.model, &ids, &best.table())?;
         context.ui.note(format!(
             "saved a model with these settings to {}",
             path.display()

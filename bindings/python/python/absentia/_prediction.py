@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import _core, _params
-from ._data import Taken, take
+from ._data import Entries, from_sparse
 from ._estimator import Estimator
 from ._ids import Side
 from ._results import Evaluation, Explanation
@@ -19,7 +19,7 @@ Lists = Tuple[NDArray[Any], NDArray[np.float32]]
 DEFAULT_METRICS = ("ndcg@10", "recall@10", "precision@10", "map@10", "mrr@10", "hr@10")
 
 
-class Answers(Estimator):
+class Prediction(Estimator):
     """The part of the estimator that uses a trained model."""
 
     def recommend(
@@ -54,7 +54,7 @@ class Answers(Estimator):
         """
         model, one = self._fitted(), _is_one(users)
         rows = self._ids.users.rows([users] if one else users)
-        source = self._seen(seen).lent if exclude_seen else None
+        source = self._seen(seen).core if exclude_seen else None
         allowed, denied = self._item_rows(allow), self._item_rows(deny)
         found = model.recommend(rows, _params.whole("n", n), source, allowed, denied, None, self._threads())
         return _lists(self._ids.items, found, one)
@@ -66,7 +66,7 @@ class Answers(Estimator):
         """
         model = self._fitted()
         rows = np.ascontiguousarray(np.atleast_2d(factors), dtype=np.float32)
-        source = None if seen is None else self._new_rows(seen).lent
+        source = None if seen is None else self._new_rows(seen).core
         none = np.zeros(0, dtype=np.uint32)
         found = model.recommend(none, _params.whole("n", n), source, None, None, rows, self._threads())
         return _lists(self._ids.items, found, np.ndim(factors) == 1)
@@ -116,7 +116,7 @@ class Answers(Estimator):
         """
         model, source = self._fitted(), self._seen(seen)
         row, column = int(self._ids.users.rows([user])[0]), int(self._ids.items.rows([item])[0])
-        score, parts, remainder = model.explain(source.lent, row, column, row)
+        score, parts, remainder = model.explain(source.core, row, column, row)
         names = self._ids.items.names(np.array([item for item, _ in parts], dtype=np.int64))
         return Explanation(score, [(name, part) for name, (_, part) in zip(names.tolist(), parts)], remainder)
 
@@ -133,7 +133,7 @@ class Answers(Estimator):
         >>> model.recommend_rows(model.fold_in([["jaws"]]), n=1, seen=[["jaws"]])[0].tolist()
         [['alien']]
         """
-        return self._fitted().fold_in("user", self._new_rows(X).lent, None, self._threads())
+        return self._fitted().fold_in("user", self._new_rows(X).core, None, self._threads())
 
     def score(self, users: Any, items: Any) -> NDArray[np.float32]:
         """Computes the scores of pairs of users and items. Either of them may be a single id.
@@ -176,14 +176,14 @@ class Answers(Estimator):
         Evaluation(hr@1: 1.0000; 1 users, all unseen items ranked)
         """
         model = self._fitted()
-        source = self._seen(seen).lent if exclude_seen else _nothing(model.shape)
-        users, items = self._take(test).pairs()
+        source = self._seen(seen).core if exclude_seen else _empty_rows(model.shape)
+        users, items = self._convert(test).pairs()
         rows, candidates, found = _core.evaluate(
             model, source, users, items, list(metrics), exclude_seen, self._threads()
         )
         return Evaluation(self._ids.users.names(rows.astype(np.int64)), candidates, found)
 
-    def _new_rows(self, given: Any) -> Taken:
+    def _new_rows(self, given: Any) -> Entries:
         items = self._fitted().shape[1]
         if not sp.issparse(given):
             lists = [self._ids.items.rows(row) for row in given]
@@ -193,7 +193,7 @@ class Answers(Estimator):
             given = sp.csr_matrix((np.ones(len(indices), np.float32), indices, indptr), shape=shape)
         if given.shape[1] != items:
             raise ValueError(f"the matrix has {given.shape[1]} columns, and the model {items} items")
-        return take(given)
+        return from_sparse(given)
 
     def _item_rows(self, given: Optional[Iterable[Any]]) -> Optional[NDArray[np.uint32]]:
         if given is None:
@@ -214,5 +214,5 @@ def _lists(side: Side, found: Tuple[NDArray[np.int64], NDArray[np.float32]], one
     return side.names(ids[0][kept]), scores[0][kept]
 
 
-def _nothing(shape: Tuple[int, int]) -> _core.Csr:
+def _empty_rows(shape: Tuple[int, int]) -> _core.Csr:
     return (shape[1], np.zeros(shape[0] + 1, np.int64), np.zeros(0, np.int32), None, None)

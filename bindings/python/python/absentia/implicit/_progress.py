@@ -10,7 +10,7 @@ import numpy as np
 log = logging.getLogger("absentia.implicit")
 
 
-class Heard:
+class Progress:
     """Reports iterations to a callback and a progress bar, with the loss scaled as in ``implicit``."""
 
     def __init__(
@@ -19,7 +19,7 @@ class Heard:
         self.callback = callback
         self.with_loss = with_loss
         self.loss: Optional[float] = None
-        self.wanted = bool(callback) or show or self.with_loss
+        self.is_needed = bool(callback) or show or self.with_loss
         self.bar: Any = None
         if show:
             from tqdm.auto import tqdm

@@ -1,0 +1,95 @@
+//! Events of a job in words.
+
+use std::fmt::Display;
+
+use crate::listener::Event;
+
+/// How serious a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Good to know.
+    Note,
+    /// It may be a mistake.
+    Warning,
+}
+
+impl Event<'_> {
+    /// What happened, in words; nothing for events that are progress. `option` is how the front end calls a
+    /// key of a job.
+    #[must_use]
+    pub fn message(&self, option: &dyn Fn(&str) -> String) -> Option<(Level, String)> {
+        let text = match self {
+            Self::BadRows(bad) => {
+                let count = counted(bad.count(), "bad row");
+                let examples: Vec<String> =
+                    bad.examples().iter().map(ToString::to_string).collect();
+                format!("left out {count}, among them:\n  {}", examples.join("\n  "))
+            }
+            Self::UnknownRows {
+                files,
+                left_out,
+                rows,
+            } => format!(
+                "{}: left out {left_out} of {rows} rows whose user or item the model does not know",
+                files.join(", ")
+            ),
+            Self::RatedZeroOrLess { rows, of } => format!(
+                "{rows} of {} are rated 0 or less and count as interactions like the others; {} leaves \
+                 them out, {} raw tells them apart",
+                counted(*of as u64, "row"),
+                option("min-rating"),
+                option("targets"),
+            ),
+            Self::Overlap { rows, of } => format!(
+                "{rows} of {} are held out as well, and are not trained on",
+                counted(*of as u64, "row")
+            ),
+            Self::TargetsWithoutRatings(targets) => without_ratings("targets", targets, option),
+            Self::ConfidenceWithoutRatings(rule) => without_ratings("confidence", rule, option),
+            event => return event.note(option).map(|text| (Level::Note, text)),
+        };
+        Some((Level::Warning, text))
+    }
+
+    fn note(&self, option: &dyn Fn(&str) -> String) -> Option<String> {
+        Some(match self {
+            Self::Prepared { step, report } => {
+                let (name, after, before) = (step.name(), report.after, report.before);
+                format!("{name}: kept {after} of {before} rows")
+            }
+            Self::Times { unit, latest } => format!(
+                "times are read as {}, the latest {latest} ({} chooses another unit)",
+                unit.name(),
+                option("time-unit")
+            ),
+            Self::HeldOutWithoutTimes(_) => {
+                "the data has no times: rows are held out at random".to_owned()
+            }
+            Self::HeldOut { rows } => format!("held out {}", counted(*rows as u64, "row")),
+            Self::Exposed { pairs, dropped: 0 } => {
+                format!("{pairs} pairs were shown and not taken")
+            }
+            Self::Exposed { pairs, dropped } => format!(
+                "{pairs} pairs were shown and not taken; {} of {} left out: held out or excluded, so not passed \
+                 over",
+                counted(*dropped as u64, "pair"),
+                option("exposed")
+            ),
+            _ => return None,
+        })
+    }
+}
+
+fn without_ratings(key: &str, value: &dyn Display, option: &dyn Fn(&str) -> String) -> String {
+    format!(
+        "{} {value} depends on ratings, and the data has none, so that all values are 1; name their column \
+         with {}",
+        option(key),
+        option("rating-col")
+    )
+}
+
+fn counted(n: u64, thing: &str) -> String {
+    let end = if n == 1 { "" } else { "s" };
+    format!("{n} {thing}{end}")
+}
