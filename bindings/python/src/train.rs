@@ -175,7 +175,8 @@ impl Call {
                 ..Execution::default()
             })?;
             let weights = training.weights.as_ref().map(ToString::to_string);
-            let config = is_repeatable.then(|| config(job, training, entries.duplicates()));
+            let is_sparse = matches!(entries, Entries::Rows(_));
+            let config = is_repeatable.then(|| config(job, training, is_sparse));
             let config = config.flatten();
             Ok((fitted, weights, config))
         });
@@ -213,14 +214,15 @@ fn exposed_pairs(py: Python<'_>, (users, items, own, given): &Exposed) -> PyResu
     ))
 }
 
-/// The configuration that repeats a run, if its weights on missing entries have a text.
-fn config(job: &Job, mut training: Training<'_>, duplicates: Duplicates) -> Option<String> {
+/// The configuration that repeats a run, if its weights on missing entries have a text. A sparse matrix adds
+/// repeated entries, whatever the default is.
+fn config(job: &Job, mut training: Training<'_>, is_sparse: bool) -> Option<String> {
     if training.weights.is_none() {
         training.weights = Some(training.scheme.spec()?);
     }
     let mut run = job.as_run(&training);
-    if duplicates != Duplicates::default() {
-        run.preparation.duplicates = Some(duplicates);
+    if is_sparse {
+        run.preparation.duplicates = Some(Duplicates::Sum);
     }
     toml::to_string(&run).ok()
 }

@@ -2,13 +2,13 @@
 
 use absentia::Dense;
 use absentia::Model;
-use absentia::data::EventLog;
+use absentia::data::{Duplicates, EventLog};
 use absentia::error::Axis;
 use absentia::evaluate::TestSet;
 use absentia::model::{NewEntry, RowWeights};
 use absentia::ranking::{FactorScorer, UserItems};
 use absentia_io::{Dataset, IdMap, Unknown, expand, read_with_ids};
-use absentia_job::Reading;
+use absentia_job::{Reading, merge_repeats};
 use anyhow::Result;
 use rayon::prelude::*;
 
@@ -46,7 +46,8 @@ impl FoldedUsers {
                 history.unknown_rows
             ));
         }
-        let log = take_log(&mut history)?;
+        let mut log = take_log(&mut history)?;
+        merge_repeats(&mut log, Duplicates::default(), ui)?;
         let entries = entries_of(&log, history.users.len());
         let bar = ui
             .progress()
@@ -148,7 +149,7 @@ fn retain<T>(column: &mut Vec<T>, keep: &[bool]) {
     column.retain(|_| keep.next().copied().unwrap_or(false));
 }
 
-/// The entries of each user, a repeated item counting once, the last time.
+/// The entries of each user, by item. Pairs occur once in the log.
 pub(crate) fn entries_of(log: &EventLog, n_users: usize) -> Vec<Vec<NewEntry>> {
     let mut entries: Vec<Vec<NewEntry>> = vec![Vec::new(); n_users];
     for (row, (&user, &item)) in log.user().iter().zip(log.item()).enumerate() {
@@ -165,9 +166,7 @@ pub(crate) fn entries_of(log: &EventLog, n_users: usize) -> Vec<Vec<NewEntry>> {
         entries[user as usize].push(entry);
     }
     for list in &mut entries {
-        list.reverse();
-        list.sort_by_key(|entry| entry.index);
-        list.dedup_by_key(|entry| entry.index);
+        list.sort_unstable_by_key(|entry| entry.index);
     }
     entries
 }

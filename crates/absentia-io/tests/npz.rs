@@ -43,6 +43,27 @@ fn the_plain_archive_is_read() {
     );
 }
 
+/// As scipy does whenever it uses such a matrix.
+#[test]
+fn repeated_entries_are_added_up() {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let text = b"\x93NUMPY\x01\x00\x35\x00{'descr': '|S3', 'fortran_order': False, 'shape': ()}coo";
+    for (name, array) in [
+        ("format", text.to_vec()),
+        ("shape", array(&[2_i64, 3])),
+        ("row", array(&[1_i32, 0, 1, 1])),
+        ("col", array(&[2_i32, 1, 0, 2])),
+        ("data", array(&[1.5_f32, 2.0, 4.0, 3.0])),
+    ] {
+        zip.start_file(format!("{name}.npy"), SimpleFileOptions::default())
+            .unwrap();
+        zip.write_all(&array).unwrap();
+    }
+    let data = read_default("x.npz", zip.finish().unwrap().into_inner()).unwrap();
+    assert_eq!((data.user, data.item), (vec![0, 1, 1], vec![1, 0, 2]));
+    assert_eq!(data.value, Some(vec![2.0, 4.0, 4.5]));
+}
+
 #[test]
 fn inconsistent_matrices_are_refused() {
     for (name, bytes, part) in [

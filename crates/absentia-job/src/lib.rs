@@ -64,7 +64,7 @@ pub use job::Job;
 pub use listener::{Choice, Event, Listener, Step};
 pub use memory::Plan;
 pub use message::Level;
-pub use preparation::Preparation;
+pub use preparation::{Preparation, merge_repeats};
 pub use preset::Preset;
 pub use reading::Reading;
 pub use resume::same_ids;

@@ -1,6 +1,6 @@
 //! The events of a running job, for front ends to display.
 
-use absentia::data::{Pick, Report, Targets};
+use absentia::data::{Merging, Pick, Report, Targets};
 use absentia_io::time::{Moment, TimeUnit};
 use absentia_io::{BadRows, NoProgress, Progress};
 use absentia_search::{Automatic, ChosenSettings};
@@ -30,8 +30,6 @@ pub enum Step {
     TimeWindow,
     /// Rows rated too low are dropped.
     MinimumRating,
-    /// Rows of the same pair are merged.
-    Duplicates,
     /// A random share is kept.
     Sample,
     /// Users and items with too few rows are dropped.
@@ -49,7 +47,6 @@ impl Step {
         match self {
             Self::TimeWindow => "time window",
             Self::MinimumRating => "minimum rating",
-            Self::Duplicates => "duplicates",
             Self::Sample => "sample",
             Self::Core => "k-core",
             Self::Excluded => "excluded",
@@ -86,6 +83,15 @@ pub enum Event<'e> {
         step: Step,
         /// What it left.
         report: Report,
+    },
+    /// Rows of the same user and item were merged.
+    Merged {
+        /// Number of rows that repeat the pair of another one.
+        rows: usize,
+        /// Number of rows in all.
+        of: usize,
+        /// How they were merged.
+        merging: Merging,
     },
     /// Rows rated 0 or less count like the others.
     RatedZeroOrLess {

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use absentia::data::Merging;
+
 use crate::listener::Event;
 
 /// How serious a message is.
@@ -44,6 +46,10 @@ impl Event<'_> {
                 "{rows} of {} are held out as well, and are not trained on",
                 counted(*of as u64, "row")
             ),
+            Self::Merged {
+                merging: Merging::LastRow,
+                ..
+            } => return self.note(option).map(|text| (Level::Warning, text)),
             Self::TargetsWithoutRatings(targets) => without_ratings("targets", targets, option),
             Self::ConfidenceWithoutRatings(rule) => without_ratings("confidence", rule, option),
             event => return event.note(option).map(|text| (Level::Note, text)),
@@ -57,6 +63,11 @@ impl Event<'_> {
                 let (name, after, before) = (step.name(), report.after, report.before);
                 format!("{name}: kept {after} of {before} rows")
             }
+            Self::Merged { rows, of, merging } => format!(
+                "{rows} of {} repeat a pair of user and item: {merging} ({} chooses another rule)",
+                counted(*of as u64, "row"),
+                option("duplicates")
+            ),
             Self::Times { unit, latest } => format!(
                 "times are read as {}, the latest {latest} ({} chooses another unit)",
                 unit.name(),

@@ -64,7 +64,7 @@ impl Job {
     /// Times that cannot be, pairs that occur more than once where those are rejected.
     pub fn further(&self, rows: Rows, listener: &dyn Listener) -> Result<TrainingData, JobError> {
         rows.report_times(&self.reading, listener)?;
-        TrainingData::new(rows, &self.preparation)
+        TrainingData::new(rows, &self.preparation, listener)
     }
 
     /// Adds pairs that were shown and not taken to the matrix of some data, but for those that are held out

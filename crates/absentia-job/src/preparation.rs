@@ -1,6 +1,6 @@
 //! Which of the rows that were read are used.
 
-use absentia::data::{Core, DataError, Duplicates, EventLog, Sample};
+use absentia::data::{Core, DataError, Duplicates, EventLog, Merging, Sample};
 use absentia_io::time::{Moment, TimeUnit};
 
 use crate::keys::keys;
@@ -29,7 +29,10 @@ pub struct Preparation {
     /// Drop the pairs of user and item that these files hold.
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", num_args = 1))]
     pub exclude: Vec<String>,
-    /// What to do with pairs that occur more than once: sum, last, max or error [default: last].
+    /// What to do with pairs that occur more than once: sum (of ratings; without ratings, the number of
+    /// rows), last (the latest row, where there are times: among rows of one time that with the highest
+    /// rating, then weight; without times, the last row of the files), max (the row with the highest
+    /// rating, then time, then weight) or error [default: auto, last with ratings and sum without].
     #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
     pub duplicates: Option<Duplicates>,
     /// Keep a random share: users:0.1 (with all their rows) or rows:0.1.
@@ -61,15 +64,15 @@ impl Preparation {
         self.sample_seed.get_or_insert_default();
     }
 
-    /// Carries out the steps on a log and reports what each left; `repeats` says what becomes of repeated
-    /// pairs if it was not given.
+    /// Carries out the steps on a log and reports what each left; `duplicates` says what becomes of
+    /// repeated pairs.
     ///
     /// # Errors
     /// A column that a step needs is not there, a share out of range, pairs that occur twice.
     pub(crate) fn apply(
         &self,
         log: &mut EventLog,
-        repeats: Duplicates,
+        duplicates: Duplicates,
         listener: &dyn Listener,
     ) -> Result<(), DataError> {
         let done = |step, report| listener.event(&Event::Prepared { step, report });
@@ -82,12 +85,11 @@ impl Preparation {
         if let Some(minimum) = self.min_rating {
             done(Step::MinimumRating, log.keep_values_from(minimum)?);
         }
-        // Without --k-core, the matrix merges repeats when it is built, at no extra cost.
-        if self.duplicates.is_some() || self.k_core.is_some() {
-            done(
-                Step::Duplicates,
-                log.deduplicate(self.duplicates.unwrap_or(repeats))?,
-            );
+        // Other steps treat rows of a pair alike, so that the matrix can merge them when it is built,
+        // at no extra cost.
+        let counts_rows = self.k_core.is_some() || matches!(self.sample, Some(Sample::Rows(_)));
+        if self.duplicates.is_some() || counts_rows {
+            merge_repeats(log, duplicates, listener)?;
         }
         if let Some(sample) = self.sample {
             let seed = self.sample_seed.unwrap_or_default();
@@ -97,5 +99,28 @@ impl Preparation {
             done(Step::Core, log.keep_core(core));
         }
         Ok(())
+    }
+}
+
+/// Leaves one row of every pair of user and item, and reports how many were merged.
+///
+/// # Errors
+/// Pairs that occur twice, where those are rejected.
+pub fn merge_repeats(
+    log: &mut EventLog,
+    duplicates: Duplicates,
+    listener: &dyn Listener,
+) -> Result<(), DataError> {
+    let merging = log.merging(duplicates);
+    let report = log.deduplicate(duplicates)?;
+    report_merged(report.before, report.after, merging, listener);
+    Ok(())
+}
+
+/// Reports rows that were merged, if there were any.
+pub(crate) fn report_merged(of: usize, left: usize, merging: Merging, listener: &dyn Listener) {
+    if left < of {
+        let rows = of - left;
+        listener.event(&Event::Merged { rows, of, merging });
     }
 }

@@ -11,7 +11,7 @@ use absentia_io::{Dataset, IdMap};
 use crate::error::JobError;
 use crate::files::{read_files, read_known};
 use crate::listener::{Event, Listener, Step};
-use crate::preparation::Preparation;
+use crate::preparation::{Preparation, merge_repeats, report_merged};
 use crate::reading::Reading;
 
 /// Rows and the ids that their numbers stand for.
@@ -23,8 +23,8 @@ pub struct Rows {
     pub users: IdMap,
     /// Ids of items.
     pub items: IdMap,
-    /// What becomes of repeated pairs if it is not given.
-    repeats: Duplicates,
+    /// Whether the rows came with ratings.
+    is_rated: bool,
 }
 
 /// Takes the rows of a data set and leaves its ids.
@@ -55,15 +55,14 @@ impl Rows {
         let log = take_log(&mut dataset)?;
         let (users, items) = (dataset.users, dataset.items);
         Ok(Self {
+            is_rated: log.value().is_some(),
             log,
             users,
             items,
-            repeats: Duplicates::default(),
         })
     }
 
-    /// Takes rows of a table in memory: repeated pairs are added up unless it is said otherwise, as in a
-    /// sparse matrix. Times of a unit that is given become whole seconds, as in files.
+    /// Takes rows of a table in memory. Times of a unit that is given become whole seconds, as in files.
     ///
     /// # Errors
     /// More rows than can be numbered, times that cannot be of the unit.
@@ -74,9 +73,7 @@ impl Rows {
                 *time = unit.given(*time).ok_or(beyond)?;
             }
         }
-        let mut rows = Self::new(dataset)?;
-        rows.repeats = Duplicates::Sum;
-        Ok(rows)
+        Ok(Self::new(dataset)?)
     }
 
     /// Reads and prepares files.
@@ -112,10 +109,11 @@ impl Rows {
         Ok(self)
     }
 
-    /// What becomes of repeated pairs.
+    /// What becomes of repeated pairs. Counts of rows that were merged before are not ratings of the data.
     #[must_use]
     pub fn duplicates(&self, preparation: &Preparation) -> Duplicates {
-        preparation.duplicates.unwrap_or(self.repeats)
+        let given = preparation.duplicates.unwrap_or_default();
+        given.resolved(self.is_rated)
     }
 
     /// Drops the rows that a preparation does not keep. Ids are left as they are.
@@ -131,7 +129,8 @@ impl Rows {
         if !preparation.exclude.is_empty() {
             self.exclude(&preparation.exclude, reading, listener)?;
         }
-        let prepared = preparation.apply(&mut self.log, self.repeats, listener);
+        let duplicates = self.duplicates(preparation);
+        let prepared = preparation.apply(&mut self.log, duplicates, listener);
         prepared.map_err(|error| self.named(error))
     }
 
@@ -171,14 +170,36 @@ impl Rows {
         )
     }
 
+    /// Leaves one row of every pair of user and item: no pair may be trained on and held out at once.
+    ///
+    /// # Errors
+    /// Pairs that occur more than once, where those are rejected.
+    pub fn merge_repeats(
+        &mut self,
+        preparation: &Preparation,
+        listener: &dyn Listener,
+    ) -> Result<(), JobError> {
+        let duplicates = self.duplicates(preparation);
+        let merged = merge_repeats(&mut self.log, duplicates, listener);
+        merged.map_err(|error| self.named(error))
+    }
+
     /// The matrix of the rows.
     ///
     /// # Errors
     /// Pairs that occur more than once, where those are rejected.
-    pub fn interactions(&self, duplicates: Duplicates) -> Result<Interactions<'static>, JobError> {
+    pub fn interactions(
+        &self,
+        preparation: &Preparation,
+        listener: &dyn Listener,
+    ) -> Result<Interactions<'static>, JobError> {
+        let duplicates = self.duplicates(preparation);
         let (users, items) = (self.users.len(), self.items.len());
         let built = self.log.interactions(users, items, duplicates);
-        built.map_err(|error| self.named(error))
+        let built = built.map_err(|error| self.named(error))?;
+        let merging = self.log.merging(duplicates);
+        report_merged(self.log.len(), built.len(), merging, listener);
+        Ok(built)
     }
 
     /// The error with the ids of the user and item it means instead of their row numbers.

@@ -25,7 +25,7 @@ pub struct TrainingData {
     pub data: Interactions<'static>,
     /// Rows to measure models on.
     pub held_out: Option<TestSet>,
-    /// Whether the data came with ratings.
+    /// Whether the data has ratings: its own, or counts of repeated pairs.
     pub has_ratings: bool,
     /// Whether the data came with weights.
     pub has_weights: bool,
@@ -82,7 +82,7 @@ impl TrainingData {
             [] => None,
             _ => Some(ExposedPairs::read(&mut rows, exposed, reading, listener)?),
         };
-        let mut prepared = Self::new(rows, preparation)?;
+        let mut prepared = Self::new(rows, preparation, listener)?;
         prepared.held_out = held_out;
         if let Some(shown) = shown {
             prepared.data = job.with_exposed(&prepared.input(), shown, listener)?;
@@ -99,13 +99,18 @@ impl TrainingData {
     ///
     /// # Errors
     /// Pairs that occur more than once, where those are rejected.
-    pub(crate) fn new(rows: Rows, preparation: &Preparation) -> Result<Self, JobError> {
+    pub(crate) fn new(
+        rows: Rows,
+        preparation: &Preparation,
+        listener: &dyn Listener,
+    ) -> Result<Self, JobError> {
         let duplicates = rows.duplicates(preparation);
-        let data = rows.interactions(duplicates)?;
+        let data = rows.interactions(preparation, listener)?;
+        let is_counted = duplicates == Duplicates::Sum && data.len() < rows.log.len();
         Ok(Self {
             data,
             held_out: None,
-            has_ratings: rows.log.value().is_some(),
+            has_ratings: rows.log.value().is_some() || is_counted,
             has_weights: rows.log.weight().is_some(),
             duplicates,
             ids: Ids {
@@ -143,9 +148,7 @@ fn hold_out(
     if matches!(rule, SplitRule::Users { .. }) {
         return Err(JobError::UsersHeldOut);
     }
-    // A pair must not be in training and held out at once.
-    let merged = rows.log.deduplicate(rows.duplicates(preparation));
-    merged.map_err(|error| rows.named(error))?;
+    rows.merge_repeats(preparation, listener)?;
     let unit = TimeUnit::of_times(rows.log.time());
     let split = rule.split(pick, defaults::FOLD_IN, unit);
     let parts = split_rows(&rows.log, &split, 0)?;

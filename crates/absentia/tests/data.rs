@@ -60,7 +60,9 @@ fn repeated_pairs_follow_the_policy() {
         assert_eq!(data.times().unwrap(), [time, 10]);
     };
     check(Duplicates::Sum, 10.0, 30);
-    check(Duplicates::Last, 3.0, 10);
+    // The first row is the latest.
+    check(Duplicates::Last, 2.0, 30);
+    check(Duplicates::Auto, 2.0, 30);
     check(Duplicates::Max, 5.0, 20);
     assert_eq!(
         build(Duplicates::Error),

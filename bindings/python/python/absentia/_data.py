@@ -63,6 +63,7 @@ def prepare(
     if sp.issparse(data):
         if not any(name.replace("_", "-") in settings for name in (*ROWS, "exposed")):
             return from_sparse(data, sample_weight=sample_weight)
+        settings = {**settings, "duplicates": settings.get("duplicates") or "sum"}  # as scipy does
         entries, ids = _sparse_columns(data, sample_weight), Ids.dense(data.shape)
         rows = (entries.users, entries.items)
     else:

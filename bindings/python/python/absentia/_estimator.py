@@ -50,6 +50,7 @@ class Estimator:
     _train_data: Optional[Entries]
     _columns: Mapping[str, Any] = {}
     _reading: Settings = {}
+    _duplicates: Optional[str] = None
 
     @classmethod
     def _get_param_names(cls) -> List[str]:
@@ -148,8 +149,12 @@ class Estimator:
         return self._ids.users if axis == "user" else self._ids.items
 
     def _convert(self, data: Any, grow: bool = False) -> Entries:
-        """Converts further data of the model, which is read as that of ``fit`` was."""
-        return convert(data, self._ids, self._reading, columns=self._columns, grow=grow)
+        """Converts further data of the model, which is read as that of ``fit`` was.
+
+        Data that is added (``grow``) is merged as that of ``fit`` was, too.
+        """
+        settings = {**self._reading, "duplicates": self._duplicates} if grow else self._reading
+        return convert(data, self._ids, settings, columns=self._columns, grow=grow)
 
     def _seen(self, seen: Any) -> Entries:
         if seen is not None:

@@ -49,7 +49,7 @@ class Training(Estimator):
             interactions, explicit zeros included. Sorted ``int32`` CSR rows are not copied if
             ``regularization`` is given; do not change them from another thread meanwhile. All other
             forms have ids, integers or strings, and the methods take and return these ids. Repeated
-            pairs are added up; in files the last one is used, as on the command line.
+            pairs are merged by the option ``duplicates``; those of a scipy matrix are added up.
         y : ignored
         columns : dict, optional
             Which column of a table or file is the ``"user"``, ``"item"``, ``"rating"``, ``"time"`` or
@@ -102,7 +102,7 @@ class Training(Estimator):
         pairs = None
         if exposed is not None:
             pairs = (*exposed_pairs(exposed, entries.ids, settings, columns), exposed_weight)
-        self._columns, self._reading = dict(columns or {}), reading
+        self._columns, self._reading, self._duplicates = dict(columns or {}), reading, settings.get("duplicates")
         with Progress(callback, show_progress, self.iterations) as progress:
             self._chosen_weights = self._train(entries, settings, self.weights, start, pairs, progress)
         return self

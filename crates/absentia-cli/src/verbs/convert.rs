@@ -56,7 +56,11 @@ impl Convert {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let ui = &context.ui;
         let format = format_for(&self.out, self.to)?;
-        let loaded = load(&self.data, ui)?;
+        let mut loaded = load(&self.data, ui)?;
+        // A matrix has one entry for a pair; what reads it would merge repeats by rules of its own.
+        if matches!(format, Format::MatrixMarket | Format::Npz) {
+            loaded.merge_repeats(&self.data.prepare, ui)?;
+        }
         let dataset = loaded.part(|_| true);
         absentia_io::write(&dataset, &self.out, format)?;
         let lists = absentia_io::write_id_lists(&dataset, &self.out, format)?;

@@ -67,6 +67,7 @@ impl Explain {
         let ui = &context.ui;
         let mut train = Rows::new(read_known(&self.train, &self.read, ids, ui)?)?;
         train.prepare(&self.prepare, &self.read, ui)?;
+        train.merge_repeats(&self.prepare, ui)?;
         warn_of_preparation(&self.prepare, ui);
         let entries = entries_of(&train.log, train.users.len()).swap_remove(user as usize);
         (stored.users, stored.items) = train.take_ids();

@@ -1,5 +1,6 @@
 //! `import`: factors that were trained elsewhere.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use absentia::Model;
@@ -127,7 +128,9 @@ impl Import {
     fn counts(&self, ids: &Ids, context: &Context) -> Result<(Vec<u32>, Vec<u32>)> {
         let train = read_files(&self.train, &self.read, &context.ui)?;
         let mut counts = (vec![0; ids.users.len()], vec![0; ids.items.len()]);
-        for (&user, &item) in train.user.iter().zip(&train.item) {
+        // A pair is one interaction, however many rows it has.
+        let pairs: BTreeSet<(u32, u32)> = train.user.into_iter().zip(train.item).collect();
+        for (user, item) in pairs {
             let user = train.users.name(user).and_then(|id| ids.users.get(&id));
             let item = train.items.name(item).and_then(|id| ids.items.get(&id));
             if let (Some(user), Some(item)) = (user, item) {

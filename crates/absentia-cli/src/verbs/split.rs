@@ -77,17 +77,7 @@ impl SplitCommand {
 
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let mut loaded = load(&self.data, &context.ui)?;
-        // A pair must not be in training and in the test at once.
-        let merged = loaded
-            .log
-            .deduplicate(loaded.duplicates(&self.data.prepare));
-        let merged = merged.map_err(|error| loaded.named(error))?;
-        if merged.after < merged.before {
-            context.ui.note(format!(
-                "{} repeat a pair of user and item and were merged",
-                counted((merged.before - merged.after) as u64, "row")
-            ));
-        }
+        loaded.merge_repeats(&self.data.prepare, &context.ui)?;
         check_users(&loaded.log, self.by)?;
         self.warn_of_unused(&context.ui);
         let unit = TimeUnit::of_times(loaded.log.time());

@@ -31,7 +31,7 @@ struct Matrix {
 /// Reads a matrix in CSR, CSC or COO form, keeping empty rows and columns.
 pub(super) fn read(path: &Arc<Path>, builder: &mut Builder<'_>) -> Result<(), Error> {
     let length = path.metadata().map_err(Error::io(path))?.len();
-    let matrix = Npz::open(path)?.matrix()?;
+    let matrix = Npz::open(path)?.matrix()?.summed();
     let shape = Shape {
         path: Arc::clone(path),
         users: IdRule::Rows {
@@ -56,6 +56,36 @@ pub(super) fn read(path: &Arc<Path>, builder: &mut Builder<'_>) -> Result<(), Er
 }
 
 impl Matrix {
+    /// Adds repeated entries up, as scipy does when it uses a matrix; truth values stay true.
+    fn summed(self) -> Self {
+        if rises(&self.row, &self.column) || rises(&self.column, &self.row) {
+            return self;
+        }
+        let pair = |at: usize| (self.row[at], self.column[at]);
+        let value = |at: usize| self.value.as_ref().map_or(0.0, |value| value[at]);
+        let mut order: Vec<usize> = (0..self.row.len()).collect();
+        // By value as well, for the sum depends on the order.
+        order.sort_unstable_by(|&a, &b| {
+            let by_pair = pair(a).cmp(&pair(b));
+            by_pair.then_with(|| value(a).total_cmp(&value(b)))
+        });
+        let groups = || order.chunk_by(|&a, &b| pair(a) == pair(b));
+        if groups().all(|group| group.len() == 1) {
+            return self;
+        }
+        let total = |group: &[usize]| group.iter().map(|&at| f64::from(value(at))).sum::<f64>();
+        Self {
+            rows: self.rows,
+            columns: self.columns,
+            row: groups().map(|group| self.row[group[0]]).collect(),
+            column: groups().map(|group| self.column[group[0]]).collect(),
+            value: self
+                .value
+                .as_ref()
+                .map(|_| groups().map(|group| total(group) as f32).collect()),
+        }
+    }
+
     fn chunk(
         &self,
         shape: &Shape,
@@ -79,6 +109,12 @@ impl Matrix {
         }
         Ok(chunk)
     }
+}
+
+/// Whether pairs rise, so that none is repeated.
+fn rises(major: &[u32], minor: &[u32]) -> bool {
+    let pairs = || major.iter().zip(minor);
+    pairs().zip(pairs().skip(1)).all(|(one, next)| one < next)
 }
 
 /// An open archive of arrays.

@@ -5,23 +5,8 @@ use rayon::prelude::*;
 use super::entries::{Entries, Values, offsets_from_counts};
 use super::error::DataError;
 use super::interactions::{self, Interactions};
+use super::repeats::{Duplicates, MergedRow, Merging, RowColumns};
 use crate::error::Axis;
-
-/// What to do with a pair that occurs more than once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Duplicates {
-    /// Adds values and weights (an entry without a value counts 1) and keeps the latest time.
-    Sum,
-    /// Keeps the occurrence that comes last in the input.
-    #[default]
-    Last,
-    /// Keeps the occurrence with the largest value, the last one among equals.
-    Max,
-    /// Rejects the data, naming the pair.
-    Error,
-}
 
 /// Observed entries as parallel columns, in any order.
 ///
@@ -143,77 +128,35 @@ impl<'t> Triplets<'t> {
         keys: &[(u32, u32)],
         duplicates: Duplicates,
     ) -> Result<Merged, DataError> {
-        let repeated = has_repeats(offsets, keys);
-        let counting = repeated && duplicates == Duplicates::Sum;
+        let columns = self.columns();
+        let merging = columns.merging(duplicates);
+        let counting = merging == Merging::Count && has_repeats(offsets, keys);
         let mut merged = Merged::with_capacity(offsets.len(), keys.len(), self, counting);
+        let mut positions = Vec::new();
         for (user, ends) in offsets.windows(2).enumerate() {
             let row = &keys[ends[0] as usize..ends[1] as usize];
             for group in row.chunk_by(|left, right| left.0 == right.0) {
-                if group.len() > 1 && duplicates == Duplicates::Error {
+                if group.len() > 1 && merging == Merging::Reject {
                     return Err(DataError::Duplicate {
                         user: user as u32,
                         item: group[0].0,
                     });
                 }
-                self.push_group(&mut merged, group, duplicates)?;
+                positions.clear();
+                positions.extend(group.iter().map(|&(_, position)| position));
+                merged.push(group[0].0, &columns.merge(&positions, merging)?);
             }
             merged.offsets.push(merged.indices.len() as u64);
         }
         Ok(merged)
     }
 
-    fn push_group(
-        &self,
-        merged: &mut Merged,
-        group: &[(u32, u32)],
-        duplicates: Duplicates,
-    ) -> Result<(), DataError> {
-        let value = |position: u32| self.values.map_or(1.0, |values| values[position as usize]);
-        let weight = |position: u32| {
-            self.weights
-                .map_or(1.0, |weights| weights[position as usize])
-        };
-        let last = group[group.len() - 1].1;
-        merged.indices.push(group[0].0);
-        let kept = match duplicates {
-            Duplicates::Max => {
-                group.iter().fold(
-                    group[0].1,
-                    |best, &(_, at)| if value(at) >= value(best) { at } else { best },
-                )
-            }
-            _ => last,
-        };
-        let (value, weight) = if duplicates == Duplicates::Sum && group.len() > 1 {
-            let total = group.iter().map(|&(_, at)| value(at)).sum();
-            (
-                total,
-                self.weights
-                    .map_or(1.0, |_| group.iter().map(|&(_, at)| weight(at)).sum()),
-            )
-        } else {
-            (value(kept), weight(kept))
-        };
-        if !value.is_finite() || !weight.is_finite() {
-            return Err(DataError::NotFinite {
-                entry: last as u64,
-                what: "sum of duplicates",
-                value,
-            });
+    fn columns(&self) -> RowColumns<'t> {
+        RowColumns {
+            values: self.values,
+            weights: self.weights,
+            times: self.times,
         }
-        merged.push_columns(value, weight);
-        if let (Some(into), Some(times)) = (&mut merged.times, self.times) {
-            let time = match duplicates {
-                Duplicates::Sum => group
-                    .iter()
-                    .map(|&(_, at)| times[at as usize])
-                    .max()
-                    .unwrap_or_default(),
-                _ => times[kept as usize],
-            };
-            into.push(time);
-        }
-        Ok(())
     }
 }
 
@@ -245,12 +188,16 @@ impl Merged {
         }
     }
 
-    fn push_columns(&mut self, value: f32, weight: f32) {
+    fn push(&mut self, item: u32, row: &MergedRow) {
+        self.indices.push(item);
         if self.has_values {
-            self.values.push(value);
+            self.values.push(row.value);
         }
         if self.has_weights {
-            self.weights.push(weight);
+            self.weights.push(row.weight);
+        }
+        if let Some(times) = &mut self.times {
+            times.push(row.time);
         }
     }
 }

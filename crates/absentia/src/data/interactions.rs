@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::build::Duplicates;
 use super::entries::{Entries, Values};
 use super::error::DataError;
+use super::repeats::Duplicates;
 use super::storage::Storage;
 use super::{Triplets, exposed};
 use crate::error::Axis;

@@ -10,6 +10,7 @@ mod hold_out;
 mod interactions;
 mod operator;
 mod prepare;
+mod repeats;
 mod source;
 mod split;
 mod storage;
@@ -17,7 +18,7 @@ mod text;
 mod transform;
 mod transpose;
 
-pub use build::{Duplicates, Triplets};
+pub use build::Triplets;
 pub(crate) use describe::gini;
 pub use describe::{Description, Quantiles, TailBin};
 pub use entries::{Entries, Row, Values, ValuesRow};
@@ -28,6 +29,7 @@ pub use interactions::Interactions;
 #[doc(hidden)]
 pub use prepare::mix;
 pub use prepare::{Core, EventLog, Report, Sample};
+pub use repeats::{Duplicates, Merging};
 pub use source::{EntrySource, RowSource, from_row_source, from_source};
 pub use split::{Part, Pick, Split, SplitReport};
 pub use storage::Storage;

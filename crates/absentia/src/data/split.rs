@@ -7,6 +7,7 @@
 use super::drift::Drift;
 use super::error::DataError;
 use super::prepare::{EventLog, RowGroups, mix};
+use super::repeats::ordered;
 use crate::error::Axis;
 
 /// What a row is for.
@@ -299,17 +300,6 @@ impl EventLog {
 fn label(parts: &mut [Part], rows: &[u32], part: Part) {
     for &row in rows {
         parts[row as usize] = part;
-    }
-}
-
-/// Bits of a finite float that order as the float does.
-fn ordered(value: f32) -> u32 {
-    // Minus zero is zero.
-    let bits = (value + 0.0).to_bits();
-    if bits >> 31 == 0 {
-        bits | 1 << 31
-    } else {
-        !bits
     }
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::build::Duplicates;
 use super::prepare::{Core, Sample};
+use super::repeats::Duplicates;
 use super::split::Pick;
 use super::transform::Targets;
 use crate::error::TextError;
@@ -71,7 +71,8 @@ macro_rules! named {
 
 named!(
     Duplicates,
-    "sum, last, max or error",
+    "auto, sum, last, max or error",
+    Auto = "auto",
     Sum = "sum",
     Last = "last",
     Max = "max",
@@ -147,7 +148,7 @@ mod tests {
         for text in ["raw", "binary", "log", "normalized:0.35,0.1"] {
             assert_eq!(read::<Targets>(text).unwrap().to_string(), text);
         }
-        for text in ["sum", "last", "max", "error"] {
+        for text in ["auto", "sum", "last", "max", "error"] {
             assert_eq!(read::<Duplicates>(text).unwrap().to_string(), text);
         }
         for text in ["latest", "random", "drift"] {

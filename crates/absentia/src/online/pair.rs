@@ -188,7 +188,7 @@ fn merged(
     let last = events[events.len() - 1];
     Ok(match duplicates {
         Duplicates::Error => return Err(DataError::Duplicate { user, item }),
-        Duplicates::Last => last,
+        Duplicates::Auto | Duplicates::Last => last,
         Duplicates::Max => events.iter().fold(events[0], |best, event| {
             if event.value >= best.value {
                 *event

@@ -1,7 +1,7 @@
 //! The data of a search, and the rows held out of it.
 
 use absentia::Interactions;
-use absentia::data::DataError;
+use absentia::data::{DataError, Duplicates};
 use absentia::evaluate::TestSet;
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
@@ -75,19 +75,16 @@ impl Folds {
 pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds> {
     let mut loaded = load(data, ui)?;
     loaded.report_ratings(&data.prepare, ui);
-    // A pair must not be in training and held out at once.
-    let duplicates = loaded.duplicates(&data.prepare);
-    let merged = loaded.log.deduplicate(duplicates);
-    merged.map_err(|error| loaded.named(error))?;
-    let all = loaded.interactions(duplicates)?;
+    loaded.merge_repeats(&data.prepare, ui)?;
+    let all = loaded.interactions(&data.prepare, ui)?;
     let mut folds = if args.valid.is_empty() {
         split(&loaded, args)?
     } else {
         let held_out = pairs_of(&mut loaded, &args.valid, &data.read, &data.prepare, ui)?;
         let (users, items) = (loaded.users.len(), loaded.items.len());
         let train = match without_held_out(&loaded.log, &held_out, ui)? {
-            Some(log) => log.interactions(users, items, duplicates)?,
-            None => loaded.interactions(duplicates)?,
+            Some(log) => log.interactions(users, items, Duplicates::Error)?,
+            None => loaded.interactions(&data.prepare, ui)?,
         };
         vec![Fold { train, held_out }]
     };
