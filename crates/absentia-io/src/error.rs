@@ -23,6 +23,16 @@ pub enum Error {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// Files that belong together cannot be replaced all at once.
+    #[error("{}: {files} cannot be replaced all at once: {reason}", folder.display())]
+    NotReplaceable {
+        /// Their folder.
+        folder: PathBuf,
+        /// Their names.
+        files: String,
+        /// Why the folder cannot be replaced as a whole.
+        reason: String,
+    },
     /// A file name or glob matched nothing.
     #[error("no file matches {pattern:?}")]
     NoMatch {
@@ -204,6 +214,9 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::NotReplaceable { .. } => {
+                "write to a folder of its own, or remove these files first".to_owned()
+            }
             Self::NoMatch { .. } => "check the name and the folder".to_owned(),
             Self::Row { row } | Self::TooManyBad { first: row, .. } => row.hint(),
             Self::Column { column, .. } => format!("choose the {column} column"),

@@ -52,6 +52,7 @@ mod bad_row;
 mod column;
 mod dataset;
 mod error;
+mod file_set;
 mod format;
 mod ids;
 pub mod limits;
@@ -67,10 +68,11 @@ pub use bad_row::{BadRow, BadRows, RowFault};
 pub use column::{Column, ColumnRef, Columns};
 pub use dataset::Dataset;
 pub use error::Error;
+pub use file_set::FileSet;
 pub use format::Format;
 pub use ids::{IdMap, RawIds};
 pub use read::{
     DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, expand, read,
     read_with_ids,
 };
-pub use write::{id_list_paths, write, write_id_lists};
+pub use write::{id_list_paths, write, write_id_lists, write_with_ids};

@@ -1,7 +1,7 @@
 //! Files that are being written, and what killed runs left of theirs.
 //!
 //! A file is written under a name of its own, and locked for as long as its process lives: one that can be
-//! locked was left by a process that is gone.
+//! locked was left by a process that is gone. Sets of files are written in a folder with such a name.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -11,6 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
 
+use crate::file_set;
+
 const PREFIX: &str = ".absentia-";
 const SUFFIX: &str = ".tmp";
 /// Random characters between the two.
@@ -18,8 +20,7 @@ const RANDOM: usize = 6;
 
 /// Starts a file in a folder that will take the place of `path`.
 pub(crate) fn create(folder: &Path, path: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(RANDOM);
+    let mut builder = new_name();
     #[cfg(unix)]
     builder.permissions(permissions(path));
     #[cfg(not(unix))]
@@ -33,6 +34,13 @@ pub(crate) fn create(folder: &Path, path: &Path) -> io::Result<NamedTempFile> {
             return Ok(file);
         }
     }
+}
+
+/// A name of its own, for a file or a folder.
+pub(crate) fn new_name() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(RANDOM);
+    builder
 }
 
 /// Removes what killed runs left in a folder, once for each folder.
@@ -52,7 +60,14 @@ pub(crate) fn remove(folder: &Path) {
 pub(crate) fn removed_from(folder: &Path) -> usize {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_name));
-    ours.filter(|entry| is_removed(&entry.path())).count()
+    let removed = ours.filter(|entry| {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            file_set::removed(&entry.path())
+        } else {
+            is_removed(&entry.path())
+        }
+    });
+    removed.count()
 }
 
 fn is_name(name: &str) -> bool {
@@ -63,10 +78,12 @@ fn is_name(name: &str) -> bool {
     })
 }
 
-/// Removes a file that nobody writes any more. It is locked meanwhile, so that a run that has just made
+/// Removes a file of such a name that nobody writes any more. It is locked meanwhile, so that a run that has just made
 /// it finds it gone and makes another.
-fn is_removed(path: &Path) -> bool {
-    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+pub(crate) fn is_removed(path: &Path) -> bool {
+    let is_ours = path.file_name().and_then(|name| name.to_str());
+    let is_ours = is_ours.is_some_and(is_name);
+    let is_file = is_ours && path.symlink_metadata().is_ok_and(|found| found.is_file());
     let Some(file) = is_file.then(|| File::open(path).ok()).flatten() else {
         return false;
     };

@@ -62,8 +62,7 @@ impl Convert {
             loaded.merge_repeats(&self.data.prepare, ui)?;
         }
         let dataset = loaded.part(|_| true);
-        absentia_io::write(&dataset, &self.out, format)?;
-        let lists = absentia_io::write_id_lists(&dataset, &self.out, format)?;
+        let lists = absentia_io::write_with_ids(&dataset, &self.out, format)?;
         ui.json(&Converted {
             rows: dataset.len(),
             users: dataset.users.len(),

@@ -18,7 +18,8 @@ Examples:
   $ absentia export movies.absentia --out index --layout faiss
 
 npy: P.npy, Q.npy, users.txt and items.txt. The layouts of nearest-neighbour libraries (faiss,
-usearch, hnswlib) hold item factors as they are ranked by, post-scaling included.";
+usearch, hnswlib) hold item factors as they are ranked by, post-scaling included. Files of an earlier
+export are replaced all at once, which takes a folder without folders in it that is not the current one.";
 
 /// Write the factors of a model for other programs.
 #[derive(Debug, clap::Args)]

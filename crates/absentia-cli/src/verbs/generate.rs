@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use absentia::Interactions;
-use absentia_io::{AtomicFile, Dataset, Format, IdMap};
+use absentia_io::{AtomicFile, Dataset, FileSet, Format, IdMap};
 use absentia_lab::generate::{ExposureModel, Generator, GeneratorParams, TestItems};
 use anyhow::Context as _;
 use rayon::prelude::*;
@@ -197,17 +197,16 @@ fn stream(generator: &Generator, path: &Path, separator: char, ui: &Ui) -> anyho
 const TRUTH: [&str; 2] = ["A.npy", "B.npy"];
 
 fn write_truth(generator: &Generator, folder: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).map_err(|source| absentia_io::Error::Io {
-        path: folder.to_owned(),
-        source,
-    })?;
+    let set = FileSet::create(folder, TRUTH)?;
     let truth = generator.expected_exposures();
     for (name, side) in TRUTH.into_iter().zip([truth.users, truth.items]) {
         let side = side.into_compact();
         let shape = [side.rows(), side.cols()];
-        absentia_io::npy::write_file(&folder.join(name), &shape, side.as_slice())?;
+        set.write(name, |path| {
+            absentia_io::npy::write_file(path, &shape, side.as_slice())
+        })?;
     }
-    Ok(())
+    Ok(set.commit()?)
 }
 
 fn parse_exposure(text: &str) -> Result<ExposureModel, String> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use absentia::data::{EventLog, Part, Pick, SplitReport};
 use absentia::error::Axis;
 use absentia_io::time::TimeUnit;
-use absentia_io::{Format, id_list_paths};
+use absentia_io::{FileSet, Format, id_list_paths};
 use absentia_job::text::SplitRule;
 use absentia_job::{defaults, split_rows};
 use absentia_report::format::counted;
@@ -25,7 +25,8 @@ Examples:
   $ absentia split ratings.csv --out strangers --by users:5 --pick random
 
 The folder gets train, valid and test files, and for held-out users fold_in: the history they are
-folded in from. Give the folder's files to train, evaluate and compare.";
+folded in from. Give the folder's files to train, evaluate and compare. Files of an earlier split are
+replaced all at once, which takes a folder without folders in it that is not the current one.";
 
 /// Write train, validation and test files.
 #[derive(Debug, clap::Args)]
@@ -67,12 +68,10 @@ pub(crate) struct SplitCommand {
 impl SplitCommand {
     /// Every file that the command reads or writes.
     pub(crate) fn files(&self) -> Files {
-        let written = PARTS.map(|part| self.path(part));
-        let lists = written.iter().flat_map(|path| id_list_paths(path, self.to));
+        let written = self.names().into_iter().map(|name| self.out.join(name));
         Files::default()
             .reads_data(&self.data)
-            .writes("--out", lists)
-            .writes("--out", &written)
+            .writes("--out", written)
     }
 
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
@@ -84,12 +83,17 @@ impl SplitCommand {
         let split = self.by.split(self.pick, self.fold_in, unit);
         let parts = split_rows(&loaded.log, &split, self.seed)?;
         self.check_stale(&parts)?;
-        std::fs::create_dir_all(&self.out).map_err(|source| absentia_io::Error::Io {
-            path: self.out.clone(),
-            source,
-        })?;
+        let set = FileSet::create(&self.out, self.names())?;
         for part in PARTS {
-            self.write(&loaded, &parts, part, &context.ui)?;
+            self.write(&loaded, &parts, part, &set)?;
+        }
+        set.commit()?;
+        if !(loaded.users.is_dense() && loaded.items.is_dense()) {
+            let written = PARTS.into_iter().filter(|part| parts.contains(part));
+            for part in written {
+                let lists = id_list_paths(&self.path(part), self.to);
+                said_id_lists(&lists, self.to, &context.ui);
+            }
         }
         let report = SplitReport::of(&parts);
         warn_of_empty(self.by, &report, &context.ui);
@@ -124,24 +128,41 @@ impl SplitCommand {
         warn_without(unseeded, "--seed", "--pick random or drift", ui);
     }
 
-    fn write(&self, loaded: &Rows, parts: &[Part], part: Part, ui: &Ui) -> anyhow::Result<()> {
+    fn write(
+        &self,
+        loaded: &Rows,
+        parts: &[Part],
+        part: Part,
+        set: &FileSet,
+    ) -> Result<(), absentia_io::Error> {
         if !parts.contains(&part) {
             return Ok(());
         }
-        let path = self.path(part);
         let dataset = loaded.part(|row| parts[row] == part);
-        absentia_io::write(&dataset, &path, self.to)?;
-        let lists = absentia_io::write_id_lists(&dataset, &path, self.to)?;
-        said_id_lists(&lists, self.to, ui);
-        Ok(())
+        set.write(&self.file_name(part), |path| {
+            absentia_io::write(&dataset, path, self.to)?;
+            absentia_io::write_id_lists(&dataset, path, self.to).map(drop)
+        })
+    }
+
+    /// The names of all files that may be written.
+    fn names(&self) -> Vec<String> {
+        let parts = PARTS.map(|part| PathBuf::from(self.file_name(part)));
+        let lists = parts.iter().flat_map(|path| id_list_paths(path, self.to));
+        let names = parts.iter().cloned().chain(lists);
+        names.map(|path| path.display().to_string()).collect()
     }
 
     fn path(&self, part: Part) -> PathBuf {
+        self.out.join(self.file_name(part))
+    }
+
+    fn file_name(&self, part: Part) -> String {
         let mut file = format!("{}.{}", name_of(part), extension(self.to));
         if let Some(kind) = &self.compress {
             file = format!("{file}.{kind}");
         }
-        self.out.join(file)
+        file
     }
 
     /// Refuses a folder with parts that this split would not replace: read together with the new

@@ -8,9 +8,11 @@ mod sink;
 
 use std::path::{Path, PathBuf};
 
+use crate::atomic::{AtomicFile, folder_of};
 use crate::column::Column;
 use crate::dataset::Dataset;
 use crate::error::Error;
+use crate::file_set::FileSet;
 use crate::format::Format;
 use crate::model::id_list;
 use sink::Sink;
@@ -45,6 +47,34 @@ pub fn write(data: &Dataset, path: &Path, format: Format) -> Result<(), Error> {
         Format::ArrowFile => arrow_batches::write_file(data, path),
         Format::ArrowStream => arrow_batches::write_stream(data, path),
     }
+}
+
+/// Writes a data set to a file, and the ids that its format leaves out to lists beside it
+/// ([`write_id_lists`]), which are yielded. A file with lists is replaced all at once with them
+/// ([`FileSet`]).
+///
+/// # Errors
+/// As [`write`] and [`FileSet::create`].
+pub fn write_with_ids(data: &Dataset, path: &Path, format: Format) -> Result<Vec<PathBuf>, Error> {
+    let lists = id_list_paths(path, format);
+    if lists.is_empty() || (data.users.is_dense() && data.items.is_dense()) {
+        write(data, path, format)?;
+        return Ok(Vec::new());
+    }
+    // Says what is wrong with the path itself.
+    AtomicFile::create(path)?;
+    let name = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let names = std::iter::once(path).chain(lists.iter().map(PathBuf::as_path));
+    let set = FileSet::create(folder_of(path), names.map(name))?;
+    set.write(&name(path), |path| {
+        write(data, path, format)?;
+        write_id_lists(data, path, format)
+    })?;
+    set.commit()?;
+    Ok(lists)
 }
 
 /// Writes the ids that a file of row numbers leaves out beside it, one a line in row order, and

@@ -10,6 +10,7 @@ use absentia::{Axis, Model};
 use super::id_list;
 use super::ids::Ids;
 use crate::error::Error;
+use crate::file_set::FileSet;
 use crate::npy;
 use vectors::Vectors;
 
@@ -124,11 +125,11 @@ impl ExportOptions {
 }
 
 /// Writes the factors and ids of a model into a folder, which is made if need be, and yields the
-/// files written. Each file is replaced only once it is complete.
+/// files written. Files of an earlier export are replaced all at once ([`FileSet`]).
 ///
 /// # Errors
-/// There is not one id for each row, the model has neighbours instead of factors, or a file cannot be
-/// written.
+/// There is not one id for each row, the model has neighbours instead of factors, a file cannot be
+/// written, or the folder has an earlier export and cannot be replaced as a whole.
 pub fn export(
     model: &Model,
     ids: &Ids,
@@ -141,29 +142,39 @@ pub fn export(
             solver: model.params().solver.name(),
         });
     }
-    std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let layout = options.layout;
+    let set = FileSet::create(folder, layout.files())?;
     let applied = options.scales();
     let beside = model.item_scale().filter(|_| !applied);
     let mut written = Vec::new();
     for axis in [Axis::User, Axis::Item] {
-        let path = folder.join(layout.file(axis));
+        let name = layout.file(axis);
         let vectors = vectors_of(model, axis, applied);
-        if layout == Layout::Parquet {
-            let scale = beside.filter(|_| axis == Axis::Item);
-            table::write(&path, ids.get(axis), &vectors, scale)?;
-        } else {
-            vectors.write(&path, layout)?;
-        }
-        written.push(path);
+        set.write(name, |path| {
+            if layout == Layout::Parquet {
+                let scale = beside.filter(|_| axis == Axis::Item);
+                table::write(path, ids.get(axis), &vectors, scale)
+            } else {
+                vectors.write(path, layout)
+            }
+        })?;
+        written.push(name);
     }
-    if layout == Layout::Npy {
-        written.extend(write_scale(folder, beside)?);
+    // A scale that an earlier export left would now be wrong; as a file of the set it is removed.
+    if let Some(scale) = beside.filter(|_| layout == Layout::Npy) {
+        set.write(ITEM_SCALE, |path| {
+            npy::write_file(path, &[scale.len()], scale)
+        })?;
+        written.push(ITEM_SCALE);
     }
     if layout != Layout::Parquet {
-        written.extend(write_ids(folder, ids)?);
+        for (name, ids) in ID_LISTS.into_iter().zip([&ids.users, &ids.items]) {
+            set.write(name, |path| id_list::write(path, ids))?;
+            written.push(name);
+        }
     }
-    Ok(written)
+    set.commit()?;
+    Ok(written.into_iter().map(|name| folder.join(name)).collect())
 }
 
 fn vectors_of(model: &Model, axis: Axis, scaled: bool) -> Vectors<'_> {
@@ -177,24 +188,4 @@ fn vectors_of(model: &Model, axis: Axis, scaled: bool) -> Vectors<'_> {
             scale: model.item_scale().filter(|_| scaled),
         },
     }
-}
-
-/// Writes the scale, or removes one that an earlier export left and that would now be wrong.
-fn write_scale(folder: &Path, scale: Option<&[f32]>) -> Result<Option<PathBuf>, Error> {
-    let path = folder.join(ITEM_SCALE);
-    if let Some(scale) = scale {
-        npy::write_file(&path, &[scale.len()], scale)?;
-        return Ok(Some(path));
-    }
-    match std::fs::remove_file(&path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(&path)(e)),
-        _ => Ok(None),
-    }
-}
-
-fn write_ids(folder: &Path, ids: &Ids) -> Result<[PathBuf; 2], Error> {
-    let paths = ID_LISTS.map(|name| folder.join(name));
-    id_list::write(&paths[0], &ids.users)?;
-    id_list::write(&paths[1], &ids.items)?;
-    Ok(paths)
 }
