@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::fmt::Write as _;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -409,4 +410,30 @@ fn a_checkpoint_of_another_run_is_refused_and_what_differs_is_said() {
     sandbox.shell("rm run.ckpt").ok();
     train("ratings.csv", "", 2).ok();
     train("ratings.csv", "--valid-split last:1", 4).fails(3, &["the checkpoint is of other data"]);
+}
+
+/// A metric that is 0 after every sweep chooses no model.
+#[test]
+fn a_run_whose_validation_metric_stays_zero_fails() {
+    let sandbox = Sandbox::new();
+    // What everybody else likes comes first, and nobody likes what is held out.
+    let mut rows = "user,item\n".to_owned();
+    for user in 0..30 {
+        for item in 0..8 {
+            if (user + item) % 8 > 1 {
+                let _ = writeln!(rows, "u{user},i{item}");
+            }
+        }
+    }
+    rows.push_str("u0,rare\nu1,scarce\n");
+    sandbox.write("rows.csv", &rows);
+    sandbox.write("held.csv", "user,item\nu0,scarce\nu1,rare\n");
+    let flags =
+        "--factors 4 --iterations 4 --regularization 0.1 --weights uniform:1 --valid held.csv";
+    let line = format!("train rows.csv --model m.absentia {flags} --valid-metric recall@1");
+    let said = ["recall@1 is 0 after each of 4 sweeps", "no model was saved"];
+    sandbox.run(&line).fails(3, &said);
+    assert!(!sandbox.path("m.absentia").exists());
+    let line = format!("train rows.csv --model m.absentia {flags} --valid-metric recall@20");
+    sandbox.run(&line).ok();
 }

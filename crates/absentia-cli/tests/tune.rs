@@ -238,3 +238,48 @@ fn held_out_rows_that_are_in_the_data_are_not_trained_on() {
         sandbox.run(line).fails(3, &["every row is held out"]);
     }
 }
+
+/// The test rows of a study are not trained on either.
+#[test]
+fn test_rows_of_a_study_that_are_in_the_data_are_not_trained_on() {
+    let sandbox = Sandbox::new();
+    sandbox.run("split ratings.csv --out . --by last:2").ok();
+    let study = |data: &str| -> Vec<serde_json::Value> {
+        let flags = "--study test.csv --trials 3 --metric ndcg@5 --max-factors 4 --json";
+        let ran = sandbox.run(&format!("tune {data} {flags}")).ok();
+        let warned = "are held out as well, and are not trained on";
+        assert_eq!(ran.stderr.contains(warned), data == "ratings.csv");
+        let settings = ran.json().into_iter();
+        settings
+            .filter(|line| line.get("scores").is_some())
+            .map(|line| line["scores"].clone())
+            .collect()
+    };
+    let found = study("ratings.csv");
+    assert!(!found.is_empty());
+    assert_eq!(found, study("train.csv"));
+    let line = "tune test.csv --study test.csv --trials 2";
+    sandbox.run(line).fails(3, &["every row is held out"]);
+}
+
+/// A log is not renamed over what the command reads or writes.
+#[test]
+fn an_old_log_is_not_set_aside_over_another_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write("best.jsonl", "an earlier search\n");
+    std::fs::rename(sandbox.path("ratings.csv"), sandbox.path("best.jsonl.old")).expect("renamed");
+    let line = SEARCH.replace("ratings.csv", "best.jsonl.old --format csv");
+    assert_ne!(line, SEARCH);
+    let before = sandbox.contents();
+    sandbox
+        .run(&line)
+        .fails(2, &["best.jsonl.old is read as DATA"]);
+    let line = format!(
+        "{} --model best.jsonl.old",
+        SEARCH.replace("ratings.csv", "x.csv")
+    );
+    sandbox.write("x.csv", &sandbox.read("best.jsonl.old"));
+    sandbox.run(&line).fails(2, &["both write"]);
+    std::fs::remove_file(sandbox.path("x.csv")).expect("removed");
+    assert!(sandbox.contents() == before);
+}

@@ -113,6 +113,17 @@ pub enum JobError {
     /// There is no row to validate on.
     #[error("no user has a validation item")]
     NothingToValidateOn,
+    /// The validation metric was 0 after every sweep, so that no sweep is better than another.
+    #[error(
+        "{metric} is 0 after each of {sweeps} sweeps: no held-out item was ranked high enough, so there \
+         is nothing to choose a model by"
+    )]
+    NothingScored {
+        /// The metric.
+        metric: String,
+        /// Number of sweeps that were measured.
+        sweeps: usize,
+    },
     /// A row has no best value.
     #[error(
         "weights on missing entries give {axis} {id:?} a curvature of {curvature}: some reconstructed \

@@ -5,7 +5,9 @@ use std::path::Path;
 use absentia::error::Axis;
 use absentia::evaluate::MetricName;
 use absentia::fit::backend::Cpu;
-use absentia::fit::{Cancel, Checkpoint, FitError, Fitted, Init, Observer, Run, fit_on};
+use absentia::fit::{
+    Cancel, Checkpoint, FitError, Fitted, Init, Observer, Run, StopReason, fit_on,
+};
 use absentia::weights::{Scheme, SchemeSpec};
 use absentia::{CheckedParams, Params};
 use absentia_io::model::Ids;
@@ -181,7 +183,8 @@ impl<'d> Training<'d> {
     /// Trains the model.
     ///
     /// # Errors
-    /// Too little memory, parameters out of range, data or weights that cannot be trained on.
+    /// Too little memory, parameters out of range, data or weights that cannot be trained on; a
+    /// validation metric that is 0 after every sweep.
     pub fn fit(&mut self, execution: Execution<'_>) -> Result<Fitted, JobError> {
         self.check_memory()?;
         let checked: CheckedParams = self.params.clone().check()?;
@@ -210,8 +213,28 @@ impl<'d> Training<'d> {
         let fitted = match self.device {
             Device::Cpu => fit_on(&Cpu, self.input.data, &self.scheme, &checked, run),
         };
-        fitted.map_err(|error| named(error.into(), self.input.ids))
+        let fitted = fitted.map_err(|error| named(error.into(), self.input.ids))?;
+        if let Some((_, measuring)) = measured {
+            check_scores(&fitted, measuring.metric)?;
+        }
+        Ok(fitted)
     }
+}
+
+/// Rejects a model that was chosen by a metric which is 0 after every sweep, unless the run was ended
+/// before all sweeps were made.
+fn check_scores(fitted: &Fitted, metric: MetricName) -> Result<(), JobError> {
+    let history = fitted.checkpoint.model.history().iter();
+    let scores: Vec<f64> = history.filter_map(|sweep| sweep.validation).collect();
+    let is_ended = matches!(fitted.reason, StopReason::Cancelled | StopReason::Observer);
+    // A score that is not a number chooses nothing either.
+    if is_ended || scores.is_empty() || scores.iter().any(|&score| score > 0.0) {
+        return Ok(());
+    }
+    Err(JobError::NothingScored {
+        metric: metric.to_string(),
+        sweeps: scores.len(),
+    })
 }
 
 /// The error with the id of the user or item instead of its row number.

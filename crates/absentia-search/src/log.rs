@@ -222,6 +222,14 @@ impl TrialLog {
         Ok(written.map_err(|source| file_error(&self.path, source))?)
     }
 
+    /// The name that the log of an earlier search gets.
+    #[must_use]
+    pub fn old_path(path: &Path) -> PathBuf {
+        let mut aside = path.as_os_str().to_owned();
+        aside.push(".old");
+        aside.into()
+    }
+
     /// Renames the log of an earlier search, so that a new search does not replace it; yields the new
     /// name, or nothing if there is no such log.
     ///
@@ -231,9 +239,7 @@ impl TrialLog {
         if !path.is_file() {
             return Ok(None);
         }
-        let mut aside = path.as_os_str().to_owned();
-        aside.push(".old");
-        let aside = PathBuf::from(aside);
+        let aside = Self::old_path(path);
         std::fs::rename(path, &aside).map_err(|source| file_error(&aside, source))?;
         Ok(Some(aside))
     }

@@ -152,6 +152,9 @@ fn of_data(error: &JobError, text: String) -> Refusal {
         ),
         JobError::HeldOutRatedLow { .. } => refusal.hint("lower --min-rating"),
         JobError::NothingToValidateOn => refusal.hint("check --valid or --valid-split"),
+        JobError::NothingScored { .. } => refusal.hint(
+            "no model was saved; check --valid, choose another --valid-metric, or train without validation",
+        ),
         JobError::NotConvex { .. } => {
             refusal.hint("use method=nonnegative for dense weights, or raise --regularization")
         }

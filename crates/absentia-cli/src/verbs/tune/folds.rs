@@ -27,6 +27,8 @@ pub(super) struct Folds {
     pub(super) unit: TimeUnit,
     /// Number of rows that the first fold holds out.
     pub(super) held_out: usize,
+    /// The test rows of a study, none of which is in the data.
+    pub(super) test: Option<TestSet>,
 }
 
 impl Folds {
@@ -36,17 +38,6 @@ impl Folds {
             users: self.loaded.users.clone(),
             items: self.loaded.items.clone(),
         }
-    }
-
-    /// The rows of files whose users and items the data knows.
-    pub(super) fn rows_of(
-        &mut self,
-        patterns: &[String],
-        data: &DataArgs,
-        ui: &Ui,
-    ) -> Result<TestSet> {
-        let (read, prepare) = (&data.read, &data.prepare);
-        Ok(pairs_of(&mut self.loaded, patterns, read, prepare, ui)?)
     }
 
     /// What the log says about the data.
@@ -71,11 +62,24 @@ impl Folds {
     }
 }
 
-/// Reads the data and holds rows out of it.
-pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds> {
+/// Reads the data without the test rows of a study, and holds rows out of it.
+pub(super) fn fold(
+    data: &DataArgs,
+    args: &HeldOutArgs,
+    study: &[String],
+    ui: &Ui,
+) -> Result<Folds> {
     let mut loaded = load(data, ui)?;
     loaded.report_ratings(&data.prepare, ui);
     loaded.merge_repeats(&data.prepare, ui)?;
+    let mut test = None;
+    if !study.is_empty() {
+        let rows = pairs_of(&mut loaded, study, &data.read, &data.prepare, ui)?;
+        if let Some(log) = without_held_out(&loaded.log, &rows, ui)? {
+            loaded.log = log;
+        }
+        test = Some(rows);
+    }
     let all = loaded.interactions(&data.prepare, ui)?;
     let mut folds = if args.valid.is_empty() {
         split(&loaded, args)?
@@ -109,6 +113,7 @@ pub(super) fn fold(data: &DataArgs, args: &HeldOutArgs, ui: &Ui) -> Result<Folds
         unit: TimeUnit::of_times(loaded.log.time()),
         loaded,
         held_out,
+        test,
     })
 }
 

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use absentia::data::Pick;
-use absentia::evaluate::TestSet;
 use absentia::fit::Cancel;
 use absentia_job::text::{ByteSize, SplitRule};
 use absentia_job::{Execution, Input, Job};
@@ -76,7 +75,7 @@ pub(crate) struct Tune {
     memory_limit: Option<u64>,
     /// Instead of a full search, try the first settings and report how well choosing by held-out rows
     /// agrees with choosing by these test rows, by recall and by NDCG at the cut-off of --metric (20 if
-    /// it has none).
+    /// it has none). Those that are in the data are left out of it.
     #[arg(long, value_name = "FILE", num_args = 1, help_heading = "Validation")]
     #[arg(conflicts_with_all = ["model", "report"])]
     study: Vec<String>,
@@ -143,6 +142,7 @@ impl Tune {
             .reads("--study", &self.study)
             .writes("--out", [&self.output.out])
             .writes("--log", [self.log_path()])
+            .writes("--log", self.old_log())
             .writes("--model", &self.output.model)
             .writes("--report", &self.output.report)
     }
@@ -152,8 +152,7 @@ impl Tune {
         self.check_writable()?;
         let HeldOutArgs { pick, split, .. } = self.held_out;
         warn_of_pick("--pick", pick, Some(split), &context.ui);
-        let mut folds = fold(&self.data, &self.held_out, &context.ui)?;
-        let test = self.test(&mut folds, &context.ui)?;
+        let mut folds = fold(&self.data, &self.held_out, &self.study, &context.ui)?;
         let described = folds.described(&self.held_out);
         let staged = StagedSearch::new(folds.take(), options)?;
         let header = LogHeader::new(&staged, &described);
@@ -175,7 +174,7 @@ impl Tune {
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
         let result = search(&staged, logged, &cancel, &mut log, context)?;
-        if let Some(test) = test {
+        if let Some(test) = folds.test.take() {
             let study = Study {
                 test,
                 log: &folds.loaded.log,
@@ -206,19 +205,18 @@ impl Tune {
         })
     }
 
-    /// The test rows of a study.
-    fn test(&self, folds: &mut Folds, ui: &Ui) -> Result<Option<TestSet>> {
-        if self.study.is_empty() {
-            return Ok(None);
-        }
-        folds.rows_of(&self.study, &self.data, ui).map(Some)
-    }
-
     fn log_path(&self) -> PathBuf {
         match &self.output.log {
             Some(path) => path.clone(),
             None => self.output.out.with_extension("jsonl"),
         }
+    }
+
+    /// Where the log of an earlier search goes, if there is one and this search does not continue it.
+    fn old_log(&self) -> Option<PathBuf> {
+        let log = self.log_path();
+        let is_renamed = !self.output.resume && log.is_file();
+        is_renamed.then(|| TrialLog::old_path(&log))
     }
 
     /// Checks before a long search that its results can be written.
