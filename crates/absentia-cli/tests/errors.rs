@@ -478,4 +478,13 @@ fn what_is_popular_is_known_of_imported_models_too() {
     let imported = popularity("again.absentia").expect("a number");
     assert!(imported > 0.0, "{imported}");
     assert_eq!(Some(imported), popularity("movies.absentia"));
+    // A pair that has two rows is one interaction.
+    let rows = sandbox.read("train.csv");
+    let twice = rows.lines().chain(rows.lines().skip(1));
+    sandbox.write("twice.csv", &twice.collect::<Vec<_>>().join("\n"));
+    let [once, twice] = ["train", "twice"].map(|name| {
+        sandbox.run(&format!("{line} --train {name}.csv")).ok();
+        std::fs::read(sandbox.path("again.absentia")).expect("read")
+    });
+    assert!(once == twice);
 }

@@ -161,6 +161,22 @@ fn merged_rows_are_counted_and_the_rule_is_named() {
     assert!(rows.contains("ann,up,5,20"), "{rows}");
 }
 
+/// What reads a matrix would merge repeated entries by rules of its own.
+#[test]
+fn matrices_hold_a_pair_once() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rows.csv", "user,item,rating\na,x,5\nb,x,3\na,x,2\nb,y,1\n");
+    let ran = sandbox.run("convert rows.csv --out rows.mtx").ok();
+    assert!(ran.stderr.contains("1 of 4 rows repeat"), "{}", ran.stderr);
+    let text = sandbox.read("rows.mtx");
+    let mut entries: Vec<&str> = text.lines().skip(1).collect();
+    entries.sort_unstable();
+    assert_eq!(entries, ["1 1 2", "2 1 3", "2 2 1", "2 2 3"]);
+    let ran = sandbox.run("convert rows.csv --out rows.tsv").ok();
+    assert!(!ran.stderr.contains("repeat"), "{}", ran.stderr);
+    assert_eq!(sandbox.read("rows.tsv").lines().count(), 5);
+}
+
 #[test]
 fn the_latest_rows_of_real_data_are_held_out_in_any_order_of_the_files() {
     let Some(folder) = shared_data("retailrocket-sslrec") else {

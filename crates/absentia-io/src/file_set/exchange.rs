@@ -2,7 +2,7 @@
 
 use std::fs::{self, FileType};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The folder that a folder is in; if the folder cannot be replaced as a whole, the reason.
 pub(super) fn parent_of<'f>(folder: &'f Path, names: &[String]) -> Result<&'f Path, String> {
@@ -62,8 +62,7 @@ pub(super) fn commit(folder: &Path, new: &Path, names: &[String]) -> io::Result<
 fn link(from: &Path, kind: FileType, to: &Path) -> io::Result<()> {
     #[cfg(unix)]
     if kind.is_symlink() {
-        let target: PathBuf = fs::read_link(from)?;
-        return std::os::unix::fs::symlink(target, to);
+        return std::os::unix::fs::symlink(fs::read_link(from)?, to);
     }
     if kind.is_dir() {
         return Err(io::Error::other("a folder has appeared in it"));
