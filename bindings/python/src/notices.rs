@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use absentia_job::{Event, Level, Listener};
+use absentia_job::{Event, Job, Level, Listener};
 use pyo3::prelude::*;
 
 use crate::job::argument;
@@ -32,11 +32,24 @@ impl Notices {
     }
 }
 
+impl Notices {
+    /// Adds what was given to a job and has no effect.
+    pub(crate) fn add_unused(&self, job: &Job) {
+        for text in job.without_effect(&[job.method()], &argument) {
+            self.add((Level::Warning, text));
+        }
+    }
+
+    fn add(&self, message: (Level, String)) {
+        let mut messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        messages.push(message);
+    }
+}
+
 impl Listener for Notices {
     fn event(&self, event: &Event<'_>) {
-        if let Some(message) = event.message(&|key| argument(key)) {
-            let mut messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            messages.push(message);
+        if let Some(message) = event.message(&argument) {
+            self.add(message);
         }
     }
 }

@@ -125,6 +125,7 @@ impl Call {
         let data = self.data.borrow(py)?;
         let entries = data.view()?;
         let (job, notices) = (&self.job, Notices::default());
+        notices.add_unused(job);
         let built = detached(py, None, || {
             check_columns(job, &entries, &notices)?;
             let matrix = entries.transposed()?;

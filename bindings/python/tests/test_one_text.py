@@ -164,6 +164,15 @@ def test_options_without_effect_are_refused(ratings: str) -> None:
         absentia.Factorizer(device="gpu").fit(ratings)
 
 
+def test_settings_without_effect_are_reported(ratings: str, caplog: Any) -> None:
+    absentia.Factorizer(block=8, regularization=0.1, **SMALL).fit(ratings, patience=3, sample_seed=4)
+    for text in ("block is for solver subspace", "patience has no effect", "sample_seed has no effect without sample"):
+        assert text in caplog.text
+    caplog.clear()
+    absentia.Factorizer(regularization=0.1, **SMALL).fit(ratings)
+    assert not caplog.records
+
+
 @needs_cli
 def test_the_configuration_of_a_model_repeats_its_run(ratings: str, tmp_path: Any) -> None:
     model = fitted(ratings, {**SMALL, "min_rating": 2, "k_core": 2, "confidence": "decay:30d"})

@@ -5,7 +5,7 @@ use absentia::data::Pick;
 use absentia::error::TextError;
 use absentia_io::time::TimeSpan;
 use absentia_job::text::{ByteSize, Count, SplitRule};
-use absentia_job::{ExposedEntries, GivenSettings, Preparation, Reading};
+use absentia_job::{Job, Preparation, Reading};
 
 use crate::ui::Ui;
 
@@ -23,15 +23,14 @@ pub(crate) struct DataArgs {
     pub(crate) prepare: Preparation,
 }
 
-/// Shows the settings of a preset, and warns of settings that have no effect.
+/// Shows the settings of a preset, and warns of settings that have no effect on any of these methods.
 pub(crate) fn warn_of_unused(
-    settings: &GivenSettings,
-    exposed: &ExposedEntries,
-    reading: &Reading,
+    job: &Job,
     methods: &[Method],
+    flag: &dyn Fn(&str) -> String,
     ui: &Ui,
 ) {
-    if let Some(preset) = settings.preset {
+    if let Some(preset) = job.settings.preset {
         let flags: Vec<String> = preset
             .table()
             .iter()
@@ -39,21 +38,21 @@ pub(crate) fn warn_of_unused(
             .collect();
         ui.note(format!("unless given otherwise: {}", flags.join(" ")));
     }
-    for unused in settings.unused(methods) {
-        ui.warn(format!(
-            "--{} is for --solver {} alone and has no effect here",
-            unused.key, unused.methods
-        ));
+    for text in job.without_effect(methods, flag) {
+        ui.warn(text);
     }
-    let column = exposed.has_unused_column(reading, settings.confidence.unwrap_or_default());
-    warn_without(column, "--weight-col", "--confidence column", ui);
+}
+
+/// The flag of a key.
+pub(crate) fn flag(key: &str) -> String {
+    format!("--{key}")
 }
 
 /// Warns of arguments for the preparation of rows that have no effect.
 pub(crate) fn warn_of_preparation(preparation: &Preparation, ui: &Ui) {
-    // The configuration of a model holds the default.
-    let seed = preparation.sample_seed.unwrap_or_default() != 0 && preparation.sample.is_none();
-    warn_without(seed, "--sample-seed", "--sample", ui);
+    if let Some(text) = preparation.without_effect(&flag) {
+        ui.warn(text);
+    }
 }
 
 /// Warns of a pick of rows where the rule leaves no choice of them.

@@ -6,6 +6,7 @@ use absentia_report::format::{self, counted};
 use absentia_report::terminal::Bar;
 use absentia_search::{Automatic, ChosenSettings};
 
+use crate::args::flag;
 use crate::ui::Ui;
 
 impl Listener for Ui {
@@ -46,7 +47,7 @@ impl Listener for Ui {
                 counted(*users as u64, "user"),
                 counted(*items as u64, "item")
             )),
-            event => match event.message(&|key| format!("--{key}")) {
+            event => match event.message(&flag) {
                 Some((Level::Warning, text)) => self.warn(text),
                 Some((Level::Note, text)) => self.note(text),
                 None => {}

@@ -49,8 +49,7 @@ impl ExposedEntries {
     }
 
     /// Whether a column of weights is read but not used.
-    #[must_use]
-    pub fn has_unused_column(&self, reading: &Reading, confidence: ConfidenceRule) -> bool {
+    pub(crate) fn has_unused_column(&self, reading: &Reading, confidence: ConfidenceRule) -> bool {
         let named = matches!(&reading.weight_col, Some(column) if *column != ColumnRef::Absent);
         named && !confidence.needs_column() && self.files.is_empty()
     }

@@ -19,6 +19,7 @@
 //! | `defaults`, `preset` | the values of keys that were not given |
 //! | `files`, `rows`, `training_data` | from files to a matrix with ids |
 //! | `pipeline` | the steps from a job to a model |
+//! | `message`, `unused` | events, and keys without effect, in words |
 //! | `start`, `memory`, `resume`, `validator`, `training` | the run |
 //!
 //! The feature `clap` makes the groups arguments of a command line.
@@ -50,6 +51,7 @@ mod start;
 pub mod text;
 mod training;
 mod training_data;
+mod unused;
 mod validation;
 mod validator;
 
@@ -69,7 +71,7 @@ pub use preset::Preset;
 pub use reading::Reading;
 pub use resume::same_ids;
 pub use rows::{Rows, take_log};
-pub use settings::{GivenSettings, UnusedSetting};
+pub use settings::GivenSettings;
 pub use training::{Execution, Measuring, Training};
 pub use training_data::{Input, TrainingData, split_rows};
 pub use validation::ValidationSettings;

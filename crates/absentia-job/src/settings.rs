@@ -121,11 +121,11 @@ keys!(GivenSettings {
 
 /// A setting that has no effect on any of the methods it was given with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnusedSetting {
+pub(crate) struct UnusedSetting {
     /// Key of the setting.
-    pub key: &'static str,
+    pub(crate) key: &'static str,
     /// The methods that take it.
-    pub methods: &'static str,
+    pub(crate) methods: &'static str,
 }
 
 impl GivenSettings {
@@ -237,8 +237,7 @@ impl GivenSettings {
     }
 
     /// Settings that none of these methods takes.
-    #[must_use]
-    pub fn unused(&self, methods: &[Method]) -> Vec<UnusedSetting> {
+    pub(crate) fn unused(&self, methods: &[Method]) -> Vec<UnusedSetting> {
         let any = |takes: fn(&Method) -> bool| methods.iter().any(takes);
         let subspace = any(|m| matches!(m, Method::Solver(Solver::Subspace { .. })));
         let als_cg = any(|m| matches!(m, Method::Solver(Solver::AlsCg { .. })));

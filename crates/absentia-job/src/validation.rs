@@ -87,8 +87,7 @@ impl ValidationSettings {
     }
 
     /// Keys that were given and have no effect because no rows are held out.
-    #[must_use]
-    pub fn unused(&self) -> Vec<&'static str> {
+    pub(crate) fn unused(&self) -> Vec<&'static str> {
         if self.held_out() != HeldOutRows::None {
             return Vec::new();
         }

@@ -74,7 +74,9 @@ def keys(options: Mapping[str, Any]) -> Dict[str, Any]:
     unknown = sorted(set(options) - NAMES)
     if unknown:
         raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}; the options are {sorted(NAMES)}")
-    return {name.replace("_", "-"): _value(value) for name, value in options.items() if value is not None}
+    given = {name: value for name, value in options.items() if value is not None}
+    given.update({name: paths(given[name]) for name in ("valid", "exclude") if name in given})
+    return {name.replace("_", "-"): _value(value) for name, value in given.items()}
 
 
 def paths(given: Any) -> List[str]:

@@ -20,7 +20,7 @@ use anyhow::{Context as _, Result};
 
 use super::evaluate::{Difference, differences};
 use super::train::{Follow, end_on_interrupt};
-use crate::args::{DataArgs, warn_of_pick, warn_of_preparation, warn_of_unused};
+use crate::args::{DataArgs, flag, warn_of_unused};
 use crate::cli::Context;
 use crate::failure::Outcome;
 use crate::guard::Files;
@@ -111,16 +111,10 @@ impl Compare {
             job.params(TimeUnit::default()).check()?;
         }
         let ui = &context.ui;
-        warn_of_unused(
-            &self.settings,
-            &self.exposed,
-            &self.data.read,
-            &self.solver,
-            ui,
-        );
-        warn_of_preparation(&self.data.prepare, ui);
-        warn_of_pick("--pick", self.pick, self.split, ui);
-        let prepared = self.job(None, Method::default(), context).read(ui)?;
+        let job = self.job(None, Method::default(), context);
+        let own_flag = |key: &str| flag(key.strip_prefix("valid-").unwrap_or(key));
+        warn_of_unused(&job, &self.solver, &own_flag, ui);
+        let prepared = job.read(ui)?;
         let options = measure::options(&self.metrics, &self.at)?;
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;

@@ -10,7 +10,7 @@ use absentia::fit::{Cancel, Checkpoint, Fitted};
 use absentia_job::text::Count;
 use absentia_job::{Execution, Fingerprint, Job, Training, defaults};
 
-use crate::args::{warn_of_pick, warn_of_preparation, warn_of_unused, warn_without};
+use crate::args::{flag, warn_of_unused, warn_without};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
@@ -155,22 +155,7 @@ impl Train {
 
     /// Warns of arguments that have no effect.
     fn warn(&self, job: &Job, ui: &Ui) {
-        for key in job.validation.unused() {
-            ui.warn(format!(
-                "--{key} has no effect without validation; hold rows out with --valid FILE or \
-                 --valid-split RULE"
-            ));
-        }
-        let methods = [job.method()];
-        warn_of_unused(&job.settings, &job.exposed, &job.reading, &methods, ui);
-        warn_of_preparation(&job.preparation, ui);
-        let held_out = &job.validation;
-        warn_of_pick(
-            "--valid-pick",
-            held_out.valid_pick,
-            held_out.valid_split,
-            ui,
-        );
+        warn_of_unused(job, &[job.method()], &flag, ui);
         let is_unused = self.running.checkpoint.is_none()
             && self.checkpoint_every() != defaults::CHECKPOINT_EVERY;
         warn_without(is_unused, "--checkpoint-every", "--checkpoint", ui);
