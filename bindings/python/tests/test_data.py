@@ -90,60 +90,6 @@ def repeats(caplog):
 
 def test_repeated_pairs_of_tables_and_files_follow_one_rule(tmp_path, caplog):
     pandas = pytest.importorskip("pandas")
-    table = pandas.DataFrame({"user": [1, 1, 2, 1, 2], "item": [7, 8, 7, 7, 8], "rating": [5, 3, 4, 2, 1]})
-    times = pandas.DataFrame({"timestamp": [30, 10, 10, 20, 10]})
-    path = tmp_path / "rows.csv"
-    # The value that the repeated pair of user 1 and item 7 gets, and what is said about it.
-    for frame, duplicates, value, said in [
-        (table.join(times), None, 5, "the latest row of a pair counts"),
-        (table.join(times), "sum", 7, "the ratings of a pair are added"),
-        (table, None, 2, "comes last in the data counts, as there are no times"),
-        (table, "max", 5, "with the largest rating counts"),
-        (table[["user", "item"]], None, 2, "the number of rows of a pair is its rating"),
-    ]:
-        ratings = [value, 3, 4, 1] if "rating" in frame else [value, 1, 1, 1]
-        merged = pandas.DataFrame({"user": [1, 1, 2, 2], "item": [7, 8, 7, 8], "rating": ratings})
-        expected = model(targets="raw", factors=2).fit(merged)
-        assert not repeats(caplog)
-        frame.to_csv(path, index=False)
-        for data in (frame, str(path)):
-            same(model(targets="raw", factors=2).fit(data, duplicates=duplicates), expected)
-            (message,) = repeats(caplog)
-            assert message.startswith("1 rows repeat a pair of user and item: ") and said in message
-        if value != 2 or "rating" not in frame:
-            same(model(targets="raw", factors=2).fit(frame[::-1], duplicates=duplicates), expected)
-    for data in (table, str(path)):
-        with pytest.raises(ValueError, match="more than once|twice|repeat"):
-            model().fit(data, duplicates="error")
-    with pytest.raises(ValueError, match="auto, sum, last, max or error"):
-        model().fit(table, duplicates="first")
-    with pytest.raises(ValueError, match="as scipy does"):
-        model().fit(matrix(), duplicates="last")
-
-
-def test_partial_fit_merges_pairs_by_the_rule_of_fit():
-    def fitted(first, second, duplicates=None):
-        trained = model(targets="raw", factors=2).fit(first, duplicates=duplicates)
-        return trained.partial_fit(second, iterations=3)
-
-    first = ([1, 1, 2], [7, 8, 7], np.float32([5, 1, 1]))
-    two, seven = (([1], [7], np.float32([value])) for value in (2, 7))
-    same(fitted(first, two), fitted(first, two, "last"))
-    same(fitted(first, seven), fitted(first, seven, "max"))
-    same(fitted(first, two, "sum"), fitted(first, seven, "max"))
-    # Without values, rows are counted.
-    same(fitted(first[:2], two[:2]), fitted(first[:2], two, "max"))
-
-
-def repeats(caplog):
-    """What was said about repeated pairs since the last call."""
-    said = [record.getMessage() for record in caplog.records if "repeat a pair" in record.getMessage()]
-    caplog.clear()
-    return said
-
-
-def test_repeated_pairs_of_tables_and_files_follow_one_rule(tmp_path, caplog):
-    pandas = pytest.importorskip("pandas")
     caplog.set_level("INFO", "absentia")
     table = pandas.DataFrame({"user": [1, 1, 2, 1, 2], "item": [7, 8, 7, 7, 9], "rating": [5, 3, 4, 2, 1]})
     times = pandas.DataFrame({"timestamp": [30, 10, 10, 20, 10]})
