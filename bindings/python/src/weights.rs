@@ -240,7 +240,7 @@ fn stored_term<'py>(
 }
 
 /// Scheme, value, reason and, where it is a reconstruction, relative error.
-type PartTuple = (&'static str, f32, String, Option<f64>);
+type PartTuple = (String, f32, String, Option<f64>);
 
 #[pymethods]
 impl MissingWeights {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use absentia::data::Targets;
-use absentia::weights::{Popularity, Scheme, Strength, Term};
+use absentia::weights::{Product, Scheme, Strength, Term};
 use absentia::{Params, Solver};
 
 use super::{Request, is_about_weights};
@@ -244,16 +244,18 @@ fn other_penalty(candidate: &Candidate, factor: f64) -> Option<Candidate> {
 }
 
 fn other_strength(candidate: &Candidate, scheme: &Scheme, factor: f64) -> Option<Candidate> {
-    let &Scheme::One(Term::Popularity(Popularity {
-        strength: Strength::Mean(mean),
-        alpha,
-    })) = scheme
-    else {
+    let Scheme::One(Term::Product(product)) = scheme else {
+        return None;
+    };
+    let Strength::Mean(mean) = product.strength else {
         return None;
     };
     let (mean, (least, most)) = (mean * factor as f32, STRENGTHS);
     (least..=most).contains(&mean).then(|| Candidate {
-        scheme: Some(Scheme::popularity(Strength::Mean(mean), alpha)),
+        scheme: Some(Scheme::One(Term::Product(Product {
+            strength: Strength::Mean(mean),
+            ..product.clone()
+        }))),
         ..candidate.clone()
     })
 }

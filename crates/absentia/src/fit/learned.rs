@@ -16,7 +16,7 @@ use super::sweeps::{AlternatingSweeps, Sweeps};
 use super::{Run, StopReason};
 use crate::data::{Confidence, FrozenTransform, Interactions, Targets};
 use crate::params::{CheckedParams, Params, Solver};
-use crate::weights::{ExposureRates, InMemory, Learned, LearnedWeights, Scheme, Term};
+use crate::weights::{ExposureRates, InMemory, Learned, Scheme, Term};
 
 /// Sweeps before each estimate.
 const SWEEPS: usize = 4;
@@ -60,8 +60,8 @@ impl<D: Device> EstimateStage<'_, '_, D> {
         let estimated = scheme.try_map(|term| match term.to_estimate() {
             Some(learned) => {
                 learned.check()?;
-                let exposure = self.alternate(learned, data, params)?;
-                Ok::<_, FitError>(with_exposure(learned, exposure))
+                let exposure = self.alternate(term, learned, data, params)?;
+                Ok::<_, FitError>(term.with_exposure(&exposure))
             }
             None => Ok(term.clone()),
         });
@@ -70,6 +70,7 @@ impl<D: Device> EstimateStage<'_, '_, D> {
 
     fn alternate(
         &mut self,
+        term: &Term<InMemory>,
         learned: &Learned,
         data: &Interactions<'_>,
         params: &CheckedParams,
@@ -81,7 +82,7 @@ impl<D: Device> EstimateStage<'_, '_, D> {
         let mut exposure = pool.install(first);
         let mut init = Init::Gaussian;
         for round in 0..learned.rounds {
-            let scheme = Scheme::One(with_exposure(learned, exposure.clone()));
+            let scheme = Scheme::One(term.with_exposure(&exposure));
             let problem = pool.install(|| resolved(data, &scheme, &params))?;
             let begin = std::mem::take(&mut init);
             let start = pool.install(|| start(&problem, begin, None))?;
@@ -140,13 +141,6 @@ impl<D: Device> EstimateStage<'_, '_, D> {
         }
         Ok(Some(sweeps))
     }
-}
-
-fn with_exposure(learned: &Learned, exposure: ExposureRates) -> Term<InMemory> {
-    Term::Learned(LearnedWeights {
-        learned: *learned,
-        exposure: Some(exposure),
-    })
 }
 
 /// The problem of one round, whose weights are those of the exposures so far.

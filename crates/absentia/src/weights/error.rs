@@ -11,7 +11,7 @@ pub enum WeightsError {
     #[error("{scheme}: {name} is {got}; it must be {range}")]
     Parameter {
         /// Name of the scheme.
-        scheme: &'static str,
+        scheme: String,
         /// Name of the parameter.
         name: &'static str,
         /// What was given.
@@ -128,7 +128,7 @@ pub enum WeightsError {
     )]
     NoMean {
         /// Name of the scheme.
-        scheme: &'static str,
+        scheme: String,
         /// Number of missing entries.
         missing: u64,
         /// Requested mean.

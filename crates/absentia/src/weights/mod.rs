@@ -7,6 +7,7 @@
 //! | activity c₀, α | `c₀ f_u^α / Σ_v f_v^α` | 1 | 1 |
 //! | popularity × activity | `c₀ f_u^β / Σ_v f_v^β` | `f_i^α / Σ_j f_j^α` | 1 |
 //! | groups (segments × categories) | one-hot, or rows of the table | the other | the smaller side |
+//! | a product of these with one of those below | rows times `c0 f_u^β / Σ_v f_v^β` | rows times `f_i^α / Σ_j f_j^α` | as below |
 //! | given A, B | as given | as given | any |
 //! | given dense W, or a function w(u, i) | truncated SVD or non-negative factors | | chosen |
 //! | learned | `(a_u)^α`, scaled | `(b_i)^α`, rates at which items are seen | chosen |
@@ -28,6 +29,7 @@
 //! dense:W.npy,error=0.05,max_rank=32
 //! learned:mean=0.01,rank=4,alpha=0.25,rounds=2,seed=0
 //! uniform:0.01 + popularity:mean=0.1,alpha=0.4
+//! popularity:mean=0.1,alpha=0.4 * groups:table.csv,users=segments.csv,items=categories.csv
 //! ```
 //!
 //! A truncated SVD of a positive W can yield **negative** weights. A row whose weights are negative
@@ -54,9 +56,8 @@ pub use scheme::{
     ArrayLoader, ByPath, InMemory, Requested, Resolved, Scheme, SchemeForm, SchemeSpec, Term,
 };
 pub use schemes::{
-    Activity, Approximated, ExposureRates, GivenFactors, GroupPaths, Groups, Learned,
-    LearnedWeights, LowRank, Popularity, PopularityActivity, ResolvedActivity, ResolvedFunction,
-    ResolvedGroups, ResolvedLearned, ResolvedPopularity, ResolvedPopularityActivity, Strength,
+    Approximated, ExposureRates, GivenFactors, GroupPaths, Groups, Learned, LearnedWeights,
+    LowRank, Product, ResolvedFunction, ResolvedGroups, ResolvedLearned, ResolvedProduct, Strength,
     Uniform,
 };
 pub use text::{SpecError, SpecErrorKind};

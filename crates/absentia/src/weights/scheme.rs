@@ -10,21 +10,17 @@ use std::path::{Path, PathBuf};
 use super::approximation::{Approximation, Decomposition, Rank};
 use super::approximation::{WeightFunction, WeightRule};
 use super::schemes::{
-    Activity, Approximated, GivenFactors, GroupPaths, Groups, Learned, LearnedWeights, LowRank,
-    Popularity, PopularityActivity, ResolvedActivity, ResolvedFunction, ResolvedGroups,
-    ResolvedLearned, ResolvedPopularity, ResolvedPopularityActivity, Strength, Uniform,
+    Approximated, ExposureRates, GivenFactors, GroupPaths, Groups, Learned, LearnedWeights,
+    LowRank, Product, ResolvedFunction, ResolvedGroups, ResolvedLearned, ResolvedProduct, Strength,
+    Uniform,
 };
 use crate::data::Interactions;
 use crate::linalg::Dense;
 
 /// The types that a scheme consists of in one of its three forms.
 pub trait SchemeForm {
-    /// Popularity of items.
-    type Popularity: Clone + Debug + PartialEq;
-    /// Activity of users.
-    type Activity: Clone + Debug + PartialEq;
-    /// The product of both.
-    type PopularityActivity: Clone + Debug + PartialEq;
+    /// A product of factors.
+    type Product: Clone + Debug + PartialEq;
     /// User segments and item categories.
     type Groups: Clone + Debug + PartialEq;
     /// Given factors A and B.
@@ -38,10 +34,7 @@ pub trait SchemeForm {
 }
 
 /// The form of a scheme before it is resolved on data: [`ByPath`] or [`InMemory`].
-pub trait Requested:
-    SchemeForm<Popularity = Popularity, Activity = Activity, PopularityActivity = PopularityActivity>
-{
-}
+pub trait Requested: SchemeForm<Product = Product<Self>> + Sized {}
 
 /// As text: arrays and tables are named by path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +43,7 @@ pub enum ByPath {}
 impl Requested for ByPath {}
 
 impl SchemeForm for ByPath {
-    type Popularity = Popularity;
-    type Activity = Activity;
-    type PopularityActivity = PopularityActivity;
+    type Product = Product<Self>;
     type Groups = GroupPaths;
     type LowRank = LowRank<PathBuf>;
     type Dense = Approximated<PathBuf>;
@@ -68,9 +59,7 @@ pub enum InMemory {}
 impl Requested for InMemory {}
 
 impl SchemeForm for InMemory {
-    type Popularity = Popularity;
-    type Activity = Activity;
-    type PopularityActivity = PopularityActivity;
+    type Product = Product<Self>;
     type Groups = Groups;
     type LowRank = LowRank<Dense>;
     type Dense = Approximated<Dense>;
@@ -83,9 +72,7 @@ impl SchemeForm for InMemory {
 pub enum Resolved {}
 
 impl SchemeForm for Resolved {
-    type Popularity = ResolvedPopularity;
-    type Activity = ResolvedActivity;
-    type PopularityActivity = ResolvedPopularityActivity;
+    type Product = ResolvedProduct;
     type Groups = ResolvedGroups;
     type LowRank = GivenFactors;
     type Dense = Approximation;
@@ -101,12 +88,16 @@ impl SchemeForm for Resolved {
 pub enum Term<F: SchemeForm> {
     /// The same weight everywhere (Hu, Koren and Volinsky 2008).
     Uniform(Uniform),
-    /// `w_ui = c0 f_i^α / Σ_j f_j^α`, `f_i` the item's share of all interactions (the paper's).
-    Popularity(F::Popularity),
-    /// `w_ui = c0 f_u^α / Σ_v f_v^α`, `f_u` the user's share of all interactions.
-    Activity(F::Activity),
-    /// `w_ui = c0 (f_u^β / Σ_v f_v^β) (f_i^α / Σ_j f_j^α)`.
-    PopularityActivity(F::PopularityActivity),
+    /// A product of factors: popularity of items (the paper's), activity of users, another scheme.
+    #[cfg_attr(
+        feature = "serde",
+        serde(
+            alias = "popularity",
+            alias = "activity",
+            alias = "popularity-activity"
+        )
+    )]
+    Product(F::Product),
     /// A weight for each pair of user segment and item category.
     Groups(F::Groups),
     /// `w_ui = a_u · b_i` with both given. Negative numbers are allowed;
@@ -167,23 +158,23 @@ impl<F: Requested> Scheme<F> {
     /// Yields the paper's scheme: weights by popularity of items, with exponent α (0 is uniform).
     #[must_use]
     pub const fn popularity(strength: Strength, alpha: f32) -> Self {
-        Scheme::One(Term::Popularity(Popularity { strength, alpha }))
+        Scheme::One(Term::Product(Product::new(strength, Some(alpha), None)))
     }
 
     /// Yields weights by activity of users, with exponent α (0 is uniform).
     #[must_use]
     pub const fn activity(strength: Strength, alpha: f32) -> Self {
-        Scheme::One(Term::Activity(Activity { strength, alpha }))
+        Scheme::One(Term::Product(Product::new(strength, None, Some(alpha))))
     }
 
     /// Yields weights by popularity of items (exponent α) times activity of users (exponent β).
     #[must_use]
     pub const fn popularity_activity(strength: Strength, alpha: f32, beta: f32) -> Self {
-        Scheme::One(Term::PopularityActivity(PopularityActivity {
+        Scheme::One(Term::Product(Product::new(
             strength,
-            alpha,
-            beta,
-        }))
+            Some(alpha),
+            Some(beta),
+        )))
     }
 
     /// Yields the sum of several schemes; sums among them are flattened.
@@ -205,6 +196,16 @@ impl<F: Requested> Scheme<F> {
         }
     }
 
+    /// Yields the product of a product of factors with another scheme, in either order; `None` if neither is
+    /// such a product, if both are, or if the other is uniform or a sum.
+    #[must_use]
+    pub fn times(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Scheme::One(left), Scheme::One(right)) => left.times(right).map(Scheme::One),
+            _ => None,
+        }
+    }
+
     fn into_terms(self) -> Vec<Term<F>> {
         match self {
             Scheme::One(term) => vec![term],
@@ -222,6 +223,22 @@ impl<F: Requested> Scheme<F> {
     ) -> Result<Scheme<G>, E> {
         let terms: Result<Vec<_>, E> = self.terms().iter().map(replace).collect();
         Ok(Scheme::sum(terms?.into_iter().map(Scheme::One)))
+    }
+}
+
+impl<F: Requested> Term<F> {
+    pub(super) fn times(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Term::Product(_), Term::Product(_))
+            | (_, Term::Uniform(_))
+            | (Term::Uniform(_), _) => None,
+            (Term::Product(mut product), term) | (term, Term::Product(mut product)) => {
+                let is_free = product.other.is_none();
+                product.other = Some(Box::new(term));
+                is_free.then_some(Term::Product(product))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -301,7 +318,7 @@ impl Scheme {
     #[must_use]
     pub fn is_approximated(&self) -> bool {
         let mut terms = self.terms().iter();
-        terms.any(|term| matches!(term, Term::Dense(_) | Term::Function(_)))
+        terms.any(Term::is_approximated)
     }
 
     /// Yields the text form of a scheme that holds neither arrays nor rules.
@@ -320,7 +337,30 @@ impl Term<InMemory> {
                 learned,
                 exposure: None,
             }) if learned.rounds > 0 => Some(learned),
+            Term::Product(product) => product.other.as_ref()?.to_estimate(),
             _ => None,
+        }
+    }
+
+    /// Yields the term with the estimate that its learned weights need.
+    pub(crate) fn with_exposure(&self, exposure: &ExposureRates) -> Self {
+        let mut term = self.clone();
+        match &mut term {
+            Term::Learned(weights) => weights.exposure = Some(exposure.clone()),
+            Term::Product(product) => {
+                let other = product.other.take();
+                product.other = other.map(|other| Box::new(other.with_exposure(exposure)));
+            }
+            _ => {}
+        }
+        term
+    }
+
+    fn is_approximated(&self) -> bool {
+        match self {
+            Term::Dense(_) | Term::Function(_) => true,
+            Term::Product(product) => product.other.as_deref().is_some_and(Self::is_approximated),
+            _ => false,
         }
     }
 
@@ -331,19 +371,20 @@ impl Term<InMemory> {
             Term::Dense(dense) => dense.rank.bound(data),
             Term::Function(function) => function.rank.bound(data),
             Term::Learned(weights) => weights.learned.rank,
-            Term::Uniform(_)
-            | Term::Popularity(_)
-            | Term::Activity(_)
-            | Term::PopularityActivity(_) => 1,
+            Term::Product(product) => match &product.other {
+                Some(other) => other.rank_bound(data),
+                None => 1,
+            },
+            Term::Uniform(_) => 1,
         }
     }
 
     fn spec(&self) -> Option<Term<ByPath>> {
         Some(match self {
             Term::Uniform(uniform) => Term::Uniform(*uniform),
-            Term::Popularity(popularity) => Term::Popularity(*popularity),
-            Term::Activity(activity) => Term::Activity(*activity),
-            Term::PopularityActivity(both) => Term::PopularityActivity(*both),
+            Term::Product(product) => {
+                Term::Product(product.try_map(|other| other.spec().ok_or(())).ok()?)
+            }
             Term::Learned(weights) => Term::Learned(weights.learned),
             Term::Groups(_) | Term::LowRank(_) | Term::Dense(_) | Term::Function(_) => return None,
         })
@@ -400,9 +441,7 @@ impl Term<ByPath> {
     fn load<L: ArrayLoader>(&self, loader: &L) -> Result<Term<InMemory>, L::Error> {
         Ok(match self {
             Term::Uniform(uniform) => Term::Uniform(*uniform),
-            Term::Popularity(popularity) => Term::Popularity(*popularity),
-            Term::Activity(activity) => Term::Activity(*activity),
-            Term::PopularityActivity(both) => Term::PopularityActivity(*both),
+            Term::Product(product) => Term::Product(product.try_map(|other| other.load(loader))?),
             Term::Groups(paths) => Term::Groups(loader.groups(paths)?),
             Term::LowRank(paths) => Term::LowRank(LowRank {
                 a: loader.rows(&paths.a, crate::Axis::User)?,
@@ -427,11 +466,12 @@ impl Term<ByPath> {
             Term::LowRank(paths) => vec![&paths.a, &paths.b],
             Term::Dense(dense) => vec![&dense.source],
             Term::Function(function) => match *function {},
-            Term::Uniform(_)
-            | Term::Popularity(_)
-            | Term::Activity(_)
-            | Term::PopularityActivity(_)
-            | Term::Learned(_) => Vec::new(),
+            Term::Product(product) => product
+                .other
+                .iter()
+                .flat_map(|other| other.paths())
+                .collect(),
+            Term::Uniform(_) | Term::Learned(_) => Vec::new(),
         }
     }
 }

@@ -31,14 +31,18 @@ pub(super) fn total_product_over_missing(data: &Interactions<'_>, x: &[f64], y: 
 
 /// Yields the mean of `a_u · b_i` over missing entries in `O(|R| Z + (M + N) Z)`, 0 if there are none.
 pub(super) fn mean_over_missing(data: &Interactions<'_>, a: &Dense, b: &Dense) -> f64 {
-    let missing = missing_entries(data);
-    if missing == 0 {
-        return 0.0;
+    match missing_entries(data) {
+        0 => 0.0,
+        missing => total_over_missing(data, a, b) / missing as f64,
     }
+}
+
+/// Yields the sum of `a_u · b_i` over missing entries in `O(|R| Z + (M + N) Z)`.
+pub(super) fn total_over_missing(data: &Interactions<'_>, a: &Dense, b: &Dense) -> f64 {
     let b_sums = column_sums(b);
     let of_user = |user| row_over_missing(data, user, a, b, &b_sums);
     let total: Option<f64> = sum_rows(a.rows(), |users| users.map(of_user).sum());
-    total.unwrap_or(0.0) / missing as f64
+    total.unwrap_or(0.0)
 }
 
 /// Yields the sum of `a_u · b_i` over the missing entries of a user.

@@ -2,6 +2,7 @@
 
 mod approximation;
 mod learned;
+mod products;
 mod properties;
 mod schemes;
 

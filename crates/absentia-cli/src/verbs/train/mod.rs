@@ -38,6 +38,8 @@ Weights on missing entries (--weights), joined by ` + `:
   lowrank:A.npy,B.npy                  given factors of the weights
   learned:mean=0.01,rank=4             estimated: how likely the item was seen and passed over
   dense:W.npy,rank=8                   every weight given, approximated
+  popularity:mean=0.1,alpha=0.4 * groups:table.csv,users.csv,items.csv
+                                       the product with any scheme but a sum
 
 Ctrl-C ends the run and saves the model of the last complete sweep; pressing it again ends the
 program at once.";

@@ -315,7 +315,7 @@ fn check_target(target: f32) -> Result<(), WeightsError> {
         return Ok(());
     }
     Err(WeightsError::Parameter {
-        scheme: "dense",
+        scheme: "dense".to_owned(),
         name: "error",
         got: f64::from(target),
         range: "finite and above 0",

@@ -1,7 +1,6 @@
 //! What weight a missing entry has, and why.
 
 use super::missing::MissingWeights;
-use super::normaliser::Normaliser;
 use crate::weights::approximation::dot;
 
 /// The weight of a pair, term by term; displays as sentences.
@@ -21,7 +20,7 @@ pub struct WeightExplanation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermExplanation {
     /// Name of the scheme.
-    pub scheme: &'static str,
+    pub scheme: String,
     /// What it adds.
     pub value: f32,
     /// Why, in words.
@@ -72,27 +71,6 @@ pub(in crate::weights) struct Pair<'w> {
     pub(in crate::weights) item: u32,
     pub(in crate::weights) a_u: &'w [f32],
     pub(in crate::weights) b_i: &'w [f32],
-}
-
-impl Pair<'_> {
-    /// The formula of the item's share of the weights.
-    pub(in crate::weights) fn item_share(&self, items: &Normaliser) -> String {
-        share("i", "j", items, items.count_of(1.0, self.b_i[0]))
-    }
-
-    /// The formula of the user's share of the weights, for weights `c0` times it.
-    pub(in crate::weights) fn user_share(&self, c0: f64, users: &Normaliser) -> String {
-        share("u", "v", users, users.count_of(c0, self.a_u[0]))
-    }
-}
-
-fn share(own: &str, any: &str, rule: &Normaliser, count: Option<u32>) -> String {
-    let alpha = rule.exponent;
-    let formula = format!("f_{own}^{alpha} / Σ f_{any}^{alpha}");
-    match count {
-        Some(count) => format!("{formula} with n_{own} = {count} of {}", rule.total),
-        None => formula,
-    }
 }
 
 impl std::fmt::Display for WeightExplanation {

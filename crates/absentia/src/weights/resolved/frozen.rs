@@ -55,6 +55,7 @@ mod stored {
     ) -> Result<S::Ok, S::Error> {
         match kind {
             Term::LowRank(GivenFactors) => serializer.serialize_str(GIVEN),
+            Term::Product(product) => serializer.collect_map([(product.stored_name(), product)]),
             kind => kind.serialize(serializer),
         }
     }

@@ -125,16 +125,16 @@ impl NewRowValues<'_> {
         }
     }
 
-    /// The weight that follows from the number of interactions.
+    /// The factor that follows from the number of interactions.
     pub(in crate::weights) fn share(
         &self,
         scheme: &'static str,
         axis: Axis,
         scale: f64,
         normaliser: &Normaliser,
-    ) -> Result<f32, WeightsError> {
-        let value = (scale * normaliser.share(self.count)) as f32;
-        if value.is_finite() {
+    ) -> Result<f64, WeightsError> {
+        let value = scale * normaliser.share(self.count);
+        if (value as f32).is_finite() {
             return Ok(value);
         }
         Err(WeightsError::Power {

@@ -17,13 +17,6 @@ pub struct Normaliser {
 }
 
 impl Normaliser {
-    /// The rule under which every share is 1.
-    pub(in crate::weights) const ONE: Self = Self {
-        exponent: 0.0,
-        total: 0,
-        sum: 1.0,
-    };
-
     /// Yields the normaliser of some counts, with the share of each.
     pub(in crate::weights) fn of_counts(
         scheme: &'static str,

@@ -204,7 +204,7 @@ impl ExposureRates {
         let mean = mean_over_missing(data, &a, &b);
         if learned.mean > 0.0 && mean <= 0.0 {
             return Err(WeightsError::NoMean {
-                scheme: NAME,
+                scheme: NAME.to_owned(),
                 missing: missing_entries(data),
                 mean: learned.mean,
             });

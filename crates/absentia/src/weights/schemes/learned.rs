@@ -60,7 +60,7 @@ impl Learned {
     /// Names the first parameter out of range.
     pub(crate) fn check(&self) -> Result<(), WeightsError> {
         let refused = |name, got: f64, range| WeightsError::Parameter {
-            scheme: NAME,
+            scheme: NAME.to_owned(),
             name,
             got,
             range,

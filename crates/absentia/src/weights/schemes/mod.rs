@@ -1,44 +1,37 @@
 //! One file for each kind of scheme: its parameters, its text, its A and B, and its explanation.
 
-mod activity;
 mod dense;
 mod exposure;
-mod frequency;
 mod function;
 mod groups;
 mod learned;
 mod low_rank;
-mod popularity;
-mod popularity_activity;
+mod product;
 mod strength;
 mod uniform;
 
-pub use activity::{Activity, ResolvedActivity};
 pub use dense::Approximated;
 pub use exposure::ExposureRates;
 pub use function::ResolvedFunction;
 pub use groups::{GroupPaths, Groups, ResolvedGroups};
 pub use learned::{Learned, LearnedWeights, ResolvedLearned};
 pub use low_rank::{GivenFactors, LowRank};
-pub use popularity::{Popularity, ResolvedPopularity};
-pub use popularity_activity::{PopularityActivity, ResolvedPopularityActivity};
+pub(super) use product::{FACTORS, read as read_product};
+pub use product::{Product, ResolvedProduct};
 pub use strength::Strength;
 pub use uniform::Uniform;
 
 use super::approximation::Approximation;
 use super::error::WeightsError;
 use super::resolved::{Frozen, FrozenPart, MissingWeights, NewRowValues, Pair};
-use super::scheme::{ByPath, InMemory, Resolved, Scheme, SchemeForm, Term};
+use super::scheme::{ByPath, InMemory, Resolved, Scheme, Term};
 use super::text::Syntax;
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::linalg::Dense;
 
-/// All text forms. A name that is a prefix of another one comes after it.
-pub(super) const SYNTAXES: [&Syntax; 8] = [
-    &popularity_activity::SYNTAX,
-    &popularity::SYNTAX,
-    &activity::SYNTAX,
+/// All text forms but those of products.
+pub(super) const SYNTAXES: [&Syntax; 5] = [
     &uniform::SYNTAX,
     &groups::SYNTAX,
     &low_rank::SYNTAX,
@@ -84,21 +77,20 @@ pub(super) trait ResolvedTerm {
     }
 }
 
-impl<F: SchemeForm> Term<F> {
+impl Term<Resolved> {
     /// Name of the scheme, as its text form has it.
     #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
+    pub fn name(&self) -> String {
+        let name = match self {
             Term::Uniform(_) => uniform::NAME,
-            Term::Popularity(_) => popularity::NAME,
-            Term::Activity(_) => activity::NAME,
-            Term::PopularityActivity(_) => popularity_activity::NAME,
+            Term::Product(product) => return product.name(),
             Term::Groups(_) => groups::NAME,
             Term::LowRank(_) => low_rank::NAME,
             Term::Dense(_) => dense::NAME,
             Term::Function(_) => function::NAME,
             Term::Learned(_) => learned::NAME,
-        }
+        };
+        name.to_owned()
     }
 }
 
@@ -106,9 +98,7 @@ impl Term<InMemory> {
     fn behaviour(&self) -> &dyn SchemeTerm {
         match self {
             Term::Uniform(term) => term,
-            Term::Popularity(term) => term,
-            Term::Activity(term) => term,
-            Term::PopularityActivity(term) => term,
+            Term::Product(term) => term,
             Term::Groups(term) => term,
             Term::LowRank(term) => term,
             Term::Dense(term) => term,
@@ -122,9 +112,7 @@ impl Term<Resolved> {
     pub(super) fn behaviour(&self) -> &dyn ResolvedTerm {
         match self {
             Term::Uniform(term) => term,
-            Term::Popularity(term) => term,
-            Term::Activity(term) => term,
-            Term::PopularityActivity(term) => term,
+            Term::Product(term) => term,
             Term::Groups(term) => term,
             Term::LowRank(term) => term,
             Term::Dense(approximation) => approximation,
@@ -138,9 +126,7 @@ impl std::fmt::Display for Term<ByPath> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Term::Uniform(term) => term.fmt(f),
-            Term::Popularity(term) => term.fmt(f),
-            Term::Activity(term) => term.fmt(f),
-            Term::PopularityActivity(term) => term.fmt(f),
+            Term::Product(term) => term.fmt(f),
             Term::Groups(term) => term.fmt(f),
             Term::LowRank(term) => term.fmt(f),
             Term::Dense(term) => term.fmt(f),
@@ -194,28 +180,24 @@ fn join_columns(mut parts: Vec<Dense>) -> Dense {
     joined
 }
 
-fn check_finite(scheme: &'static str, name: &'static str, got: f32) -> Result<(), WeightsError> {
+fn check_finite(scheme: &str, name: &'static str, got: f32) -> Result<(), WeightsError> {
     if got.is_finite() {
         return Ok(());
     }
     Err(WeightsError::Parameter {
-        scheme,
+        scheme: scheme.to_owned(),
         name,
         got: f64::from(got),
         range: "finite",
     })
 }
 
-fn check_at_least_zero(
-    scheme: &'static str,
-    name: &'static str,
-    got: f32,
-) -> Result<(), WeightsError> {
+fn check_at_least_zero(scheme: &str, name: &'static str, got: f32) -> Result<(), WeightsError> {
     if got.is_finite() && got >= 0.0 {
         return Ok(());
     }
     Err(WeightsError::Parameter {
-        scheme,
+        scheme: scheme.to_owned(),
         name,
         got: f64::from(got),
         range: "finite and at least 0",

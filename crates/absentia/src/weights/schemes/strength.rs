@@ -1,10 +1,10 @@
-//! How strong a scheme by frequencies is.
+//! How strong a product is.
 
 use super::check_at_least_zero;
 use crate::data::Interactions;
 use crate::weights::SpecError;
 use crate::weights::error::WeightsError;
-use crate::weights::sums::{missing_entries, sum, total_product_over_missing};
+use crate::weights::sums::missing_entries;
 use crate::weights::text::Options;
 
 /// How strong a scheme is overall.
@@ -28,13 +28,13 @@ impl Strength {
         }
     }
 
-    /// Yields c0 of weights `c0 x_u y_i`.
+    /// Yields c0 of weights `c0 v_ui`; `totals` yields the sum of `v_ui` over missing entries, and the size of
+    /// the sums over all entries that it is a difference of.
     pub(super) fn c0(
         self,
-        scheme: &'static str,
+        scheme: &str,
         data: &Interactions<'_>,
-        x: &[f64],
-        y: &[f64],
+        totals: impl FnOnce() -> (f64, f64),
     ) -> Result<f64, WeightsError> {
         let mean = match self {
             Strength::C0(c0) => {
@@ -48,11 +48,11 @@ impl Strength {
             return Ok(0.0);
         }
         let missing = missing_entries(data);
-        let total = total_product_over_missing(data, x, y);
+        let (total, all) = totals();
         // A total that should be 0 is off by the rounding of the two sums it is the difference of.
-        if missing == 0 || total <= 1e-12 * (sum(x) * sum(y)) {
+        if missing == 0 || total <= 1e-12 * all {
             return Err(WeightsError::NoMean {
-                scheme,
+                scheme: scheme.to_owned(),
                 missing,
                 mean,
             });

@@ -34,23 +34,32 @@ pub enum SpecErrorKind {
         /// The scheme that was probably meant.
         suggestion: Option<&'static str>,
     },
+    /// Factors that do not make a product.
+    #[error(
+        "'{word}' is not a product: it takes each of popularity and activity once, and then one scheme with \
+         options of its own, as in popularity:mean=0.1,alpha=0.4 * groups:TABLE,users=..,items=.."
+    )]
+    Product {
+        /// The product.
+        word: String,
+    },
     /// An option that the scheme does not have.
     #[error("{scheme}: '{word}' is not an option; {}", suggested_option(*suggestion, accepted))]
     Option {
         /// Name of the scheme.
-        scheme: &'static str,
+        scheme: String,
         /// The word.
         word: String,
         /// The option that was probably meant.
         suggestion: Option<&'static str>,
         /// What the scheme takes.
-        accepted: &'static str,
+        accepted: String,
     },
     /// The same option more than once.
     #[error("{scheme}: {name}= is given more than once; keep one of them")]
     Repeated {
         /// Name of the scheme.
-        scheme: &'static str,
+        scheme: String,
         /// Name of the option.
         name: &'static str,
     },
@@ -60,17 +69,17 @@ pub enum SpecErrorKind {
     )]
     Conflict {
         /// Name of the scheme.
-        scheme: &'static str,
+        scheme: String,
         /// The word.
         word: String,
         /// What the scheme takes.
-        accepted: &'static str,
+        accepted: String,
     },
     /// The value of an option cannot be used.
     #[error("{scheme}: '{value}' is not a value of {name} ({name}={value}); it must be {accepted}")]
     Value {
         /// Name of the scheme.
-        scheme: &'static str,
+        scheme: String,
         /// Name of the option.
         name: &'static str,
         /// The value.
@@ -82,11 +91,11 @@ pub enum SpecErrorKind {
     #[error("{scheme}: {name} is missing; it takes {accepted}")]
     Missing {
         /// Name of the scheme.
-        scheme: &'static str,
+        scheme: String,
         /// Name of the option.
         name: &'static str,
         /// What the scheme takes.
-        accepted: &'static str,
+        accepted: String,
     },
 }
 

@@ -10,7 +10,7 @@ pub use error::{SpecError, SpecErrorKind};
 pub(super) use options::{Options, Syntax, Vocabulary};
 
 use super::scheme::{ByPath, Scheme, SchemeSpec, Term};
-use super::schemes::SYNTAXES;
+use super::schemes::{FACTORS, SYNTAXES, read_product};
 use crate::suggest::closest;
 
 impl FromStr for SchemeSpec {
@@ -30,7 +30,7 @@ fn split_terms(line: &str) -> Vec<&str> {
     for (at, _) in line.match_indices('+') {
         let rest = line[at + 1..].trim_start();
         let spaced = line[..at].ends_with(' ') && line[at + 1..].starts_with(' ');
-        if spaced || syntax_of(rest).is_some() {
+        if spaced || names_schemes(rest) {
             terms.push(line[start..at].trim());
             start = at + 1;
         }
@@ -39,28 +39,95 @@ fn split_terms(line: &str) -> Vec<&str> {
     terms
 }
 
-/// The syntax of the scheme that a text starts with, and the text of its options.
-fn syntax_of(text: &str) -> Option<(&'static Syntax, &str)> {
-    SYNTAXES.into_iter().find_map(|syntax| {
-        let options = text.strip_prefix(syntax.words.name)?.trim_start();
-        Some((syntax, options.strip_prefix(':')?))
+/// Cuts at the `*` between schemes that each have options.
+fn split_product(term: &str) -> Vec<&str> {
+    let mut schemes = Vec::new();
+    let mut start = 0;
+    for (at, _) in term.match_indices('*') {
+        if term[start..at].contains(':') && names_schemes(term[at + 1..].trim_start()) {
+            schemes.push(term[start..at].trim());
+            start = at + 1;
+        }
+    }
+    schemes.push(term[start..].trim());
+    schemes
+}
+
+/// Whether a text starts with the name of a scheme or with names of factors.
+fn names_schemes(text: &str) -> bool {
+    let head = text.split_once(':').map(|(head, _)| head);
+    head.is_some_and(|head| {
+        head.split('*')
+            .all(|name| known().any(|known| known == name.trim()))
     })
 }
 
+/// Every name of a scheme or factor.
+fn known() -> impl Iterator<Item = &'static str> {
+    let schemes = SYNTAXES.into_iter().map(|syntax| syntax.words.name);
+    FACTORS.into_iter().chain(schemes)
+}
+
 fn read_term(line: &str, term: &str) -> Result<Term<ByPath>, SpecError> {
-    let Some((syntax, options)) = syntax_of(term) else {
-        let word = term.split(':').next().unwrap_or(term).trim();
+    let mut product: Option<Term<ByPath>> = None;
+    for scheme in split_product(term) {
+        let next = read_scheme(line, scheme)?;
+        product = match product {
+            None => Some(next),
+            Some(before) => Some(before.times(next).ok_or_else(|| no_product(line, term))?),
+        };
+    }
+    product.ok_or_else(|| no_product(line, term))
+}
+
+fn no_product(line: &str, word: &str) -> SpecError {
+    SpecError {
+        position: options::position(line, word),
+        kind: SpecErrorKind::Product {
+            word: word.to_owned(),
+        },
+    }
+}
+
+fn read_scheme(line: &str, scheme: &str) -> Result<Term<ByPath>, SpecError> {
+    let (head, options) = match scheme.split_once(':') {
+        Some((head, options)) => (head.trim(), Some(options)),
+        None => (scheme, None),
+    };
+    let names: Vec<&str> = head.split('*').map(str::trim).collect();
+    let unknown = names
+        .iter()
+        .find(|name| known().all(|known| known != **name));
+    let (Some(options), None) = (options, unknown) else {
+        let word = *unknown.unwrap_or(&head);
         let kind = SpecErrorKind::Scheme {
             word: word.to_owned(),
-            suggestion: closest(word, SYNTAXES.iter().map(|syntax| syntax.words.name)),
+            suggestion: closest(word, known()),
         };
         let position = options::position(line, word);
         return Err(SpecError { position, kind });
     };
-    let mut options = Options::new(line, term, &syntax.words, options)?;
-    let term = (syntax.read)(&mut options)?;
-    options.finish()?;
-    Ok(term)
+    let mut of_name = SYNTAXES
+        .into_iter()
+        .filter(|syntax| syntax.words.name == head);
+    match of_name.next() {
+        Some(syntax) => {
+            let mut options = Options::new(line, scheme, &syntax.words, options)?;
+            let term = (syntax.read)(&mut options)?;
+            options.finish()?;
+            Ok(term)
+        }
+        None => {
+            let once = |name: &&str| names.iter().filter(|other| *other == name).count() == 1;
+            if !names
+                .iter()
+                .all(|name| FACTORS.contains(name) && once(name))
+            {
+                return Err(no_product(line, head));
+            }
+            read_product(line, scheme, &names, options)
+        }
+    }
 }
 
 impl fmt::Display for SchemeSpec {
@@ -114,6 +181,9 @@ mod tests {
             "learned:mean=0.01,rank=4,alpha=0.25,rounds=2",
             "dense:W.npy,error=0.05,max_rank=32,method=svd",
             "uniform:0.01 + popularity*activity:c0=1,alpha=0.4,beta=0 + lowrank:a+b.npy,B.npy",
+            "popularity:mean=0.1,alpha=0.4 * groups:table.csv,users=u.csv,items=i.csv + uniform:1",
+            "popularity*activity:c0=1,alpha=0.4,beta=0 * learned:mean=1,rank=4,alpha=0.25,rounds=2",
+            "activity:c0=1,alpha=0.4 * lowrank:a*b.npy,B.npy",
         ] {
             assert_eq!(
                 parse(text).map(|spec| spec.to_string()),
@@ -126,6 +196,16 @@ mod tests {
     fn spaces_order_and_defaults_are_free() {
         let spec = parse(" popularity : alpha = 0.4 , c0=512+uniform:weight=1e+1").expect("read");
         assert_eq!(spec.to_string(), "popularity:c0=512,alpha=0.4 + uniform:10");
+        let spec = parse("activity * popularity:alpha=0.4,beta=0,c0=1").expect("read");
+        assert_eq!(
+            spec.to_string(),
+            "popularity*activity:c0=1,alpha=0.4,beta=0"
+        );
+        let spec = parse("dense:W.npy,rank=2*popularity:c0=1,alpha=0.5").expect("read");
+        assert_eq!(
+            spec.to_string(),
+            "popularity:c0=1,alpha=0.5 * dense:W.npy,rank=2,method=svd"
+        );
         let spec = parse("dense:W.npy,error=0.05").expect("read");
         assert_eq!(
             spec.to_string(),
@@ -167,6 +247,18 @@ mod tests {
             ),
             ("lowrank:A.npy", "b is missing"),
             ("popularty:c0=1", "did you mean popularity?"),
+            ("activity*popularty:c0=1", "'popularty' is not a weight"),
+            ("popularity*popularity:c0=1", "is not a product"),
+            (
+                "popularity*groups:t,u,i",
+                "'popularity*groups' is not a product",
+            ),
+            ("lowrank:a,b * lowrank:a,b", "is not a product"),
+            ("activity:c0=1,alpha=0 * uniform:1", "is not a product"),
+            (
+                "activity:c0=1,alpha=0 * activity:c0=1,alpha=0",
+                "is not a product",
+            ),
             (
                 "popularity:mean=1,alfa=2",
                 "'alfa=2' is not an option; did you mean alpha=?",

@@ -10,19 +10,19 @@ use crate::weights::scheme::{ByPath, Term};
 const AT_LEAST_ZERO: &str = "a finite number of at least 0";
 
 /// The words of a scheme.
-pub(in crate::weights) struct Vocabulary {
+pub(in crate::weights) struct Vocabulary<'v> {
     /// Name of the scheme.
-    pub(in crate::weights) name: &'static str,
+    pub(in crate::weights) name: &'v str,
     /// What it takes, in words.
-    pub(in crate::weights) accepted: &'static str,
+    pub(in crate::weights) accepted: &'v str,
     /// Names of its options.
-    pub(in crate::weights) options: &'static [&'static str],
+    pub(in crate::weights) options: &'v [&'static str],
 }
 
 /// How a scheme is written.
 pub(in crate::weights) struct Syntax {
     /// Its name and options.
-    pub(in crate::weights) words: Vocabulary,
+    pub(in crate::weights) words: Vocabulary<'static>,
     /// Reads its options.
     pub(in crate::weights) read: fn(&mut Options<'_>) -> Result<Term<ByPath>, SpecError>,
 }
@@ -33,7 +33,7 @@ pub(in crate::weights) struct Options<'t> {
     line: &'t str,
     /// The scheme and its options.
     term: &'t str,
-    vocabulary: &'static Vocabulary,
+    vocabulary: &'t Vocabulary<'t>,
     words: Vec<&'t str>,
 }
 
@@ -45,7 +45,7 @@ impl<'t> Options<'t> {
     pub(in crate::weights) fn new(
         line: &'t str,
         term: &'t str,
-        vocabulary: &'static Vocabulary,
+        vocabulary: &'t Vocabulary<'t>,
         options: &'t str,
     ) -> Result<Self, SpecError> {
         let words = options.split(',').map(str::trim);
@@ -71,7 +71,7 @@ impl<'t> Options<'t> {
                 return Err(self.unknown(word, suggestion));
             };
             if seen.contains(&name) {
-                let scheme = self.vocabulary.name;
+                let scheme = self.vocabulary.name.to_owned();
                 return Err(self.error(word, SpecErrorKind::Repeated { scheme, name }));
             }
             seen.push(name);
@@ -164,7 +164,7 @@ impl<'t> Options<'t> {
         accepted: &'static str,
     ) -> SpecError {
         let kind = SpecErrorKind::Value {
-            scheme: self.vocabulary.name,
+            scheme: self.vocabulary.name.to_owned(),
             name,
             value: value.to_owned(),
             accepted,
@@ -175,9 +175,9 @@ impl<'t> Options<'t> {
     /// Rejects an option whose value was taken because it contradicts another.
     pub(in crate::weights) fn conflict(&self, name: &str, value: &str) -> SpecError {
         let kind = SpecErrorKind::Conflict {
-            scheme: self.vocabulary.name,
+            scheme: self.vocabulary.name.to_owned(),
             word: format!("{name}={value}"),
-            accepted: self.vocabulary.accepted,
+            accepted: self.vocabulary.accepted.to_owned(),
         };
         self.error(value, kind)
     }
@@ -185,19 +185,19 @@ impl<'t> Options<'t> {
     /// Says which option is missing.
     pub(in crate::weights) fn missing(&self, name: &'static str) -> SpecError {
         let kind = SpecErrorKind::Missing {
-            scheme: self.vocabulary.name,
+            scheme: self.vocabulary.name.to_owned(),
             name,
-            accepted: self.vocabulary.accepted,
+            accepted: self.vocabulary.accepted.to_owned(),
         };
         self.error(self.term, kind)
     }
 
     fn unknown(&self, word: &str, suggestion: Option<&'static str>) -> SpecError {
         let kind = SpecErrorKind::Option {
-            scheme: self.vocabulary.name,
+            scheme: self.vocabulary.name.to_owned(),
             word: word.to_owned(),
             suggestion,
-            accepted: self.vocabulary.accepted,
+            accepted: self.vocabulary.accepted.to_owned(),
         };
         self.error(word, kind)
     }

@@ -1,0 +1,82 @@
+//! A and B of a product.
+
+use super::{Product, ResolvedProduct};
+use crate::data::Interactions;
+use crate::error::Axis;
+use crate::linalg::Dense;
+use crate::weights::error::WeightsError;
+use crate::weights::resolved::{FrozenPart, Normaliser};
+use crate::weights::scheme::{InMemory, Term};
+use crate::weights::schemes::{SchemeTerm, TermColumns, check_finite};
+use crate::weights::sums::{column_sums, sum, total_over_missing, total_product_over_missing};
+
+impl SchemeTerm for Product<InMemory> {
+    fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
+        let (items, y) = shares(Axis::Item, self.popularity, &data.item_counts())?;
+        let (users, x) = shares(Axis::User, self.activity, &data.user_counts())?;
+        let other = match &self.other {
+            Some(other) => Some(other.behaviour().resolve(data)?),
+            None => None,
+        };
+        let name = self.factors().to_string();
+        let (a, b, c0) = match &other {
+            None => {
+                let c0 = self.strength.c0(&name, data, || {
+                    let total = total_product_over_missing(data, &x, &y);
+                    (total, sum(&x) * sum(&y))
+                })?;
+                let a = Dense::from_fn(x.len(), 1, |user, _| (c0 * x[user]) as f32);
+                (a, Dense::from_fn(y.len(), 1, |item, _| y[item] as f32), c0)
+            }
+            Some(other) => {
+                let (a, b) = (times_rows(&other.a, &x, 1.0), times_rows(&other.b, &y, 1.0));
+                let c0 = self.strength.c0(&name, data, || {
+                    let sums = column_sums(&a).into_iter().zip(column_sums(&b));
+                    let all = sums.map(|(a, b)| (a * b).abs()).sum();
+                    (total_over_missing(data, &a, &b), all)
+                })?;
+                (times_rows(&other.a, &x, c0), b, c0)
+            }
+        };
+        let other = other.map(|other| FrozenPart {
+            rank: other.a.cols(),
+            kind: other.term,
+        });
+        let resolved = ResolvedProduct {
+            c0,
+            items,
+            users,
+            other: other.map(Box::new),
+        };
+        Ok(TermColumns {
+            a,
+            b,
+            term: Term::Product(resolved),
+        })
+    }
+}
+
+/// The normalised powers of one side's frequencies, 1 without an exponent.
+fn shares(
+    axis: Axis,
+    exponent: Option<f32>,
+    counts: &[u32],
+) -> Result<(Option<Normaliser>, Vec<f64>), WeightsError> {
+    let Some(exponent) = exponent else {
+        return Ok((None, vec![1.0; counts.len()]));
+    };
+    let (scheme, name) = match axis {
+        Axis::Item => ("popularity", "alpha"),
+        Axis::User => ("activity", "beta"),
+    };
+    check_finite(scheme, name, exponent)?;
+    let (normaliser, shares) = Normaliser::of_counts(scheme, axis, exponent, counts)?;
+    Ok((Some(normaliser), shares))
+}
+
+/// Yields the matrix with every row times `scale` and its own factor.
+fn times_rows(matrix: &Dense, factors: &[f64], scale: f64) -> Dense {
+    Dense::from_fn(matrix.rows(), matrix.cols(), |row, t| {
+        (scale * factors[row] * f64::from(matrix.row(row)[t])) as f32
+    })
+}

@@ -1,0 +1,146 @@
+//! A product on data.
+
+use super::{Factors, Product};
+use crate::error::Axis;
+use crate::weights::approximation::Approximation;
+use crate::weights::error::WeightsError;
+use crate::weights::resolved::{FrozenPart, NewRowValues, Normaliser, Pair};
+use crate::weights::scheme::{InMemory, Scheme, Term};
+use crate::weights::schemes::{ResolvedTerm, Strength};
+
+/// [`Product`] on data.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ResolvedProduct {
+    /// c0, also where a mean was requested.
+    pub c0: f64,
+    /// Exponent and normaliser of the items, for weights by popularity.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub items: Option<Normaliser>,
+    /// Exponent and normaliser of the users, for weights by activity.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub users: Option<Normaliser>,
+    /// The other scheme.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub other: Option<Box<FrozenPart>>,
+}
+
+impl ResolvedProduct {
+    /// Name of the scheme, as its text form has it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.other {
+            Some(other) => format!("{} * {}", self.factors(), other.kind.name()),
+            None => self.factors().to_string(),
+        }
+    }
+
+    /// The name that model files have for it.
+    #[cfg(feature = "serde")]
+    pub(in crate::weights) fn stored_name(&self) -> &'static str {
+        match (&self.items, &self.users, &self.other) {
+            (Some(_), None, None) => "popularity",
+            (None, Some(_), None) => "activity",
+            (Some(_), Some(_), None) => "popularity-activity",
+            _ => "product",
+        }
+    }
+
+    fn factors(&self) -> Factors {
+        Factors {
+            popularity: self.items.is_some(),
+            activity: self.users.is_some(),
+        }
+    }
+
+    /// The formula of a normalised power, with the number of interactions where it is certain.
+    fn share(&self, axis: Axis, rule: &Normaliser, pair: &Pair<'_>) -> String {
+        let (own, any, scale, weights) = match axis {
+            Axis::Item => ("i", "j", 1.0, pair.b_i),
+            Axis::User => ("u", "v", self.c0, pair.a_u),
+        };
+        let alpha = rule.exponent;
+        let formula = format!("f_{own}^{alpha} / Σ f_{any}^{alpha}");
+        match weights {
+            [weight] if self.other.is_none() => match rule.count_of(scale, *weight) {
+                Some(count) => format!("{formula} with n_{own} = {count} of {}", rule.total),
+                None => formula,
+            },
+            _ => formula,
+        }
+    }
+}
+
+impl ResolvedTerm for ResolvedProduct {
+    fn reason(&self, pair: &Pair<'_>) -> String {
+        let items = self
+            .items
+            .iter()
+            .map(|rule| self.share(Axis::Item, rule, pair));
+        let users = self
+            .users
+            .iter()
+            .map(|rule| self.share(Axis::User, rule, pair));
+        let other = self.other.iter().map(|other| {
+            let reason = other.kind.behaviour().reason(pair);
+            format!("{} ({reason})", other.kind.name())
+        });
+        let c0 = format!("c0 {}", self.c0 as f32);
+        let factors = std::iter::once(c0).chain(items).chain(users).chain(other);
+        factors.collect::<Vec<_>>().join(" × ")
+    }
+
+    fn new_row(&self, axis: Axis, given: &mut NewRowValues<'_>) -> Result<Vec<f32>, WeightsError> {
+        let (scheme, scale, rule) = match axis {
+            Axis::User => ("activity", self.c0, &self.users),
+            Axis::Item => ("popularity", 1.0, &self.items),
+        };
+        let factor = match rule {
+            Some(rule) => given.share(scheme, axis, scale, rule)?,
+            None => scale,
+        };
+        let other = match &self.other {
+            Some(other) => other.kind.behaviour().new_row(axis, given)?,
+            None => vec![1.0],
+        };
+        let row = other
+            .into_iter()
+            .map(|value| (factor * f64::from(value)) as f32);
+        Ok(row.collect())
+    }
+
+    fn scheme(&self) -> Option<Scheme> {
+        let other = match &self.other {
+            Some(other) => match other.kind.behaviour().scheme()? {
+                Scheme::One(term) => Some(Box::new(term)),
+                Scheme::Sum(_) => return None,
+            },
+            None => None,
+        };
+        let product: Product<InMemory> = Product {
+            strength: Strength::C0(self.c0 as f32),
+            popularity: self.items.map(|rule| rule.exponent),
+            activity: self.users.map(|rule| rule.exponent),
+            other,
+        };
+        Some(Scheme::One(Term::Product(product)))
+    }
+
+    fn approximation(&self) -> Option<&Approximation> {
+        self.other.as_ref()?.kind.behaviour().approximation()
+    }
+
+    fn check(&self, rank: usize, n_users: usize, n_items: usize) -> Result<(), WeightsError> {
+        let own = self.other.as_ref().map_or(1, |other| other.rank);
+        if own != rank {
+            return Err(WeightsError::Parts {
+                parts: own,
+                columns: rank,
+            });
+        }
+        match &self.other {
+            Some(other) => other.kind.behaviour().check(rank, n_users, n_items),
+            None => Ok(()),
+        }
+    }
+}
