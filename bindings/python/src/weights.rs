@@ -112,6 +112,22 @@ impl Scheme {
         }
     }
 
+    /// The product of factors of a side with another scheme, in either order.
+    fn times(&self, other: &Scheme) -> PyResult<Self> {
+        let product = self.requested.clone().times(other.requested.clone());
+        let requested = product.ok_or_else(|| {
+            PyValueError::new_err(
+                "a product has factors by popularity, activity, age or availability, and at most one other \
+                 scheme, which is not uniform or a sum; none with availability",
+            )
+        })?;
+        let failures = self.failures.iter().chain(&other.failures);
+        Ok(Self {
+            requested,
+            failures: failures.cloned().collect(),
+        })
+    }
+
     /// Yields the weights on given data.
     #[pyo3(signature = (data, threads=None))]
     fn resolve(
@@ -141,6 +157,7 @@ impl Scheme {
 enum GivenArray<'py> {
     Matrix(PyReadonlyArray2<'py, f32>),
     Groups(PyReadonlyArray1<'py, u32>),
+    Dates(PyReadonlyArray1<'py, i64>),
 }
 
 /// The arrays of a scheme: those that Python passes by name, and files.
@@ -153,14 +170,14 @@ impl GivenArrays<'_, '_> {
     fn matrix(&self, path: &Path) -> Option<PyResult<Dense>> {
         match self.arrays.get(path.to_str()?)? {
             GivenArray::Matrix(array) => Some(dense(array)),
-            GivenArray::Groups(_) => None,
+            GivenArray::Groups(_) | GivenArray::Dates(_) => None,
         }
     }
 
     fn group_numbers(&self, path: &Path) -> Option<PyResult<Vec<u32>>> {
         match self.arrays.get(path.to_str()?)? {
             GivenArray::Groups(array) => Some(groups(array)),
-            GivenArray::Matrix(_) => None,
+            GivenArray::Matrix(_) | GivenArray::Dates(_) => None,
         }
     }
 }
@@ -197,6 +214,17 @@ impl ArrayLoader for GivenArrays<'_, '_> {
             _ => self.files.groups(paths).or_raise(),
         }
     }
+
+    fn dates(&self, path: &Path) -> PyResult<Vec<Option<i64>>> {
+        match path.to_str().and_then(|name| self.arrays.get(name)) {
+            // The smallest number is numpy's "not a time".
+            Some(GivenArray::Dates(array)) => {
+                let known = |&date: &i64| (date != i64::MIN).then_some(date);
+                Ok(array.as_slice()?.iter().map(known).collect())
+            }
+            _ => self.files.dates(path).or_raise(),
+        }
+    }
 }
 
 pub(crate) fn dense(array: &PyReadonlyArray2<'_, f32>) -> PyResult<Dense> {
@@ -230,13 +258,34 @@ fn stored_term<'py>(
             arrays.set_item("items", PyArray1::from_slice(py, &groups.item_category))?;
             "groups:table,users,items".to_owned()
         }
-        term => {
-            let spec = Requested::One(term.clone()).spec();
-            let spec = spec.ok_or_else(|| PyValueError::new_err("the weights have no text"))?;
-            spec.to_string()
+        Term::Product(product) => {
+            let mut product = product.clone();
+            let other = product.other.take();
+            let presence = product.presence.as_mut();
+            let dates = presence.and_then(|presence| presence.released.take());
+            let mut text = plain_text(Term::Product(product))?;
+            if let Some(dates) = dates {
+                let dates = dates.into_iter().map(|date| date.unwrap_or(i64::MIN));
+                arrays.set_item("released", PyArray1::from_iter(py, dates))?;
+                text.push_str(",released=released");
+            }
+            if let Some(other) = other {
+                let (other, of_other) = stored_term(py, &other)?;
+                arrays.update(of_other.as_mapping())?;
+                text = format!("{text} * {other}");
+            }
+            text
         }
+        term => plain_text(term.clone())?,
     };
     Ok((text, arrays))
+}
+
+/// The text of a term without arrays.
+fn plain_text(term: Term<InMemory>) -> PyResult<String> {
+    let spec = Requested::One(term).spec();
+    let spec = spec.ok_or_else(|| PyValueError::new_err("the weights have no text"))?;
+    Ok(spec.to_string())
 }
 
 /// Scheme, value, reason and, where it is a reconstruction, relative error.

@@ -79,6 +79,7 @@ pub(crate) fn measure(request: &Request) -> Result<Answer> {
         exposed: false,
         rank: 1,
         rank_to_estimate: 0,
+        orders_times: false,
         keeps_best: false,
     };
     let estimate_bytes = MemoryPlan::new(&sizes, &params).total();

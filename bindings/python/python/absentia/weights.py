@@ -1,15 +1,19 @@
 """Weights on missing entries.
 
 Each class is a scheme: a rule that gives a weight to every missing entry ``(u, i)``. ``+`` adds schemes.
+``*`` multiplies them: factors by popularity, activity, age or availability, and at most one other scheme.
 
->>> from absentia.weights import Popularity, Uniform
+>>> from absentia.weights import Age, Popularity, Uniform
 >>> Popularity(c0=512, alpha=0.4) + Uniform(0.01)
 Popularity(c0=512, alpha=0.4) + Uniform(weight=0.01)
+>>> Popularity(mean=0.1, alpha=0.25) * Age()
+Popularity(alpha=0.25, mean=0.1) * Age(sharpness=0.1, slices=20, withdrawn=0.0)
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+import os
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Type, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Activity",
+    "Age",
+    "Available",
     "Dense",
     "Function",
     "Groups",
@@ -29,6 +35,7 @@ __all__ = [
     "LowRank",
     "Popularity",
     "PopularityActivity",
+    "Product",
     "Resolved",
     "Sum",
     "Uniform",
@@ -44,6 +51,11 @@ class Weights:
         if not isinstance(other, Weights):
             return NotImplemented
         return Sum([*_terms(self), *_terms(other)])
+
+    def __mul__(self, other: "Weights") -> "Product":
+        if not isinstance(other, Weights):
+            return NotImplemented
+        return Product([*_factors(self), *_factors(other)])
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -72,15 +84,21 @@ class Weights:
 
     _name = ""
     """Name of the scheme in its text form."""
+    _is_factor = False
+    """Whether it is a factor by popularity, activity or time."""
 
     def _arrays(self, ids: "Ids") -> Dict[str, NDArray[Any]]:
         """The arguments that are arrays; the text form names them by the name of the argument."""
         return {}
 
+    def _given(self, arrays: Iterable[str]) -> Dict[str, Any]:
+        """The options that are given; those that are arrays are named by the name of the argument."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        return {**given, **{name: name for name in arrays}}
+
     def _text(self, arrays: Iterable[str]) -> str:
         """The text form, as on the command line."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        return f"{self._name}:" + _options({**given, **{name: name for name in arrays}})
+        return f"{self._name}:" + _options(self._given(arrays))
 
     def _scheme(self, ids: "Ids") -> _core.Scheme:
         arrays = self._arrays(ids)
@@ -104,6 +122,7 @@ class Popularity(Weights):
     """
 
     _name = "popularity"
+    _is_factor = True
 
     def __init__(
         self, c0: Optional[float] = None, alpha: float = 0.4, *, mean: Optional[float] = None
@@ -117,6 +136,7 @@ class Activity(Weights):
     """Weights by the activity of the user: the formula of :class:`Popularity` with the user's share."""
 
     _name = "activity"
+    _is_factor = True
 
     def __init__(
         self, c0: Optional[float] = None, alpha: float = 0.4, *, mean: Optional[float] = None
@@ -130,6 +150,7 @@ class PopularityActivity(Weights):
     """The product of weights by popularity (``alpha``) and by activity (``beta``)."""
 
     _name = "popularity*activity"
+    _is_factor = True
 
     def __init__(
         self,
@@ -143,6 +164,62 @@ class PopularityActivity(Weights):
         self.alpha = alpha
         self.beta = beta
         self.mean = mean
+
+
+Dates = Union[str, "os.PathLike[str]", ArrayLike, Mapping[Any, Any]]
+
+
+class _ByTime(Weights):
+    """Weights by when items were there."""
+
+    _is_factor = True
+
+    def __init__(
+        self,
+        c0: Optional[float] = None,
+        sharpness: float = 0.1,
+        *,
+        mean: Optional[float] = None,
+        slices: Union[int, str] = 20,
+        withdrawn: float = 0.0,
+        released: Optional[Dates] = None,
+    ) -> None:
+        self.c0 = c0
+        self.sharpness = sharpness
+        self.mean = mean
+        self.slices = slices
+        self.withdrawn = withdrawn
+        self.released = released
+
+    def _arrays(self, ids: "Ids") -> Dict[str, NDArray[Any]]:
+        if self.released is None or isinstance(self.released, (str, os.PathLike)):
+            return {}
+        return {"released": _dates(self.released, ids.items)}
+
+
+class Age(_ByTime):
+    """Weights by age of the item: ``c0`` times the share of time in which it was there.
+
+    An item that did not exist yet was not refused. Time is divided into ``slices``: a number of slices with
+    equally many rows, or ``"day"``, ``"week"``, ``"month"``, ``"quarter"`` or ``"year"``. An item was certainly
+    there from its first row on, and before it with a chance that falls with every slice, the faster the more rows
+    it has: ``sharpness`` 0 takes every item to have been there always, 1000 takes its first row as its first day.
+    ``withdrawn`` is the same for the time after its last row; with 0, items stay.
+
+    ``released`` gives the day from which items were there: a mapping from ids, an array in the order of the rows
+    with ``NaT`` where it is unknown, or the path of a table. The data needs times.
+    """
+
+    _name = "age"
+
+
+class Available(_ByTime):
+    """Weights by availability: ``c0`` times the share of the user's rows at times when the item was there.
+
+    The arguments are those of :class:`Age`. The rank is the number of slices.
+    """
+
+    _name = "available"
 
 
 Grouping = Union[ArrayLike, Mapping[Any, int]]
@@ -273,6 +350,39 @@ class Sum(Weights):
         return _core.Scheme.sum([term._scheme(ids) for term in self.terms])
 
 
+class Product(Weights):
+    """The product of several schemes, as made by ``*``; one of them has ``c0`` or ``mean``."""
+
+    def __init__(self, factors: Sequence[Weights]) -> None:
+        self.factors = list(factors)
+
+    def __repr__(self) -> str:
+        return " * ".join(map(repr, self.factors))
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        sides = [factor for factor in self.factors if factor._is_factor]
+        others = [factor for factor in self.factors if not factor._is_factor]
+        if not sides:
+            raise ValueError("a product needs a factor by popularity, activity, age or availability")
+        arrays: Dict[str, NDArray[Any]] = {}
+        options: Dict[str, Any] = {}
+        for factor in sides:
+            own = factor._arrays(ids)
+            arrays.update(own)
+            given = factor._given(own)
+            if isinstance(factor, Activity) and len(sides) > 1:
+                given["beta"] = given.pop("alpha")
+            for name, value in given.items():
+                if name in options and not same(options[name], value):
+                    raise ValueError(f"two factors have different values of {name}: {options[name]} and {value}")
+            options.update(given)
+        name = "*".join(factor._name for factor in sides)
+        scheme = _core.Scheme.parse(f"{name}:{_options(options)}", ids.cores(), arrays)
+        for other in others:
+            scheme = scheme.times(other._scheme(ids))
+        return scheme
+
+
 class Text(Weights):
     """Weights as on the command line, such as ``"popularity:c0=512,alpha=0.4"``; arrays are named by path."""
 
@@ -315,18 +425,51 @@ def as_weights(given: Any) -> Weights:
 
 def from_text(text: str, arrays: Mapping[str, Any]) -> Weights:
     """Builds one term from its text form and its arrays by name."""
+    text, _, other = text.partition(" * ")
     name, _, options = text.partition(":")
-    kinds: Dict[str, Callable[..., Weights]] = {kind._name: kind for kind in Weights.__subclasses__()}
-    kind = kinds[name]
-    if arrays:
-        return kind(**arrays)
-    if "=" not in options:
-        return kind(float(options))
-    return kind(**{name: float(value) for name, value in (option.split("=") for option in options.split(","))})
+    if other:
+        dates = {key: value for key, value in arrays.items() if key == "released"}
+        rest = {key: value for key, value in arrays.items() if key != "released"}
+        return from_text(text, dates) * from_text(other, rest)
+    named: List[Type[Weights]] = [*Weights.__subclasses__(), Age, Available]
+    kinds: Dict[str, Callable[..., Weights]] = {kind._name: kind for kind in named}
+    given = dict(option.split("=") for option in options.split(",") if "=" in option)
+    values: Dict[str, Any] = {key: _value(key, value) for key, value in given.items()}
+    values.update({key: value for key, value in arrays.items() if key in values or not values})
+    if name not in kinds:
+        return Product(_split(name.split("*"), values))
+    if not values:
+        return kinds[name](float(options))
+    return kinds[name](**values)
+
+
+def _split(names: Sequence[str], values: Dict[str, Any]) -> List[Weights]:
+    """The factors of a product, whose first has its strength."""
+    takes = {"popularity": ["alpha"], "activity": ["beta"]}
+    kinds: Dict[str, Callable[..., Weights]] = {"popularity": Popularity, "age": Age, "available": Available}
+    factors: List[Weights] = []
+    for name in names:
+        own = takes.get(name, ["slices", "sharpness", "withdrawn", "released"])
+        given = {key: values[key] for key in (*own, *(() if factors else ("c0", "mean"))) if key in values}
+        if name == "activity":
+            factors.append(Activity(alpha=given.pop("beta"), **given))
+        else:
+            factors.append(kinds[name](**given))
+    return factors
+
+
+def _value(name: str, text: str) -> Any:
+    if name == "slices":
+        return int(text) if text.isdigit() else text
+    return text if name == "released" else float(text)
 
 
 def _options(given: Mapping[str, Any]) -> str:
     return ",".join(f"{name}={value}" for name, value in given.items() if value is not None)
+
+
+def _factors(weights: Weights) -> List[Weights]:
+    return weights.factors if isinstance(weights, Product) else [weights]
 
 
 def _terms(weights: Weights) -> List[Weights]:
@@ -352,6 +495,19 @@ def _matrix(name: str, given: ArrayLike) -> NDArray[np.float32]:
     if array.ndim != 2:
         raise ValueError(f"{name} has {array.ndim} dimensions, expected 2")
     return array
+
+
+def _dates(given: Any, ids: Any) -> NDArray[np.int64]:
+    if isinstance(given, Mapping):
+        given = [given.get(key, "NaT") for key in ids.all().tolist()]
+    array = np.asarray(given)
+    if array.dtype.kind not in "iM":
+        array = np.array([np.datetime64(date) for date in array.tolist()], dtype="datetime64[s]")
+    if array.ndim != 1:
+        raise ValueError("released must be one date for each item")
+    if array.dtype.kind == "M":
+        array = array.astype("datetime64[s]")
+    return np.ascontiguousarray(array).astype(np.int64)
 
 
 def _groups(name: str, given: Any, ids: Any) -> NDArray[np.uint32]:

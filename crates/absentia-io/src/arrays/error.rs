@@ -42,6 +42,16 @@ pub enum ArrayError {
         /// The cell.
         value: String,
     },
+    /// A cell that is not a date.
+    #[error("{}:{line}: {value:?} is not a date; expected a date such as 2020-01-31, a year or a unix time", path.display())]
+    Date {
+        /// The table.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The cell.
+        value: String,
+    },
     /// A line that cannot be split into cells, or with another number of cells than the first.
     #[error("{}: {detail}", path.display())]
     Line {

@@ -6,8 +6,10 @@
 //! | CSV, TSV or Parquet with an id in the first column | by id |
 //!
 //! A table of weights for groups has a row for each segment and a column for each category, or one line
-//! for each pair: segment, category, weight.
+//! for each pair: segment, category, weight. A file of release dates has an id and a date, a year or a unix time
+//! in each line; items may be left out.
 
+mod dates;
 mod error;
 mod groups;
 mod numbers;
@@ -72,6 +74,13 @@ impl ArrayLoader for Arrays<'_> {
             item_category: self.group_of_each(&paths.items, Axis::Item, &table.categories)?,
             table: table.weights,
         })
+    }
+
+    fn dates(&self, path: &Path) -> Result<Vec<Option<i64>>, Error> {
+        if is_npy(path) {
+            self.check_row_numbers(path)?;
+        }
+        dates::dates(path, self.items)
     }
 }
 

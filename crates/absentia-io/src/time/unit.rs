@@ -3,11 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use absentia::data::{MOST_SECONDS, units_per_second};
+
 use super::{Moment, TimeError, TimeSpan};
 
-/// Seconds up to here, in either direction; as seconds, a larger number would be after the year 5138.
-/// The same number of another unit is the limit of that unit.
-const MOST_SECONDS: u64 = 100_000_000_000;
 /// The start of the year 2200, in seconds. No interaction is later.
 const LATEST: i64 = 7_258_118_400;
 /// The start of the year 1990, in seconds. Most interactions are later.
@@ -49,12 +48,9 @@ impl TimeUnit {
     /// The unit of times of which `latest` is the last.
     #[must_use]
     pub fn of_latest(latest: i64) -> Self {
-        let size = latest.unsigned_abs();
-        let fits = |unit: &Self| size <= MOST_SECONDS.saturating_mul(unit.count().unsigned_abs());
-        Self::ALL
-            .into_iter()
-            .find(fits)
-            .unwrap_or(Self::Nanoseconds)
+        let count = units_per_second(latest);
+        let found = Self::ALL.into_iter().find(|unit| unit.count() == count);
+        found.unwrap_or(Self::Nanoseconds)
     }
 
     /// The unit of a column of times; seconds if there is none.

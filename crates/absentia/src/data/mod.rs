@@ -15,6 +15,7 @@ mod source;
 mod split;
 mod storage;
 mod text;
+mod time_unit;
 mod transform;
 mod transpose;
 
@@ -33,4 +34,5 @@ pub use repeats::{Duplicates, Merging};
 pub use source::{EntrySource, RowSource, from_row_source, from_source};
 pub use split::{Part, Pick, Split, SplitReport};
 pub use storage::Storage;
+pub use time_unit::{MOST_SECONDS, units_per_second};
 pub use transform::{Confidence, FrozenTransform, Targets};

@@ -43,6 +43,8 @@ pub struct Sizes {
     pub rank: usize,
     /// Rank of weights that are estimated from the data before the run, 0 if there are none.
     pub rank_to_estimate: usize,
+    /// Whether the weights follow from the times of the entries, which are put in order before the run.
+    pub orders_times: bool,
     /// Whether the best model so far is stored beside the current one.
     pub keeps_best: bool,
 }
@@ -63,6 +65,7 @@ impl Sizes {
             exposed: data.n_interactions() < data.len(),
             rank: scheme.rank_bound(data),
             rank_to_estimate: scheme.rank_to_estimate(),
+            orders_times: scheme.needs_times(),
             keeps_best,
         }
     }
@@ -109,12 +112,13 @@ impl MemoryPlan {
         plan
     }
 
-    /// The estimate of learned weights is over before the run has factors of its own: what counts is
-    /// what it takes beyond them.
+    /// The estimate of learned weights, and the order of times, are over before the run has factors of its own:
+    /// what counts is what they take beyond them.
     fn add_estimate(&mut self, sizes: &Sizes, params: &Params) {
         let shared = sizes.data + transformed(sizes, params);
         let run = self.total().saturating_sub(shared);
-        let beyond = estimate(sizes, params).saturating_sub(run);
+        let times = 8 * sizes.entries as u64 * u64::from(sizes.orders_times);
+        let beyond = estimate(sizes, params).max(times).saturating_sub(run);
         if beyond > 0 {
             self.parts.push(("estimate of the weights", beyond));
         }
@@ -185,6 +189,7 @@ fn estimate(sizes: &Sizes, params: &Params) -> u64 {
         vary: vary(sizes, params),
         rank: sizes.rank_to_estimate,
         rank_to_estimate: 0,
+        orders_times: false,
         keeps_best: false,
         ..*sizes
     };
@@ -232,8 +237,8 @@ fn scratch(sizes: &Sizes, params: &Params) -> u64 {
 mod tests {
     use super::*;
 
-    fn total(rank_to_estimate: usize, factors: usize) -> u64 {
-        let sizes = Sizes {
+    fn sizes(rank_to_estimate: usize) -> Sizes {
+        Sizes {
             users: 1000,
             items: 500,
             entries: 100_000,
@@ -242,10 +247,18 @@ mod tests {
             exposed: false,
             rank: 4,
             rank_to_estimate,
+            orders_times: false,
             keeps_best: false,
-        };
+        }
+    }
+
+    fn total_of(sizes: &Sizes, factors: usize) -> u64 {
         let params = Params::new().factors(factors).threads(1);
-        MemoryPlan::new(&sizes, &params).total()
+        MemoryPlan::new(sizes, &params).total()
+    }
+
+    fn total(rank_to_estimate: usize, factors: usize) -> u64 {
+        total_of(&sizes(rank_to_estimate), factors)
     }
 
     #[test]
@@ -254,5 +267,20 @@ mod tests {
         assert!(total(4, 16) >= 800_000 + EXPOSURE * 200_000);
         assert!(total(4, 16) > total(0, 16));
         assert_eq!(total(4, 1024), total(0, 1024));
+    }
+
+    #[test]
+    fn the_order_of_times_counts_where_it_takes_more_than_the_run() {
+        let many = Sizes {
+            entries: 100_000_000,
+            ..sizes(0)
+        };
+        let ordered = |sizes: Sizes| Sizes {
+            orders_times: true,
+            ..sizes
+        };
+        assert!(total_of(&ordered(many), 8) >= 8 * 100_000_000);
+        assert!(total_of(&many, 8) < 4 * 100_000_000);
+        assert_eq!(total_of(&ordered(sizes(0)), 1024), total(0, 1024));
     }
 }

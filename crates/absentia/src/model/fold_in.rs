@@ -11,6 +11,7 @@ use crate::row_sums::column_sums;
 use crate::solver::cache::GramCache;
 use crate::solver::penalty::row_penalty;
 use crate::solver::{Side, solve_exactly};
+use crate::weights;
 
 /// An entry of a row that is folded in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +22,7 @@ pub struct NewEntry {
     pub value: f32,
     /// Weight column, for models trained with one.
     pub weight: f32,
-    /// Time, for models trained with decaying weights; the latest of training when not given.
+    /// Time, for models trained with decaying weights or weights by time; the latest of training when not given.
     pub time: Option<i64>,
     /// Whether it is an exposed entry, shown and not taken: its target is 0 and `weight` its weight.
     pub exposed: bool,
@@ -242,8 +243,11 @@ impl FoldIn<'_> {
     ) -> Result<NewRow, ModelError> {
         self.model.needs_objective("fold in or explain rows")?;
         self.check(entries)?;
-        let n_own = entries.iter().filter(|entry| !entry.exposed).count() as u32;
-        let a = self.row_weights(weights, n_own)?;
+        let taken = entries.iter().filter(|entry| !entry.exposed);
+        // An entry without a time is of the latest time.
+        let times: Vec<i64> = taken.map(|entry| entry.time.unwrap_or(i64::MAX)).collect();
+        let n_own = times.len() as u32;
+        let a = self.row_weights(weights, &times)?;
         let pairs = a.iter().zip(&self.sums);
         let mut total: f64 = pairs.map(|(a, sum)| f64::from(*a) * sum).sum();
         let mut weighed = Vec::with_capacity(entries.len());
@@ -327,7 +331,7 @@ impl FoldIn<'_> {
         )
     }
 
-    fn row_weights(&self, weights: &RowWeights, n_own: u32) -> Result<Vec<f32>, ModelError> {
+    fn row_weights(&self, weights: &RowWeights, times: &[i64]) -> Result<Vec<f32>, ModelError> {
         let missing = self.model.weights();
         match (weights, self.axis) {
             (RowWeights::Given(given), _) if given.len() != missing.rank() => {
@@ -350,8 +354,14 @@ impl FoldIn<'_> {
                 };
                 Ok(known.row(*row as usize).to_vec())
             }
-            (RowWeights::Frozen, Axis::User) => Ok(missing.new_user(n_own)?),
-            (RowWeights::Frozen, Axis::Item) => Ok(missing.new_item(n_own)?),
+            (RowWeights::Frozen, axis) => {
+                let row = weights::NewRow {
+                    count: times.len() as u32,
+                    times,
+                    ..weights::NewRow::default()
+                };
+                Ok(missing.new_row(axis, &row)?)
+            }
         }
     }
 }

@@ -77,13 +77,15 @@ impl Online {
         if let Ok(weights) = MissingWeights::from_parts(a.clone(), b.clone(), frozen.clone()) {
             return Ok(weights);
         }
-        // Groups know the rows of the training data only: with more rows they are given by A and B.
-        let parts = frozen.parts.into_iter().map(|part| match part.kind {
-            Term::Groups(_) => FrozenPart {
+        // Some know the rows of the training data only: with more rows they are given by A and B.
+        let parts = frozen.parts.into_iter().map(|part| {
+            if !part.kind.lists_rows() {
+                return part;
+            }
+            FrozenPart {
                 kind: Term::LowRank(GivenFactors),
                 ..part
-            },
-            _ => part,
+            }
         });
         let frozen = Frozen {
             parts: parts.collect(),

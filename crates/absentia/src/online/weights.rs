@@ -355,15 +355,18 @@ fn rules(weights: &MissingWeights, scheme: &Scheme, mode: WeightMode) -> Vec<Rul
 
 /// The rule of a term that follows the counts.
 pub(super) fn live_rule(term: &Term<crate::weights::InMemory>) -> Option<Rule> {
-    let (strength, users, items) = match term {
-        Term::Popularity(term) => (term.strength, None, Some(term.alpha)),
-        Term::Activity(term) => (term.strength, Some(term.alpha), None),
-        Term::PopularityActivity(term) => (term.strength, Some(term.beta), Some(term.alpha)),
-        _ => return None,
+    let Term::Product(product) = term else {
+        return None;
     };
+    if product.presence.is_some() || product.other.is_some() {
+        return None;
+    }
     Some(Rule::Live {
-        exponents: Sides { users, items },
-        strength,
+        exponents: Sides {
+            users: product.activity,
+            items: product.popularity,
+        },
+        strength: product.strength,
     })
 }
 

@@ -134,6 +134,37 @@ pub enum WeightsError {
         /// Requested mean.
         mean: f32,
     },
+    /// Weights by time were requested of data without times.
+    #[error(
+        "{scheme}: the weights follow from the times of the rows, and the data has none; give it a column of times (time-col), or use weights that need none, such as popularity"
+    )]
+    NoTimes {
+        /// Name of the scheme.
+        scheme: String,
+    },
+    /// The data spans more periods of the calendar than there may be slices.
+    #[error(
+        "{scheme}: with slices={slices} the data has {count} slices, and 1000 are the most; use longer ones, or a number of slices"
+    )]
+    Slices {
+        /// Name of the scheme.
+        scheme: String,
+        /// How time is divided.
+        slices: String,
+        /// Number of slices.
+        count: usize,
+    },
+    /// Saved slices of time that cannot be.
+    #[error(
+        "the saved slices of time do not rise, or an item is in a slice that is not among them"
+    )]
+    SavedSlices,
+    /// A product of two schemes of rank above one.
+    #[error("{scheme}: availability cannot be multiplied with another scheme; use age")]
+    TwoRanks {
+        /// Name of the scheme.
+        scheme: String,
+    },
     /// A sum without terms.
     #[error("a sum of schemes needs at least one term; for no weight at all, use uniform:0")]
     EmptySum,

@@ -6,8 +6,10 @@
 //! | popularity c₀, α | c₀ | `f_i^α / Σ_j f_j^α` | 1 |
 //! | activity c₀, α | `c₀ f_u^α / Σ_v f_v^α` | 1 | 1 |
 //! | popularity × activity | `c₀ f_u^β / Σ_v f_v^β` | `f_i^α / Σ_j f_j^α` | 1 |
+//! | age | c0 | the share of time in which the item was there | 1 |
+//! | available | c0 times the shares of the user's rows in T slices of time | the chances that the item was there in them | T |
 //! | groups (segments × categories) | one-hot, or rows of the table | the other | the smaller side |
-//! | a product of these with one of those below | rows times `c0 f_u^β / Σ_v f_v^β` | rows times `f_i^α / Σ_j f_j^α` | as below |
+//! | a product of popularity, activity, age, and one of the others | rows multiplied | rows multiplied | that of the other |
 //! | given A, B | as given | as given | any |
 //! | given dense W, or a function w(u, i) | truncated SVD or non-negative factors | | chosen |
 //! | learned | `(a_u)^α`, scaled | `(b_i)^α`, rates at which items are seen | chosen |
@@ -23,6 +25,9 @@
 //! popularity:mean=0.1,alpha=0.25
 //! activity:mean=0.1,alpha=0.5
 //! popularity*activity:mean=0.1,alpha=0.4,beta=0.5
+//! age:mean=0.1,slices=20,sharpness=0.1
+//! available:mean=0.1,slices=month
+//! popularity*age:mean=0.1,alpha=0.25,released=dates.csv
 //! groups:table.csv,users=segments.csv,items=categories.csv
 //! lowrank:A.npy,B.npy
 //! dense:W.npy,rank=8,method=nonnegative
@@ -56,8 +61,8 @@ pub use scheme::{
     ArrayLoader, ByPath, InMemory, Requested, Resolved, Scheme, SchemeForm, SchemeSpec, Term,
 };
 pub use schemes::{
-    Approximated, ExposureRates, GivenFactors, GroupPaths, Groups, Learned, LearnedWeights,
-    LowRank, Product, ResolvedFunction, ResolvedGroups, ResolvedLearned, ResolvedProduct, Strength,
-    Uniform,
+    Approximated, ExposureRates, GivenFactors, GroupPaths, Groups, ItemHistory, Learned,
+    LearnedWeights, LowRank, Period, Presence, Product, ResolvedFunction, ResolvedGroups,
+    ResolvedLearned, ResolvedPresence, ResolvedProduct, Slices, Strength, TimeFactor, Uniform,
 };
 pub use text::{SpecError, SpecErrorKind};

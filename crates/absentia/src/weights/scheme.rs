@@ -11,8 +11,8 @@ use super::approximation::{Approximation, Decomposition, Rank};
 use super::approximation::{WeightFunction, WeightRule};
 use super::schemes::{
     Approximated, ExposureRates, GivenFactors, GroupPaths, Groups, Learned, LearnedWeights,
-    LowRank, Product, ResolvedFunction, ResolvedGroups, ResolvedLearned, ResolvedProduct, Strength,
-    Uniform,
+    LowRank, Presence, Product, ResolvedFunction, ResolvedGroups, ResolvedLearned, ResolvedProduct,
+    Strength, Uniform,
 };
 use crate::data::Interactions;
 use crate::linalg::Dense;
@@ -21,6 +21,8 @@ use crate::linalg::Dense;
 pub trait SchemeForm {
     /// A product of factors.
     type Product: Clone + Debug + PartialEq;
+    /// The day from which each item was there.
+    type Dates: Clone + Debug + PartialEq;
     /// User segments and item categories.
     type Groups: Clone + Debug + PartialEq;
     /// Given factors A and B.
@@ -44,6 +46,7 @@ impl Requested for ByPath {}
 
 impl SchemeForm for ByPath {
     type Product = Product<Self>;
+    type Dates = PathBuf;
     type Groups = GroupPaths;
     type LowRank = LowRank<PathBuf>;
     type Dense = Approximated<PathBuf>;
@@ -60,6 +63,7 @@ impl Requested for InMemory {}
 
 impl SchemeForm for InMemory {
     type Product = Product<Self>;
+    type Dates = Vec<Option<i64>>;
     type Groups = Groups;
     type LowRank = LowRank<Dense>;
     type Dense = Approximated<Dense>;
@@ -73,6 +77,7 @@ pub enum Resolved {}
 
 impl SchemeForm for Resolved {
     type Product = ResolvedProduct;
+    type Dates = std::convert::Infallible;
     type Groups = ResolvedGroups;
     type LowRank = GivenFactors;
     type Dense = Approximation;
@@ -88,7 +93,8 @@ impl SchemeForm for Resolved {
 pub enum Term<F: SchemeForm> {
     /// The same weight everywhere (Hu, Koren and Volinsky 2008).
     Uniform(Uniform),
-    /// A product of factors: popularity of items (the paper's), activity of users, another scheme.
+    /// A product of factors: popularity of items (the paper's), activity of users, age and availability of
+    /// items, another scheme.
     #[cfg_attr(
         feature = "serde",
         serde(
@@ -177,6 +183,14 @@ impl<F: Requested> Scheme<F> {
         )))
     }
 
+    /// Yields weights by when items were there.
+    #[must_use]
+    pub fn by_time(strength: Strength, presence: Presence<F::Dates>) -> Self {
+        let mut product = Product::new(strength, None, None);
+        product.presence = Some(presence);
+        Scheme::One(Term::Product(product))
+    }
+
     /// Yields the sum of several schemes; sums among them are flattened.
     #[must_use]
     pub fn sum(schemes: impl IntoIterator<Item = Self>) -> Self {
@@ -206,6 +220,16 @@ impl<F: Requested> Scheme<F> {
         }
     }
 
+    /// Whether the weights follow from the times of the rows.
+    #[must_use]
+    pub fn needs_times(&self) -> bool {
+        let by_time = |term: &Term<F>| match term {
+            Term::Product(product) => product.presence.is_some(),
+            _ => false,
+        };
+        self.terms().iter().any(by_time)
+    }
+
     fn into_terms(self) -> Vec<Term<F>> {
         match self {
             Scheme::One(term) => vec![term],
@@ -233,7 +257,7 @@ impl<F: Requested> Term<F> {
             | (_, Term::Uniform(_))
             | (Term::Uniform(_), _) => None,
             (Term::Product(mut product), term) | (term, Term::Product(mut product)) => {
-                let is_free = product.other.is_none();
+                let is_free = product.other.is_none() && !product.is_available();
                 product.other = Some(Box::new(term));
                 is_free.then_some(Term::Product(product))
             }
@@ -371,9 +395,10 @@ impl Term<InMemory> {
             Term::Dense(dense) => dense.rank.bound(data),
             Term::Function(function) => function.rank.bound(data),
             Term::Learned(weights) => weights.learned.rank,
-            Term::Product(product) => match &product.other {
-                Some(other) => other.rank_bound(data),
-                None => 1,
+            Term::Product(product) => match (&product.other, &product.presence) {
+                (Some(other), _) => other.rank_bound(data),
+                (None, Some(presence)) if product.is_available() => presence.slices.bound(data),
+                (None, _) => 1,
             },
             Term::Uniform(_) => 1,
         }
@@ -383,7 +408,8 @@ impl Term<InMemory> {
         Some(match self {
             Term::Uniform(uniform) => Term::Uniform(*uniform),
             Term::Product(product) => {
-                Term::Product(product.try_map(|other| other.spec().ok_or(())).ok()?)
+                let spec = product.try_map(|_| Err(()), |other| other.spec().ok_or(()));
+                Term::Product(spec.ok()?)
             }
             Term::Learned(weights) => Term::Learned(weights.learned),
             Term::Groups(_) | Term::LowRank(_) | Term::Dense(_) | Term::Function(_) => return None,
@@ -413,6 +439,12 @@ pub trait ArrayLoader {
     /// # Errors
     /// Whatever keeps it from being read.
     fn groups(&self, paths: &GroupPaths) -> Result<Groups, Self::Error>;
+
+    /// Yields the day from which each item was there, in unix seconds, where the file has it.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being read.
+    fn dates(&self, path: &Path) -> Result<Vec<Option<i64>>, Self::Error>;
 }
 
 impl SchemeSpec {
@@ -441,7 +473,9 @@ impl Term<ByPath> {
     fn load<L: ArrayLoader>(&self, loader: &L) -> Result<Term<InMemory>, L::Error> {
         Ok(match self {
             Term::Uniform(uniform) => Term::Uniform(*uniform),
-            Term::Product(product) => Term::Product(product.try_map(|other| other.load(loader))?),
+            Term::Product(product) => Term::Product(
+                product.try_map(|path| loader.dates(path), |other| other.load(loader))?,
+            ),
             Term::Groups(paths) => Term::Groups(loader.groups(paths)?),
             Term::LowRank(paths) => Term::LowRank(LowRank {
                 a: loader.rows(&paths.a, crate::Axis::User)?,
@@ -466,11 +500,14 @@ impl Term<ByPath> {
             Term::LowRank(paths) => vec![&paths.a, &paths.b],
             Term::Dense(dense) => vec![&dense.source],
             Term::Function(function) => match *function {},
-            Term::Product(product) => product
-                .other
-                .iter()
-                .flat_map(|other| other.paths())
-                .collect(),
+            Term::Product(product) => {
+                let dates = product
+                    .presence
+                    .iter()
+                    .flat_map(|presence| &presence.released);
+                let other = product.other.iter().flat_map(|other| other.paths());
+                dates.map(PathBuf::as_path).chain(other).collect()
+            }
             Term::Uniform(_) | Term::Learned(_) => Vec::new(),
         }
     }
@@ -491,6 +528,10 @@ impl ArrayLoader for NoArrays {
     }
 
     fn groups(&self, _: &GroupPaths) -> Result<Groups, ()> {
+        Err(())
+    }
+
+    fn dates(&self, _: &Path) -> Result<Vec<Option<i64>>, ()> {
         Err(())
     }
 }

@@ -1,6 +1,7 @@
 //! Weights of missing entries against their definitions, by brute force over random problems.
 
 mod approximation;
+mod by_time;
 mod learned;
 mod products;
 mod properties;

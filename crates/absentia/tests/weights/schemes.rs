@@ -156,8 +156,8 @@ fn a_sum_explains_itself_part_by_part_and_takes_new_rows_part_by_part() {
     assert!(error.to_string().contains("its row of A"));
     let given = NewRow {
         count: 4,
-        groups: &[],
         rows: &[&[7.0, 8.0]],
+        ..NewRow::default()
     };
     assert_eq!(
         weights.new_row(Axis::User, &given).unwrap(),

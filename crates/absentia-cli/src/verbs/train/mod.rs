@@ -34,12 +34,20 @@ Weights on missing entries (--weights), joined by ` + `:
                                        missing entries
   activity:mean=0.1,alpha=0.5          by the user's number of interactions
   popularity*activity:mean=0.1,alpha=0.4,beta=0.5
+  age:mean=0.1                         by the share of time in which the item was there, judged by
+                                       its first row; for data with times
+    slices=20, or day, week, month, quarter, year: how time is divided
+    sharpness=0.1: 0 takes items to have been there always, 1000 takes the first row as the first day
+    withdrawn=0: the same for the time after the last row
+    released=dates.csv: the day from which items were there, in a table of ids and dates
+  available:mean=0.1                   by the share of the user's rows at times when the item was there
+  popularity*age:mean=0.1,alpha=0.25   a product of any of popularity, activity, age, available
   groups:table.csv,users.csv,items.csv a weight for each pair of segment and category
   lowrank:A.npy,B.npy                  given factors of the weights
   learned:mean=0.01,rank=4             estimated: how likely the item was seen and passed over
   dense:W.npy,rank=8                   every weight given, approximated
   popularity:mean=0.1,alpha=0.4 * groups:table.csv,users.csv,items.csv
-                                       the product with any scheme but a sum
+                                       the product with any scheme but a sum, not for available
 
 Ctrl-C ends the run and saves the model of the last complete sweep; pressing it again ends the
 program at once.";

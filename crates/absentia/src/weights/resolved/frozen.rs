@@ -119,6 +119,18 @@ mod tests {
                 r#"{"parts":[{"rank":1,"kind":{"learned":{"learned":{"mean":0.1,"rank":1,"alpha":0.25,"rounds":2,"seed":0},"user_mean":[0.5],"item_mean":[0.5]}}}]}"#,
                 "learned",
             ),
+            (
+                r#"{"parts":[{"rank":2,"kind":{"product":{"c0":5.0,"items":{"exponent":0.4,"total":9,"sum":2.5},"other":{"rank":2,"kind":"low-rank"}}}}]}"#,
+                "popularity * lowrank",
+            ),
+            (
+                r#"{"parts":[{"rank":2,"kind":{"product":{"c0":5.0,"users":{"exponent":0.4,"total":9,"sum":2.5},"presence":{"factor":"both","slices":"month","sharpness":0.5,"withdrawn":0.25,"starts":[100,200],"items":[[0,1,3],[1,1,1]]}}}}]}"#,
+                "activity*age*available:c0=5,beta=0.4,slices=month,sharpness=0.5,withdrawn=0.25",
+            ),
+            (
+                r#"{"parts":[{"rank":1,"kind":{"product":{"c0":0.5,"presence":{"factor":"age","slices":"20","sharpness":0.5,"withdrawn":0.0,"starts":[10],"items":[[0,0,3]],"released":[7]}}}}]}"#,
+                "age",
+            ),
         ] {
             let frozen: Frozen = serde_json::from_str(text).expect("stored weights");
             assert_eq!(frozen.to_string(), display);

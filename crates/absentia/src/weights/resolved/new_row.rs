@@ -10,6 +10,9 @@ use crate::weights::error::WeightsError;
 pub struct NewRow<'r> {
     /// Its number of interactions.
     pub count: u32,
+    /// The times of its interactions, in the unit of the training data; if there are none, weights by time take
+    /// it to be of the last slice of time.
+    pub times: &'r [i64],
     /// Its segment or category, one for each term by groups, in order.
     pub groups: &'r [u32],
     /// Its row of A or B, one for each term that is given by, or approximated by, factors, in order.
@@ -51,7 +54,7 @@ impl MissingWeights {
         let row = NewRow {
             count: n_u,
             groups: &[segment],
-            rows: &[],
+            ..NewRow::default()
         };
         self.new_row(Axis::User, &row)
     }
@@ -65,7 +68,7 @@ impl MissingWeights {
         let row = NewRow {
             count: n_i,
             groups: &[category],
-            rows: &[],
+            ..NewRow::default()
         };
         self.new_row(Axis::Item, &row)
     }
@@ -77,6 +80,7 @@ impl MissingWeights {
     pub fn new_row(&self, axis: Axis, given: &NewRow<'_>) -> Result<Vec<f32>, WeightsError> {
         let mut values = NewRowValues {
             count: given.count,
+            times: given.times,
             groups: given.groups.iter(),
             rows: given.rows.iter(),
             rank: 0,
@@ -92,7 +96,10 @@ impl MissingWeights {
 
 /// What is known of a new row; each term takes its part in turn.
 pub(in crate::weights) struct NewRowValues<'r> {
-    count: u32,
+    /// Its number of interactions.
+    pub(in crate::weights) count: u32,
+    /// Their times.
+    pub(in crate::weights) times: &'r [i64],
     groups: std::slice::Iter<'r, u32>,
     rows: std::slice::Iter<'r, &'r [f32]>,
     /// Number of columns of the term.

@@ -6,6 +6,7 @@ mod function;
 mod groups;
 mod learned;
 mod low_rank;
+mod presence;
 mod product;
 mod strength;
 mod uniform;
@@ -16,6 +17,7 @@ pub use function::ResolvedFunction;
 pub use groups::{GroupPaths, Groups, ResolvedGroups};
 pub use learned::{Learned, LearnedWeights, ResolvedLearned};
 pub use low_rank::{GivenFactors, LowRank};
+pub use presence::{ItemHistory, Period, Presence, ResolvedPresence, Slices, TimeFactor};
 pub(super) use product::{FACTORS, read as read_product};
 pub use product::{Product, ResolvedProduct};
 pub use strength::Strength;
@@ -91,6 +93,18 @@ impl Term<Resolved> {
             Term::Learned(_) => learned::NAME,
         };
         name.to_owned()
+    }
+
+    /// Whether it has something for each user or item of the training data, and fits no other number of rows.
+    pub(crate) fn lists_rows(&self) -> bool {
+        match self {
+            Term::Groups(_) => true,
+            Term::Product(product) => {
+                let other = product.other.as_ref();
+                product.presence.is_some() || other.is_some_and(|other| other.kind.lists_rows())
+            }
+            _ => false,
+        }
     }
 }
 

@@ -36,8 +36,8 @@ pub enum SpecErrorKind {
     },
     /// Factors that do not make a product.
     #[error(
-        "'{word}' is not a product: it takes each of popularity and activity once, and then one scheme with \
-         options of its own, as in popularity:mean=0.1,alpha=0.4 * groups:TABLE,users=..,items=.."
+        "'{word}' is not a product: it takes each of popularity, activity, age and available once, and then, \
+         unless it has available, one scheme with options of its own, as in popularity:mean=0.1,alpha=0.4 * groups:TABLE,users=..,items=.."
     )]
     Product {
         /// The product.
@@ -111,7 +111,7 @@ fn suggested_scheme(suggestion: Option<&str>) -> String {
     match suggestion {
         Some(name) => format!("did you mean {name}?"),
         None => "it must be uniform:W, popularity:c0=..|mean=..,alpha=.., activity:.., \
-                 popularity*activity:..,beta=.., groups:TABLE,users=..,items=.., lowrank:A,B, \
+                 popularity*activity:..,beta=.., age:mean=.., available:mean=.., groups:TABLE,users=..,items=.., lowrank:A,B, \
                  dense:W,rank=..|error=.., learned:mean=.., or a sum of them with ' + '"
             .to_owned(),
     }

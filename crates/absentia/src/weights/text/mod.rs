@@ -184,6 +184,11 @@ mod tests {
             "popularity:mean=0.1,alpha=0.4 * groups:table.csv,users=u.csv,items=i.csv + uniform:1",
             "popularity*activity:c0=1,alpha=0.4,beta=0 * learned:mean=1,rank=4,alpha=0.25,rounds=2",
             "activity:c0=1,alpha=0.4 * lowrank:a*b.npy,B.npy",
+            "age:mean=0.1,slices=20,sharpness=0.1",
+            "age:mean=0.1,slices=20,sharpness=0.5,withdrawn=0.2,released=dates.csv",
+            "available:c0=0.1,slices=month,sharpness=1000",
+            "popularity*activity*age*available:c0=2,alpha=0.25,beta=0.5,slices=20,sharpness=0",
+            "popularity*age:mean=0.1,alpha=0.25,slices=20,sharpness=0.1 * lowrank:A.npy,B.npy",
         ] {
             assert_eq!(
                 parse(text).map(|spec| spec.to_string()),
@@ -206,6 +211,12 @@ mod tests {
             spec.to_string(),
             "popularity:c0=1,alpha=0.5 * dense:W.npy,rank=2,method=svd"
         );
+        let spec = parse("age*activity:c0=1,beta=0,released=d.csv").expect("read");
+        assert_eq!(
+            spec.to_string(),
+            "activity*age:c0=1,beta=0,slices=20,sharpness=0.1,released=d.csv"
+        );
+        assert_eq!(spec.paths(), [Path::new("d.csv")]);
         let spec = parse("dense:W.npy,error=0.05").expect("read");
         assert_eq!(
             spec.to_string(),
@@ -249,6 +260,13 @@ mod tests {
             ("popularty:c0=1", "did you mean popularity?"),
             ("activity*popularty:c0=1", "'popularty' is not a weight"),
             ("popularity*popularity:c0=1", "is not a product"),
+            ("age:sharpness=1", "c0 or mean is missing"),
+            ("age:c0=1,slices=0", "a number from 1 to 1000, or day"),
+            ("available:c0=1,alpha=2", "'alpha=2' is not an option"),
+            ("age:c0=1,sharpnes=2", "did you mean sharpness=?"),
+            ("age:c0=1,sharpness=-1", "at least 0"),
+            ("available:c0=1 * lowrank:a,b", "is not a product"),
+            ("age*age:c0=1", "is not a product"),
             (
                 "popularity*groups:t,u,i",
                 "'popularity*groups' is not a product",

@@ -7,19 +7,24 @@ use crate::linalg::Dense;
 use crate::weights::error::WeightsError;
 use crate::weights::resolved::{FrozenPart, Normaliser};
 use crate::weights::scheme::{InMemory, Term};
+use crate::weights::schemes::presence::ResolvedPresence;
 use crate::weights::schemes::{SchemeTerm, TermColumns, check_finite};
 use crate::weights::sums::{column_sums, sum, total_over_missing, total_product_over_missing};
 
 impl SchemeTerm for Product<InMemory> {
     fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
-        let (items, y) = shares(Axis::Item, self.popularity, &data.item_counts())?;
+        let (items, mut y) = shares(Axis::Item, self.popularity, &data.item_counts())?;
         let (users, x) = shares(Axis::User, self.activity, &data.user_counts())?;
-        let other = match &self.other {
-            Some(other) => Some(other.behaviour().resolve(data)?),
-            None => None,
-        };
         let name = self.factors().to_string();
-        let (a, b, c0) = match &other {
+        let presence = self.presence.as_ref();
+        let presence = presence.map(|presence| presence.resolve(&name, data));
+        let presence = presence.transpose()?;
+        if let Some(presence) = presence.as_ref().filter(|found| found.factor.is_age()) {
+            let ages = (0..y.len()).map(|item| presence.age(item));
+            y.iter_mut().zip(ages).for_each(|(y, age)| *y *= age);
+        }
+        let (matrices, other) = self.matrices(&name, data, presence.as_ref())?;
+        let (a, b, c0) = match matrices {
             None => {
                 let c0 = self.strength.c0(&name, data, || {
                     let total = total_product_over_missing(data, &x, &y);
@@ -28,24 +33,21 @@ impl SchemeTerm for Product<InMemory> {
                 let a = Dense::from_fn(x.len(), 1, |user, _| (c0 * x[user]) as f32);
                 (a, Dense::from_fn(y.len(), 1, |item, _| y[item] as f32), c0)
             }
-            Some(other) => {
-                let (a, b) = (times_rows(&other.a, &x, 1.0), times_rows(&other.b, &y, 1.0));
+            Some((own_a, own_b)) => {
+                let (a, b) = (times_rows(&own_a, &x, 1.0), times_rows(&own_b, &y, 1.0));
                 let c0 = self.strength.c0(&name, data, || {
                     let sums = column_sums(&a).into_iter().zip(column_sums(&b));
                     let all = sums.map(|(a, b)| (a * b).abs()).sum();
                     (total_over_missing(data, &a, &b), all)
                 })?;
-                (times_rows(&other.a, &x, c0), b, c0)
+                (times_rows(&own_a, &x, c0), b, c0)
             }
         };
-        let other = other.map(|other| FrozenPart {
-            rank: other.a.cols(),
-            kind: other.term,
-        });
         let resolved = ResolvedProduct {
             c0,
             items,
             users,
+            presence,
             other: other.map(Box::new),
         };
         Ok(TermColumns {
@@ -53,6 +55,30 @@ impl SchemeTerm for Product<InMemory> {
             b,
             term: Term::Product(resolved),
         })
+    }
+}
+
+impl Product<InMemory> {
+    /// A and B of `v_ui`, if it is not 1 everywhere, and what the other scheme is.
+    fn matrices(
+        &self,
+        name: &str,
+        data: &Interactions<'_>,
+        presence: Option<&ResolvedPresence>,
+    ) -> Result<(Option<(Dense, Dense)>, Option<FrozenPart>), WeightsError> {
+        let available = presence.filter(|found| found.factor.is_available());
+        match (available, &self.other) {
+            (None, None) => Ok((None, None)),
+            (Some(presence), None) => Ok((Some(presence.columns(data)), None)),
+            (None, Some(other)) => {
+                let TermColumns { a, b, term } = other.behaviour().resolve(data)?;
+                let rank = a.cols();
+                Ok((Some((a, b)), Some(FrozenPart { rank, kind: term })))
+            }
+            (Some(_), Some(_)) => Err(WeightsError::TwoRanks {
+                scheme: name.to_owned(),
+            }),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::weights::approximation::Approximation;
 use crate::weights::error::WeightsError;
 use crate::weights::resolved::{FrozenPart, NewRowValues, Normaliser, Pair};
 use crate::weights::scheme::{InMemory, Scheme, Term};
+use crate::weights::schemes::presence::ResolvedPresence;
 use crate::weights::schemes::{ResolvedTerm, Strength};
 
 /// [`Product`] on data.
@@ -20,6 +21,9 @@ pub struct ResolvedProduct {
     /// Exponent and normaliser of the users, for weights by activity.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub users: Option<Normaliser>,
+    /// When items were there, for age and availability.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub presence: Option<ResolvedPresence>,
     /// The other scheme.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub other: Option<Box<FrozenPart>>,
@@ -38,10 +42,11 @@ impl ResolvedProduct {
     /// The name that model files have for it.
     #[cfg(feature = "serde")]
     pub(in crate::weights) fn stored_name(&self) -> &'static str {
-        match (&self.items, &self.users, &self.other) {
-            (Some(_), None, None) => "popularity",
-            (None, Some(_), None) => "activity",
-            (Some(_), Some(_), None) => "popularity-activity",
+        let is_plain = self.presence.is_none() && self.other.is_none();
+        match (&self.items, &self.users) {
+            (Some(_), None) if is_plain => "popularity",
+            (None, Some(_)) if is_plain => "activity",
+            (Some(_), Some(_)) if is_plain => "popularity-activity",
             _ => "product",
         }
     }
@@ -50,6 +55,7 @@ impl ResolvedProduct {
         Factors {
             popularity: self.items.is_some(),
             activity: self.users.is_some(),
+            time: self.presence.as_ref().map(|presence| presence.factor),
         }
     }
 
@@ -61,13 +67,40 @@ impl ResolvedProduct {
         };
         let alpha = rule.exponent;
         let formula = format!("f_{own}^{alpha} / Σ f_{any}^{alpha}");
-        match weights {
-            [weight] if self.other.is_none() => match rule.count_of(scale, *weight) {
-                Some(count) => format!("{formula} with n_{own} = {count} of {}", rule.total),
-                None => formula,
-            },
-            _ => formula,
+        let count = match (&self.presence, axis, weights) {
+            (Some(presence), Axis::Item, _) => Some(presence.items[pair.item as usize].rows),
+            (_, _, [weight]) if self.other.is_none() => rule.count_of(scale, *weight),
+            _ => None,
+        };
+        match count {
+            Some(count) => format!("{formula} with n_{own} = {count} of {}", rule.total),
+            None => formula,
         }
+    }
+
+    /// The factors that follow from when the item was there.
+    fn reasons_by_time(&self, pair: &Pair<'_>) -> Vec<String> {
+        let Some(presence) = &self.presence else {
+            return Vec::new();
+        };
+        let item = pair.item as usize;
+        let mut reasons = Vec::new();
+        if presence.factor.is_age() {
+            let age = presence.age(item) as f32;
+            reasons.push(format!(
+                "{age}, the share of time in which the item was there"
+            ));
+        }
+        if presence.factor.is_available() {
+            let share = presence.available(item, pair.a_u) as f32;
+            reasons.push(format!(
+                "{share}, the share of the user's rows at times when the item was there"
+            ));
+        }
+        if let Some(last) = reasons.last_mut() {
+            *last = format!("{last} ({})", presence.reason(item));
+        }
+        reasons
     }
 }
 
@@ -86,7 +119,9 @@ impl ResolvedTerm for ResolvedProduct {
             format!("{} ({reason})", other.kind.name())
         });
         let c0 = format!("c0 {}", self.c0 as f32);
-        let factors = std::iter::once(c0).chain(items).chain(users).chain(other);
+        let by_time = self.reasons_by_time(pair);
+        let factors = std::iter::once(c0).chain(items).chain(users);
+        let factors = factors.chain(by_time).chain(other);
         factors.collect::<Vec<_>>().join(" × ")
     }
 
@@ -95,13 +130,20 @@ impl ResolvedTerm for ResolvedProduct {
             Axis::User => ("activity", self.c0, &self.users),
             Axis::Item => ("popularity", 1.0, &self.items),
         };
-        let factor = match rule {
+        let mut factor = match rule {
             Some(rule) => given.share(scheme, axis, scale, rule)?,
             None => scale,
         };
-        let other = match &self.other {
-            Some(other) => other.kind.behaviour().new_row(axis, given)?,
-            None => vec![1.0],
+        let by_time = self.presence.as_ref();
+        if let Some(presence) = by_time.filter(|found| found.factor.is_age() && axis == Axis::Item)
+        {
+            factor *= presence.new_age(given.count, given.times);
+        }
+        let available = by_time.filter(|found| found.factor.is_available());
+        let other = match (available, &self.other) {
+            (Some(presence), _) => presence.new_row(axis, given.count, given.times),
+            (None, Some(other)) => other.kind.behaviour().new_row(axis, given)?,
+            (None, None) => vec![1.0],
         };
         let row = other
             .into_iter()
@@ -121,6 +163,7 @@ impl ResolvedTerm for ResolvedProduct {
             strength: Strength::C0(self.c0 as f32),
             popularity: self.items.map(|rule| rule.exponent),
             activity: self.users.map(|rule| rule.exponent),
+            presence: self.presence.as_ref().map(ResolvedPresence::requested),
             other,
         };
         Some(Scheme::One(Term::Product(product)))
@@ -131,12 +174,22 @@ impl ResolvedTerm for ResolvedProduct {
     }
 
     fn check(&self, rank: usize, n_users: usize, n_items: usize) -> Result<(), WeightsError> {
-        let own = self.other.as_ref().map_or(1, |other| other.rank);
+        let by_time = self.presence.as_ref();
+        let slices = by_time.filter(|found| found.factor.is_available());
+        let own = match (slices, &self.other) {
+            (Some(presence), None) => presence.n_slices(),
+            (None, other) => other.as_ref().map_or(1, |other| other.rank),
+            // No product has both.
+            (Some(_), Some(_)) => 0,
+        };
         if own != rank {
             return Err(WeightsError::Parts {
                 parts: own,
                 columns: rank,
             });
+        }
+        if let Some(presence) = by_time {
+            presence.check(n_items)?;
         }
         match &self.other {
             Some(other) => other.kind.behaviour().check(rank, n_users, n_items),

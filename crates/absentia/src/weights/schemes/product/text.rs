@@ -3,10 +3,11 @@
 use super::{Factors, Product};
 use crate::weights::scheme::{ByPath, Term};
 use crate::weights::schemes::Strength;
+use crate::weights::schemes::presence::{OPTIONS, Presence, TimeFactor};
 use crate::weights::text::{Options, SpecError, Vocabulary};
 
 /// Names of the factors, in the order in which they are written.
-pub(in crate::weights) const FACTORS: [&str; 2] = ["popularity", "activity"];
+pub(in crate::weights) const FACTORS: [&str; 4] = ["popularity", "activity", "age", "available"];
 
 /// Reads the options of a product; `names` are those of its factors, each of which occurs once.
 pub(in crate::weights) fn read(
@@ -18,17 +19,23 @@ pub(in crate::weights) fn read(
     let factors = Factors {
         popularity: names.contains(&FACTORS[0]),
         activity: names.contains(&FACTORS[1]),
+        time: match (names.contains(&FACTORS[2]), names.contains(&FACTORS[3])) {
+            (false, false) => None,
+            (true, false) => Some(TimeFactor::Age),
+            (false, true) => Some(TimeFactor::Available),
+            (true, true) => Some(TimeFactor::Both),
+        },
     };
     let exponents = [
         factors.popularity.then_some("alpha"),
         factors.activity.then_some(factors.activity_option()),
     ];
     let needed: Vec<&str> = exponents.into_iter().flatten().collect();
-    let shown: Vec<String> = needed.iter().map(|name| format!("{name}=")).collect();
+    let optional = factors.time.map_or(&[][..], |_| &OPTIONS);
     let words = Vocabulary {
         name: &factors.to_string(),
-        accepted: &format!("c0= or mean=, and {}", shown.join(" and ")),
-        options: &[&["c0", "mean"], &needed[..]].concat(),
+        accepted: &accepted(&needed, optional),
+        options: &[&["c0", "mean"], &needed[..], optional].concat(),
     };
     let mut options = Options::new(line, term, &words, options)?;
     let strength = Strength::read(&mut options)?;
@@ -36,9 +43,24 @@ pub(in crate::weights) fn read(
         let exponent = name.map(|name| options.number(name));
         exponent.transpose()
     };
-    let product = Product::new(strength, exponent(exponents[0])?, exponent(exponents[1])?);
+    let mut product = Product::new(strength, exponent(exponents[0])?, exponent(exponents[1])?);
+    let presence = factors.time.map(|time| Presence::read(time, &mut options));
+    product.presence = presence.transpose()?;
     options.finish()?;
     Ok(Term::Product(product))
+}
+
+/// What a product takes, in words.
+fn accepted(needed: &[&str], optional: &[&str]) -> String {
+    let list = |before: &str, names: &[&str]| match names {
+        [] => String::new(),
+        names => {
+            let names: Vec<String> = names.iter().map(|name| format!("{name}=")).collect();
+            format!(", {before} {}", names.join(", "))
+        }
+    };
+    let (needed, optional) = (list("and", needed), list("optionally", optional));
+    format!("c0= or mean={needed}{optional}")
 }
 
 impl std::fmt::Display for Product<ByPath> {
@@ -50,6 +72,9 @@ impl std::fmt::Display for Product<ByPath> {
         }
         if let Some(beta) = self.activity {
             write!(f, ",{}={beta}", factors.activity_option())?;
+        }
+        if let Some(presence) = &self.presence {
+            write!(f, ",{presence}")?;
         }
         match &self.other {
             Some(other) => write!(f, " * {other}"),
