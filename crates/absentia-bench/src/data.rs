@@ -1,9 +1,9 @@
 //! The matrices that all contenders read, as `.npy` files of compressed rows.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use absentia::data::{Interactions, Triplets, Values};
+use absentia_io::{DenseIds, NoProgress, ReadOptions};
 use absentia_lab::generate::{Generator, GeneratorParams};
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -95,19 +95,13 @@ impl Gowalla {
     }
 }
 
-/// Reads tab-separated pairs.
+/// Reads pairs of row numbers.
 fn pairs(path: &Path) -> Result<Vec<(u32, u32)>> {
-    let name = || path.display().to_string();
-    let mut text = String::new();
-    let file = std::fs::File::open(path).with_context(name)?;
-    flate2::read::GzDecoder::new(file)
-        .read_to_string(&mut text)
-        .with_context(name)?;
-    let pair = |line: &str| -> Option<(u32, u32)> {
-        let (user, item) = line.split_once('\t')?;
-        Some((user.parse().ok()?, item.trim_end().parse().ok()?))
+    let options = ReadOptions {
+        header: Some(false),
+        dense_ids: Some(DenseIds { shape: None }),
+        ..ReadOptions::default()
     };
-    text.lines()
-        .map(|line| pair(line).with_context(|| format!("{}: {line:?} is not a pair", name())))
-        .collect()
+    let data = absentia_io::read(&[path.to_owned()], &options, &NoProgress)?;
+    Ok(data.user.into_iter().zip(data.item).collect())
 }

@@ -105,7 +105,7 @@ impl Rows {
         if self.log.is_empty() {
             return Err(JobError::NoRowsLeft);
         }
-        self.forget_absent()?;
+        self.forget_absent();
         Ok(self)
     }
 
@@ -237,7 +237,7 @@ impl Rows {
     }
 
     /// Removes ids that no row has any more; row numbers given by the caller stay as they are.
-    fn forget_absent(&mut self) -> Result<(), DataError> {
+    fn forget_absent(&mut self) {
         for axis in [Axis::User, Axis::Item] {
             let ids = match axis {
                 Axis::User => &mut self.users,
@@ -246,13 +246,11 @@ impl Rows {
             if ids.is_dense() {
                 continue;
             }
-            let present = self.log.present(axis);
-            if present.len() < ids.len() {
+            if self.log.present(axis).len() < ids.len() {
+                let present = self.log.renumber(axis);
                 *ids = present.iter().filter_map(|&row| ids.name(row)).collect();
-                self.log = renumbered(&self.log, axis, &present)?;
             }
         }
-        Ok(())
     }
 
     /// The rows for which `keep` says so, as a data set to be written.
@@ -272,33 +270,6 @@ impl Rows {
     }
 }
 
-/// The log with the ids of one side replaced by their place among those present.
-fn renumbered(log: &EventLog, axis: Axis, present: &[u32]) -> Result<EventLog, DataError> {
-    let mut place = vec![0; present.last().map_or(0, |&last| last as usize + 1)];
-    for (at, &row) in present.iter().enumerate() {
-        place[row as usize] = at as u32;
-    }
-    let ids = |side| -> Vec<u32> {
-        if side == axis {
-            let rows = log.ids(side).iter();
-            rows.map(|&row| place[row as usize]).collect()
-        } else {
-            log.ids(side).to_vec()
-        }
-    };
-    let mut changed = EventLog::new(ids(Axis::User), ids(Axis::Item))?;
-    if let Some(value) = log.value() {
-        changed = changed.values(value.to_vec())?;
-    }
-    if let Some(time) = log.time() {
-        changed = changed.times(time.to_vec())?;
-    }
-    if let Some(weight) = log.weight() {
-        changed = changed.weights(weight.to_vec())?;
-    }
-    Ok(changed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,7 +284,7 @@ mod tests {
             ..Dataset::default()
         };
         let mut rows = Rows::new(dataset)?;
-        rows.forget_absent()?;
+        rows.forget_absent();
         assert_eq!(rows.users.iter().collect::<Vec<_>>(), ["ann", "cid"]);
         assert_eq!(rows.items.iter().collect::<Vec<_>>(), ["y"]);
         assert_eq!(rows.log.user(), [1, 0]);

@@ -2,5 +2,6 @@
 //! every table and figure of the paper.
 
 pub mod demo;
+pub mod fits;
 pub mod generate;
 pub mod paper;

@@ -5,7 +5,8 @@ use crate::iterations::{Case, CaseRow};
 use crate::quality::{Curve, Quality};
 use crate::ranking::Ranking;
 use crate::results::Results;
-use crate::weights::{Line, Weights};
+use crate::weights::Weights;
+use absentia_lab::fits::Line;
 
 fn row(contender: Contender, seconds: f64) -> CaseRow {
     CaseRow {
@@ -138,6 +139,7 @@ fn weights_of_any_rank_are_compared_with_the_peak() {
             slope: 0.2,
             start_error: 0.01,
             slope_error: 0.02,
+            explained: 1.0,
             worst: 0.03,
         },
         component: 1e10,

@@ -6,9 +6,9 @@ use absentia::{Interactions, Solver};
 use absentia_report::format::{count, significant};
 use anyhow::Result;
 
-use super::fits::{Line, line, power};
 use super::lab::{Lab, Setting};
 use super::part::{AxisScale, Block, Grid, Lines};
+use crate::fits::{Line, line, power};
 use crate::generate::{Generator, GeneratorParams};
 
 /// Positive weights of rank `z`.
@@ -73,7 +73,7 @@ pub(super) fn blocks(lab: &Lab, name: &str, shape: &GeneratorParams) -> Result<V
             |fit| {
                 format!(
                     "{} + {} Z, the slope to ± {}, no point further off than {:.0} %",
-                    significant(fit.offset, 3),
+                    significant(fit.start, 3),
                     significant(fit.slope, 3),
                     significant(fit.slope_error, 2),
                     100.0 * fit.worst
@@ -117,7 +117,7 @@ fn over_entries(
         |fit| {
             format!(
                 "{} + {} per million entries (± {}), no point further off than {:.0} %",
-                significant(fit.offset, 3),
+                significant(fit.start, 3),
                 significant(1e6 * fit.slope, 3),
                 significant(1e6 * fit.slope_error, 2),
                 100.0 * fit.worst

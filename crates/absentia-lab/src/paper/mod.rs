@@ -7,7 +7,6 @@ mod figure_five;
 mod figure_four;
 mod figure_three;
 mod figure_two;
-mod fits;
 mod keep;
 mod lab;
 mod low_rank;

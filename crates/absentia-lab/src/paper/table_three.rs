@@ -4,10 +4,10 @@ use absentia::{Baseline, Interactions, Method, Solver};
 use absentia_report::format::{count, significant};
 use anyhow::Result;
 
-use super::fits::power;
 use super::lab::{II_SVD, Lab, Setting, weights_of};
 use super::part::{AxisScale, Block, Grid, Lines};
 use super::published;
+use crate::fits::power;
 use crate::generate::{Generator, GeneratorParams};
 
 /// Weight of missing entries; uniform, so that all methods can honour it.

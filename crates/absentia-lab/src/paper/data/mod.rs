@@ -170,7 +170,7 @@ impl Source {
             Kind::Timed => leave_one_out(&file("ratings.tsv.gz"), &options(Some(3), Some(4))),
             Kind::Rated => leave_one_out(&self.place, &ReadOptions::default()),
             Kind::Prepared => {
-                rated(&self.place, &options(Some(3), Some(4))).and_then(|log| latest_held_out(&log))
+                rated(&self.place, &options(Some(3), Some(4))).and_then(latest_held_out)
             }
             Kind::Shop => shop(&self.place),
             Kind::Labelled => labelled(&self.place),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use absentia::Interactions;
 use absentia::data::{Core, Duplicates, EventLog, Part, Pick, Split};
+use absentia::error::Axis;
 use absentia::evaluate::TestSet;
 use absentia_io::{
     ColumnRef, Columns, Dataset, NoProgress, ReadOptions, Unknown, read, read_with_ids,
@@ -131,7 +132,7 @@ pub(super) fn leave_one_out(path: &Path, how: &ReadOptions) -> Result<SplitData>
         let least = LEAST_RATINGS;
         return Err(PaperError::TooFewRatings { least }.into());
     }
-    latest_held_out(&log)
+    latest_held_out(log)
 }
 
 /// Ratings with their times, the latest of a pair alone; ties of time are broken by rating.
@@ -148,8 +149,8 @@ pub(super) fn rated(path: &Path, how: &ReadOptions) -> Result<EventLog> {
     Ok(log)
 }
 
-pub(super) fn latest_held_out(log: &EventLog) -> Result<SplitData> {
-    let (log, n_users, n_items) = renumbered(log)?;
+pub(super) fn latest_held_out(mut log: EventLog) -> Result<SplitData> {
+    let [n_users, n_items] = [Axis::User, Axis::Item].map(|axis| log.renumber(axis).len());
     let parts = log.split(&Split::leave_one_out(Pick::Latest, false), 0)?;
     let train = log.select(|row| parts[row] == Part::Train);
     let test = log.select(|row| parts[row] == Part::Test);
@@ -159,22 +160,6 @@ pub(super) fn latest_held_out(log: &EventLog) -> Result<SplitData> {
         test: TestSet::from_pairs(test.user(), test.item())?,
         exposed: None,
     })
-}
-
-/// The log with numbers for those who are left alone.
-fn renumbered(log: &EventLog) -> Result<(EventLog, usize, usize)> {
-    let renumber = |ids: &[u32]| {
-        let mut present: Vec<u32> = ids.to_vec();
-        present.sort_unstable();
-        present.dedup();
-        let place = |id: &u32| present.partition_point(|other| other < id) as u32;
-        (ids.iter().map(place).collect::<Vec<u32>>(), present.len())
-    };
-    let ((users, n_users), (items, n_items)) = (renumber(log.user()), renumber(log.item()));
-    let times = log.time().unwrap_or_default().to_vec();
-    let values = log.value().unwrap_or_default().to_vec();
-    let log = EventLog::new(users, items)?.times(times)?.values(values)?;
-    Ok((log, n_users, n_items))
 }
 
 /// Purchases; what was viewed and not bought was shown.

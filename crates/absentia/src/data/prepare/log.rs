@@ -154,6 +154,21 @@ impl EventLog {
         present.collect()
     }
 
+    /// Numbers one side anew, without ids that no row has. Yields the earlier ids, in order.
+    pub fn renumber(&mut self, axis: Axis) -> Vec<u32> {
+        let present = self.present(axis);
+        let mut place = vec![0; present.last().map_or(0, |&last| last as usize + 1)];
+        for (at, &id) in (0..).zip(&present) {
+            place[id as usize] = at;
+        }
+        let ids = match axis {
+            Axis::User => &mut self.user,
+            Axis::Item => &mut self.item,
+        };
+        ids.iter_mut().for_each(|id| *id = place[*id as usize]);
+        present
+    }
+
     /// Keeps the rows for which `keep` says so, in their order.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) -> Report {
         let before = self.len();
