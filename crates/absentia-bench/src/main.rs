@@ -26,6 +26,7 @@ use std::path::Path;
 
 use absentia_lab::generate::GeneratorParams;
 use anyhow::{Context, Result};
+use clap::Parser as _;
 
 use data::{Gowalla, Matrix};
 use options::Options;
@@ -42,14 +43,10 @@ fn main() -> Result<()> {
     }
     let words: Vec<String> = arguments.collect();
     let command = format!("cargo xtask bench {}", words.join(" "));
-    let options = Options::parse(words)?;
+    let options = Options::parse_from(words);
     let mut results = measure(&options)?;
     command.trim_end().clone_into(&mut results.command);
-    let name = if options.big.is_empty() {
-        "results"
-    } else {
-        "big"
-    };
+    let name = if options.big { "big" } else { "results" };
     report::write(&results, &options.out, name)
 }
 
@@ -57,7 +54,7 @@ fn measure(options: &Options) -> Result<Results> {
     let runner = Runner {
         python: options.python.clone(),
         threads: options.threads,
-        with_peers: options.with_peers,
+        with_peers: !options.no_peers,
     };
     let mut results = Results {
         machine: results::machine(),
@@ -67,8 +64,8 @@ fn measure(options: &Options) -> Result<Results> {
         missing: runner.missing().into_iter().map(str::to_owned).collect(),
         ..Results::default()
     };
-    if !options.big.is_empty() {
-        results.big = big::run(&runner, &options.big, options.iterations)?;
+    if options.big {
+        results.big = big::run(&runner, &options.sizes(), options.iterations)?;
         return Ok(results);
     }
     let folder = options.out.join("data");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use clap::Parser;
 
 /// Parts of the benchmark.
 pub(crate) const SECTIONS: [&str; 5] = ["yelp", "amazon", "weights", "ranking", "quality"];
@@ -11,85 +11,56 @@ pub(crate) const SECTIONS: [&str; 5] = ["yelp", "amazon", "weights", "ranking", 
 const BIG: [u64; 4] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
 /// What to measure, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Parser)]
+#[command(name = "cargo xtask bench", no_binary_name = true)]
 pub(crate) struct Options {
     /// Parts to run.
+    #[arg(long, value_delimiter = ',', value_parser = SECTIONS)]
     pub(crate) only: Vec<String>,
-    /// Latent dimensions of the generated shapes; each shape's own when empty.
+    /// Latent dimensions of the generated shapes; each shape's own when not given.
+    #[arg(long, value_delimiter = ',', value_parser = positive)]
     pub(crate) factors: Vec<usize>,
     /// Times every contender has its turn.
+    #[arg(long, default_value = "3", value_parser = positive)]
+    #[arg(default_value_if("quick", "true", "1"))]
     pub(crate) rounds: usize,
     /// Iterations of a turn.
+    #[arg(long, default_value = "4", value_parser = positive)]
+    #[arg(default_value_if("quick", "true", "2"))]
     pub(crate) iterations: usize,
+    /// Threads of every contender.
+    #[arg(long, default_value = "2", value_parser = positive)]
     pub(crate) threads: usize,
     /// Fewer rounds and iterations: a first look, not a result.
+    #[arg(long)]
     pub(crate) quick: bool,
-    pub(crate) with_peers: bool,
+    /// Measure the library alone.
+    #[arg(long)]
+    pub(crate) no_peers: bool,
     /// Where data and results go.
+    #[arg(long, default_value = "target/bench")]
     pub(crate) out: PathBuf,
     /// Folder with a Python environment for each peer.
+    #[arg(long, default_value = "target/bench-python")]
     pub(crate) python: PathBuf,
     /// Folder of the Gowalla split.
+    #[arg(long, default_value = "../shared/data/gowalla-lightgcn")]
     pub(crate) gowalla: PathBuf,
-    /// Sizes of generated data to build and sweep; the other parts are left out then.
-    pub(crate) big: Vec<u64>,
+    /// Build and sweep generated data of several sizes, and measure nothing else.
+    #[arg(long)]
+    pub(crate) big: bool,
+    /// Sizes for --big, in entries.
+    #[arg(long, value_delimiter = ',', value_parser = positive, requires = "big")]
+    entries: Vec<usize>,
 }
 
 impl Options {
-    /// Reads the arguments.
-    ///
-    /// # Errors
-    /// Names the argument that is wrong.
-    pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self> {
-        let mut options = Self {
-            only: Vec::new(),
-            factors: Vec::new(),
-            rounds: 3,
-            iterations: 4,
-            threads: 2,
-            quick: false,
-            with_peers: true,
-            out: "target/bench".into(),
-            python: "target/bench-python".into(),
-            gowalla: "../shared/data/gowalla-lightgcn".into(),
-            big: Vec::new(),
-        };
-        let mut arguments = arguments.into_iter();
-        let mut entries = Vec::new();
-        while let Some(name) = arguments.next() {
-            let mut value = || {
-                arguments
-                    .next()
-                    .with_context(|| format!("{name} needs a value"))
-            };
-            match name.as_str() {
-                "--quick" => (options.quick, options.rounds, options.iterations) = (true, 1, 2),
-                "--no-peers" => options.with_peers = false,
-                "--big" => options.big = BIG.to_vec(),
-                "--only" => options.only = list(&value()?)?,
-                "--factors" => options.factors = list(&value()?)?,
-                "--entries" => entries = list(&value()?)?,
-                "--rounds" => options.rounds = positive(&value()?)?,
-                "--iterations" => options.iterations = positive(&value()?)?,
-                "--threads" => options.threads = positive(&value()?)?,
-                "--out" => options.out = value()?.into(),
-                "--python" => options.python = value()?.into(),
-                "--gowalla" => options.gowalla = value()?.into(),
-                _ => bail!("{name:?} is not an option of the benchmark"),
-            }
+    /// Sizes of generated data to build and sweep.
+    pub(crate) fn sizes(&self) -> Vec<u64> {
+        match &self.entries[..] {
+            [] => BIG.to_vec(),
+            given => given.iter().map(|&entries| entries as u64).collect(),
         }
-        if !entries.is_empty() {
-            ensure!(!options.big.is_empty(), "--entries goes with --big");
-            options.big = entries;
-        }
-        if let Some(section) = options
-            .only
-            .iter()
-            .find(|name| !SECTIONS.contains(&name.as_str()))
-        {
-            bail!("--only {section}: the parts are {}", SECTIONS.join(", "));
-        }
-        Ok(options)
     }
 
     /// Whether a part is to run.
@@ -107,28 +78,20 @@ impl Options {
     }
 }
 
-fn list<T: std::str::FromStr>(text: &str) -> Result<Vec<T>> {
-    let part = |part: &str| {
-        let number = part.trim().replace('_', "").parse();
-        number.map_err(|_| anyhow::anyhow!("{part:?} cannot be read"))
-    };
-    text.split(',').map(part).collect()
-}
-
-fn positive(text: &str) -> Result<usize> {
-    let number: usize = text
-        .parse()
-        .with_context(|| format!("{text:?} is not a whole number"))?;
-    ensure!(number > 0, "0 is not allowed here");
-    Ok(number)
+/// A whole number above 0, perhaps with underscores between its digits.
+fn positive(text: &str) -> Result<usize, String> {
+    let number = text.replace('_', "").parse().ok();
+    number
+        .filter(|&number| number > 0)
+        .ok_or_else(|| "expected a whole number above 0".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Options> {
-        Options::parse(line.split_whitespace().map(str::to_owned))
+    fn parse(line: &str) -> Result<Options, clap::Error> {
+        Options::try_parse_from(line.split_whitespace())
     }
 
     #[test]
@@ -139,8 +102,11 @@ mod tests {
         let some = parse("--only yelp,quality --factors 64 --quick --no-peers").unwrap();
         assert!(some.wants("quality") && !some.wants("amazon"));
         assert_eq!((some.factors_of("yelp"), some.rounds), (vec![64], 1));
-        assert_eq!(parse("--big").unwrap().big.len(), 4);
-        assert_eq!(parse("--big --entries 1_000,20").unwrap().big, [1000, 20]);
+        assert_eq!((some.iterations, some.no_peers), (2, true));
+        assert_eq!(parse("--quick --rounds 5").unwrap().rounds, 5);
+        assert_eq!(parse("--big").unwrap().sizes().len(), 4);
+        let sizes = parse("--big --entries 1_000,20").unwrap().sizes();
+        assert_eq!(sizes, [1000, 20]);
     }
 
     #[test]
