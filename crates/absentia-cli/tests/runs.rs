@@ -63,7 +63,7 @@ fn a_resumed_run_ends_in_the_bits_of_an_uninterrupted_one() {
     let other = sandbox.run(&format!(
         "{train} --model part.absentia --seed 9 {kept} --resume"
     ));
-    other.fails(3, &["the checkpoint cannot go on", "--seed 9"]);
+    other.fails(3, &["the checkpoint cannot be resumed", "--seed 9"]);
 }
 
 /// There, twice the first penalty does a little better, and a quarter of it does much better.
@@ -170,7 +170,7 @@ fn the_first_ctrl_c_leaves_a_usable_model_and_says_so() {
         .ok()
         .json();
     assert_eq!(list[0]["items"].as_array().map(Vec::len), Some(10));
-    // The run can be gone on with: some more sweeps than it has made.
+    // The run can be resumed, for more sweeps than it has made.
     let made = sandbox.model("m.absentia").model.history().len();
     let line = format!(
         "train g.csv --model m.absentia -k 64 --iterations {} --checkpoint run.ckpt --resume",
@@ -341,7 +341,7 @@ fn pair(line: &str) -> String {
     line.split(',').take(2).collect::<Vec<_>>().join(",")
 }
 
-/// A checkpoint goes on with its own run alone: data, held-out rows and metric are those it began with.
+/// Only its own run resumes from a checkpoint: data, held-out rows and metric are those it began with.
 #[test]
 fn a_checkpoint_of_another_run_is_refused_and_what_differs_is_said() {
     let sandbox = Sandbox::new();

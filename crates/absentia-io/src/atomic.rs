@@ -9,10 +9,10 @@ use tempfile::NamedTempFile;
 use crate::error::Error;
 use crate::remains;
 
-/// A file being written beside the one it will replace.
+/// A file that is written next to the one it will replace.
 ///
 /// Until [`commit`](Self::commit) succeeds the old file stays as it was; a dropped `AtomicFile` leaves no trace.
-/// A link stays a link, and what it leads to is replaced. What is no file to be replaced, such as a pipe or
+/// A link stays a link, and what it leads to is replaced. What is not a regular file, such as a pipe or
 /// a device, is written to as it is.
 #[derive(Debug)]
 pub struct AtomicFile {
@@ -22,8 +22,10 @@ pub struct AtomicFile {
 
 #[derive(Debug)]
 enum Writer {
-    Beside(BufWriter<NamedTempFile>),
-    Through(BufWriter<File>),
+    /// A file in the same folder, which takes the place of the old one in the end.
+    Temporary(BufWriter<NamedTempFile>),
+    /// What is not a regular file.
+    Direct(BufWriter<File>),
 }
 
 /// Bytes that are gathered before they are written.
@@ -52,7 +54,7 @@ impl AtomicFile {
                 let file = File::options().write(true).open(path);
                 return Ok(Self {
                     path: path.clone(),
-                    writer: Writer::Through(BufWriter::with_capacity(
+                    writer: Writer::Direct(BufWriter::with_capacity(
                         BUFFER,
                         file.map_err(Error::io(path))?,
                     )),
@@ -73,7 +75,7 @@ impl AtomicFile {
         let file = file.map_err(Error::io(path))?;
         Ok(Self {
             path: path.clone(),
-            writer: Writer::Beside(BufWriter::with_capacity(BUFFER, file)),
+            writer: Writer::Temporary(BufWriter::with_capacity(BUFFER, file)),
         })
     }
 
@@ -94,8 +96,8 @@ impl AtomicFile {
     pub fn commit(self) -> Result<(), Error> {
         let Self { path, writer } = self;
         let writer = match writer {
-            Writer::Beside(writer) => writer,
-            Writer::Through(mut writer) => return writer.flush().map_err(Error::io(&path)),
+            Writer::Temporary(writer) => writer,
+            Writer::Direct(mut writer) => return writer.flush().map_err(Error::io(&path)),
         };
         let file = writer
             .into_inner()
@@ -110,15 +112,15 @@ impl AtomicFile {
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.writer {
-            Writer::Beside(writer) => writer.write(bytes),
-            Writer::Through(writer) => writer.write(bytes),
+            Writer::Temporary(writer) => writer.write(bytes),
+            Writer::Direct(writer) => writer.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.writer {
-            Writer::Beside(writer) => writer.flush(),
-            Writer::Through(writer) => writer.flush(),
+            Writer::Temporary(writer) => writer.flush(),
+            Writer::Direct(writer) => writer.flush(),
         }
     }
 }
@@ -126,8 +128,8 @@ impl Write for AtomicFile {
 impl io::Seek for AtomicFile {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         match &mut self.writer {
-            Writer::Beside(writer) => writer.seek(to),
-            Writer::Through(writer) => writer.seek(to),
+            Writer::Temporary(writer) => writer.seek(to),
+            Writer::Direct(writer) => writer.seek(to),
         }
     }
 }

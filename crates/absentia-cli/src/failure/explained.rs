@@ -171,7 +171,7 @@ fn of_data(error: &JobError, text: String) -> Refusal {
             then,
             now,
         } => Refusal::data(format!(
-            "{}: the checkpoint cannot go on with these settings: it was started with --{key} \
+            "{}: the checkpoint cannot be resumed with these settings: it was started with --{key} \
              {then}, this run has --{key} {now}",
             path.display()
         ))

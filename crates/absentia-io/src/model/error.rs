@@ -32,7 +32,7 @@ pub enum ModelFileError {
         /// The newest format that can be read.
         newest: u32,
     },
-    /// A run cannot go on from a finished model.
+    /// A run cannot be resumed from a finished model.
     #[error("{}: a finished model, not a checkpoint, so that no run can be resumed from it", path.display())]
     NotACheckpoint {
         /// The file concerned.

@@ -25,7 +25,7 @@ pub fn read_file(path: &Path) -> Result<Array, Error> {
 /// serves error messages.
 ///
 /// # Errors
-/// The bytes end early or go on, the header does not fit them, or the array holds something other than numbers or strings.
+/// There are too few or too many bytes, the header does not fit them, or the array holds something other than numbers or strings.
 pub fn read(reader: &mut impl Read, available: u64, path: &Path) -> Result<Array, Error> {
     let header = Header::read(reader, path)?;
     let Some((count, bytes)) = header.size() else {
@@ -62,7 +62,7 @@ fn expect_end(reader: &mut impl Read) -> std::io::Result<()> {
     let mut beyond = Vec::new();
     match reader.take(1).read_to_end(&mut beyond)? {
         0 => Ok(()),
-        _ => Err(std::io::Error::other("it goes on after its elements")),
+        _ => Err(std::io::Error::other("there are bytes after its elements")),
     }
 }
 

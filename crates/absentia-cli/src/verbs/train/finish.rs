@@ -122,7 +122,7 @@ impl Finished<'_> {
             let checkpoint = checkpoint.display();
             context
                 .ui
-                .note(format!("go on with --checkpoint {checkpoint} --resume"));
+                .note(format!("continue with --checkpoint {checkpoint} --resume"));
         }
         Ok(())
     }

@@ -125,7 +125,7 @@ impl Observer for Follow<'_> {
             )
         {
             self.bar
-                .say(&format!("warning: {error:#}; training goes on"));
+                .say(&format!("warning: {error:#}; training continues"));
             self.trouble = Some(error);
         }
         Control::Continue
