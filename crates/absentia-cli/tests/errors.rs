@@ -192,6 +192,10 @@ fn arguments_without_effect_are_remarked_on() {
             "generate --users 300 --items 200 --entries 4000 --out g.csv --test-items 3",
             "--test-items has no effect without --test",
         ),
+        (
+            "generate --users 300 --items 200 --entries 4000 --out g.csv --exposure uniform --segments 3",
+            "--segments has no effect without --exposure segmented",
+        ),
     ] {
         let said = sandbox.run(line).ok().stderr;
         assert!(said.contains(expected), "{line}: {said}");

@@ -215,6 +215,8 @@ fn sampled_negatives_are_labelled() {
         sandbox.run(&format!("{line} --json")).ok().json()[0]["sampled"],
         true
     );
+    let said = sandbox.run(&format!("{line} --rank-seen")).ok().stderr;
+    assert!(said.contains("--rank-seen has no effect"), "{said}");
 }
 
 #[test]

@@ -19,7 +19,9 @@ use crate::ui::Ui;
 
 /// Number of users generated at a time.
 const BLOCK: u32 = 8192;
-/// Number of test items of a user where none is given.
+/// Defaults of the numbers of segments, categories, and test items of a user.
+const SEGMENTS: usize = 8;
+const CATEGORIES: usize = 24;
 const TEST_ITEMS: usize = 50;
 
 const EXAMPLES: &str = "\
@@ -54,10 +56,10 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "N", default_value_t = 8)]
     rank: usize,
     /// Number of groups of users who are shown the same items.
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = SEGMENTS)]
     segments: usize,
     /// Number of groups of items that are shown together.
-    #[arg(long, value_name = "N", default_value_t = 24)]
+    #[arg(long, value_name = "N", default_value_t = CATEGORIES)]
     categories: usize,
     /// Share of all pairs of user and item that would be liked.
     #[arg(long, value_name = "SHARE", default_value_t = 0.2)]
@@ -99,9 +101,7 @@ impl Generate {
     }
 
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
-        let other_number = self.test_items != TEST_ITEMS;
-        let is_unused = other_number && self.test.is_none();
-        warn_without(is_unused, "--test-items", "--test", &context.ui);
+        self.warn_of_unused(&context.ui);
         let generator = Generator::new(self.params())?;
         match separator(&self.out) {
             Some(separator) if self.to.is_none() => {
@@ -133,6 +133,30 @@ impl Generate {
             self.out.display()
         ));
         Ok(Outcome::Done)
+    }
+
+    fn warn_of_unused(&self, ui: &Ui) {
+        let no_test = self.test.is_none();
+        let alike = !matches!(self.exposure, ExposureModel::Segmented { .. });
+        for (is_unused, flag, other) in [
+            (
+                no_test && self.test_items != TEST_ITEMS,
+                "--test-items",
+                "--test",
+            ),
+            (
+                alike && self.segments != SEGMENTS,
+                "--segments",
+                "--exposure segmented",
+            ),
+            (
+                alike && self.categories != CATEGORIES,
+                "--categories",
+                "--exposure segmented",
+            ),
+        ] {
+            warn_without(is_unused, flag, other, ui);
+        }
     }
 
     fn params(&self) -> GeneratorParams {

@@ -165,6 +165,9 @@ impl Evaluate {
         let left_out = self.left_out(test.unknown_rows, test.user.len(), &held)?;
         let mut ids = (test.users, test.items);
         if let Some(path) = &self.negatives {
+            if self.rank_seen {
+                ui.warn("--rank-seen has no effect with --negatives, whose lists are ranked as they are");
+            }
             let negatives = per_user::negatives(path, &ids, &held, &self.read)?;
             options.candidates = Candidates::Sampled(negatives);
         }
