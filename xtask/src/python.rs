@@ -146,7 +146,7 @@ fn with_folder_first(folder: &Path) -> Result<OsString, String> {
 }
 
 pub(crate) fn has_modules(python: &Path, modules: &[&str]) -> bool {
-    // `import` alone is no statement.
+    // `import` alone is not a statement.
     let script = match modules {
         [] => String::new(),
         modules => format!("import {}", modules.join(", ")),

@@ -100,7 +100,7 @@ fn value_of(argv: &[OsString], flag: &str) -> Option<OsString> {
     value
 }
 
-/// The preset that the command line or the file names; what is no preset is refused as an argument.
+/// The preset that the command line or the file names; anything else is refused as an argument.
 fn preset(argv: &[OsString], file: &[&Entry]) -> Option<Preset> {
     if let Some(name) = value_of(argv, "--preset") {
         return name.to_str()?.parse().ok();

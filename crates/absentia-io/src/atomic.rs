@@ -149,7 +149,7 @@ pub fn without_links(path: &Path) -> PathBuf {
     path
 }
 
-/// The cause alone, for nobody knows the file that `tempfile` names.
+/// The cause without the name of the temporary file, which means nothing to the user.
 fn without_path(error: io::Error) -> io::Error {
     let cause = error.get_ref().and_then(|inner| inner.source());
     match cause.map(ToString::to_string) {
@@ -164,7 +164,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// Makes the renaming itself durable; file systems that cannot are left to their own ways.
+/// Makes the renaming itself durable, on file systems that can.
 pub(crate) fn sync_folder(folder: &Path) {
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();

@@ -25,7 +25,7 @@ pub fn skipped(why: &str) {
 
 /// The path of a file or folder of the data beside the repository, or `None` if it is absent.
 ///
-/// An absent one is reported by [`skipped`]; the caller has nothing more to do than to return.
+/// An absent one is reported by [`skipped`]; the caller only has to return.
 #[must_use]
 pub fn shared_data(name: &str) -> Option<PathBuf> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");

@@ -117,7 +117,7 @@ pub(super) fn rows_by_id(path: &Path, axis: Axis, ids: &IdMap) -> Result<Dense, 
     }
 }
 
-/// Yields the id and the numbers of each line; a first line with a cell that is no number is a header.
+/// Yields the id and the numbers of each line; a first line with a cell that is not a number is a header.
 fn text_rows(path: &Path) -> Result<Vec<(String, Vec<f32>)>, Error> {
     let lines = cells(path)?;
     let is_header = |line: &Vec<String>| line[1..].iter().any(|cell| cell.parse::<f32>().is_err());

@@ -1,6 +1,6 @@
-//! The history of a run as a table of `f64`, which keeps every bit and is at home in Python.
+//! The history of a run as a table of `f64`, which keeps every bit and is easy to read in Python.
 //!
-//! JSON would do neither: it has no NaN, and a long run would outgrow the header.
+//! JSON would do neither: it cannot hold NaN, and a long run would outgrow the header.
 
 use absentia::Objective;
 use absentia::fit::{Best, Sweep};

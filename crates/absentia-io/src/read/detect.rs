@@ -55,7 +55,7 @@ pub(super) fn check_text(source: &Source) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether more than a tenth of the text is no UTF-8: a few stray bytes are left to the row they are in.
+/// Whether more than a tenth of the text is not UTF-8. A few stray bytes are reported with their row.
 fn is_mostly_invalid(head: &[u8]) -> bool {
     let invalid: usize = head.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
     invalid * 10 > head.len()

@@ -120,7 +120,7 @@ struct Shown {
 }
 
 impl Shown {
-    /// What was shown and is no interaction of the whole training part: one that is held out to
+    /// What was shown and is not an interaction of the whole training part: one that is held out to
     /// validate on was taken, and must not count as refused there.
     fn of(set: &Set) -> Option<Self> {
         let (users, items) = set.exposed.as_ref()?;

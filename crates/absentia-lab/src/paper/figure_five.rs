@@ -118,7 +118,7 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
         } else {
             (Lab::train(&set.train, &method.setting)?, Vec::new())
         };
-        // Curves are measured between sweeps, which is no training.
+        // Measuring the curves between sweeps does not count as training.
         let whole = began.elapsed().as_secs_f64();
         let seconds = moments.last().map_or(whole, |moment| moment.seconds);
         let found = measured(&model.scorer(), &set.train, &set.test, true)?;

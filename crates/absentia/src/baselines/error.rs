@@ -28,7 +28,7 @@ pub enum BaselineError {
         /// Largest residual of a triplet.
         residual: f64,
     },
-    /// Neighbours that are no lists of items.
+    /// Neighbours that are not lists of items.
     #[error("{what} of the neighbours do not fit each other")]
     Neighbours {
         /// What is wrong.

@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// The generator of one pass; its stream is no other's, the start's included.
+/// The random generator of one pass. No other pass has its stream, nor have the initial factors.
 pub(crate) fn of_pass(seed: u64, iteration: usize) -> ChaCha8Rng {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(u64::MAX - iteration as u64);

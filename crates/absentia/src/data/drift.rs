@@ -1,6 +1,6 @@
 //! A drift of taste that data without times can be tried by.
 //!
-//! What users take next is no random part of what they took before: demand moves from some kinds of
+//! What users take next is not a random part of what they took before: demand moves from some kinds of
 //! items to others. Here every item gets a place on one axis along which demand is made to move:
 //! random numbers are averaged over the items of each user and back over the users of each item, a
 //! few times over, so that items with the same users end up side by side.

@@ -19,7 +19,7 @@ pub enum EvaluateError {
     /// No metric was requested.
     #[error("no metric was requested")]
     NoMetrics,
-    /// A name that is no metric.
+    /// A name that is not a metric.
     #[error(
         "{name:?} is not a metric; known are hr, ndcg, recall, precision, map and mrr (each @k), mrr-all and auc"
     )]

@@ -109,7 +109,7 @@ pub(super) fn check(values: &[f64]) -> Result<(), SignificanceError> {
 fn t_test(values: &[f64]) -> Result<TTest, SignificanceError> {
     check(values)?;
     let summary = Summary::of(values);
-    // 0/0 is no difference at all, not an unknown one.
+    // 0/0 means that there is no difference, not that it is unknown.
     let ratio = |by: f64| {
         if summary.mean == 0.0 {
             0.0

@@ -108,7 +108,7 @@ impl DecompositionError {
 ///
 /// # Errors
 /// A rank out of range, or a matrix with numbers that are not finite. A decomposition that did not
-/// converge is no error: see [`Svd::converged`].
+/// converge is not an error: see [`Svd::converged`].
 pub fn truncated_svd(
     w: &dyn LinearOperator,
     params: &SvdParams,

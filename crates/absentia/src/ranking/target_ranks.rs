@@ -3,13 +3,13 @@
 /// Items whose ranks to compute, with the number of candidates that come before each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TargetRanks {
-    /// Score of each target; `None` if it is no candidate.
+    /// Score of each target; `None` if it is not a candidate.
     pub(super) scores: Vec<Option<f32>>,
     before: Vec<u32>,
 }
 
 impl TargetRanks {
-    /// Takes the scores of the targets; NaN and −∞ are no candidates.
+    /// Takes the scores of the targets; NaN and −∞ are not candidates.
     pub(super) fn new(scores: impl Iterator<Item = f32>) -> Self {
         let scores: Vec<_> = scores
             .map(|score| (score > f32::NEG_INFINITY).then_some(score))

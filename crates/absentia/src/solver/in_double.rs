@@ -3,7 +3,7 @@
 //! Where the weight of observed entries is far below that of missing ones, a row's curvature
 //! `Σ_t a_ut S_t − Σ_R (a·b − c) q qᵀ` is a small difference of large sums. In `f32` little of it may be
 //! left; in `f64` it holds down to ratios of about 1e-12. A pivot that is still below the rounding of
-//! its terms is no curvature: its coordinate stays where it is. A row that would not improve stays as
+//! its terms is not treated as curvature: its coordinate stays where it is. A row that would not improve stays as
 //! it was, whatever the reason, so that the half-sweep raises the objective by rounding at most.
 
 use std::ops::Range;

@@ -55,7 +55,7 @@ pub(super) fn negatives(
     for (row, &user) in test.users().iter().enumerate() {
         let held = test.lists().row(row);
         let listed = lists.get(user).unwrap_or_default();
-        // A test item is no negative, and one that the model does not know is not in the list.
+        // A test item is not a negative, and one that the model does not know is not in the list.
         if listed.iter().all(|item| held.contains(item)) {
             let id = ids.0.name(user).unwrap_or_default();
             let name = path.display();
