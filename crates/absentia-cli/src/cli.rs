@@ -128,7 +128,7 @@ pub(crate) fn run(argv: Vec<OsString>) -> ExitCode {
     match parse(argv) {
         Ok(cli) => {
             let json = cli.global.json;
-            match execute(cli) {
+            match execute(&cli) {
                 Ok(outcome) => outcome.into(),
                 Err(error) => Failure::from(error).report(json),
             }
@@ -165,7 +165,7 @@ fn parse(argv: Vec<OsString>) -> Result<Cli, ParseError> {
     Cli::from_arg_matches(&matches).map_err(|error| ParseError::Clap(error.format(&mut command)))
 }
 
-fn execute(cli: Cli) -> anyhow::Result<Outcome> {
+fn execute(cli: &Cli) -> anyhow::Result<Outcome> {
     cli.files().check()?;
     let threads = cli.global.threads.map(|n| n as usize);
     if let Some(threads) = threads {

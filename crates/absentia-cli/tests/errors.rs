@@ -85,7 +85,7 @@ fn arguments_out_of_range_are_usage_errors() {
     train("--memory-limit 1KiB").fails(5, &["the run needs", "1024"]);
     train("--memory-limit 1KiB --dry-run").fails(5, &["the run needs"]);
     train("--min-rating 9").fails(3, &["no row is left"]);
-    train("--valid-metric best@3 --valid-split leave-one-out").fails(2, &["no metric"]);
+    train("--valid-metric best@3 --valid-split leave-one-out").fails(2, &["not a metric"]);
     train("--model nowhere/m.absentia").fails(4, &["folder nowhere does not exist"]);
     train("--checkpoint nowhere/c").fails(4, &["nowhere/c: folder nowhere does not exist"]);
     train("--confidence column").fails(2, &["no column of weights", "--weight-col"]);

@@ -165,7 +165,9 @@ impl EventLog {
             Axis::User => &mut self.user,
             Axis::Item => &mut self.item,
         };
-        ids.iter_mut().for_each(|id| *id = place[*id as usize]);
+        for id in ids {
+            *id = place[*id as usize];
+        }
         present
     }
 
