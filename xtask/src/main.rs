@@ -54,7 +54,8 @@ cargo xtask <task>
   neon     the tests of kernels and of exactness as an aarch64 machine runs them, in emulation;
            installs Debian's qemu-user and cross compiler, and rustup's target
   msrv     everything built with the oldest Rust that Cargo.toml declares; rustup installs it
-  miri     the tests of the scalar kernels and of the solver in Miri; rustup installs it (nightly)
+  miri     the tests of the scalar kernels in Miri, but for a few long ones, in about ten minutes; rustup
+           installs it (nightly)
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
 ";
 
