@@ -9,46 +9,44 @@ use anyhow::{Result, bail};
 
 /// Writes indices.
 pub(crate) fn write_u32(path: &Path, shape: &[usize], values: &[u32]) -> Result<()> {
-    Ok(write_file::<i32>(
-        path,
-        shape,
-        bytemuck::cast_slice(values),
-    )?)
+    let signed: &[i32] = bytemuck::cast_slice(values);
+    Ok(write_file(path, shape, signed)?)
 }
 
 /// Writes offsets.
 pub(crate) fn write_u64(path: &Path, shape: &[usize], values: &[u64]) -> Result<()> {
-    Ok(write_file::<i64>(
-        path,
-        shape,
-        bytemuck::cast_slice(values),
-    )?)
+    let signed: &[i64] = bytemuck::cast_slice(values);
+    Ok(write_file(path, shape, signed)?)
 }
 
 /// Reads indices and their shape.
 pub(crate) fn read_u32(path: &Path) -> Result<(Vec<usize>, Vec<u32>)> {
-    let Array { shape, data } = read_file(path)?;
-    let Data::I32(values) = data else {
-        bail!("{} holds no 32-bit integers", path.display());
-    };
-    Ok((shape, values.into_iter().map(i32::cast_unsigned).collect()))
+    match read_file(path)? {
+        Array {
+            shape,
+            data: Data::I32(values),
+        } => Ok((shape, values.into_iter().map(i32::cast_unsigned).collect())),
+        _ => bail!("{} does not hold 32-bit integers", path.display()),
+    }
 }
 
 /// Reads offsets.
 pub(crate) fn read_u64(path: &Path) -> Result<Vec<u64>> {
-    let Data::I64(values) = read_file(path)?.data else {
-        bail!("{} holds no 64-bit integers", path.display());
-    };
-    Ok(values.into_iter().map(i64::cast_unsigned).collect())
+    match read_file(path)?.data {
+        Data::I64(values) => Ok(values.into_iter().map(i64::cast_unsigned).collect()),
+        _ => bail!("{} does not hold 64-bit integers", path.display()),
+    }
 }
 
 /// Reads factors and their shape.
 pub(crate) fn read_f32(path: &Path) -> Result<(Vec<usize>, Vec<f32>)> {
-    let Array { shape, data } = read_file(path)?;
-    let Data::F32(values) = data else {
-        bail!("{} holds no floats of 32 bits", path.display());
-    };
-    Ok((shape, values))
+    match read_file(path)? {
+        Array {
+            shape,
+            data: Data::F32(values),
+        } => Ok((shape, values)),
+        _ => bail!("{} does not hold 32-bit floats", path.display()),
+    }
 }
 
 #[cfg(test)]

@@ -36,26 +36,14 @@ impl Chart {
     }
 }
 
-impl From<LineChart> for Chart {
-    fn from(chart: LineChart) -> Self {
-        Self::Line(chart)
-    }
+macro_rules! charts {
+    ($($kind:ident: $chart:ident),*) => {
+        $(impl From<$chart> for Chart {
+            fn from(chart: $chart) -> Self {
+                Self::$kind(chart)
+            }
+        })*
+    };
 }
 
-impl From<BarChart> for Chart {
-    fn from(chart: BarChart) -> Self {
-        Self::Bar(chart)
-    }
-}
-
-impl From<ScatterChart> for Chart {
-    fn from(chart: ScatterChart) -> Self {
-        Self::Scatter(chart)
-    }
-}
-
-impl From<ParallelChart> for Chart {
-    fn from(chart: ParallelChart) -> Self {
-        Self::Parallel(chart)
-    }
-}
+charts!(Line: LineChart, Bar: BarChart, Scatter: ScatterChart, Parallel: ParallelChart);

@@ -34,7 +34,7 @@ pub(crate) struct PlannedTrial {
 }
 
 impl PlannedTrial {
-    /// The plan that a trial was made by, to make it again.
+    /// The plan that a trial was made by, to make it again or to vary it.
     pub(crate) fn of(trial: &Trial) -> Self {
         Self {
             rung: trial.rung,

@@ -49,10 +49,8 @@ impl Planner<'_> {
             (close && !tried(factors)).then(|| PlannedTrial {
                 rung,
                 origin: Origin::Promoted,
-                point: best.point.clone(),
-                parent: None,
                 factors,
-                post_scale: best.params.post_scale,
+                ..PlannedTrial::of(best)
             })
         })
     }
@@ -85,12 +83,9 @@ impl Planner<'_> {
             .filter_map(|times| self.space.penalised(&best.point, *times))
             .find(untried)?;
         Some(PlannedTrial {
-            rung,
             origin: Origin::Neighbour,
             point,
-            parent: None,
-            factors: best.params.factors,
-            post_scale: best.params.post_scale,
+            ..PlannedTrial::of(best)
         })
     }
 
@@ -112,18 +107,15 @@ impl Planner<'_> {
             let is_off = |trial: &Trial| self.space.is_off(&trial.point, axis);
             !here().any(is_off)
         });
-        // Some settings have no effect beside others, or next to none.
+        // Some settings have no effect in combination with others.
         let settings = |point: &[f64]| self.space.settings(point);
         let point = without
             .filter_map(|axis| self.space.without(&best.point, axis))
             .find(|point| settings(point) != settings(&best.point))?;
         Some(PlannedTrial {
-            rung,
             origin: Origin::Simplified,
             point,
-            parent: None,
-            factors: best.params.factors,
-            post_scale: best.params.post_scale,
+            ..PlannedTrial::of(best)
         })
     }
 
@@ -151,12 +143,9 @@ impl Planner<'_> {
             && made >= BEFORE_MORE
             && !trials.iter().any(is_same);
         let step = PlannedTrial {
-            rung: last,
             origin: Origin::Neighbour,
-            point: best.point.clone(),
-            parent: None,
             factors,
-            post_scale: best.params.post_scale,
+            ..PlannedTrial::of(best)
         };
         (is_useful && self.is_turn_of(&step, trials, schedule)).then_some(step)
     }
