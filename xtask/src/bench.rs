@@ -19,6 +19,7 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
     match words.first().map(String::as_str) {
         Some("reading") => reading(),
         Some("ranking") => example("absentia", "ranking_speed", &[]),
+        Some("online") => example("absentia", "online_speed", &words[1..]),
         Some("versus") => crate::versus::versus(&words[1..]),
         Some("python") => crate::python::speed(),
         Some("--kernels") => example("absentia", "kernel_speed", &words[1..]),

@@ -39,6 +39,9 @@ cargo xtask <task>
   bench reading | ranking
            seconds and peak memory of reading ten million generated rows; seconds of ranking
            41,000 items for 30,000 users
+  bench online [TRAIN.tsv.gz] [K]
+           events that an online model learns in a second, beside a half-sweep; Gowalla's rows if they
+           are beside the repository
   bench versus REV [--rounds 5]
            the head against another revision, taking turns: sweeps at K = 32, 64, 128 and 256, reading,
            recommending for all users; prints the best of all rounds and ratios

@@ -30,6 +30,7 @@ pub use interactions::Interactions;
 #[doc(hidden)]
 pub use prepare::mix;
 pub use prepare::{Core, EventLog, Report, Sample};
+pub(crate) use repeats::RowColumns;
 pub use repeats::{Duplicates, Merging};
 pub use source::{EntrySource, RowSource, from_row_source, from_source};
 pub use split::{Part, Pick, Split, SplitReport};

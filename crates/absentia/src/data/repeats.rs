@@ -89,21 +89,21 @@ impl fmt::Display for Merging {
 
 /// The columns of rows that are merged.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RowColumns<'c> {
-    pub(super) values: Option<&'c [f32]>,
-    pub(super) weights: Option<&'c [f32]>,
-    pub(super) times: Option<&'c [i64]>,
+pub(crate) struct RowColumns<'c> {
+    pub(crate) values: Option<&'c [f32]>,
+    pub(crate) weights: Option<&'c [f32]>,
+    pub(crate) times: Option<&'c [i64]>,
 }
 
 /// What the rows of a pair became.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct MergedRow {
+pub(crate) struct MergedRow {
     /// The row that stands for the others.
-    pub(super) kept: u32,
-    pub(super) value: f32,
-    pub(super) weight: f32,
+    pub(crate) kept: u32,
+    pub(crate) value: f32,
+    pub(crate) weight: f32,
     /// Zero where there are no times.
-    pub(super) time: i64,
+    pub(crate) time: i64,
 }
 
 impl RowColumns<'_> {
@@ -113,7 +113,7 @@ impl RowColumns<'_> {
     }
 
     /// Merges the rows of one pair, which are given in the order of the data.
-    pub(super) fn merge(&self, rows: &[u32], merging: Merging) -> Result<MergedRow, DataError> {
+    pub(crate) fn merge(&self, rows: &[u32], merging: Merging) -> Result<MergedRow, DataError> {
         let late = |row: &u32| (self.time(*row), self.value_key(*row), self.weight_key(*row));
         let large = |row: &u32| (self.value_key(*row), self.time(*row), self.weight_key(*row));
         let kept = match merging {

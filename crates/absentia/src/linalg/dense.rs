@@ -77,7 +77,7 @@ impl Dense {
         dense
     }
 
-    /// Adds a row at the end; the storage grows by a factor, so that rows are seldom copied.
+    /// Adds a row at the end; the storage grows by an eighth, so that rows are seldom copied.
     ///
     /// # Panics
     /// If the row does not have as many numbers as the matrix has columns.
@@ -85,6 +85,10 @@ impl Dense {
         assert_eq!(row.len(), self.cols, "numbers of a row");
         self.rows += 1;
         let lines = (self.rows * self.stride).div_ceil(LANES);
+        if lines > self.lines.capacity() {
+            self.lines
+                .reserve_exact(lines - self.lines.len() + lines / 8);
+        }
         self.lines.resize(lines, Line::zeroed());
         self.row_mut(self.rows - 1).copy_from_slice(row);
     }

@@ -1,10 +1,11 @@
 //! What each operation does to the state.
 
+use super::Online;
 use super::error::OnlineError;
 use super::operation::{Applied, Event, Operation};
 use super::pair::{Pair, PairEvent};
+use super::start::check_settings;
 use super::step::Pass;
-use super::{Online, check_settings};
 use crate::data::DataError;
 use crate::error::Axis;
 use crate::model::RowWeights;
@@ -71,7 +72,7 @@ impl Online {
         };
         let before = self.observed.pair(at);
         let merged = self.observed.histories.with(at, before, new);
-        let pair = Pair::Taken(merged.map_err(|error| self.of_pair(at, error))?);
+        let pair = Pair::Taken(merged.map_err(|error| of_pair(at, error))?);
         let rc = self.targets.of_pair(at, pair)?;
         self.observed.histories.push(at, before, new);
         self.latest = self.latest.max(time);
@@ -88,7 +89,7 @@ impl Online {
         let (user, item) = at;
         let (pair, position) = without
             .ok_or(OnlineError::NoEvent { user, item, time })?
-            .map_err(|error| self.of_pair(at, error))?;
+            .map_err(|error| of_pair(at, error))?;
         let rc = match pair {
             Some(pair) => self.targets.of_pair(at, pair)?,
             None => (0.0, 0.0),
@@ -119,12 +120,15 @@ impl Online {
     fn erase(&mut self, user: u32) -> Result<u32, OnlineError> {
         self.known(Axis::User, user)?;
         let items = self.columns(Axis::User, user).to_vec();
-        for &item in &items {
-            self.put((user, item), None, (0.0, 0.0));
+        self.set_factors(Axis::User, user as usize, &vec![0.0; self.params.factors]);
+        // The last first: nothing behind it has to move.
+        for &item in items.iter().rev() {
+            let change = self.observed.put((user, item), None, (0.0, 0.0));
+            self.weights.entry((user, item), change.entries);
+            self.follow_count(Axis::Item, item);
         }
         self.observed.histories.erase(user);
         self.targets.counts.users[user as usize] = self.targets.typical.users;
-        self.set_factors(Axis::User, user as usize, &vec![0.0; self.params.factors]);
         self.weights.forget(Axis::User, user as usize);
         self.follow_count(Axis::User, user);
         self.weights.rescale(&self.observed);
@@ -208,18 +212,18 @@ impl Online {
         }
         Err(OnlineError::Unknown { axis, row, count })
     }
+}
 
-    /// The error about a pair, which a rule for rows of a file names by position.
-    fn of_pair(&self, (user, item): (u32, u32), error: DataError) -> OnlineError {
-        match error {
-            DataError::NotFinite { what, value, .. } => OnlineError::NotFinite {
-                user,
-                item,
-                what,
-                value,
-            },
-            error => error.into(),
-        }
+/// The error about a pair, which a rule for rows of a file names by position.
+fn of_pair((user, item): (u32, u32), error: DataError) -> OnlineError {
+    match error {
+        DataError::NotFinite { what, value, .. } => OnlineError::NotFinite {
+            user,
+            item,
+            what,
+            value,
+        },
+        error => error.into(),
     }
 }
 

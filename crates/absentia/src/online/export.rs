@@ -2,7 +2,7 @@
 
 use super::Online;
 use super::error::OnlineError;
-use super::weights::{Rule, WeightMode, live_rule};
+use super::rule::{Rule, WeightMode, live_rule};
 use crate::data::Interactions;
 use crate::error::Axis;
 use crate::fit::backend::{Backend, Cpu, Device, Precision, Problem, ProblemParts};

@@ -1,7 +1,7 @@
 //! The observed entries of an online model: both sides, raw values, histories and counts.
 
 use super::pair::{Histories, Pair, PairEvent};
-use super::rows::{Column, GrowingRow};
+use super::rows::{Column, GrowingRow, make_room};
 use crate::data::{Interactions, MergedRows};
 use crate::error::Axis;
 use crate::sides::Sides;
@@ -164,9 +164,11 @@ impl Observed {
 
     /// Adds a row without entries.
     pub(super) fn add(&mut self, axis: Axis) {
+        make_room(&mut self.rows[axis]);
         self.rows[axis].push(GrowingRow::default());
         self.counts[axis].push(0);
         if axis == Axis::User {
+            make_room(&mut self.raw);
             self.raw.push(RawRow::default());
         }
     }
@@ -185,17 +187,14 @@ impl Observed {
         rc: (f32, f32),
     ) -> Change {
         let before = self.pair((user, item));
-        match pair {
-            Some(pair) => {
-                self.put_raw((user, item), pair);
-                self.rows.users[user as usize].put(item, rc);
-                self.rows.items[item as usize].put(user, rc);
-            }
-            None => {
-                self.remove_raw((user, item));
-                self.rows.users[user as usize].remove(item);
-                self.rows.items[item as usize].remove(user);
-            }
+        if let Some(pair) = pair {
+            self.put_raw((user, item), pair);
+            self.rows.users[user as usize].put(item, rc);
+            self.rows.items[item as usize].put(user, rc);
+        } else {
+            self.remove_raw((user, item));
+            self.rows.users[user as usize].remove(item);
+            self.rows.items[item as usize].remove(user);
         }
         let taken = |pair: Option<Pair>| i32::from(matches!(pair, Some(Pair::Taken(_))));
         let change = Change {
@@ -216,7 +215,10 @@ impl Observed {
         let (raw, len) = (&mut self.raw[user as usize], row.len());
         let (event, is_exposed) = (pair.event(), matches!(pair, Pair::Exposed(_)));
         match (raw.exposed.binary_search(&item), is_exposed) {
-            (Err(at), true) => raw.exposed.insert(at, item),
+            (Err(at), true) => {
+                make_room(&mut raw.exposed);
+                raw.exposed.insert(at, item);
+            }
             (Ok(at), false) => {
                 raw.exposed.remove(at);
             }
@@ -229,18 +231,19 @@ impl Observed {
         ];
         match row.position(item) {
             Ok(at) => {
-                columns
-                    .into_iter()
-                    .for_each(|(column, x)| column.set(at, len, x));
+                for (column, x) in columns {
+                    column.set(at, len, x);
+                }
                 if self.has_times {
                     raw.time[at] = event.time;
                 }
             }
             Err(at) => {
-                columns
-                    .into_iter()
-                    .for_each(|(column, x)| column.insert(at, len, x));
+                for (column, x) in columns {
+                    column.insert(at, len, x);
+                }
                 if self.has_times {
+                    make_room(&mut raw.time);
                     raw.time.insert(at, event.time);
                 }
             }
@@ -253,9 +256,9 @@ impl Observed {
             raw.exposed.remove(at);
         }
         if let Ok(at) = self.rows.users[user as usize].position(item) {
-            [&mut raw.value, &mut raw.weight, &mut raw.boost]
-                .into_iter()
-                .for_each(|column| column.remove(at));
+            for column in [&mut raw.value, &mut raw.weight, &mut raw.boost] {
+                column.remove(at);
+            }
             if self.has_times {
                 raw.time.remove(at);
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::{DataError, Duplicates};
+use crate::data::{DataError, Duplicates, Merging, RowColumns};
 
 /// An interaction of a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +60,8 @@ pub const MAX_EVENTS: usize = 1024;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Histories {
     pub(super) duplicates: Duplicates,
+    /// Whether interactions have times.
+    pub(super) has_times: bool,
     pub(super) pairs: BTreeMap<(u32, u32), History>,
 }
 
@@ -86,6 +88,7 @@ impl Histories {
     /// Records an interaction of a pair that was `pair`.
     pub(super) fn push(&mut self, at: (u32, u32), pair: Option<Pair>, event: PairEvent) {
         let Some(pair) = pair else { return };
+        let merging = self.merging();
         let history = self.pairs.entry(at).or_insert_with(|| match pair {
             Pair::Taken(taken) => History {
                 exposed: None,
@@ -100,7 +103,7 @@ impl Histories {
         if history.events.len() > MAX_EVENTS {
             let oldest = [history.events[0], history.events[1]];
             // A sum that is not finite was rejected before.
-            if let Ok(merged) = merged(self.duplicates, at, &oldest) {
+            if let Ok(merged) = merged(merging, at, &oldest) {
                 history.events[1] = merged;
                 history.events.remove(0);
             }
@@ -137,9 +140,9 @@ impl Histories {
             return;
         };
         history.events.remove(position);
-        let is_told =
+        let entry_suffices =
             history.events.is_empty() || (history.events.len() == 1 && history.exposed.is_none());
-        if is_told {
+        if entry_suffices {
             self.pairs.remove(&at);
         }
     }
@@ -174,33 +177,43 @@ impl Histories {
         }
     }
 
+    fn merging(&self) -> Merging {
+        self.duplicates.merging(true, self.has_times)
+    }
+
     fn merged(&self, at: (u32, u32), events: &[PairEvent]) -> Result<PairEvent, DataError> {
-        merged(self.duplicates, at, events)
+        merged(self.merging(), at, events)
     }
 }
 
 /// The interactions of a pair as one, by the rule for repeated pairs.
 fn merged(
-    duplicates: Duplicates,
+    merging: Merging,
     (user, item): (u32, u32),
     events: &[PairEvent],
 ) -> Result<PairEvent, DataError> {
-    let last = events[events.len() - 1];
-    Ok(match duplicates {
-        Duplicates::Error => return Err(DataError::Duplicate { user, item }),
-        Duplicates::Auto | Duplicates::Last => last,
-        Duplicates::Max => events.iter().fold(events[0], |best, event| {
-            if event.value >= best.value {
-                *event
-            } else {
-                best
-            }
-        }),
-        Duplicates::Sum => PairEvent {
-            value: events.iter().map(|event| event.value).sum(),
-            weight: events.iter().map(|event| event.weight).sum(),
-            time: events.iter().map(|event| event.time).max().unwrap_or(0),
-            boost: last.boost,
-        },
+    if merging == Merging::Reject && events.len() > 1 {
+        return Err(DataError::Duplicate { user, item });
+    }
+    let column = |number: fn(&PairEvent) -> f32| events.iter().map(number).collect::<Vec<f32>>();
+    let (values, weights) = (column(|event| event.value), column(|event| event.weight));
+    let times: Vec<i64> = events.iter().map(|event| event.time).collect();
+    let columns = RowColumns {
+        values: Some(&values),
+        weights: Some(&weights),
+        times: Some(&times),
+    };
+    let rows: Vec<u32> = (0..events.len() as u32).collect();
+    let merged = columns.merge(&rows, merging)?;
+    // A sum is new if any part of it is.
+    let latest = match merging {
+        Merging::Sum | Merging::Count => events.len() - 1,
+        _ => merged.kept as usize,
+    };
+    Ok(PairEvent {
+        value: merged.value,
+        weight: merged.weight,
+        time: merged.time,
+        boost: events[latest].boost,
     })
 }

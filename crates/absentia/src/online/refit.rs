@@ -1,9 +1,10 @@
 //! Rebuilding the caches, and training all rows from where they are.
 
+use super::Online;
 use super::error::OnlineError;
+use super::start::observed_of;
 use super::targets::FrozenTargets;
 use super::weights::OnlineWeights;
-use super::{Online, observed_of};
 use crate::error::Axis;
 use crate::fit::{Init, Run, fit};
 use crate::linalg::Dense;

@@ -1,12 +1,14 @@
 //! The whole state as plain data: what is saved beside the model.
 
+use super::Online;
 use super::error::OnlineError;
 use super::observed::{Observed, UserEntry};
 use super::operation::Settings;
 use super::pair::{Histories, History, Pair, PairEvent};
+use super::rule::WeightMode;
+use super::start::{check_scheme, check_settings};
 use super::targets::FrozenTargets;
-use super::weights::{OnlineWeights, RestoredWeights, WeightMode};
-use super::{Online, check_scheme, check_settings};
+use super::weights::{OnlineWeights, RestoredWeights};
 use crate::data::Duplicates;
 use crate::error::Axis;
 use crate::linalg::Dense;
@@ -52,7 +54,7 @@ pub struct OnlineParts {
     pub settings: Settings,
     /// Whether weights on missing entries follow the counts.
     pub mode: WeightMode,
-    /// What becomes of several interactions of a pair.
+    /// What becomes of several interactions of a pair; not [`Duplicates::Auto`].
     pub duplicates: Duplicates,
     /// The entries.
     pub entries: StoredEntries,
@@ -68,7 +70,9 @@ pub struct OnlineParts {
     pub weights: Sides<Vec<f32>>,
     /// Mean of the weights of each side at the last refit.
     pub mean_weights: Sides<Vec<f32>>,
-    /// Rows that have that mean as soon as they have an interaction.
+    /// Weights of a row without interactions.
+    pub idle_weights: Sides<Vec<f32>>,
+    /// Rows that have the mean as soon as they have an interaction, and until then those weights.
     pub by_mean: Sides<Vec<bool>>,
     /// Sums of the weights of each side.
     pub weight_sums: Sides<Vec<f64>>,
@@ -95,6 +99,7 @@ impl Online {
             hashes: self.hashes.clone(),
             weights: weights.v.as_ref().map(|v| v.as_slice().to_vec()),
             mean_weights: weights.means.clone(),
+            idle_weights: weights.idle.clone(),
             by_mean: weights.by_mean.clone(),
             weight_sums: weights.sums.clone(),
             observed_sums: weights.observed.clone(),
@@ -129,6 +134,7 @@ impl Online {
         let weights = RestoredWeights {
             v: Sides { users, items },
             means: parts.mean_weights,
+            idle: parts.idle_weights,
             by_mean: parts.by_mean,
             sums: parts.weight_sums,
             observed: parts.observed_sums,
@@ -229,8 +235,12 @@ fn restored(
     let pairs: std::collections::BTreeMap<_, _> = pairs
         .map(|(user, item, history)| ((user, item), history))
         .collect();
-    let histories = Histories { duplicates, pairs };
     let has_times = stored.has_times;
+    let histories = Histories {
+        duplicates,
+        has_times,
+        pairs,
+    };
     let observed = Observed::new(n_items, users.into_iter(), histories, has_times);
     for (&(user, item), history) in &observed.histories.pairs {
         let is_known = (user as usize) < n_users
@@ -264,6 +274,11 @@ fn check_sizes(model: &Model, parts: &OnlineParts) -> Result<(), OnlineError> {
         sizes.extend([
             ("weights", rows[axis] * z, parts.weights[axis].len()),
             ("mean weights", z, parts.mean_weights[axis].len()),
+            (
+                "weights without interactions",
+                z,
+                parts.idle_weights[axis].len(),
+            ),
             (
                 "rows with mean weights",
                 rows[axis],

@@ -95,6 +95,9 @@ impl Online {
 
     /// Changes the caches after the weights of a row changed from `before`.
     pub(super) fn reweigh(&mut self, axis: Axis, row: usize, before: &[f32]) {
+        if self.is_blank(axis, row as u32) {
+            return;
+        }
         let factors = self.factors[axis].row(row);
         let old = WeightedRow {
             weights: before,

@@ -12,40 +12,16 @@
 //! ```
 //!
 //! so `s = mean (MN − |R|) / (Σ_u v_u Σ_i v_i − E)`, R having the exposed entries too. With popularity alone,
-//! v_u = 1 and this is `c0 = s N_α = mean (MN − |R|) / (M − E / N_α)` with `E = Σ_i (n_i + e_i) n_i^α`.
+//! `v_u = 1` and this is `c0 = s N_α = mean (MN − |R|) / (M − E / N_α)` with `E = Σ_i (n_i + e_i) n_i^α`.
 
 use super::observed::Observed;
+use super::rule::{Rule, WeightMode, power, rules};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::model::{ModelError, RowWeights};
 use crate::row_sums::column_sums;
 use crate::sides::Sides;
-use crate::weights::{MissingWeights, Scheme, Strength, Term};
-
-/// Whether weights on missing entries follow the counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum WeightMode {
-    /// As at the last refit.
-    #[default]
-    Frozen,
-    /// Weights by popularity and activity are exact after every event; all others are as at the last
-    /// refit.
-    Live,
-}
-
-/// How one column of the weights follows the counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Rule {
-    /// Not at all.
-    Frozen,
-    /// By powers of them.
-    Live {
-        exponents: Sides<Option<f32>>,
-        strength: Strength,
-    },
-}
+use crate::weights::{MissingWeights, Scheme, Strength};
 
 /// The weights on missing entries of an online model.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,8 +31,10 @@ pub(super) struct OnlineWeights {
     pub(super) rules: Vec<Rule>,
     /// Mean row of each side at the last refit.
     pub(super) means: Sides<Vec<f32>>,
-    /// Rows without weights of their own: frozen columns are 0 until the first interaction, then the
-    /// mean of the side.
+    /// The row of a user or item without interactions: 0, or the number that all rows have.
+    pub(super) idle: Sides<Vec<f32>>,
+    /// Rows without weights of their own: frozen columns are those of `idle` until the first interaction,
+    /// then those of `means`.
     pub(super) by_mean: Sides<Vec<bool>>,
     /// `Σ v` of each column.
     pub(super) sums: Sides<Vec<f64>>,
@@ -80,21 +58,19 @@ impl OnlineWeights {
             users: weights.a().clone(),
             items: weights.b().clone(),
         };
-        let means = v.as_ref().map(|side| {
-            let rows = side.rows().max(1) as f64;
-            let sums = column_sums(side).into_iter();
-            sums.map(|sum| (sum / rows) as f32).collect()
-        });
+        let typical = v.as_ref().map(typical_rows);
+        let idle = typical.as_ref().map(|(idle, _)| idle.clone());
         let by_mean = Sides::from_fn(|axis| {
-            let is_zero = |row: usize| v[axis].row(row).iter().all(|&x| x == 0.0);
+            let is_idle = |row: usize| v[axis].row(row) == idle[axis];
             let counts = observed.counts[axis].iter().enumerate();
             counts
-                .map(|(row, &count)| count == 0 && is_zero(row))
+                .map(|(row, &count)| count == 0 && is_idle(row))
                 .collect()
         });
         let mut new = Self {
             v,
-            means,
+            means: typical.map(|(_, means)| means),
+            idle,
             by_mean,
             sums: Sides::default(),
             observed: Vec::new(),
@@ -124,6 +100,7 @@ impl OnlineWeights {
             v: parts.v,
             rules: rules(weights, scheme, mode),
             means: parts.means,
+            idle: parts.idle,
             by_mean: parts.by_mean,
             sums: parts.sums,
             observed: parts.observed,
@@ -305,7 +282,7 @@ impl OnlineWeights {
             Rule::Live { exponents, .. } => exponents[axis].map_or(1.0, |x| power(count, x)),
             Rule::Frozen if !self.by_mean[axis][row] => own[t],
             Rule::Frozen if count > 0 => self.means[axis][t],
-            Rule::Frozen => 0.0,
+            Rule::Frozen => self.idle[axis][t],
         };
         self.rules.iter().enumerate().map(of_column).collect()
     }
@@ -338,42 +315,27 @@ impl OnlineWeights {
 pub(super) struct RestoredWeights {
     pub(super) v: Sides<Dense>,
     pub(super) means: Sides<Vec<f32>>,
+    pub(super) idle: Sides<Vec<f32>>,
     pub(super) by_mean: Sides<Vec<bool>>,
     pub(super) sums: Sides<Vec<f64>>,
     pub(super) observed: Vec<f64>,
 }
 
-/// The rule of every column.
-fn rules(weights: &MissingWeights, scheme: &Scheme, mode: WeightMode) -> Vec<Rule> {
-    let parts = weights.frozen().parts.iter().zip(scheme.terms());
-    let of_part = |(part, term): (&crate::weights::FrozenPart, &Term<_>)| {
-        let live = live_rule(term).filter(|_| mode == WeightMode::Live && part.rank == 1);
-        vec![live.unwrap_or(Rule::Frozen); part.rank]
+/// The row of a user or item without interactions, and the mean row.
+fn typical_rows(side: &Dense) -> (Vec<f32>, Vec<f32>) {
+    let rows = side.rows().max(1) as f64;
+    let of_column = |(t, sum): (usize, f64)| {
+        let first = if side.rows() > 0 { side.row(0)[t] } else { 0.0 };
+        let is_constant = (0..side.rows()).all(|row| side.row(row)[t].to_bits() == first.to_bits());
+        if is_constant {
+            (first, first)
+        } else {
+            (0.0, (sum / rows) as f32)
+        }
     };
-    parts.flat_map(of_part).collect()
-}
-
-/// The rule of a term that follows the counts.
-pub(super) fn live_rule(term: &Term<crate::weights::InMemory>) -> Option<Rule> {
-    let Term::Product(product) = term else {
-        return None;
-    };
-    if product.presence.is_some() || product.other.is_some() {
-        return None;
-    }
-    Some(Rule::Live {
-        exponents: Sides {
-            users: product.activity,
-            items: product.popularity,
-        },
-        strength: product.strength,
-    })
-}
-
-/// `n^α`, with 0^0 = 1; a row without interactions has no weight under a negative exponent.
-fn power(count: u32, exponent: f32) -> f32 {
-    if count == 0 && exponent < 0.0 {
-        return 0.0;
-    }
-    f64::from(count).powf(f64::from(exponent)) as f32
+    column_sums(side)
+        .into_iter()
+        .enumerate()
+        .map(of_column)
+        .unzip()
 }

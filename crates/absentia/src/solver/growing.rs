@@ -99,9 +99,10 @@ fn round_lines(matrix: &[f64], k: usize, block: usize, t: usize, rounded: &mut G
             }
         }
         if left == block {
-            for f in 0..LANES {
-                for g in 0..f {
-                    square[g][f] = square[f][g];
+            let lower = square;
+            for (g, line) in square.iter_mut().enumerate() {
+                for (f, slot) in line.iter_mut().enumerate().skip(g + 1) {
+                    *slot = lower[f][g];
                 }
             }
         }

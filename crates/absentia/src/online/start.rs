@@ -1,0 +1,179 @@
+//! Making an online model of a trained one.
+
+use super::Online;
+use super::error::OnlineError;
+use super::observed::{Observed, UserEntry};
+use super::operation::{MAX_STEPS, Settings};
+use super::pair::{Histories, Pair, PairEvent};
+use super::rule::WeightMode;
+use super::targets::FrozenTargets;
+use super::weights::OnlineWeights;
+use crate::data::{Duplicates, Interactions};
+use crate::linalg::Dense;
+use crate::linalg::kernels::Kernels;
+use crate::model::Model;
+use crate::sides::Sides;
+use crate::solver::RowScratch;
+use crate::solver::growing::GrowingCache;
+use crate::weights::Scheme;
+
+/// How an online model treats weights and repeated pairs.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The scheme that the model was trained with. Without it, the scheme is that of the model's
+    /// weights, in which c0 is fixed also where a mean was requested.
+    pub scheme: Option<Scheme>,
+    /// Whether weights on missing entries follow the counts.
+    pub weights: WeightMode,
+    /// What becomes of several interactions of a pair. [`Duplicates::Auto`] is [`Duplicates::Last`] if the
+    /// values of the training rows vary, and [`Duplicates::Sum`] otherwise.
+    pub duplicates: Duplicates,
+    /// How events are learned.
+    pub settings: Settings,
+}
+
+impl Online {
+    /// Makes a trained model learn from events. `rows` are the raw rows that it was trained on.
+    ///
+    /// # Errors
+    /// A model that does not minimise the objective, rows of another shape than the model's, and a
+    /// scheme with other terms than the model's weights.
+    pub fn new(
+        model: &Model,
+        rows: &Interactions<'_>,
+        options: Options,
+    ) -> Result<Self, OnlineError> {
+        model.needs_objective("learn from events")?;
+        check_settings(options.settings)?;
+        let shapes = [
+            ("users", model.n_users(), rows.n_users()),
+            ("items", model.n_items(), rows.n_items()),
+        ];
+        for (what, expected, got) in shapes {
+            if expected != got {
+                return Err(OnlineError::OtherRows {
+                    what,
+                    expected: expected as u64,
+                    got: got as u64,
+                });
+            }
+        }
+        let scheme = options
+            .scheme
+            .unwrap_or_else(|| model.weights().to_scheme());
+        let parts = model.parts();
+        let counts = Sides {
+            users: parts.user_counts.clone(),
+            items: parts.item_counts.clone(),
+        };
+        let targets = FrozenTargets::new(parts.transform, &counts);
+        let histories = Histories {
+            duplicates: options.duplicates.resolved(has_values(rows)),
+            has_times: rows.times().is_some(),
+            ..Histories::default()
+        };
+        let observed = observed_of(rows, &targets, histories)?;
+        check_scheme(model, &scheme)?;
+        let weights = OnlineWeights::new(model.weights(), &scheme, options.weights, &observed);
+        let factors = Sides {
+            users: model.user_factors().to_padded(),
+            items: model.item_factors().to_padded(),
+        };
+        let caches = Sides::from_fn(|axis| GrowingCache::new(&factors[axis], &weights.v[axis]));
+        Ok(Self {
+            params: model.params().clone(),
+            history: model.history().to_vec(),
+            frozen: model.weights().frozen().clone(),
+            scheme,
+            mode: options.weights,
+            settings: options.settings,
+            trained_rows: factors.as_ref().map(Dense::rows),
+            factors,
+            latest: rows
+                .times()
+                .and_then(|times| times.iter().copied().max())
+                .unwrap_or(0),
+            observed,
+            targets,
+            weights,
+            caches,
+            hashes: Sides::default(),
+            sequence: 0,
+            kernels: Kernels::in_use(),
+            scratch: RowScratch::default(),
+        })
+    }
+}
+
+/// Whether the values of interactions vary.
+fn has_values(rows: &Interactions<'_>) -> bool {
+    let values = rows.by_user().targets();
+    let mut taken = (0..rows.len()).filter(|&at| !rows.is_exposed(at));
+    let first = taken.next().map(|at| values.get(at).to_bits());
+    taken.any(|at| Some(values.get(at).to_bits()) != first)
+}
+
+/// The rows with their targets and weights.
+pub(super) fn observed_of(
+    rows: &Interactions<'_>,
+    targets: &FrozenTargets,
+    histories: Histories,
+) -> Result<Observed, OnlineError> {
+    let mut users = Vec::with_capacity(rows.n_users());
+    for user in 0..rows.n_users() {
+        let (range, row) = (rows.by_user().range(user), rows.by_user().row(user));
+        let entry = |(at, &item): (usize, &u32)| {
+            let position = range.start + at;
+            let pair = if rows.is_exposed(position) {
+                Pair::Exposed(row.c.get(at))
+            } else {
+                Pair::Taken(PairEvent {
+                    value: row.r.get(at),
+                    weight: row.c.get(at),
+                    time: rows.times().map_or(0, |times| times[position]),
+                    boost: 1.0,
+                })
+            };
+            let rc = targets.of_pair((user as u32, item), pair)?;
+            Ok(UserEntry { item, pair, rc })
+        };
+        let entries: Result<Vec<_>, OnlineError> =
+            row.indices.iter().enumerate().map(entry).collect();
+        users.push(entries?);
+    }
+    let has_times = rows.times().is_some();
+    Ok(Observed::new(
+        rows.n_items(),
+        users.into_iter(),
+        histories,
+        has_times,
+    ))
+}
+
+/// Rejects a scheme whose terms are not those of the model.
+pub(super) fn check_scheme(model: &Model, scheme: &Scheme) -> Result<(), OnlineError> {
+    let (expected, got) = (model.weights().frozen().parts.len(), scheme.terms().len());
+    if expected == got {
+        return Ok(());
+    }
+    Err(OnlineError::OtherScheme { expected, got })
+}
+
+pub(super) fn check_settings(settings: Settings) -> Result<(), OnlineError> {
+    if settings.steps > MAX_STEPS {
+        return Err(OnlineError::Setting {
+            name: "steps",
+            got: settings.steps.into(),
+            range: "at most 1000",
+        });
+    }
+    let weight = settings.weight_of_new;
+    if !(weight.is_finite() && weight >= 0.0) {
+        return Err(OnlineError::Setting {
+            name: "weight of new entries",
+            got: weight.into(),
+            range: "finite and at least 0",
+        });
+    }
+    Ok(())
+}

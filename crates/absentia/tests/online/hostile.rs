@@ -1,0 +1,206 @@
+//! Events that cannot be learned, and events that cost much.
+
+use absentia::Axis;
+use absentia::data::{Confidence, Targets};
+use absentia::model::RowWeights;
+use absentia::online::{Event, MAX_EVENTS, Online, OnlineError, Operation, Settings, WeightMode};
+use absentia::weights::{Scheme, Strength};
+
+use crate::setup::{Setup, live_sum, params, rows};
+
+fn refused(online: &mut Online, operation: &Operation) -> OnlineError {
+    let before = online.parts();
+    let error = online.apply(operation).unwrap_err();
+    assert_eq!(online.parts(), before, "{operation:?}");
+    error
+}
+
+#[test]
+fn what_cannot_be_learned_is_refused_and_changes_nothing() {
+    let setup = Setup::new(live_sum(), WeightMode::Live);
+    let mut online = setup.online();
+    let event = Event::new(1, 2);
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let error = refused(&mut online, &Operation::Insert(event.value(value)));
+        assert!(matches!(
+            error,
+            OnlineError::NotFinite { what: "value", .. }
+        ));
+        let error = refused(&mut online, &Operation::Insert(event.weight(value)));
+        assert!(matches!(
+            error,
+            OnlineError::NotFinite { what: "weight", .. }
+        ));
+        let expose = Operation::Expose {
+            user: 1,
+            item: 2,
+            weight: value,
+        };
+        refused(&mut online, &expose);
+    }
+    let error = refused(&mut online, &Operation::Insert(event.weight(-1.0)));
+    assert!(matches!(error, OnlineError::NegativeWeight { .. }));
+    let expose = Operation::Expose {
+        user: 1,
+        item: 2,
+        weight: -0.1,
+    };
+    assert!(matches!(
+        refused(&mut online, &expose),
+        OnlineError::NegativeWeight { .. }
+    ));
+    let (user, item) = (
+        online.n_rows(Axis::User) as u32,
+        online.n_rows(Axis::Item) as u32,
+    );
+    for unknown in [
+        Event::new(user, 0),
+        Event::new(0, item),
+        Event::new(u32::MAX, u32::MAX),
+    ] {
+        let error = refused(&mut online, &Operation::Insert(unknown));
+        assert!(matches!(error, OnlineError::Unknown { .. }), "{error}");
+    }
+    refused(&mut online, &Operation::Erase { user });
+    let nothing = Operation::Remove {
+        user: 1,
+        item: 2,
+        time: Some(3),
+    };
+    assert!(matches!(
+        refused(&mut online, &nothing),
+        OnlineError::NoEvent { .. }
+    ));
+    for settings in [
+        Settings {
+            steps: 1001,
+            ..Settings::default()
+        },
+        Settings {
+            weight_of_new: f32::NAN,
+            ..Settings::default()
+        },
+        Settings {
+            weight_of_new: -1.0,
+            ..Settings::default()
+        },
+    ] {
+        let error = refused(&mut online, &Operation::Settings(settings));
+        assert!(matches!(error, OnlineError::Setting { .. }));
+    }
+    refused(&mut online, &Operation::Refit { sweeps: 0 });
+    for weights in [
+        RowWeights::Given(vec![1.0]),
+        RowWeights::Like(99),
+        RowWeights::Given(vec![f32::NAN; 3]),
+    ] {
+        let add = Operation::Add {
+            axis: Axis::User,
+            hash: 0,
+            weights,
+        };
+        refused(&mut online, &add);
+    }
+}
+
+#[test]
+fn values_whose_sum_or_target_is_not_finite_are_refused() {
+    let setup = Setup::new(Scheme::uniform(0.1), WeightMode::Frozen);
+    let mut online = setup.online();
+    let large = Operation::Insert(Event::new(1, 2).value(3e38));
+    online.apply(&large).unwrap();
+    refused(&mut online, &large);
+    let params = params()
+        .targets(Targets::Log)
+        .confidence(Confidence::default());
+    let setup = Setup::with(rows(), Scheme::uniform(0.1), WeightMode::Frozen, &params);
+    let mut online = setup.online();
+    let error = refused(
+        &mut online,
+        &Operation::Insert(Event::new(1, 2).value(-2.0)),
+    );
+    assert!(matches!(
+        error,
+        OnlineError::NotFinite { what: "target", .. }
+    ));
+}
+
+#[test]
+fn times_from_the_future_have_the_weight_of_now() {
+    let decay = Confidence::Decay {
+        half_life: 100.0,
+        now: None,
+    };
+    let params = params().confidence(decay);
+    let setup = Setup::with(rows(), Scheme::uniform(0.1), WeightMode::Frozen, &params);
+    let mut online = setup.online();
+    for (item, time, expected) in [(2, i64::MAX, 1.0), (13, i64::MIN, 0.0)] {
+        while online.seen(1).any(|seen| seen == item) {
+            let remove = Operation::Remove {
+                user: 1,
+                item,
+                time: None,
+            };
+            online.apply(&remove).unwrap();
+        }
+        online
+            .apply(&Operation::Insert(Event::new(1, item).time(time)))
+            .unwrap();
+        let rows = online.to_trained_rows();
+        let at = online.columns(Axis::User, 1).binary_search(&item).unwrap();
+        assert_eq!(
+            rows.by_user().row(1).c.get(at).to_bits(),
+            f32::to_bits(expected)
+        );
+    }
+}
+
+#[test]
+fn many_events_on_one_pair_keep_a_bounded_history() {
+    let mut setup = Setup::new(
+        Scheme::popularity(Strength::Mean(0.1), 0.4),
+        WeightMode::Live,
+    );
+    setup.options.settings.steps = 0;
+    let mut online = setup.online();
+    let before = online.to_rows();
+    let at = before.by_user().row(4).indices[0];
+    let value = before.by_user().row(4).r.get(0);
+    for _ in 0..5_000 {
+        online.apply(&Operation::Insert(Event::new(4, at))).unwrap();
+    }
+    assert_eq!(online.counts(Axis::User)[4], before.user_counts()[4]);
+    let now = online.to_rows().by_user().row(4).r.get(0);
+    assert!((now - value - 5_000.0).abs() < 1.0, "{now}");
+    let parts = online.parts();
+    assert_eq!(parts.entries.histories.len(), 1);
+    assert_eq!(parts.entries.histories[0].2.events.len(), MAX_EVENTS);
+}
+
+#[test]
+fn a_user_with_every_item_can_still_learn() {
+    let setup = Setup::new(live_sum(), WeightMode::Live);
+    let mut online = setup.online();
+    for item in 0..3_000_u32 {
+        if item as usize >= online.n_rows(Axis::Item) {
+            let add = Operation::Add {
+                axis: Axis::Item,
+                hash: item.into(),
+                weights: RowWeights::Frozen,
+            };
+            online.apply(&add).unwrap();
+        }
+        online
+            .apply(&Operation::Insert(Event::new(6, item)))
+            .unwrap();
+    }
+    assert_eq!(online.columns(Axis::User, 6).len(), 3_000);
+    assert!(
+        online
+            .factors(Axis::User)
+            .row(6)
+            .iter()
+            .all(|x| x.is_finite())
+    );
+    assert!(online.objective().unwrap().total().is_finite());
+}

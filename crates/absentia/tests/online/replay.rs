@@ -1,0 +1,115 @@
+//! The state is a function of the list of operations.
+
+use absentia::online::{Online, Operation, Settings, WeightMode};
+use absentia::weights::{Scheme, Strength};
+use absentia::{Axis, Dense};
+
+use crate::setup::{Dice, Setup, live_sum, operation, rank_three};
+
+/// Every bit of the state.
+fn bits(online: &Online) -> (Vec<u32>, absentia::online::OnlineParts) {
+    let factors = [Axis::User, Axis::Item].map(|axis| online.factors(axis));
+    let floats = factors.into_iter().flat_map(Dense::as_slice);
+    (floats.map(|x| x.to_bits()).collect(), online.parts())
+}
+
+/// A list of operations with refits, rebuilds and settings among them.
+fn list(setup: &Setup, length: usize) -> Vec<Operation> {
+    let mut online = setup.online();
+    let mut dice = Dice::new(41);
+    let mut operations = Vec::new();
+    for n in 0..length {
+        let next = match n % 50 {
+            17 => Operation::Refit { sweeps: 1 },
+            33 => Operation::Rebuild,
+            41 => Operation::Settings(Settings {
+                steps: dice.below(3) as u32,
+                weight_of_new: 1.0 + dice.unit(),
+            }),
+            _ => operation(&mut dice, &online),
+        };
+        online.apply(&next).unwrap();
+        operations.push(next);
+    }
+    operations
+}
+
+fn replay(mut online: Online, operations: &[Operation]) -> Online {
+    for operation in operations {
+        online.apply(operation).unwrap();
+    }
+    online
+}
+
+#[test]
+fn a_snapshot_at_any_cut_continues_with_the_same_bits() {
+    for (scheme, mode) in [
+        (live_sum(), WeightMode::Live),
+        (rank_three(), WeightMode::Frozen),
+        (
+            Scheme::popularity(Strength::Mean(0.1), 0.4),
+            WeightMode::Frozen,
+        ),
+    ] {
+        let setup = Setup::new(scheme, mode);
+        let operations = list(&setup, 120);
+        let end = bits(&replay(setup.online(), &operations));
+        let mut dice = Dice::new(42);
+        for _ in 0..34 {
+            let cut = dice.below(operations.len() + 1);
+            let (before, after) = operations.split_at(cut);
+            let online = replay(setup.online(), before);
+            assert_eq!(online.sequence(), cut as u64);
+            let model = online.to_model().unwrap();
+            let scheme = setup.options.scheme.clone();
+            let restored = Online::restore(&model, scheme, online.parts()).unwrap();
+            assert!(bits(&restored) == bits(&online), "cut at {cut}");
+            assert!(bits(&replay(restored, after)) == end, "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let setup = Setup::new(live_sum(), WeightMode::Live);
+    let operations = list(&setup, 150);
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        let mut online = setup.online();
+        online.set_threads(Some(threads));
+        pool.install(|| bits(&replay(online, &operations)))
+    };
+    let one = run(1);
+    assert!(run(2) == one);
+    assert!(run(7) == one);
+}
+
+#[test]
+fn a_refit_is_a_run_from_the_present_factors() {
+    use absentia::fit::{Init, Run, fit};
+    let setup = Setup::new(live_sum(), WeightMode::Live);
+    let online = replay(setup.online(), &list(&setup, 30)[..17]);
+    let params = crate::setup::params().iterations(3).check().unwrap();
+    let model = online.to_model().unwrap();
+    let run = Run {
+        init: Init::Given {
+            users: model.user_factors().clone(),
+            items: model.item_factors().clone(),
+        },
+        ..Run::default()
+    };
+    let scheme = setup.options.scheme.as_ref().unwrap();
+    let trained = fit(&online.to_rows(), scheme, &params, run).unwrap().model;
+    let refitted = replay(online, &[Operation::Refit { sweeps: 3 }]);
+    for (axis, factors) in [
+        (Axis::User, trained.user_factors()),
+        (Axis::Item, trained.item_factors()),
+    ] {
+        for row in 0..factors.rows() {
+            assert_eq!(refitted.factors(axis).row(row), factors.row(row));
+        }
+    }
+}
