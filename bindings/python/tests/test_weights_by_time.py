@@ -77,13 +77,13 @@ def test_products_multiply():
 
 def test_release_dates_are_mappings_arrays_or_tables(tmp_path):
     frame = table()
-    day = np.datetime64("2014-05-20")
+    day = np.datetime64("2014-06-25")
     array = np.full(20, "NaT", dtype="datetime64[D]")
-    array[4] = day
-    (tmp_path / "dates.csv").write_text(f"item,released\n4,{day}\n")
-    given = ({4: day}, {4: str(day)}, array, str(tmp_path / "dates.csv"), tmp_path / "dates.csv")
+    array[15] = day
+    (tmp_path / "dates.csv").write_text(f"item,released\n15,{day}\n")
+    given = ({15: day}, {15: str(day)}, array, str(tmp_path / "dates.csv"), tmp_path / "dates.csv")
     found = [weights.Available(c0=1, released=dates).resolve(frame) for dates in given]
-    hidden = found[0].b[4] == 0
+    hidden = found[0].b[15] == 0
     assert hidden.any() and not hidden.all()
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].b, other.b)

@@ -252,17 +252,17 @@ impl<F: Requested> Scheme<F> {
 
 impl<F: Requested> Term<F> {
     pub(super) fn times(self, other: Self) -> Option<Self> {
-        match (self, other) {
-            (Term::Product(_), Term::Product(_))
-            | (_, Term::Uniform(_))
-            | (Term::Uniform(_), _) => None,
-            (Term::Product(mut product), term) | (term, Term::Product(mut product)) => {
-                let is_free = product.other.is_none() && !product.is_available();
-                product.other = Some(Box::new(term));
-                is_free.then_some(Term::Product(product))
-            }
-            _ => None,
+        let ((Term::Product(mut product), term) | (term, Term::Product(mut product))) =
+            (self, other)
+        else {
+            return None;
+        };
+        let is_factor = matches!(term, Term::Product(_) | Term::Uniform(_));
+        if is_factor || product.other.is_some() || product.is_available() {
+            return None;
         }
+        product.other = Some(Box::new(term));
+        Some(Term::Product(product))
     }
 }
 

@@ -110,24 +110,20 @@ fn read_scheme(line: &str, scheme: &str) -> Result<Term<ByPath>, SpecError> {
     let mut of_name = SYNTAXES
         .into_iter()
         .filter(|syntax| syntax.words.name == head);
-    match of_name.next() {
-        Some(syntax) => {
-            let mut options = Options::new(line, scheme, &syntax.words, options)?;
-            let term = (syntax.read)(&mut options)?;
-            options.finish()?;
-            Ok(term)
-        }
-        None => {
-            let once = |name: &&str| names.iter().filter(|other| *other == name).count() == 1;
-            if !names
-                .iter()
-                .all(|name| FACTORS.contains(name) && once(name))
-            {
-                return Err(no_product(line, head));
-            }
-            read_product(line, scheme, &names, options)
-        }
+    if let Some(syntax) = of_name.next() {
+        let mut options = Options::new(line, scheme, &syntax.words, options)?;
+        let term = (syntax.read)(&mut options)?;
+        options.finish()?;
+        return Ok(term);
     }
+    let once = |name: &&str| names.iter().filter(|other| *other == name).count() == 1;
+    if !names
+        .iter()
+        .all(|name| FACTORS.contains(name) && once(name))
+    {
+        return Err(no_product(line, head));
+    }
+    read_product(line, scheme, &names, options)
 }
 
 impl fmt::Display for SchemeSpec {

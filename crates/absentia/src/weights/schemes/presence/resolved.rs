@@ -256,9 +256,9 @@ impl ResolvedPresence {
                 for &slice in &rows {
                     shares[slice] += 1.0;
                 }
-                shares
-                    .iter_mut()
-                    .for_each(|share| *share /= rows.len() as f32);
+                for share in &mut shares {
+                    *share /= rows.len() as f32;
+                }
                 shares
             }
         }

@@ -176,7 +176,7 @@ impl Slices {
                     });
                 }
                 let start = |number: i64| period.start(number).saturating_mul(per_second);
-                Ok((0..count as i64).map(|slice| start(from + slice)).collect())
+                Ok((from..).take(count).map(start).collect())
             }
         }
     }

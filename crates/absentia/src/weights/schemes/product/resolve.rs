@@ -20,8 +20,9 @@ impl SchemeTerm for Product<InMemory> {
         let presence = presence.map(|presence| presence.resolve(&name, data));
         let presence = presence.transpose()?;
         if let Some(presence) = presence.as_ref().filter(|found| found.factor.is_age()) {
-            let ages = (0..y.len()).map(|item| presence.age(item));
-            y.iter_mut().zip(ages).for_each(|(y, age)| *y *= age);
+            for (item, y) in y.iter_mut().enumerate() {
+                *y *= presence.age(item);
+            }
         }
         let (matrices, other) = self.matrices(&name, data, presence.as_ref())?;
         let (a, b, c0) = match matrices {
@@ -58,6 +59,9 @@ impl SchemeTerm for Product<InMemory> {
     }
 }
 
+/// A and B.
+type Matrices = (Dense, Dense);
+
 impl Product<InMemory> {
     /// A and B of `v_ui`, if it is not 1 everywhere, and what the other scheme is.
     fn matrices(
@@ -65,7 +69,7 @@ impl Product<InMemory> {
         name: &str,
         data: &Interactions<'_>,
         presence: Option<&ResolvedPresence>,
-    ) -> Result<(Option<(Dense, Dense)>, Option<FrozenPart>), WeightsError> {
+    ) -> Result<(Option<Matrices>, Option<FrozenPart>), WeightsError> {
         let available = presence.filter(|found| found.factor.is_available());
         match (available, &self.other) {
             (None, None) => Ok((None, None)),
