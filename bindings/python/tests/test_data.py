@@ -113,6 +113,7 @@ def test_repeated_pairs_of_tables_and_files_follow_one_rule(tmp_path, caplog):
             assert message.startswith("1 of 5 rows repeat a pair of user and item: ") and said in message
         if "no times" not in said:
             same(model(targets="raw", factors=2).fit(frame[::-1], **given), expected)
+            repeats(caplog)
     for data in (table, str(path)):
         with pytest.raises(ValueError, match="more than once|twice|repeat"):
             model().fit(data, duplicates="error")

@@ -49,13 +49,13 @@ fn assert_whole(sandbox: &Sandbox, lines: [&str; 2]) {
     assert!(written[0] != written[1] && written[0].len() > 2);
     let mut before = 1;
     for kill in 0..KILLS {
-        let line = lines[(1 - before) as usize];
+        let line = lines[1 - before];
         let mut child = sandbox.command(line).spawn().expect("started");
         std::thread::sleep(longest * kill / KILLS);
         child.kill().expect("killed");
         child.wait().expect("ended");
         let found = contents(&out);
-        let whole = (0..2).find(|&at| found == written[at as usize]);
+        let whole = (0..2).find(|&at| found == written[at]);
         let Some(now) = whole else {
             let same = |at: usize, name: &String| found.get(name) == written[at].get(name);
             let of: Vec<_> = found
