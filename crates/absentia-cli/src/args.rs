@@ -56,11 +56,9 @@ pub(crate) fn warn_of_preparation(preparation: &Preparation, ui: &Ui) {
 }
 
 /// Warns of a pick of rows where the rule leaves no choice of them.
-pub(crate) fn warn_of_pick(flag: &str, pick: Option<Pick>, rule: Option<SplitRule>, ui: &Ui) {
-    if pick.is_some() && matches!(rule, Some(SplitRule::Time { .. })) {
-        ui.warn(format!(
-            "{flag} has no effect with time:FROM, which holds out all rows from that time on"
-        ));
+pub(crate) fn warn_of_pick(pick: Option<Pick>, rule: SplitRule, ui: &Ui) {
+    if let Some(text) = pick.and_then(|_| rule.unused_pick("--pick")) {
+        ui.warn(text);
     }
 }
 

@@ -4,7 +4,6 @@ use absentia::Method;
 
 use crate::job::Job;
 use crate::preparation::Preparation;
-use crate::text::SplitRule;
 
 impl Job {
     /// What was given without effect on any of these methods, in words. `option` is how the front end calls a
@@ -33,13 +32,9 @@ impl Job {
             texts.push(format!("{column} has no effect without {rule} column"));
         }
         texts.extend(self.preparation.without_effect(option));
-        let is_by_time = matches!(self.validation.valid_split, Some(SplitRule::Time { .. }));
-        if is_by_time && self.validation.valid_pick.is_some() {
-            let pick = option("valid-pick");
-            texts.push(format!(
-                "{pick} has no effect with time:FROM, which holds out all rows from that time on"
-            ));
-        }
+        let rule = self.validation.valid_split;
+        let rule = rule.filter(|_| self.validation.valid_pick.is_some());
+        texts.extend(rule.and_then(|rule| rule.unused_pick(&option("valid-pick"))));
         texts
     }
 }

@@ -118,12 +118,7 @@ impl SplitCommand {
         let other_share = self.fold_in.to_bits() != defaults::FOLD_IN.to_bits();
         warn_without(!users && other_share, "--fold-in", "--by users:N", ui);
         let is_latest = self.pick == Pick::Latest;
-        warn_of_pick(
-            "--pick",
-            (!is_latest).then_some(self.pick),
-            Some(self.by),
-            ui,
-        );
+        warn_of_pick((!is_latest).then_some(self.pick), self.by, ui);
         let unseeded = is_latest && !users && self.seed != 0;
         warn_without(unseeded, "--seed", "--pick random or drift", ui);
     }

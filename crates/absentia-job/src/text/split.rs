@@ -75,6 +75,17 @@ impl SplitRule {
         }
     }
 
+    /// The warning that a pick, under the name that its option has, does not change which rows are held
+    /// out; `None` if it does.
+    #[must_use]
+    pub fn unused_pick(self, option: &str) -> Option<String> {
+        matches!(self, Self::Time { .. }).then(|| {
+            format!(
+                "{option} has no effect with time:FROM, which holds out all rows from that time on"
+            )
+        })
+    }
+
     /// Whether it holds rows out for validation too.
     #[must_use]
     pub fn has_validation(self) -> bool {

@@ -151,7 +151,7 @@ impl Tune {
         let options = self.options(context)?;
         self.check_writable()?;
         let HeldOutArgs { pick, split, .. } = self.held_out;
-        warn_of_pick("--pick", pick, Some(split), &context.ui);
+        warn_of_pick(pick, split, &context.ui);
         let mut folds = fold(&self.data, &self.held_out, &self.study, &context.ui)?;
         let described = folds.described(&self.held_out);
         let staged = StagedSearch::new(folds.take(), options)?;
