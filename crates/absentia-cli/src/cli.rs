@@ -83,6 +83,7 @@ commands! {
     Recommend: recommend::Recommend,
     Similar: similar::Similar,
     Explain: explain::Explain,
+    Stream: stream::Stream,
     Split: split::SplitCommand,
     Describe: describe::Describe,
     Generate: generate::Generate,

@@ -87,6 +87,14 @@ impl Job {
         Ok(merged)
     }
 
+    /// The weights on missing entries, with their files read.
+    ///
+    /// # Errors
+    /// Several weight schemes, files of weights that cannot be read.
+    pub fn scheme(&self, ids: &Ids) -> Result<Scheme, JobError> {
+        scheme(&self.weights()?, ids)
+    }
+
     /// The run on data that is ready.
     ///
     /// # Errors

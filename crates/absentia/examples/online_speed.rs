@@ -43,8 +43,11 @@ fn pairs(path: Option<&str>) -> Result<Vec<(u32, u32)>, Failure> {
     Ok(pairs)
 }
 
+/// Users and items of interactions.
+type Pairs = Vec<(u32, u32)>;
+
 /// Takes pairs out of the rows, evenly, in an order that has nothing to do with theirs.
-fn divided(mut pairs: Vec<(u32, u32)>) -> (Vec<(u32, u32)>, Vec<(u32, u32)>) {
+fn divided(mut pairs: Pairs) -> (Pairs, Pairs) {
     let mut state = 1_u64;
     let mut stream = Vec::with_capacity(EVENTS);
     while stream.len() < EVENTS && pairs.len() > 1 {

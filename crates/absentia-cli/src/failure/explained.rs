@@ -7,11 +7,19 @@ use absentia::data::DataError;
 use absentia::suggest;
 use absentia_io::arrays::ArrayError;
 use absentia_job::JobError;
+use absentia_online::{LearnError, LogError};
 
 use super::{Exit, Refusal};
 
 /// The inner error, where a job's error only passes one on.
 pub(super) fn unwrapped<'e>(cause: &'e (dyn Error + 'static)) -> &'e (dyn Error + 'static) {
+    if let Some(error) = cause.downcast_ref::<LearnError>() {
+        return match error {
+            LearnError::Job(error) => unwrapped(error),
+            LearnError::File(error) => error,
+            _ => cause,
+        };
+    }
     match cause.downcast_ref::<JobError>() {
         Some(JobError::File(error)) => error,
         Some(JobError::Data(error)) => error,
@@ -31,6 +39,9 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
     }
     if let Some(error) = cause.downcast_ref::<ParamsError>() {
         return of_params(error);
+    }
+    if let Some(error) = cause.downcast_ref::<LearnError>() {
+        return of_learning(error);
     }
     if let Some(DataError::Duplicate { user, item }) = cause.downcast_ref() {
         let refusal = Refusal::data(format!(
@@ -53,6 +64,34 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
         ))),
         _ => None,
     }
+}
+
+/// What is wrong with a model that is to learn, or with an event.
+fn of_learning(error: &LearnError) -> Option<Refusal> {
+    let text = error.to_string();
+    Some(match error {
+        LearnError::Unknown { similar, .. } => {
+            let refusal = Refusal::not_found(text);
+            match suggest::did_you_mean(similar) {
+                Some(hint) => refusal.hint(hint),
+                None => refusal,
+            }
+        }
+        LearnError::OtherIds { .. } => Refusal::data(text).hint(
+            "pass the file that the model was trained on as --train, read with the same flags",
+        ),
+        LearnError::OtherUnit { .. } => {
+            Refusal::data(text).hint("--time-unit says in what unit the times of the events are")
+        }
+        LearnError::NoConfiguration { .. } => {
+            Refusal::data(text).hint("train a model with absentia train")
+        }
+        LearnError::Online(_)
+        | LearnError::IdLength { .. }
+        | LearnError::Configuration(_)
+        | LearnError::Log(LogError::Damaged { .. } | LogError::Gap { .. }) => Refusal::data(text),
+        _ => return None,
+    })
 }
 
 const MERGE: &str = "merge them with --duplicates sum, last or max";

@@ -15,5 +15,6 @@ pub(crate) mod recommend;
 pub(crate) mod reproduce;
 pub(crate) mod similar;
 pub(crate) mod split;
+pub(crate) mod stream;
 pub(crate) mod train;
 pub(crate) mod tune;

@@ -13,13 +13,14 @@
 //! | `history` | f64 (sweeps, 7) | iteration, observed, missing, regularization, seconds, measured (0 or 1), validation |
 //! | `best`, `best_user_factors`, `best_item_factors` | f64 (1, 2), f32 | checkpoints: iteration and score, and the factors |
 //! | `taken_offsets`, `taken_items`, `near_offsets`, `near_items`, `near_similarity` | u64 (M + 1), u32, u64 (N + 1), u32, f32 | `itemknn`: items each user took, neighbours of each item |
+//! | `online_…` | | models that learn from events: entries of users, and sums in double precision (`online`) |
 //! | `weights` | u8 | the text of that name, when it is longer than a mebibyte |
 //! | `checksum` | u8 (8) | xxh3-64 (little-endian) of all bytes of the file before it |
 //!
 //! Ids that are row numbers take no tensor. Texts in the header: `format` (`absentia`),
 //! `format_version`, `product_version`, `kind` (`model` or `checkpoint`), `params`, `transform` and
 //! `weights` (JSON), `config` (whatever the caller gave), in a
-//! checkpoint `fingerprint` (what its run is made on).
+//! checkpoint `fingerprint` (what its run is made on), in a model that learns from events `online`.
 //!
 //! Tensors start at multiples of their own width and are mapped into memory when loaded. A file
 //! that was truncated, or altered in any byte, is rejected; a new version of the format is rejected
@@ -38,6 +39,7 @@ mod load;
 mod map;
 mod neighbours;
 mod npz;
+mod online;
 mod opened;
 mod save;
 mod tensor;
@@ -51,6 +53,7 @@ pub use ids::Ids;
 pub use import::{ImportOptions, import_implicit, import_npy};
 pub use inspect::{IdForm, ModelInfo, inspect};
 pub use load::{CheckpointState, LoadedCheckpoint, LoadedModel, load_checkpoint, load_model};
+pub use online::{LoadedOnline, load_online, save_online};
 pub use opened::verify;
 pub use save::{save_checkpoint, save_model};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use absentia::fit::{Best, Checkpoint};
+use absentia::fit::Checkpoint;
 use absentia::{Axis, Model};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,7 +33,11 @@ pub fn save_model(
     ids: &Ids,
     config: Option<&str>,
 ) -> Result<(), Error> {
-    save(path, Kind::Model, model, None, ids, &[("config", config)])
+    let extra = Extra {
+        texts: &[("config", config)],
+        ..Extra::default()
+    };
+    save(path, Kind::Model, model, ids, extra)
 }
 
 /// Writes a checkpoint: a model file with the state of the run added. `fingerprint` says what the run is
@@ -48,23 +52,35 @@ pub fn save_checkpoint(
     config: Option<&str>,
     fingerprint: Option<&str>,
 ) -> Result<(), Error> {
-    let best = checkpoint.best.as_ref();
-    let texts = [("config", config), (FINGERPRINT, fingerprint)];
-    save(path, Kind::Checkpoint, &checkpoint.model, best, ids, &texts)
+    let mut tensors = Vec::new();
+    if let Some(best) = &checkpoint.best {
+        tensors.push(history::best_tensor(best));
+        tensors.push(Tensor::rows("best_user_factors", &best.users));
+        tensors.push(Tensor::rows("best_item_factors", &best.items));
+    }
+    let texts = &[("config", config), (FINGERPRINT, fingerprint)];
+    let extra = Extra { tensors, texts };
+    save(path, Kind::Checkpoint, &checkpoint.model, ids, extra)
 }
 
-fn save(
+/// What a file has besides a model.
+#[derive(Default)]
+pub(super) struct Extra<'a> {
+    pub(super) tensors: Vec<Tensor<'a>>,
+    pub(super) texts: &'a [(&'static str, Option<&'a str>)],
+}
+
+pub(super) fn save(
     path: &Path,
     kind: Kind,
     model: &Model,
-    best: Option<&Best>,
     ids: &Ids,
-    texts: &[(&'static str, Option<&str>)],
+    extra: Extra<'_>,
 ) -> Result<(), Error> {
     ids.check(model, path)?;
     let weights_text = weights::text(model.weights(), path)?;
     let mut metadata = metadata(model, kind, path)?;
-    for (key, text) in texts {
+    for (key, text) in extra.texts {
         if let Some(text) = text {
             metadata.insert(key, (*text).to_owned());
         }
@@ -79,11 +95,7 @@ fn save(
     }
     tensors.extend(ids::tensors(Axis::User, &ids.users));
     tensors.extend(ids::tensors(Axis::Item, &ids.items));
-    if let Some(best) = best {
-        tensors.push(history::best_tensor(best));
-        tensors.push(Tensor::rows("best_user_factors", &best.users));
-        tensors.push(Tensor::rows("best_item_factors", &best.items));
-    }
+    tensors.extend(extra.tensors);
     Image { metadata, tensors }.save(path)
 }
 

@@ -58,6 +58,24 @@ impl Online {
         Ok(())
     }
 
+    /// Rejects an event of a pair that would not become an entry; users and items behind the last one
+    /// count as new ones.
+    ///
+    /// # Errors
+    /// Numbers that are not finite, negative weights.
+    pub fn check_new(&self, event: &Event) -> Result<(), OnlineError> {
+        let at = (event.user, event.item);
+        check_numbers(at, [("value", event.value), ("weight", event.weight)])?;
+        check_weight(at, event.weight)?;
+        let pair = Pair::Taken(PairEvent {
+            value: event.value,
+            weight: event.weight,
+            time: event.time.unwrap_or(self.latest),
+            boost: self.settings.weight_of_new,
+        });
+        self.targets.of_pair(at, pair).map(drop)
+    }
+
     fn insert(&mut self, event: &Event) -> Result<u32, OnlineError> {
         let at = (event.user, event.item);
         self.check(at)?;

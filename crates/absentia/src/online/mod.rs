@@ -19,6 +19,7 @@
 //! | `rule` | which columns of them follow the counts, and how |
 //! | `step` | improving one row |
 //! | `refit` | rebuilding the caches, training all rows |
+//! | `ranking` | the best items of a user |
 //! | `export` | the state as a model, and its objective |
 //! | `snapshot` | the whole state as plain data |
 
@@ -28,6 +29,7 @@ mod export;
 mod observed;
 mod operation;
 mod pair;
+mod ranking;
 mod refit;
 mod rows;
 mod rule;
@@ -109,6 +111,12 @@ impl Online {
     #[must_use]
     pub fn settings(&self) -> Settings {
         self.settings
+    }
+
+    /// The latest time of any interaction; 0 if there are no times.
+    #[must_use]
+    pub fn latest(&self) -> i64 {
+        self.latest
     }
 
     /// Number of users or items.

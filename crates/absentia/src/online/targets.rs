@@ -43,9 +43,10 @@ impl FrozenTargets {
         let (r, c) = match pair {
             Pair::Exposed(weight) => (0.0, weight),
             Pair::Taken(event) => {
-                let counts = &self.counts;
-                let (n_u, n_i) = (counts.users[user as usize], counts.items[item as usize]);
-                let r = self.transform.target(event.value, n_u, n_i);
+                let (counts, typical) = (&self.counts, &self.typical);
+                let n_u = counts.users.get(user as usize).unwrap_or(&typical.users);
+                let n_i = counts.items.get(item as usize).unwrap_or(&typical.items);
+                let r = self.transform.target(event.value, *n_u, *n_i);
                 let c = self.transform.weight(event.value, event.weight, event.time);
                 (r, c * event.boost)
             }

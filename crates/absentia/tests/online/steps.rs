@@ -84,7 +84,7 @@ fn operations() -> Vec<Operation> {
             0 | 1 => Operation::Insert(new),
             2 => Operation::Expose {
                 user: new.user,
-                item: (0..).find(|item| !items.contains(item)).unwrap(),
+                item: (0..u32::MAX).find(|item| !items.contains(item)).unwrap(),
                 weight: new.weight,
             },
             _ => Operation::Remove {

@@ -62,7 +62,7 @@ fn a_click_replaces_an_exposure_and_its_removal_restores_it() {
     let mut online = setup.online();
     // (1, 11) was shown in training; another item is shown now, before and after clicks.
     let columns = online.columns(Axis::User, 1);
-    let other = (0..).find(|item| !columns.contains(item)).unwrap();
+    let other = (0..u32::MAX).find(|item| !columns.contains(item)).unwrap();
     for (item, is_shown) in [(11, true), (other, false)] {
         let counts = online.counts(Axis::User)[1];
         let expose = |weight| Operation::Expose {

@@ -1,0 +1,133 @@
+//! `stream`: learning from a file of events, its log, and going on after a crash.
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn absentia(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_absentia"));
+    command.args(words).current_dir(folder).output().unwrap()
+}
+
+fn done(folder: &Path, words: &[&str]) -> String {
+    let output = absentia(folder, words);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words:?}: {told}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Trains a model on the first rows and leaves the rest as events.
+fn trained() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut train, mut events) = (String::new(), String::new());
+    for out in [&mut train, &mut events] {
+        out.push_str("user,item,time\n");
+    }
+    for at in 0..400_u32 {
+        let (user, item) = (at * 7 % 31, at * at % 23);
+        writeln!(train, "u{user},i{item},{}", 1_500_000_000 + at).unwrap();
+    }
+    for at in 0..60_u32 {
+        let (user, item) = (at * 11 % 37, at * 5 % 27);
+        writeln!(events, "u{user},i{item},{}", 1_500_001_000 + at).unwrap();
+    }
+    std::fs::write(folder.path().join("train.csv"), train).unwrap();
+    std::fs::write(folder.path().join("events.csv"), events).unwrap();
+    let words = "train train.csv --model m.absentia -k 4 --regularization 0.1 --weights popularity:c0=30,alpha=0.5 --targets binary --post-scale 0 --iterations 5 -q";
+    done(folder.path(), &words.split(' ').collect::<Vec<_>>());
+    folder
+}
+
+/// The lists of a saved model, with the scores.
+fn lists(folder: &Path, model: &str) -> String {
+    let words = ["recommend", model, "--all", "--allow-seen", "--json"];
+    done(folder, &words)
+}
+
+#[test]
+fn events_are_measured_learned_and_saved() {
+    let folder = trained();
+    let folder = folder.path();
+    let out = done(
+        folder,
+        &[
+            "stream",
+            "m.absentia",
+            "events.csv",
+            "--out",
+            "s.absentia",
+            "--json",
+            "--live",
+        ],
+    );
+    let summary: serde_json::Value = serde_json::from_str(out.trim()).unwrap();
+    assert_eq!(summary["events"], 60);
+    assert_eq!(summary["users"], 37);
+    assert_eq!(summary["measured"]["new_users"], 6);
+    assert!(summary["measured"]["mrr"].as_f64().unwrap() > 0.0);
+    // New users are known to a saved model.
+    assert!(lists(folder, "s.absentia").contains("\"u36\""));
+    // It goes on without its training rows.
+    std::fs::remove_file(folder.join("train.csv")).unwrap();
+    done(folder, &["stream", "s.absentia", "events.csv", "-q"]);
+    let output = absentia(folder, &["stream", "m.absentia", "events.csv", "-q"]);
+    assert_eq!(output.status.code(), Some(4));
+}
+
+#[test]
+fn a_run_that_was_killed_continues_from_its_log_to_the_same_model() {
+    let folder = trained();
+    let folder = folder.path();
+    let stream = |words: &[&str]| {
+        let mut all = vec![
+            "stream",
+            "m.absentia",
+            "events.csv",
+            "-q",
+            "--refit-every",
+            "25",
+        ];
+        all.extend(words);
+        absentia(folder, &all)
+    };
+    let whole = stream(&["--log", "whole.log", "--out", "whole.absentia"]);
+    assert!(whole.status.success());
+    let log = std::fs::read(folder.join("whole.log")).unwrap();
+    for share in [1, 2, 3] {
+        // What a kill leaves: whole lines and a part of one.
+        std::fs::write(folder.join("part.log"), &log[..log.len() * share / 4]).unwrap();
+        let resumed = stream(&["--log", "part.log", "--resume", "--out", "part.absentia"]);
+        let told = String::from_utf8_lossy(&resumed.stderr).into_owned();
+        assert!(resumed.status.success(), "{told}");
+        assert_eq!(std::fs::read(folder.join("part.log")).unwrap(), log);
+        assert_eq!(
+            lists(folder, "part.absentia"),
+            lists(folder, "whole.absentia")
+        );
+    }
+    // Another stream is not continued.
+    std::fs::write(
+        folder.join("events.csv"),
+        "user,item,time\nu1,i1,1500002000\n",
+    )
+    .unwrap();
+    let other = stream(&["--log", "part.log", "--resume"]);
+    assert_eq!(other.status.code(), Some(3));
+}
+
+#[test]
+fn what_is_read_is_not_replaced() {
+    let folder = trained();
+    let folder = folder.path();
+    for words in [
+        ["--out", "m.absentia"],
+        ["--out", "events.csv"],
+        ["--log", "events.csv"],
+        ["--log", "m.absentia"],
+    ] {
+        let mut all = vec!["stream", "m.absentia", "events.csv"];
+        all.extend(words);
+        assert_eq!(absentia(folder, &all).status.code(), Some(2), "{words:?}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Why a record was rejected, or a model cannot learn from events.
+
+use absentia::error::{Axis, Fault};
+use absentia::online::OnlineError;
+use absentia::ranking::RankError;
+use absentia_io::time::TimeUnit;
+use absentia_job::JobError;
+
+use crate::log::LogError;
+
+/// Why a record was rejected, or a learner was not made. A rejected record has changed nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LearnError {
+    /// A user or item that there is not.
+    #[error("{axis} {id:?} is not in the model")]
+    Unknown {
+        /// The side.
+        axis: Axis,
+        /// The id.
+        id: String,
+        /// Ids like it.
+        similar: Vec<String>,
+    },
+    /// An id that is empty or too long.
+    #[error("a {axis} id of {bytes} bytes; ids have 1 to {most}")]
+    IdLength {
+        /// The side.
+        axis: Axis,
+        /// Its length.
+        bytes: usize,
+        /// The longest.
+        most: usize,
+    },
+    /// The engine rejects it.
+    #[error(transparent)]
+    Online(#[from] OnlineError),
+    /// Training rows that cannot be read or prepared.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// A file that cannot be read or written.
+    #[error(transparent)]
+    File(#[from] absentia_io::Error),
+    /// A list that cannot be made.
+    #[error(transparent)]
+    Rank(#[from] RankError),
+    /// A log that does not fit.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// Times in another unit than those that the model was trained on.
+    #[error("times of events in {got}, and the model was trained on times in {expected}")]
+    OtherUnit {
+        /// The unit of the events.
+        got: TimeUnit,
+        /// The unit of the training rows.
+        expected: TimeUnit,
+    },
+    /// A model without a configuration, where one is needed.
+    #[error("the model has no {what}")]
+    NoConfiguration {
+        /// What is missing.
+        what: &'static str,
+    },
+    /// A stored configuration that cannot be read.
+    #[error("the stored configuration: {0}")]
+    Configuration(toml::de::Error),
+    /// Training rows that are not those of the model.
+    #[error("the training rows have other {axis}s than the model")]
+    OtherIds {
+        /// The side that differs.
+        axis: Axis,
+    },
+}
+
+impl LearnError {
+    /// Whose fault the error is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Unknown { .. } => Fault::NotFound,
+            Self::Online(error) => error.fault(),
+            _ => Fault::Caller,
+        }
+    }
+}

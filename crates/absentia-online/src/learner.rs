@@ -1,0 +1,199 @@
+//! A model that learns from events, with the ids of its rows.
+
+use absentia::error::Axis;
+use absentia::model::RowWeights;
+use absentia::online::{Applied, Event, Online, Operation};
+use absentia::ranking::Scored;
+use absentia_io::IdMap;
+use absentia_io::model::Ids;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::LearnError;
+use crate::record::Record;
+
+/// Longest id of a user or item in an event.
+pub const MAX_ID_BYTES: usize = 1024;
+
+/// A model that learns from events, with the ids of its rows.
+#[derive(Debug)]
+pub struct Learner {
+    online: Online,
+    ids: Ids,
+    /// The configuration of the run that trained the model, kept with it.
+    pub(crate) config: Option<String>,
+}
+
+impl Learner {
+    /// Joins a model with its ids.
+    #[must_use]
+    pub fn new(online: Online, ids: Ids) -> Self {
+        Self {
+            online,
+            ids,
+            config: None,
+        }
+    }
+
+    /// The model by row number.
+    #[must_use]
+    pub fn online(&self) -> &Online {
+        &self.online
+    }
+
+    /// The ids of the rows.
+    #[must_use]
+    pub fn ids(&self) -> &Ids {
+        &self.ids
+    }
+
+    /// Number of operations so far: what a record of a log is known by.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        self.online.sequence()
+    }
+
+    /// Sets the number of threads of a refit; the result does not depend on it.
+    pub fn set_threads(&mut self, threads: Option<usize>) {
+        self.online.set_threads(threads);
+    }
+
+    /// Applies a record; users and items of events that are new are added first.
+    ///
+    /// # Errors
+    /// Ids that are too long, users and items that there are not where they are needed, and what the
+    /// engine rejects. Nothing has changed then.
+    pub fn apply(&mut self, record: &Record) -> Result<Applied, LearnError> {
+        let operation = match record {
+            Record::Insert {
+                user,
+                item,
+                value,
+                weight,
+                time,
+            } => {
+                let (user, item) = self.event_rows(user, item, *value, *weight)?;
+                Operation::Insert(Event {
+                    user,
+                    item,
+                    value: *value,
+                    weight: *weight,
+                    time: *time,
+                })
+            }
+            Record::Expose { user, item, weight } => {
+                let (user, item) = self.event_rows(user, item, 1.0, *weight)?;
+                Operation::Expose {
+                    user,
+                    item,
+                    weight: *weight,
+                }
+            }
+            Record::Remove { user, item, time } => Operation::Remove {
+                user: self.row(Axis::User, user)?,
+                item: self.row(Axis::Item, item)?,
+                time: *time,
+            },
+            Record::Erase { user } => Operation::Erase {
+                user: self.row(Axis::User, user)?,
+            },
+            Record::Rebuild => Operation::Rebuild,
+            Record::Refit { sweeps } => Operation::Refit { sweeps: *sweeps },
+            Record::Settings(settings) => Operation::Settings(*settings),
+        };
+        Ok(self.online.apply(&operation)?)
+    }
+
+    /// The row of an id.
+    ///
+    /// # Errors
+    /// An id that there is not.
+    pub fn row(&self, axis: Axis, id: &str) -> Result<u32, LearnError> {
+        let ids = self.axis_ids(axis);
+        ids.get(id).ok_or_else(|| LearnError::Unknown {
+            axis,
+            id: shortened(id),
+            similar: ids.similar(id),
+        })
+    }
+
+    /// The best items of a user that the user has not interacted with, best first; of equal scores, the
+    /// item of the smaller row. Nothing for a user without interactions.
+    ///
+    /// # Errors
+    /// A user that there is not.
+    pub fn recommend(&self, user: &str, n: usize) -> Result<Vec<(String, f32)>, LearnError> {
+        let row = self.row(Axis::User, user)?;
+        let name = |item: u32| {
+            let name = self.ids.items.name(item);
+            name.map(std::borrow::Cow::into_owned).unwrap_or_default()
+        };
+        let best = self.online.recommend(row, n, &[])?;
+        let named = best
+            .into_iter()
+            .map(|Scored { item, score }| (name(item), score));
+        Ok(named.collect())
+    }
+
+    /// The rows of an event, added where they are new; nothing is added for an event that is rejected.
+    fn event_rows(
+        &mut self,
+        user: &str,
+        item: &str,
+        value: f32,
+        weight: f32,
+    ) -> Result<(u32, u32), LearnError> {
+        for (axis, id) in [(Axis::User, user), (Axis::Item, item)] {
+            if id.is_empty() || id.len() > MAX_ID_BYTES {
+                return Err(LearnError::IdLength {
+                    axis,
+                    bytes: id.len(),
+                    most: MAX_ID_BYTES,
+                });
+            }
+        }
+        let known = (self.ids.users.get(user), self.ids.items.get(item));
+        if let (Some(user), Some(item)) = known {
+            return Ok((user, item));
+        }
+        let event = Event::new(
+            known.0.unwrap_or(self.online.n_rows(Axis::User) as u32),
+            known.1.unwrap_or(self.online.n_rows(Axis::Item) as u32),
+        );
+        self.online.check_new(&event.value(value).weight(weight))?;
+        let user = self.known_or_added(Axis::User, user)?;
+        let item = self.known_or_added(Axis::Item, item)?;
+        Ok((user, item))
+    }
+
+    fn known_or_added(&mut self, axis: Axis, id: &str) -> Result<u32, LearnError> {
+        if let Some(row) = self.axis_ids(axis).get(id) {
+            return Ok(row);
+        }
+        self.online.apply(&Operation::Add {
+            axis,
+            hash: xxh3_64(id.as_bytes()),
+            weights: RowWeights::Frozen,
+        })?;
+        let ids = match axis {
+            Axis::User => &mut self.ids.users,
+            Axis::Item => &mut self.ids.items,
+        };
+        Ok(ids.intern(id)?)
+    }
+
+    fn axis_ids(&self, axis: Axis) -> &IdMap {
+        match axis {
+            Axis::User => &self.ids.users,
+            Axis::Item => &self.ids.items,
+        }
+    }
+}
+
+/// An id as messages show it.
+fn shortened(id: &str) -> String {
+    const MOST: usize = 60;
+    match id.char_indices().nth(MOST) {
+        None => id.to_owned(),
+        Some((end, _)) => format!("{}…", &id[..end]),
+    }
+}

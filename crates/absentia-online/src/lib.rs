@@ -1,0 +1,31 @@
+//! Models that learn from events, by id: what a server and a stream of events need.
+//!
+//! The engine's [`absentia::online::Online`] knows row numbers. A [`Learner`] adds the ids, a [`Record`]
+//! is an operation that names users and items, and a [`Log`] keeps records in a file, from which they
+//! replay to the same bits.
+//!
+//! | file | concept |
+//! | --- | --- |
+//! | `record` | an operation by ids, as it is written |
+//! | `learner` | the model with its ids; new ids become rows |
+//! | `events` | a table of events as records |
+//! | `open` | from a model file and its training rows, or from a saved state, to a learner |
+//! | `log` | records in a file, each with a checksum |
+//! | `prequential` | how well the next event is predicted before it is learned |
+#![deny(missing_docs)]
+
+mod error;
+mod events;
+mod learner;
+mod log;
+mod open;
+mod prequential;
+mod record;
+
+pub use error::LearnError;
+pub use events::events_of;
+pub use learner::{Learner, MAX_ID_BYTES};
+pub use log::{Log, LogError, read_log};
+pub use open::{Opening, open};
+pub use prequential::{Measured, Prequential};
+pub use record::Record;

@@ -1,0 +1,287 @@
+//! Records by id: what they do, and that a log and a saved state give the same bits.
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc)]
+
+use std::path::Path;
+
+use absentia::Params;
+use absentia::data::{Duplicates, Triplets};
+use absentia::error::Axis;
+use absentia::fit::{Run, fit};
+use absentia::online::{Online, Options, Settings, WeightMode};
+use absentia::weights::{Scheme, SchemeSpec};
+use absentia_io::model::{Ids, load_model};
+use absentia_online::{
+    LearnError, Learner, Log, LogError, MAX_ID_BYTES, Opening, Prequential, Record, open, read_log,
+};
+
+const USERS: u32 = 12;
+const ITEMS: u32 = 9;
+
+fn pairs() -> (Vec<u32>, Vec<u32>) {
+    let pairs = (0..USERS).flat_map(|user| (0..ITEMS).map(move |item| (user, item)));
+    pairs
+        .filter(|(user, item)| (user * 7 + item * 5) % 4 == 0)
+        .unzip()
+}
+
+/// A learner of a model with Z = 2 weights, whose ids are u0, u1, … and i0, i1, …
+fn learner(mode: WeightMode) -> Learner {
+    let (users, items) = pairs();
+    let data = Triplets::new(&users, &items);
+    let data = data
+        .build(USERS as usize, ITEMS as usize, Duplicates::Last)
+        .unwrap();
+    let spec: SchemeSpec = "popularity:c0=20,alpha=0.5".parse().unwrap();
+    let scheme = match mode {
+        WeightMode::Live => spec.scheme().unwrap(),
+        WeightMode::Frozen => Scheme::uniform(0.1),
+    };
+    let params = Params::new().factors(4).iterations(5).init_std(0.1);
+    let model = fit(&data, &scheme, &params.check().unwrap(), Run::default());
+    let options = Options {
+        scheme: Some(scheme),
+        weights: mode,
+        duplicates: Duplicates::Last,
+        ..Options::default()
+    };
+    let online = Online::new(&model.unwrap().model, &data, options).unwrap();
+    let ids = Ids {
+        users: (0..USERS).map(|row| format!("u{row}")).collect(),
+        items: (0..ITEMS).map(|row| format!("i{row}")).collect(),
+    };
+    Learner::new(online, ids)
+}
+
+/// A stream with everything that a log can hold.
+fn records() -> Vec<Record> {
+    let mut records = vec![Record::insert("u0", "i1"), Record::insert("new", "i2")];
+    for at in 0..30 {
+        let (user, item) = (format!("u{}", at % 14), format!("i{}", (at * 5) % 11));
+        records.push(Record::insert(user, item));
+    }
+    records.push(Record::Expose {
+        user: "u3".into(),
+        item: "i8".into(),
+        weight: 0.3,
+    });
+    records.push(Record::Remove {
+        user: "u0".into(),
+        item: "i1".into(),
+        time: None,
+    });
+    records.push(Record::Settings(Settings {
+        steps: 2,
+        weight_of_new: 3.5,
+    }));
+    records.push(Record::insert("u1", "other new"));
+    records.push(Record::Erase { user: "u2".into() });
+    records.push(Record::Rebuild);
+    records.push(Record::Refit { sweeps: 2 });
+    records.push(Record::insert("u5", "i3"));
+    records
+}
+
+fn bits(learner: &Learner) -> Vec<u64> {
+    let online = learner.online();
+    let mut bits = vec![online.sequence()];
+    for axis in [Axis::User, Axis::Item] {
+        let factors = online.factors(axis);
+        for row in 0..factors.rows() {
+            let row = factors.row(row).iter();
+            bits.extend(row.map(|x| u64::from(x.to_bits())));
+        }
+        bits.extend(online.cache_sums(axis).iter().map(|x| x.to_bits()));
+    }
+    bits
+}
+
+/// Learns records and writes them to a log.
+fn learn(learner: &mut Learner, log: &mut Log, records: &[Record]) {
+    for record in records {
+        let applied = learner.apply(record).unwrap();
+        log.append(applied.sequence, record).unwrap();
+    }
+    log.sync().unwrap();
+}
+
+#[test]
+fn a_log_replays_to_the_same_bits_from_a_state_saved_at_any_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, saved) = (folder.path().join("log"), folder.path().join("m.absentia"));
+    let records = records();
+    let mut whole = learner(WeightMode::Frozen);
+    let (mut log, _) = Log::open(&path).unwrap();
+    learn(&mut whole, &mut log, &records);
+    let stored = read_log(&path).unwrap();
+    assert_eq!(stored.len(), records.len());
+    assert!(stored.iter().map(|(_, record)| record).eq(&records));
+    for cut in (0..=records.len()).step_by(3) {
+        let mut first = learner(WeightMode::Frozen);
+        for record in &records[..cut] {
+            first.apply(record).unwrap();
+        }
+        first.save(&saved).unwrap();
+        let mut second = open(&saved, &Opening::default(), &()).unwrap();
+        assert_eq!(bits(&second), bits(&first), "saved after {cut} records");
+        let replayed = second.replay(&path, &stored).unwrap();
+        assert_eq!(replayed as usize, records.len() - cut);
+        assert_eq!(bits(&second), bits(&whole), "replayed after {cut} records");
+    }
+    // A saved state is a model like any other.
+    let model = load_model(&saved).unwrap();
+    assert_eq!(model.model.n_users(), whole.ids().users.len());
+}
+
+#[test]
+fn live_weights_replay_to_the_same_bits() {
+    let (mut one, mut two) = (learner(WeightMode::Live), learner(WeightMode::Live));
+    for record in &records() {
+        one.apply(record).unwrap();
+    }
+    two.set_threads(Some(2));
+    for record in &records() {
+        two.apply(record).unwrap();
+    }
+    assert_eq!(bits(&one), bits(&two));
+}
+
+#[test]
+fn a_rejected_record_changes_nothing() {
+    let mut learner = learner(WeightMode::Frozen);
+    let before = (bits(&learner), learner.ids().clone());
+    let long = "x".repeat(MAX_ID_BYTES + 1);
+    let insert = |user: &str, item: &str, value: f32, weight: f32| Record::Insert {
+        user: user.into(),
+        item: item.into(),
+        value,
+        weight,
+        time: None,
+    };
+    for record in [
+        insert("nobody", "nothing", f32::NAN, 1.0),
+        insert("nobody", "nothing", 1.0, -1.0),
+        insert("nobody", "i1", 1.0, f32::INFINITY),
+        insert(&long, "i1", 1.0, 1.0),
+        insert("u1", "", 1.0, 1.0),
+        Record::Remove {
+            user: "u1".into(),
+            item: "i8".into(),
+            time: Some(5),
+        },
+        Record::Erase {
+            user: "nobody".into(),
+        },
+        Record::Settings(Settings {
+            steps: 1,
+            weight_of_new: -1.0,
+        }),
+    ] {
+        assert!(learner.apply(&record).is_err(), "{record:?}");
+        assert_eq!((bits(&learner), learner.ids().clone()), before);
+    }
+    let error = learner.row(Axis::User, "u_1").unwrap_err();
+    assert!(matches!(error, LearnError::Unknown { similar, .. } if similar.contains(&"u1".into())));
+}
+
+fn logged(path: &Path) -> Vec<u8> {
+    let (mut log, _) = Log::open(path).unwrap();
+    learn(&mut learner(WeightMode::Frozen), &mut log, &records());
+    std::fs::read(path).unwrap()
+}
+
+#[test]
+fn a_log_cut_at_any_byte_keeps_its_whole_lines_and_can_be_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let bytes = logged(&path);
+    let header = bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    for cut in (header..bytes.len()).step_by(13) {
+        std::fs::write(&path, &bytes[..cut]).unwrap();
+        let (mut log, records) = Log::open(&path).unwrap();
+        let lines = bytes[..cut].split(|&byte| byte == b'\n').count() - 1;
+        assert_eq!(records.len(), lines - 1);
+        log.append(7, &Record::Rebuild).unwrap();
+        log.sync().unwrap();
+        assert_eq!(read_log(&path).unwrap().len(), lines);
+    }
+}
+
+#[test]
+fn a_damaged_line_is_refused_by_number_and_the_file_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let mut bytes = logged(&path);
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let line = bytes[..middle].split(|&byte| byte == b'\n').count() as u64;
+    let error = Log::open(&path).unwrap_err();
+    assert!(
+        matches!(error, LogError::Damaged { line: at, .. } if at == line),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    std::fs::write(&path, "user,item\n1,2\n").unwrap();
+    assert!(Log::open(&path).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), b"user,item\n1,2\n");
+}
+
+#[test]
+fn floats_come_back_from_a_log_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let (mut log, _) = Log::open(&path).unwrap();
+    let mut state = 0x9E37_79B9_u32;
+    let mut written = Vec::new();
+    for seq in 0..20_000 {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        let (value, weight) = (f32::from_bits(state), f32::from_bits(state.rotate_left(7)));
+        if !(value.is_finite() && weight.is_finite()) {
+            continue;
+        }
+        let record = Record::Insert {
+            user: "a".into(),
+            item: "b".into(),
+            value,
+            weight,
+            time: Some(i64::from(state) << 20),
+        };
+        log.append(seq, &record).unwrap();
+        written.push((seq, record));
+    }
+    log.sync().unwrap();
+    assert_eq!(read_log(&path).unwrap(), written);
+}
+
+#[test]
+fn ranks_are_those_of_all_scores_sorted() {
+    let mut learner = learner(WeightMode::Frozen);
+    learner.apply(&Record::insert("u4", "i7")).unwrap();
+    let mut measured = Prequential::new(3);
+    let mut reciprocal = 0.0;
+    for item in 0..ITEMS {
+        let scores = learner.online().scores(4);
+        let before = |&other: &u32| {
+            let (a, b) = (scores[other as usize], scores[item as usize]);
+            a > b || (a >= b && other < item)
+        };
+        let rank = (0..ITEMS).filter(before).count() as u32 + 1;
+        let got = measured.measure(&learner, "u4", &format!("i{item}"));
+        assert_eq!(got.unwrap(), Some(rank));
+        reciprocal += 1.0 / f64::from(rank);
+    }
+    assert_eq!(measured.measure(&learner, "stranger", "i1").unwrap(), None);
+    let means = measured.means();
+    assert_eq!((means.events, means.new_users, means.new_items), (10, 1, 0));
+    assert!((means.hit_rate - 0.3).abs() < 1e-12);
+    assert!((means.mrr - reciprocal / 10.0).abs() < 1e-12);
+    let expected: f64 = (1..=3)
+        .map(|rank| 2_f64.ln() / f64::from(rank + 1).ln())
+        .sum();
+    assert!((means.ndcg - expected / 10.0).abs() < 1e-12);
+    let list = learner.recommend("u4", 20).unwrap();
+    assert!(list.iter().all(|(item, _)| item != "i7"));
+    assert!(list.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+}
