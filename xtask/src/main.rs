@@ -4,6 +4,7 @@ mod accuracy;
 mod bench;
 mod documents;
 mod imports;
+mod memory;
 mod neon;
 mod pages;
 mod python;
@@ -52,6 +53,10 @@ cargo xtask <task>
   accuracy table [--seconds 180] [--only gowalla,amazon-book,...] [--again]
            tuned uniform, popularity, everything, learned weights and implicit side by side, with
            intervals and seconds, in target/accuracy/table.md
+  memory [WORD ...]
+           the memory that every command estimates beside what it takes, on data written to
+           target/memory; fails where they differ by more than 15 %. Words choose the commands that
+           have one of them; ABSENTIA_CLI names a program to measure instead of building one
   pages    the tables that bench (of the Yelp shape) and accuracy table wrote last, put into README.md
            and docs/accuracy.md
   neon     the tests of kernels and of exactness as an aarch64 machine runs them, in emulation;
@@ -83,6 +88,7 @@ fn main() -> ExitCode {
         }
         Some("bench") => bench::bench(&arguments[1..]),
         Some("accuracy") => accuracy::accuracy(&arguments[1..]),
+        Some("memory") => memory::memory(&arguments[1..]),
         Some("pages") => pages::write(),
         Some("neon") => neon::test(),
         Some("msrv") => toolchains::oldest_rust(),

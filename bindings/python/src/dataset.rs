@@ -47,7 +47,7 @@ pub(crate) fn prepare(
     let job = crate::job::parse(settings)?;
     interruptible(py, move |py, _| {
         let table = table.map(|columns| copied(py, &columns)).transpose()?;
-        let notices = Notices::default();
+        let notices = Notices::of(&job);
         let prepared = detached(py, None, || {
             let rows = table.map(|table| Rows::of_table(table, &job.reading));
             let known = known.map(|maps| ids(&maps));

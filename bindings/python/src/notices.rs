@@ -2,19 +2,34 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use absentia_job::{Event, Job, Level, Listener};
+use absentia_job::text::ByteSize;
+use absentia_job::{Event, Job, Ledger, Level, Listener};
 use pyo3::prelude::*;
 
 use crate::job::argument;
 
-/// Collects messages while Python is not attached.
-#[derive(Default)]
-pub(crate) struct Notices(Mutex<Vec<(Level, String)>>);
+/// Collects messages while Python is not attached, and counts the memory of the job.
+pub(crate) struct Notices {
+    messages: Mutex<Vec<(Level, String)>>,
+    memory: Ledger,
+}
 
 impl Notices {
+    /// No messages yet, of a job that may take the memory it says.
+    pub(crate) fn of(job: &Job) -> Self {
+        let limit = job.settings.memory_limit.map(|ByteSize(bytes)| bytes);
+        Self {
+            messages: Mutex::default(),
+            memory: Ledger::new(limit),
+        }
+    }
+
     /// Logs the messages.
     pub(crate) fn log(self, py: Python<'_>) -> PyResult<()> {
-        let messages = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let messages = self
+            .messages
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         if messages.is_empty() {
             return Ok(());
         }
@@ -41,12 +56,16 @@ impl Notices {
     }
 
     fn add(&self, message: (Level, String)) {
-        let mut messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         messages.push(message);
     }
 }
 
 impl Listener for Notices {
+    fn memory(&self) -> Option<&Ledger> {
+        Some(&self.memory)
+    }
+
     fn event(&self, event: &Event<'_>) {
         if let Some(message) = event.message(&argument) {
             self.add(message);

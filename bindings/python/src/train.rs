@@ -124,7 +124,7 @@ impl Call {
         let is_repeatable = init.is_none() && exposed.is_none();
         let data = self.data.borrow(py)?;
         let entries = data.view()?;
-        let (job, notices) = (&self.job, Notices::default());
+        let (job, notices) = (&self.job, Notices::of(&self.job));
         notices.add_unused(job);
         let built = detached(py, None, || {
             check_columns(job, &entries, &notices)?;

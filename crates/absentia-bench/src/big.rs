@@ -73,6 +73,7 @@ pub(crate) fn measure(request: &Request) -> Result<Answer> {
         users,
         items,
         entries: request.entries as usize,
+        longest_row: request.entries as usize / items.max(1),
         // Indices of both orientations, and where their rows start.
         data: 8 * request.entries + 8 * (users + items + 2) as u64,
         vary: (false, false),
@@ -81,6 +82,7 @@ pub(crate) fn measure(request: &Request) -> Result<Answer> {
         rank_to_estimate: 0,
         orders_times: false,
         keeps_best: false,
+        neighbours: 0,
     };
     let estimate_bytes = MemoryPlan::new(&sizes, &params).total();
     let start = Instant::now();

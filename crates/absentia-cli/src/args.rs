@@ -4,7 +4,7 @@ use absentia::Method;
 use absentia::data::Pick;
 use absentia::error::TextError;
 use absentia_io::time::TimeSpan;
-use absentia_job::text::{ByteSize, Count, SplitRule};
+use absentia_job::text::{Count, SplitRule};
 use absentia_job::{Job, Preparation, Reading};
 
 use crate::ui::Ui;
@@ -72,11 +72,6 @@ pub(crate) fn warn_without(is_unused: bool, flag: &str, other: &str, ui: &Ui) {
 /// Reads a number of at least 1.
 pub(crate) fn parse_length(text: &str) -> Result<usize, TextError> {
     text.parse().map(Count::get)
-}
-
-/// Reads a number of bytes.
-pub(crate) fn parse_bytes(text: &str) -> Result<u64, TextError> {
-    text.parse().map(|ByteSize(bytes)| bytes)
 }
 
 /// Reads the length of a search, in seconds.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use absentia::InstructionSet;
+use absentia_job::text::ByteSize;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config;
@@ -50,6 +51,10 @@ pub(crate) struct GlobalArgs {
     /// Number of threads; what the machine or container allows when not given.
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
+    /// Memory the command may take, as in 8GiB; what the machine or container has when not given. A
+    /// command that needs more is refused before it takes it (exit code 5).
+    #[arg(long, global = true, value_name = "BYTES")]
+    pub(crate) memory_limit: Option<ByteSize>,
 }
 
 /// Lists the commands once: the variants of [`Verb`], and what is the same for all of them.
@@ -175,10 +180,16 @@ fn execute(cli: &Cli) -> anyhow::Result<Outcome> {
             .build_global()?;
     }
     let context = Context {
-        ui: Ui::new(cli.global.json, cli.global.quiet),
+        ui: Ui::new(
+            cli.global.json,
+            cli.global.quiet,
+            cli.global.memory_limit.map(|ByteSize(bytes)| bytes),
+        ),
         threads,
     };
-    cli.verb.run(&context)
+    let outcome = cli.verb.run(&context);
+    context.ui.report_memory();
+    outcome
 }
 
 #[cfg(test)]

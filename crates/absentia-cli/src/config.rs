@@ -78,7 +78,8 @@ pub(crate) fn with_defaults(command: Command, argv: &[OsString]) -> anyhow::Resu
 
 /// The command that the words name.
 fn verb_of(argv: &[OsString], verbs: &[String]) -> Option<String> {
-    let takes_value = |word: &OsStr| word == "--config" || word == "--threads";
+    let takes_value =
+        |word: &OsStr| word == "--config" || word == "--threads" || word == "--memory-limit";
     let at = (1..argv.len()).find(|&at| {
         let is_verb = verbs.iter().any(|verb| argv[at] == **verb);
         is_verb && !takes_value(&argv[at - 1])

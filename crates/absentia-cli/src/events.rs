@@ -1,7 +1,7 @@
 //! What happens to a job, put into words.
 
 use absentia_io::Progress;
-use absentia_job::{Choice, Event, Level, Listener};
+use absentia_job::{Choice, Event, Ledger, Level, Listener};
 use absentia_report::format::{self, counted};
 use absentia_report::terminal::Bar;
 use absentia_search::{Automatic, ChosenSettings};
@@ -10,6 +10,10 @@ use crate::args::flag;
 use crate::ui::Ui;
 
 impl Listener for Ui {
+    fn memory(&self) -> Option<&Ledger> {
+        Some(self.memory())
+    }
+
     fn reading(&self) -> Box<dyn Progress + '_> {
         Box::new(self.reading_bar())
     }

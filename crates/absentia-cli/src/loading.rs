@@ -1,9 +1,12 @@
 //! From files and ids on the command line to rows.
 
 use absentia::error::Axis;
+use absentia::fit::FitError;
+use absentia::memory::Stage;
+use absentia::ranking::UserItems;
 use absentia::suggest::did_you_mean;
-use absentia_io::{IdMap, expand, read};
-use absentia_job::{JobError, Reading};
+use absentia_io::{Dataset, IdMap, expand, read};
+use absentia_job::{JobError, Listener as _, Reading};
 pub(crate) use absentia_job::{Rows, read_files, read_known, take_log};
 use anyhow::Result;
 
@@ -34,6 +37,16 @@ pub(crate) fn rows_and_users_in(
     users.sort_unstable();
     users.dedup();
     Ok((rows, users.len()))
+}
+
+/// Counts the memory of gathering rows into the lists of what users have seen.
+pub(crate) fn enter_gathering(data: &Dataset, ui: &Ui) -> Result<(), FitError> {
+    let lists = UserItems::bytes_to_gather(data.len(), data.users.len());
+    ui.enter(
+        Stage::new("gathering what users have seen")
+            .with("rows", data.column_bytes())
+            .with("lists", lists),
+    )
 }
 
 /// The row of an id, or an error that suggests similar ones.

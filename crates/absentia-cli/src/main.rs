@@ -16,5 +16,6 @@ mod ui;
 mod verbs;
 
 fn main() -> std::process::ExitCode {
+    absentia::return_freed_memory();
     cli::run(std::env::args_os().collect())
 }

@@ -5,9 +5,11 @@ use std::path::Path;
 use absentia::Model;
 use absentia::fit::Checkpoint;
 use absentia_io::model::{self, Ids};
-use absentia_io::{AtomicFile, IdMap, limits};
-use absentia_job::Fingerprint;
+use absentia_io::{AtomicFile, IdMap};
+use absentia_job::{Fingerprint, Listener as _};
 use anyhow::{Context as _, Result};
+
+use crate::ui::Ui;
 
 /// A model with its ids and the configuration it was trained by.
 pub(crate) struct Stored {
@@ -32,8 +34,14 @@ impl Stored {
     }
 }
 
-/// Reads a model.
-pub(crate) fn load(path: &Path) -> Result<Stored> {
+/// Reads a model, which stays in memory.
+pub(crate) fn load(path: &Path, ui: &Ui) -> Result<Stored> {
+    // What is wrong with the file is found when it is read.
+    if let Ok(stage) = model::loading(path) {
+        let bytes = stage.total();
+        ui.enter(stage)?;
+        ui.memory().keep(bytes);
+    }
     let loaded = model::load_model(path)?;
     Ok(Stored {
         model: loaded.model,
@@ -81,9 +89,4 @@ pub(crate) fn check_writable(path: &Path) -> Result<()> {
 /// Writes a text file all at once.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     Ok(AtomicFile::write_whole(path, text.as_bytes())?)
-}
-
-/// Bytes that the machine or the container still has.
-pub(crate) fn available_memory() -> Option<u64> {
-    limits::memory_available()
 }

@@ -3,8 +3,13 @@
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use absentia_job::Ledger;
+use absentia_report::format;
 use absentia_report::terminal::{Bar, Progress, Screen, Table};
 use serde::Serialize;
+
+/// Memory below which nothing is said of it.
+const LARGE: u64 = 64 << 20;
 
 /// Where output goes, and in which form.
 pub(crate) struct Ui {
@@ -14,11 +19,15 @@ pub(crate) struct Ui {
     progress: Progress,
     /// The bar of settings being chosen.
     choosing: Mutex<Option<Bar>>,
+    /// What the command takes.
+    memory: Ledger,
 }
 
 impl Ui {
-    pub(crate) fn new(json: bool, quiet: bool) -> Self {
+    /// Output of a command that may take `limit` bytes of memory.
+    pub(crate) fn new(json: bool, quiet: bool, limit: Option<u64>) -> Self {
         Self {
+            memory: Ledger::new(limit),
             json,
             quiet,
             screen: Screen::stdout(),
@@ -30,6 +39,23 @@ impl Ui {
     /// Whether output is one JSON object a line.
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// The memory of the command.
+    pub(crate) fn memory(&self) -> &Ledger {
+        &self.memory
+    }
+
+    /// Says what the command took, where that was much.
+    pub(crate) fn report_memory(&self) {
+        let (estimated, measured) = (self.memory.largest().total(), self.memory.measured());
+        if let Some(measured) = measured.filter(|&measured| measured.max(estimated) >= LARGE) {
+            self.note(format!(
+                "took {} of memory at its peak, estimated: {}",
+                format::bytes(measured),
+                format::bytes(estimated)
+            ));
+        }
     }
 
     /// Whether progress may be shown.

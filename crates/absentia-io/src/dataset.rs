@@ -40,4 +40,19 @@ impl Dataset {
     pub fn is_empty(&self) -> bool {
         self.user.is_empty()
     }
+
+    /// Bytes of the columns.
+    #[must_use]
+    pub fn column_bytes(&self) -> u64 {
+        let floats = |column: &Option<Vec<f32>>| column.as_ref().map_or(0, |x| 4 * x.capacity());
+        let ids = 4 * (self.user.capacity() + self.item.capacity());
+        let times = self.time.as_ref().map_or(0, |x| 8 * x.capacity());
+        (ids + floats(&self.value) + floats(&self.weight) + times) as u64
+    }
+
+    /// Bytes of the ids.
+    #[must_use]
+    pub fn id_bytes(&self) -> u64 {
+        self.users.bytes() + self.items.bytes()
+    }
 }

@@ -72,7 +72,7 @@ pub use file_set::FileSet;
 pub use format::Format;
 pub use ids::{IdMap, RawIds};
 pub use read::{
-    DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, expand, read,
-    read_with_ids,
+    DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, blocks,
+    expand, expected_reading, read, read_with_ids, reading,
 };
-pub use write::{id_list_paths, write, write_id_lists, write_with_ids};
+pub use write::{id_list_paths, write, write_id_lists, write_with_ids, writing_bytes};

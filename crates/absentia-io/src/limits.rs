@@ -21,6 +21,18 @@ pub fn memory_available() -> Option<u64> {
     System::default().available()
 }
 
+/// Yields how many bytes this process holds now, or `None` where the system does not tell.
+#[must_use]
+pub fn memory_held() -> Option<u64> {
+    System::default().of_process("VmRSS:")
+}
+
+/// Yields the most bytes that this process has held so far, or `None` where the system does not tell.
+#[must_use]
+pub fn most_memory_held() -> Option<u64> {
+    System::default().of_process("VmHWM:")
+}
+
 /// Where the kernel reports limits; tests use another folder.
 struct System {
     proc: PathBuf,
@@ -73,6 +85,11 @@ impl System {
         is_memory
             .then(|| least_left(&self.cgroup.join("memory"), path, &V1))
             .flatten()
+    }
+
+    fn of_process(&self, name: &str) -> Option<u64> {
+        let status = std::fs::read_to_string(self.proc.join("self/status")).ok()?;
+        kibibytes(&status, name)
     }
 
     fn address_space(&self) -> Option<u64> {

@@ -1,6 +1,10 @@
 //! Reading files, of which bad and unknown rows are reported.
 
-use absentia_io::{Dataset, IdMap, Unknown, expand, read, read_with_ids};
+use std::path::PathBuf;
+
+use absentia_io::{
+    Dataset, IdMap, ReadOptions, Unknown, expand, expected_reading, read, read_with_ids,
+};
 
 use crate::error::JobError;
 use crate::listener::{Event, Listener};
@@ -15,8 +19,10 @@ pub fn read_files(
     reading: &Reading,
     listener: &dyn Listener,
 ) -> Result<Dataset, JobError> {
-    let paths = expand(files)?;
-    let dataset = read(&paths, &reading.options(), &*listener.reading())?;
+    let (paths, options) = (expand(files)?, reading.options());
+    check_reading(&paths, &options, listener)?;
+    let dataset = read(&paths, &options, &*listener.reading())?;
+    enter_reading(&paths, &dataset, Unknown::Add, listener)?;
     report_bad_rows(&dataset, listener);
     Ok(dataset)
 }
@@ -45,10 +51,12 @@ pub(crate) fn read_further(
     unknown: Unknown,
     listener: &dyn Listener,
 ) -> Result<Dataset, JobError> {
-    let paths = expand(files)?;
+    let (paths, options) = (expand(files)?, reading.options());
+    check_reading(&paths, &options, listener)?;
     let progress = listener.reading();
-    let dataset = read_with_ids(&paths, &reading.options(), ids, unknown, &*progress)?;
+    let dataset = read_with_ids(&paths, &options, ids, unknown, &*progress)?;
     drop(progress);
+    enter_reading(&paths, &dataset, unknown, listener)?;
     report_bad_rows(&dataset, listener);
     if dataset.unknown_rows > 0 {
         listener.event(&Event::UnknownRows {
@@ -62,6 +70,34 @@ pub(crate) fn read_further(
         return Err(JobError::NothingKnown { files });
     }
     Ok(dataset)
+}
+
+/// Rejects files whose rows would not fit into memory, going by their size and their first rows.
+fn check_reading(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    listener: &dyn Listener,
+) -> Result<(), JobError> {
+    if let Some(memory) = listener.memory()
+        && let Some(stage) = expected_reading(paths, options)
+    {
+        memory.check(&stage)?;
+    }
+    Ok(())
+}
+
+/// Counts what reading took, now that the rows are known, and what is left of it in later stages.
+fn enter_reading(
+    paths: &[PathBuf],
+    dataset: &Dataset,
+    unknown: Unknown,
+    listener: &dyn Listener,
+) -> Result<(), JobError> {
+    listener.enter(absentia_io::reading(paths, dataset, unknown))?;
+    if let Some(memory) = listener.memory() {
+        memory.keep_blocks(absentia_io::blocks(paths));
+    }
+    Ok(())
 }
 
 fn report_bad_rows(dataset: &Dataset, listener: &dyn Listener) {

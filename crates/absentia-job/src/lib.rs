@@ -64,7 +64,7 @@ pub use fingerprint::{Fingerprint, of_data as data_fingerprint};
 pub use held_out::{ExposedPairs, pairs_of, without_held_out};
 pub use job::Job;
 pub use listener::{Choice, Event, Listener, Step};
-pub use memory::Plan;
+pub use memory::{Ledger, Plan};
 pub use message::Level;
 pub use preparation::{Preparation, merge_repeats};
 pub use preset::Preset;

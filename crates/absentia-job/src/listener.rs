@@ -1,14 +1,37 @@
 //! The events of a running job, for front ends to display.
 
 use absentia::data::{Merging, Pick, Report, Targets};
+use absentia::fit::FitError;
+use absentia::memory::Stage;
 use absentia_io::time::{Moment, TimeUnit};
 use absentia_io::{BadRows, NoProgress, Progress};
 use absentia_search::{Automatic, ChosenSettings};
 
+use crate::memory::Ledger;
 use crate::text::ConfidenceRule;
 
-/// Is notified of the progress and the events of a job; every method has a default that does nothing.
+/// Is notified of the progress and the events of a job, and has its memory; every method has a default
+/// that does nothing.
 pub trait Listener {
+    /// The memory of the command, where it is limited.
+    fn memory(&self) -> Option<&Ledger> {
+        None
+    }
+
+    /// Enters a stage of the command and reports it if it is large.
+    ///
+    /// # Errors
+    /// The stage does not fit into memory.
+    fn enter(&self, stage: Stage) -> Result<(), FitError> {
+        let Some(memory) = self.memory() else {
+            return Ok(());
+        };
+        if let Some(stage) = memory.enter(stage)? {
+            self.event(&Event::Memory(&stage));
+        }
+        Ok(())
+    }
+
     /// Follows the bytes and rows of files that are read from now on.
     fn reading(&self) -> Box<dyn Progress + '_> {
         Box::new(NoProgress)
@@ -59,6 +82,8 @@ impl Step {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {
+    /// The command enters a stage that takes much memory.
+    Memory(&'e Stage),
     /// Rows that could not be understood were left out.
     BadRows(&'e BadRows),
     /// Times are in another unit than seconds.

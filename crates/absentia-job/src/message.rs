@@ -73,6 +73,10 @@ impl Event<'_> {
                 unit.name(),
                 option("time-unit")
             ),
+            Self::Memory(stage) => {
+                let megabytes = stage.total() >> 20;
+                format!("needs about {megabytes} MiB of memory ({})", stage.name)
+            }
             Self::HeldOutWithoutTimes(_) => {
                 "the data has no times: rows are held out at random".to_owned()
             }

@@ -2,6 +2,7 @@
 
 use absentia::Interactions;
 use absentia::fit::Init;
+use absentia::memory::Stage;
 use absentia::weights::Scheme;
 use absentia_io::Unknown;
 use absentia_io::model::Ids;
@@ -78,6 +79,21 @@ impl Job {
         mut pairs: ExposedPairs,
         listener: &dyn Listener,
     ) -> Result<Interactions<'static>, JobError> {
+        let (shown, entries) = (pairs.users.len() as u64, input.data.len() as u64);
+        let times = 8 * u64::from(input.data.times().is_some());
+        // Weights are stored where they differ: of the pairs, and of all entries.
+        let is_same = pairs
+            .weights
+            .windows(2)
+            .all(|two| two[0].to_bits() == two[1].to_bits());
+        let (of_pair, of_entry) = if is_same { (20, 16) } else { (36, 24) };
+        listener.enter(
+            Stage::new("adding exposed pairs")
+                .with("matrix", input.data.bytes())
+                .with("ids and held-out rows", input.bytes_beside_data())
+                .with("exposed pairs", of_pair * shown)
+                .with("matrix of both", (shown + entries) * (of_entry + times)),
+        )?;
         let not_to_train = not_to_train(input, &self.reading, &self.preparation)?;
         let dropped = pairs.drop_pairs(&not_to_train);
         let (users, items, weights) = (&pairs.users, &pairs.items, &pairs.weights);

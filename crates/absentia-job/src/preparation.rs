@@ -64,6 +64,22 @@ impl Preparation {
         self.sample_seed.get_or_insert_default();
     }
 
+    /// Bytes that the steps take beside the log.
+    pub(crate) fn bytes(&self, log: &EventLog, n_users: usize) -> u64 {
+        let groups = log.bytes_to_group(n_users);
+        let is_filtered = self.since.is_some()
+            || self.until.is_some()
+            || self.min_rating.is_some()
+            || self.sample.is_some();
+        match (&self.k_core, &self.duplicates) {
+            // Rows by user and by item, and one mark of each.
+            (Some(_), _) => 2 * groups - log.len() as u64,
+            (None, Some(_)) => groups,
+            (None, None) if is_filtered => log.len() as u64,
+            (None, None) => 0,
+        }
+    }
+
     /// Carries out the steps on a log and reports what each left; `duplicates` says what becomes of
     /// repeated pairs.
     ///

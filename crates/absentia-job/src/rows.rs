@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use absentia::Interactions;
 use absentia::data::{DataError, Duplicates, EventLog};
 use absentia::error::Axis;
+use absentia::memory::Stage;
 use absentia_io::time::{Moment, TimeError, TimeUnit};
 use absentia_io::{Dataset, IdMap};
 
 use crate::error::JobError;
 use crate::files::{read_files, read_known};
 use crate::listener::{Event, Listener, Step};
+use crate::memory::beside_kept;
 use crate::preparation::{Preparation, merge_repeats, report_merged};
 use crate::reading::Reading;
 
@@ -129,6 +131,8 @@ impl Rows {
         if !preparation.exclude.is_empty() {
             self.exclude(&preparation.exclude, reading, listener)?;
         }
+        let work = preparation.bytes(&self.log, self.users.len());
+        listener.enter(self.stage("preparing rows").with("work", work))?;
         let duplicates = self.duplicates(preparation);
         let prepared = preparation.apply(&mut self.log, duplicates, listener);
         prepared.map_err(|error| self.named(error))
@@ -162,6 +166,20 @@ impl Rows {
         }
     }
 
+    /// Bytes of the rows and their ids.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.stage("").total()
+    }
+
+    /// A stage in which the rows and their ids are in memory.
+    #[must_use]
+    pub fn stage(&self, name: &'static str) -> Stage {
+        Stage::new(name)
+            .with("rows", self.log.bytes())
+            .with("ids", self.users.bytes() + self.items.bytes())
+    }
+
     /// Takes the ids out, for a reader that returns them with the data it read.
     pub fn take_ids(&mut self) -> (IdMap, IdMap) {
         (
@@ -179,6 +197,8 @@ impl Rows {
         preparation: &Preparation,
         listener: &dyn Listener,
     ) -> Result<(), JobError> {
+        let grouping = self.log.bytes_to_group(self.users.len());
+        listener.enter(self.stage("merging rows").with("rows by user", grouping))?;
         let duplicates = self.duplicates(preparation);
         let merged = merge_repeats(&mut self.log, duplicates, listener);
         merged.map_err(|error| self.named(error))
@@ -195,6 +215,8 @@ impl Rows {
     ) -> Result<Interactions<'static>, JobError> {
         let duplicates = self.duplicates(preparation);
         let (users, items) = (self.users.len(), self.items.len());
+        let matrix = self.log.bytes_to_build(users, items);
+        listener.enter(self.stage("building the matrix").with("matrix", matrix))?;
         let built = self.log.interactions(users, items, duplicates);
         let built = built.map_err(|error| self.named(error))?;
         let merging = self.log.merging(duplicates);
@@ -221,7 +243,16 @@ impl Rows {
         reading: &Reading,
         listener: &dyn Listener,
     ) -> Result<(), JobError> {
-        let dataset = read_known(files, reading, self.take_ids(), listener)?;
+        let (beside, ids) = (self.bytes(), self.take_ids());
+        let read = || read_known(files, reading, ids, listener);
+        let dataset = beside_kept(listener, beside, read)?;
+        // The pairs as they are looked up, and as they are compared with.
+        let excluded = 24 * dataset.len() as u64 + 8 * self.log.len() as u64;
+        listener.enter(
+            self.stage("dropping excluded pairs")
+                .with("ids", dataset.id_bytes())
+                .with("excluded pairs", dataset.column_bytes() + excluded),
+        )?;
         let pairs = dataset.user.iter().zip(&dataset.item);
         let excluded: HashSet<(u32, u32)> = pairs.map(|(&user, &item)| (user, item)).collect();
         let (users, items) = (self.log.user().to_vec(), self.log.item().to_vec());
@@ -256,17 +287,31 @@ impl Rows {
     /// The rows for which `keep` says so, as a data set to be written.
     #[must_use]
     pub fn part(&self, keep: impl Fn(usize) -> bool) -> Dataset {
-        let log = self.log.select(keep);
-        Dataset {
-            users: self.users.clone(),
-            items: self.items.clone(),
-            user: log.user().to_vec(),
-            item: log.item().to_vec(),
-            value: log.value().map(<[f32]>::to_vec),
-            time: log.time().map(<[i64]>::to_vec),
-            weight: log.weight().map(<[f32]>::to_vec),
-            ..Dataset::default()
-        }
+        dataset(
+            self.log.select(keep),
+            self.users.clone(),
+            self.items.clone(),
+        )
+    }
+
+    /// All rows, as a data set to be written.
+    #[must_use]
+    pub fn into_dataset(self) -> Dataset {
+        dataset(self.log, self.users, self.items)
+    }
+}
+
+fn dataset(log: EventLog, users: IdMap, items: IdMap) -> Dataset {
+    let columns = log.into_columns();
+    Dataset {
+        users,
+        items,
+        user: columns.user,
+        item: columns.item,
+        value: columns.value,
+        time: columns.time,
+        weight: columns.weight,
+        ..Dataset::default()
     }
 }
 

@@ -95,7 +95,7 @@ pub struct GivenSettings {
     )]
     pub tolerance: Option<f64>,
     /// Memory the run may take, as in 8GiB; what the machine or container has when not given.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "BYTES"))]
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub memory_limit: Option<ByteSize>,
 }
 

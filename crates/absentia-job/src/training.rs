@@ -92,11 +92,18 @@ impl<'d> Training<'d> {
     ///
     /// # Errors
     /// Says what is needed and what there is.
-    pub fn check_memory(&mut self) -> Result<(), JobError> {
-        if !self.is_checked {
-            self.plan().check()?;
-            self.is_checked = true;
+    pub fn check_memory(&mut self, listener: &dyn Listener) -> Result<(), JobError> {
+        if self.is_checked {
+            return Ok(());
         }
+        let plan = self.plan();
+        if listener.memory().is_none() {
+            plan.check()?;
+        }
+        for stage in plan.stages {
+            listener.enter(stage)?;
+        }
+        self.is_checked = true;
         Ok(())
     }
 
@@ -109,6 +116,7 @@ impl<'d> Training<'d> {
             &self.params,
             self.automatic,
             self.input.held_out.is_some(),
+            self.input.bytes_beside_data(),
         )
     }
 
@@ -144,7 +152,7 @@ impl<'d> Training<'d> {
     /// # Errors
     /// Too little memory, parameters out of range, data that cannot be trained on, an interruption.
     pub fn choose(&mut self, cancel: &Cancel, listener: &dyn Listener) -> Result<(), JobError> {
-        self.check_memory()?;
+        self.check_memory(listener)?;
         self.params.clone().check()?;
         let automatic = std::mem::take(&mut self.automatic);
         let (entries, solver) = (self.input.data.len(), self.params.solver);
@@ -186,7 +194,7 @@ impl<'d> Training<'d> {
     /// Too little memory, parameters out of range, data or weights that cannot be trained on; a
     /// validation metric that is 0 after every sweep.
     pub fn fit(&mut self, execution: Execution<'_>) -> Result<Fitted, JobError> {
-        self.check_memory()?;
+        self.check_memory(&())?;
         let checked: CheckedParams = self.params.clone().check()?;
         let validator = match (self.input.held_out, execution.measuring) {
             (Some(test), Some(measuring)) => {

@@ -11,6 +11,7 @@ use crate::error::JobError;
 use crate::held_out::{ExposedPairs, pairs_of, without_held_out};
 use crate::job::Job;
 use crate::listener::{Event, Listener};
+use crate::memory::beside_kept;
 use crate::preparation::Preparation;
 use crate::rows::Rows;
 use crate::text::SplitRule;
@@ -50,6 +51,12 @@ impl Input<'_> {
     pub fn unit(&self) -> TimeUnit {
         TimeUnit::of_times(self.data.times())
     }
+
+    /// Bytes of what is in memory beside the matrix.
+    #[must_use]
+    pub fn bytes_beside_data(&self) -> u64 {
+        self.ids.users.bytes() + self.ids.items.bytes() + self.held_out.map_or(0, TestSet::bytes)
+    }
 }
 
 impl TrainingData {
@@ -80,7 +87,9 @@ impl TrainingData {
         };
         let shown = match &exposed.files[..] {
             [] => None,
-            _ => Some(ExposedPairs::read(&mut rows, exposed, reading, listener)?),
+            _ => Some(beside_kept(listener, rows.bytes(), || {
+                ExposedPairs::read(&mut rows, exposed, reading, listener)
+            })?),
         };
         let mut prepared = Self::new(rows, preparation, listener)?;
         prepared.held_out = held_out;

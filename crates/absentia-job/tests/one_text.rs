@@ -7,19 +7,24 @@ use std::path::Path;
 
 use absentia::Params;
 use absentia_io::time::TimeUnit;
+use absentia_job::text::ByteSize;
 use absentia_job::{ConfigFile, Execution, Job, JobError, Rows, TrainingData, read_files};
 use clap::{CommandFactory as _, Parser as _};
 
-/// A command line with nothing but a job.
+/// A command line with a job, and a flag that every command has.
 #[derive(Debug, clap::Parser)]
 struct Line {
     #[command(flatten)]
     job: Job,
+    #[arg(long)]
+    memory_limit: Option<ByteSize>,
 }
 
 fn of_flags(key: &str, text: &str) -> Option<Job> {
     let words = ["test", "ratings.csv", &format!("--{key}={text}")];
-    Line::try_parse_from(words).ok().map(|line| line.job)
+    let mut line = Line::try_parse_from(words).ok()?;
+    line.job.settings.memory_limit = line.memory_limit;
+    Some(line.job)
 }
 
 fn of_file(folder: &Path, key: &str, text: &str) -> Option<Job> {

@@ -44,8 +44,7 @@ impl Fold<'static> {
     ) -> Result<Self, SearchError> {
         let parts = log.split(rule, seed)?;
         let held = log.select(|row| parts[row] != Part::Train);
-        let mut train = log.clone();
-        train.retain(|row| parts[row] == Part::Train);
+        let train = log.select(|row| parts[row] == Part::Train);
         let held_out = TestSet::from_pairs(held.user(), held.item());
         Ok(Self {
             train: train.interactions(users, items, Duplicates::Last)?,
@@ -131,7 +130,9 @@ impl HoldOut {
         Ok(folds)
     }
 
-    fn number_of_folds(&self, users: usize) -> usize {
+    /// Number of folds where this many users have a held-out row.
+    #[must_use]
+    pub fn number_of_folds(&self, users: usize) -> usize {
         let few = FOLDS_BELOW.iter().find(|(below, _)| users < *below);
         let by_users = || {
             few.filter(|_| self.is_random())

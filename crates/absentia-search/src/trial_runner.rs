@@ -271,7 +271,8 @@ impl<'r> FoldRuns<'r> {
         let (Some(limit), Some(fold)) = (params.memory_limit, folds.first()) else {
             return folds.len();
         };
-        let plan = MemoryPlan::new(&Sizes::of(&fold.train, self.plan.scheme, false), params);
+        let sizes = Sizes::of(&fold.train, self.plan.scheme, params, false);
+        let plan = MemoryPlan::new(&sizes, params);
         folds.len().min((limit / plan.total().max(1)) as usize)
     }
 

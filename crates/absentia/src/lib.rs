@@ -25,6 +25,7 @@ pub mod error;
 pub mod evaluate;
 pub mod fit;
 mod linalg;
+pub mod memory;
 pub mod model;
 pub mod online;
 mod params;
@@ -40,6 +41,7 @@ pub mod weights;
 pub use data::{Interactions, Triplets};
 pub use error::{Axis, Fault};
 pub use fit::{Run, fit};
+pub use linalg::kernels::pages::return_freed_memory;
 pub use linalg::{DecompositionError, Dense, InstructionSet, InstructionSetError};
 pub use model::Model;
 pub use params::{

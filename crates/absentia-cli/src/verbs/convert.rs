@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use absentia_io::{Format, id_list_paths};
+use absentia_io::{Format, id_list_paths, writing_bytes};
+use absentia_job::Listener as _;
 use absentia_report::format::counted;
 use serde::Serialize;
 
@@ -61,7 +62,9 @@ impl Convert {
         if matches!(format, Format::MatrixMarket | Format::Npz) {
             loaded.merge_repeats(&self.data.prepare, ui)?;
         }
-        let dataset = loaded.part(|_| true);
+        let writing = writing_bytes(loaded.log.len(), loaded.users.len(), format);
+        ui.enter(loaded.stage("writing").with("work", writing))?;
+        let dataset = loaded.into_dataset();
         let lists = absentia_io::write_with_ids(&dataset, &self.out, format)?;
         ui.json(&Converted {
             rows: dataset.len(),

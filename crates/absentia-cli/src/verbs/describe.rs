@@ -3,6 +3,7 @@
 use absentia::data::{Description, Quantiles};
 use absentia::error::Axis;
 use absentia_io::time::{Moment, TimeUnit};
+use absentia_job::Listener as _;
 use absentia_report::format;
 use absentia_report::terminal::{Cell, Column, Table, key_values, long_tail};
 
@@ -34,6 +35,10 @@ impl Describe {
 
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let loaded = load(&self.data, &context.ui)?;
+        let grouping = loaded.log.bytes_to_group(loaded.users.len());
+        context
+            .ui
+            .enter(loaded.stage("describing").with("rows by user", grouping))?;
         let description = loaded.log.describe();
         context.ui.json(&description)?;
         if !context.ui.is_json() {

@@ -60,7 +60,7 @@ impl Explain {
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
-        let mut stored = store::load(&self.model)?;
+        let mut stored = store::load(&self.model, &context.ui)?;
         let user = row_of(&stored.users, Axis::User, &self.user)?;
         let item = row_of(&stored.items, Axis::Item, &self.item)?;
         let ids = stored.take_ids();
@@ -69,7 +69,8 @@ impl Explain {
         train.prepare(&self.prepare, &self.read, ui)?;
         train.merge_repeats(&self.prepare, ui)?;
         warn_of_preparation(&self.prepare, ui);
-        let entries = entries_of(&train.log, train.users.len()).swap_remove(user as usize);
+        let log = train.log.select(|row| train.log.user()[row] == user);
+        let entries = entries_of(&log, train.users.len()).swap_remove(user as usize);
         (stored.users, stored.items) = train.take_ids();
         if entries.is_empty() {
             let refusal = Refusal::not_found(format!("user {:?} has no row in --train", self.user));

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use absentia::memory::Stage;
 use absentia_io::model::{ExportOptions, Layout, export};
+use absentia_job::Listener as _;
 use anyhow::Result;
 use serde_json::json;
 
@@ -52,7 +54,7 @@ impl Export {
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
-        let stored = store::load(&self.model)?;
+        let stored = store::load(&self.model, &context.ui)?;
         let options = ExportOptions {
             layout: self.layout,
             post_scale: match (self.scaled, self.as_trained) {
@@ -62,6 +64,10 @@ impl Export {
             },
         };
         let (model, ids) = stored.into_parts();
+        let stage = Stage::new("writing factors");
+        context
+            .ui
+            .enter(stage.with("work", options.layout.bytes(&model)))?;
         let files = export(&model, &ids, &self.out, options)?;
         let apart = model.item_scale().is_some() && !options.scales();
         context.ui.json(&json!({

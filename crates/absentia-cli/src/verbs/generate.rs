@@ -4,7 +4,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use absentia::Interactions;
-use absentia_io::{AtomicFile, Dataset, FileSet, Format, IdMap};
+use absentia::memory::Stage;
+use absentia_io::{AtomicFile, Dataset, FileSet, Format, IdMap, writing_bytes};
+use absentia_job::Listener as _;
 use absentia_lab::generate::{ExposureModel, Generator, GeneratorParams, TestItems};
 use anyhow::Context as _;
 use rayon::prelude::*;
@@ -107,10 +109,15 @@ impl Generate {
             Some(separator) if self.to.is_none() => {
                 stream(&generator, &self.out, separator, &context.ui)?;
             }
-            _ => self.write(&generator.interactions()?, &self.out)?,
+            _ => {
+                self.enter_matrix(self.entries, &self.out, &context.ui)?;
+                self.write(&generator.interactions()?, &self.out)?;
+            }
         }
         let mut test_entries = None;
         if let Some(path) = &self.test {
+            let entries = u64::from(self.users) * self.test_items as u64;
+            self.enter_matrix(entries, path, &context.ui)?;
             let test = generator.held_out(TestItems::Uniform, self.test_items)?;
             test_entries = Some(test.len());
             self.write(&test, path)?;
@@ -169,6 +176,17 @@ impl Generate {
             seed: self.seed,
             ..GeneratorParams::new(self.users as usize, self.items as usize, self.entries)
         }
+    }
+
+    /// Counts the memory of a generated matrix, of its rows, and of writing them.
+    fn enter_matrix(&self, entries: u64, path: &Path, ui: &Ui) -> anyhow::Result<()> {
+        let format = format_for(path, self.to)?;
+        let writing = writing_bytes(entries as usize, self.users as usize, format);
+        let stage = Stage::new("generating")
+            .with("matrix", 8 * entries)
+            .with("rows", 8 * entries)
+            .with("writing", writing);
+        Ok(ui.enter(stage)?)
     }
 
     fn write(&self, data: &Interactions<'_>, path: &Path) -> anyhow::Result<()> {

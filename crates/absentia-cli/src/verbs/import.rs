@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use absentia::Model;
+use absentia::memory::Stage;
 use absentia_io::model::{Ids, ImportOptions, import_implicit, import_npy};
-use absentia_job::Reading;
+use absentia_job::{Listener as _, Reading};
 use absentia_report::format;
 use anyhow::Result;
 use serde_json::json;
@@ -73,6 +74,7 @@ impl Import {
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let item_scale = self.scale()?;
+        self.enter_reading(item_scale.is_some(), context)?;
         let mut options = ImportOptions {
             item_scale: item_scale.clone(),
             users: self.users.clone(),
@@ -106,6 +108,22 @@ impl Import {
             self.model.display()
         ));
         Ok(Outcome::Done)
+    }
+
+    /// Counts the memory of the factors, which are read whole.
+    fn enter_reading(&self, is_scaled: bool, context: &Context) -> Result<()> {
+        let length = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
+        let scaled = match &self.factors[..] {
+            [_, items] if is_scaled => length(items),
+            _ => 0,
+        };
+        let factors: u64 = self.factors.iter().map(length).sum();
+        let ids = self.users.iter().chain(&self.items).map(length);
+        let stage = Stage::new("reading factors")
+            .with("factors", factors)
+            .with("scaled factors", scaled)
+            .with("ids", 4 * ids.sum::<u64>());
+        Ok(context.ui.enter(stage)?)
     }
 
     /// The scale that was named, or the one an export left beside the item factors.

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use absentia::error::Axis;
+use absentia::memory::Stage;
 use absentia::model::Similarity;
+use absentia::ranking::ranking_bytes;
+use absentia_job::Listener as _;
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde::Serialize;
@@ -72,7 +75,7 @@ impl Similar {
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
-        let stored = store::load(&self.model)?;
+        let stored = store::load(&self.model, &context.ui)?;
         let (axis, ids) = match self.of {
             Side::Items => (Axis::Item, &stored.items),
             Side::Users => (Axis::User, &stored.users),
@@ -81,6 +84,15 @@ impl Similar {
             Measure::Cosine => Similarity::Cosine,
             Measure::InnerProduct => Similarity::InnerProduct,
         };
+        let normalised = match self.by {
+            Measure::Cosine => 4 * (ids.len() * stored.model.n_factors()) as u64,
+            Measure::InnerProduct => 0,
+        };
+        context.ui.enter(
+            Stage::new("comparing")
+                .with("normalised factors", normalised)
+                .with("ranking", ranking_bytes(self.id.len(), ids.len(), self.top)),
+        )?;
         let rows: Result<Vec<u32>> = self.id.iter().map(|id| row_of(ids, axis, id)).collect();
         let lists = stored.model.similar(axis, &rows?, self.top, by)?;
         for (id, list) in self.id.iter().zip(lists) {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use absentia::data::{EventLog, Part, Pick, SplitReport};
 use absentia::error::Axis;
 use absentia_io::time::TimeUnit;
-use absentia_io::{FileSet, Format, id_list_paths};
+use absentia_io::{FileSet, Format, id_list_paths, writing_bytes};
 use absentia_job::text::SplitRule;
-use absentia_job::{defaults, split_rows};
+use absentia_job::{Listener as _, defaults, split_rows};
 use absentia_report::format::counted;
 
 use crate::args::{DataArgs, warn_of_pick, warn_without};
@@ -77,6 +77,7 @@ impl SplitCommand {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let mut loaded = load(&self.data, &context.ui)?;
         loaded.merge_repeats(&self.data.prepare, &context.ui)?;
+        self.enter_stages(&loaded, &context.ui)?;
         check_users(&loaded.log, self.by)?;
         self.warn_of_unused(&context.ui);
         let unit = TimeUnit::of_times(loaded.log.time());
@@ -146,6 +147,23 @@ impl SplitCommand {
         let lists = parts.iter().flat_map(|path| id_list_paths(path, self.to));
         let names = parts.iter().cloned().chain(lists);
         names.map(|path| path.display().to_string()).collect()
+    }
+
+    /// Counts the memory of splitting, and of writing a part that may be nearly all rows.
+    fn enter_stages(&self, loaded: &Rows, ui: &Ui) -> anyhow::Result<()> {
+        let (rows, users) = (loaded.log.len(), loaded.users.len());
+        let parts = ("part of each row", rows as u64);
+        let grouping = loaded.log.bytes_to_group(users);
+        let splitting = loaded.stage("splitting").with_all([parts]);
+        ui.enter(splitting.with("rows by user", grouping))?;
+        let ids = loaded.users.bytes() + loaded.items.bytes();
+        let writing = loaded.stage("writing a part").with_all([parts]);
+        ui.enter(
+            writing
+                .with("rows of the part", loaded.log.bytes() + ids)
+                .with("work", writing_bytes(rows, users, self.to)),
+        )?;
+        Ok(())
     }
 
     fn path(&self, part: Part) -> PathBuf {

@@ -26,6 +26,11 @@ impl Index {
         }
     }
 
+    /// Bytes of the table.
+    pub(super) fn bytes(&self) -> u64 {
+        4 * self.slots.capacity() as u64
+    }
+
     /// Adds a row that is known to be absent; `hash_of` gives the hashes of older rows when the table grows.
     pub(super) fn insert(&mut self, hash: u64, row: u32, hash_of: impl Fn(u32) -> u64) {
         if (self.len + 1) * 3 > self.slots.len() * 2 {

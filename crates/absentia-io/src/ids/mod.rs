@@ -95,6 +95,24 @@ impl IdMap {
         self.len() == 0
     }
 
+    /// Bytes of the ids and of the table that finds them.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.store.bytes() + self.index.bytes()
+    }
+
+    /// Bytes that [`sort_from`](Self::sort_from) takes beside the map.
+    pub(crate) fn bytes_to_sort(&self) -> u64 {
+        let rows = self.len() as u64;
+        match self.store {
+            Store::Dense(_) => 0,
+            // The order both ways, and the ids in it.
+            Store::Integers(_) => 16 * rows,
+            // The order and the keys, then the order both ways and the ids in it.
+            Store::Text { .. } => (44 * rows).max(8 * rows + self.store.bytes()),
+        }
+    }
+
     /// The id of a row.
     #[must_use]
     pub fn name(&self, row: u32) -> Option<Cow<'_, str>> {

@@ -27,6 +27,17 @@ impl Store {
         }
     }
 
+    /// Bytes of the ids.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Self::Dense(_) => 0,
+            Self::Integers(ids) => 8 * ids.capacity() as u64,
+            Self::Text { offsets, bytes } => {
+                8 * offsets.capacity() as u64 + bytes.capacity() as u64
+            }
+        }
+    }
+
     pub(super) fn name(&self, row: usize) -> Cow<'_, str> {
         match self {
             Self::Dense(_) => Cow::Owned(row.to_string()),

@@ -134,6 +134,8 @@ impl<'a> Builder<'a> {
 
     fn append_all(&mut self, chunk: &Chunk, users: &Rows, items: &Rows) {
         let data = &mut self.data;
+        make_room(&mut data.user, chunk.users.rows.len());
+        make_room(&mut data.item, chunk.items.rows.len());
         data.user
             .extend(chunk.users.rows.iter().map(|&row| users.get(row)));
         data.item
@@ -144,6 +146,8 @@ impl<'a> Builder<'a> {
     }
 
     fn append_known(&mut self, chunk: &Chunk, users: &Rows, items: &Rows) -> Result<(), Error> {
+        make_room(&mut self.data.user, chunk.users.rows.len());
+        make_room(&mut self.data.item, chunk.items.rows.len());
         for at in 0..chunk.users.rows.len() {
             let (user, item) = (
                 users.get(chunk.users.rows[at]),
@@ -200,7 +204,15 @@ fn renumber(column: &mut [u32], new_of_old: Option<Vec<u32>>) {
 
 fn extend<T: Copy>(column: &mut Option<Vec<T>>, more: Option<&[T]>) {
     if let (Some(column), Some(more)) = (column, more) {
+        make_room(column, more.len());
         column.extend_from_slice(more);
+    }
+}
+
+/// Makes room for more rows by an eighth at a time: twice the room would be half empty.
+fn make_room<T>(column: &mut Vec<T>, more: usize) {
+    if column.capacity() - column.len() < more {
+        column.reserve_exact(more.max(column.len() / 8));
     }
 }
 

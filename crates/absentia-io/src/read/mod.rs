@@ -16,6 +16,7 @@ mod json_cells;
 mod json_lines;
 mod lines;
 mod matrix_market;
+mod memory;
 mod npz;
 mod options;
 mod parquet;
@@ -34,6 +35,7 @@ use std::sync::Arc;
 
 use builder::Builder;
 use chunk::IdRule;
+pub use memory::{blocks, expected_reading, reading};
 pub use options::{DenseIds, NoProgress, Progress, ReadOptions, Unknown};
 pub use parquet_file::ParquetFile;
 pub(crate) use parquet_rows::parquet_rows;

@@ -27,7 +27,8 @@ impl Source {
         Self::new(path, Box::new(file))
     }
 
-    fn new(path: &Arc<Path>, file: Box<dyn Read + Send>) -> Result<Self, Error> {
+    /// Takes the bytes of a file that is open.
+    pub(super) fn new(path: &Arc<Path>, file: Box<dyn Read + Send>) -> Result<Self, Error> {
         let consumed = Arc::new(AtomicU64::new(0));
         let mut raw = Counted {
             inner: file,

@@ -4,6 +4,7 @@ mod arrow_batches;
 mod delimited;
 mod json_lines;
 mod matrix;
+mod memory;
 mod sink;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use crate::error::Error;
 use crate::file_set::FileSet;
 use crate::format::Format;
 use crate::model::id_list;
+pub use memory::writing_bytes;
 use sink::Sink;
 
 /// Writes a data set to a file, which is replaced only once everything is written.

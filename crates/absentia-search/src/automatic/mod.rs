@@ -10,9 +10,10 @@ mod step_search;
 
 use absentia::data::Interactions;
 use absentia::evaluate::{Metric, MetricName};
-use absentia::fit::{Cancel, FitError, Sizes};
+use absentia::fit::{Cancel, FitError, MemoryPlan, Sizes};
+use absentia::memory::Stage;
 use absentia::weights::{Scheme, SchemeSpec};
-use absentia::{Method, Params};
+use absentia::{Method, Params, Solver};
 use rayon::ThreadPool;
 
 use crate::error::SearchError;
@@ -65,18 +66,45 @@ impl Automatic {
         self != Self::default() && !solver.is_baseline() && entries <= MOST_ENTRIES
     }
 
-    /// Bytes that choosing takes beside the run itself; 0 where no models are trained.
+    /// The stages of choosing on this data, matrix included; none where no models are trained.
     #[must_use]
-    pub fn memory(self, sizes: &Sizes, params: &Params) -> u64 {
-        if !self.trains_models(sizes.entries, params.solver) {
-            return 0;
+    pub fn stages(self, data: &Interactions<'_>, scheme: &Scheme, params: &Params) -> Vec<Stage> {
+        if !self.trains_models(data.len(), params.solver) || scheme.is_approximated() {
+            return Vec::new();
         }
-        // The rows that are not held out, and the best two models while the next is trained.
-        let factors = params.factors.next_multiple_of(16) as u64;
-        let models = 2 * 4 * (sizes.users + sizes.items) as u64 * factors;
+        let (holding_out, rest) = data.bytes_to_hold_out(SHARE);
+        let matrix = ("matrix and transpose", data.bytes());
         // Other targets differ from entry to entry.
-        let targets = 16 * sizes.entries as u64 * u64::from(self.recipe);
-        sizes.data.saturating_add(models).saturating_add(targets)
+        let targets = if self.recipe {
+            step_search::OTHER_TARGETS
+        } else {
+            params.targets
+        };
+        let params = Params {
+            solver: Solver::Eals.into(),
+            targets,
+            ..params.clone()
+        };
+        let sizes = Sizes {
+            data: rest,
+            entries: (data.len() as f64 * (1.0 - SHARE)) as usize,
+            ..Sizes::of(data, scheme, &params, false)
+        };
+        // The best two models, while the next is trained.
+        let rows = (sizes.users + sizes.items) as u64;
+        let models = 2 * 4 * rows * params.factors.next_multiple_of(16) as u64;
+        let held_out = 4 * (data.len() - sizes.entries) as u64 + 12 * sizes.users as u64;
+        let fit = MemoryPlan::new(&sizes, &params);
+        vec![
+            Stage::new("holding rows out to choose settings")
+                .with_all([matrix])
+                .with("rows without those held out", holding_out),
+            Stage::new("choosing settings")
+                .with_all([matrix])
+                .with("rows held out", held_out)
+                .with("best models so far", models)
+                .with("model that is tried", fit.total()),
+        ]
     }
 }
 

@@ -30,7 +30,7 @@ const LEAST_GAIN: f64 = 0.005;
 const FIRST_POST_SCALE: f32 = 0.1;
 
 /// Targets that do better than others on some data, and the weights that go with them.
-const OTHER_TARGETS: Targets = Targets::Normalized {
+pub(super) const OTHER_TARGETS: Targets = Targets::Normalized {
     user: 0.1,
     item: 0.1,
 };

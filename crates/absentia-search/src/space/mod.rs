@@ -200,6 +200,16 @@ impl Space {
         Some(self.dimensions[at].value(*point.get(at)?))
     }
 
+    /// Targets of the space that take the most memory: those that differ from entry to entry, if any do.
+    pub(crate) fn largest_targets(&self) -> Targets {
+        let searched = |name| self.dimensions().iter().any(|found| found.name == name);
+        if searched(TARGETS) || searched(TARGET_EXPONENT) {
+            Targets::Log
+        } else {
+            Targets::Binary
+        }
+    }
+
     fn targets(&self, point: &[f64]) -> Targets {
         // The same exponent for users and items: a search has few trials for one more axis.
         let exponent = self.value(point, TARGET_EXPONENT).unwrap_or(0.0) as f32;

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use absentia::Params;
-use absentia::fit::{Cancel, FitError, ProblemSize};
+use absentia::fit::{Cancel, FitError, MemoryPlan, ProblemSize, Sizes, default_threads};
+use absentia::memory::Stage;
 use absentia::weights::Scheme;
 use rayon::ThreadPool;
 
@@ -108,6 +109,35 @@ impl<'d> StagedSearch<'d> {
     #[must_use]
     pub fn options(&self) -> &SearchOptions {
         &self.options
+    }
+
+    /// The memory of the largest trial beside the folds: folds that are trained at the same time, with
+    /// the factors of the best trials of the first rung.
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        let rungs = self.schedule(&[]).rungs;
+        let factors = |rung: Option<&Rung>| rung.map_or(1, |rung| rung.factors);
+        let (first, top) = (factors(rungs.first()), factors(rungs.last()));
+        let threads = self.options.threads.unwrap_or_else(default_threads);
+        let params = Params {
+            targets: self.space.largest_targets(),
+            factors: top,
+            threads: Some(threads.div_ceil(self.folds.len().min(threads))),
+            ..Params::default()
+        };
+        let train = &self.folds[0].train;
+        let sizes = Sizes {
+            data: 0,
+            ..Sizes::of(train, &Scheme::uniform(0.0), &params, false)
+        };
+        let rows = 4 * (sizes.users + sizes.items) as u64;
+        let kept = if rungs.len() > 1 { KEPT } else { 1 } as u64;
+        let kept = kept * rows * first.next_multiple_of(16) as u64 * self.folds.len() as u64;
+        let run = MemoryPlan::new(&sizes, &params).total();
+        let at_once = self.folds.len().min(threads).max(1) as u64;
+        Stage::new("searching")
+            .with("factors of the best trials", kept)
+            .with("trials at the same time", run.saturating_mul(at_once))
     }
 
     /// The rungs, given the trials so far.

@@ -90,12 +90,15 @@ impl Neighbours {
     pub fn new(data: &Interactions<'_>, k: usize) -> Self {
         let n_items = data.n_items();
         let counts = data.item_counts();
-        let lists: Vec<Vec<(u32, f32)>> = (0..n_items)
+        let first_items: Vec<usize> = (0..n_items).step_by(PART).collect();
+        let parts: Vec<FoundNeighbours> = first_items
             .into_par_iter()
-            .with_min_len(16)
             .map_init(
                 || Counter::new(n_items),
-                |counter, item| counter.nearest(data, item, &counts, k),
+                |counter, first| {
+                    let items = first..n_items.min(first + PART);
+                    counter.nearest_of_all(data, items, &counts, k)
+                },
             )
             .collect();
         let mut near = Lists {
@@ -103,11 +106,15 @@ impl Neighbours {
             items: Vec::new(),
         };
         let mut similarity = Vec::new();
-        for list in lists {
-            near.items.extend(list.iter().map(|(item, _)| item));
-            similarity.extend(list.iter().map(|(_, similarity)| similarity));
-            near.offsets.push(near.items.len() as u64);
+        for part in parts {
+            let before = near.items.len() as u64;
+            append(&mut near.items, &part.items);
+            append(&mut similarity, &part.similarity);
+            near.offsets
+                .extend(part.ends.iter().map(|&end| before + end as u64));
         }
+        near.items.shrink_to_fit();
+        similarity.shrink_to_fit();
         Self {
             taken: Lists {
                 offsets: data.by_user().offsets().to_vec(),
@@ -183,10 +190,48 @@ impl Neighbours {
     }
 }
 
+/// Most neighbours that all items can have together: an item has at most `k`, and no more than the other
+/// entries of its users.
+pub(super) fn most(data: &Interactions<'_>, k: usize) -> u64 {
+    let (by_item, by_user) = (data.by_item(), data.by_user());
+    let k = k.min(data.n_items().saturating_sub(1)) as u64;
+    let of_item = |item: usize| {
+        let mut others = 0;
+        for &user in by_item.row(item).indices {
+            if others >= k {
+                break;
+            }
+            others += by_user.row_len(user as usize) as u64 - 1;
+        }
+        others.min(k)
+    };
+    (0..data.n_items()).into_par_iter().map(of_item).sum()
+}
+
+/// Number of items whose neighbours are found together.
+const PART: usize = 512;
+
+/// Neighbours of some items, one after the other.
+#[derive(Default)]
+struct FoundNeighbours {
+    ends: Vec<usize>,
+    items: Vec<u32>,
+    similarity: Vec<f32>,
+}
+
+/// Appends with room for an eighth more: twice the room would be half empty.
+fn append<T: Copy>(all: &mut Vec<T>, more: &[T]) {
+    if all.capacity() - all.len() < more.len() {
+        all.reserve_exact(more.len().max(all.len() / 8));
+    }
+    all.extend_from_slice(more);
+}
+
 /// Counts of users in common with one item, one per worker.
 struct Counter {
     common: Vec<u32>,
     met: Vec<u32>,
+    found: Vec<(u32, f32)>,
 }
 
 impl Counter {
@@ -194,7 +239,29 @@ impl Counter {
         Self {
             common: vec![0; n_items],
             met: Vec::new(),
+            found: Vec::new(),
         }
+    }
+
+    /// The `k` nearest of each of some items.
+    fn nearest_of_all(
+        &mut self,
+        data: &Interactions<'_>,
+        items: Range<usize>,
+        counts: &[u32],
+        k: usize,
+    ) -> FoundNeighbours {
+        let mut part = FoundNeighbours::default();
+        for item in items {
+            let nearest = self.nearest(data, item, counts, k);
+            part.items.extend(nearest.iter().map(|(item, _)| item));
+            part.similarity
+                .extend(nearest.iter().map(|(_, similarity)| similarity));
+            part.ends.push(part.items.len());
+        }
+        part.items.shrink_to_fit();
+        part.similarity.shrink_to_fit();
+        part
     }
 
     /// The `k` nearest of an item, rising by item.
@@ -204,7 +271,7 @@ impl Counter {
         item: usize,
         counts: &[u32],
         k: usize,
-    ) -> Vec<(u32, f32)> {
+    ) -> &[(u32, f32)] {
         for &user in data.by_item().row(item).indices {
             for &other in data.by_user().row(user as usize).indices {
                 if self.common[other as usize] == 0 {
@@ -217,7 +284,8 @@ impl Counter {
             let lengths = f64::from(counts[item]) * f64::from(counts[other as usize]);
             (f64::from(common) / lengths.sqrt()) as f32
         };
-        let mut found: Vec<(u32, f32)> = Vec::with_capacity(self.met.len());
+        let found = &mut self.found;
+        found.clear();
         for other in self.met.drain(..) {
             let common = std::mem::take(&mut self.common[other as usize]);
             if other as usize != item {

@@ -34,7 +34,7 @@ pub use error::BaselineError;
 pub use item_knn::Neighbours;
 
 use crate::data::{Interactions, Values};
-use crate::fit::Sizes;
+use crate::fit::{Sizes, default_threads};
 use crate::linalg::Dense;
 use crate::linalg::kernels::{Gathered, Kernels};
 use crate::params::{Baseline, CheckedParams, Method, Params, ParamsError};
@@ -98,22 +98,35 @@ pub(crate) fn pass(
 
 /// Yields the parameters with the number of factors that the method has: 1 for those without factors.
 pub(crate) fn shaped(params: &CheckedParams) -> Result<CheckedParams, ParamsError> {
-    let has_factors = match params.solver {
-        Method::Solver(_) => true,
-        Method::Baseline(baseline) => match baseline {
-            Baseline::Popularity | Baseline::ItemKnn { .. } => false,
+    let factors = n_factors(params);
+    if factors == params.factors {
+        Ok(params.clone())
+    } else {
+        (**params).clone().factors(factors).check()
+    }
+}
+
+/// The number of factors that the method has: 1 for those without factors.
+pub(crate) fn n_factors(params: &Params) -> usize {
+    match params.solver {
+        Method::Baseline(Baseline::Popularity | Baseline::ItemKnn { .. }) => 1,
+        Method::Solver(_)
+        | Method::Baseline(
             Baseline::Svd
             | Baseline::Ials1
             | Baseline::Rcd
             | Baseline::IiSvd
             | Baseline::Bpr
-            | Baseline::SgdObserved => true,
-        },
-    };
-    if has_factors {
-        Ok(params.clone())
-    } else {
-        (**params).clone().factors(1).check()
+            | Baseline::SgdObserved,
+        ) => params.factors,
+    }
+}
+
+/// Most neighbours that `itemknn` can find, of all items together; 0 for other methods.
+pub(crate) fn most_neighbours(data: &Interactions<'_>, method: Method) -> u64 {
+    match method {
+        Method::Baseline(Baseline::ItemKnn { neighbours }) => item_knn::most(data, neighbours),
+        Method::Baseline(_) | Method::Solver(_) => 0,
     }
 }
 
@@ -122,15 +135,18 @@ pub(crate) fn bytes(baseline: Baseline, sizes: &Sizes, params: &Params) -> u64 {
     let (rows, k) = ((sizes.users + sizes.items) as u64, params.factors as u64);
     let entries = sizes.entries as u64;
     match baseline {
-        // Four blocks of vectors a quarter wider than the rank, and the same number while they are computed.
-        Baseline::Svd | Baseline::IiSvd => 8 * 6 * rows * (k + (k / 4).max(8)),
+        Baseline::Svd | Baseline::IiSvd => svd::bytes(sizes, k),
+        // The factors of the larger side in `f64`, to be summed.
+        Baseline::Ials1 => 8 * sizes.users.max(sizes.items) as u64 * k,
         Baseline::Rcd => rows * 16 + 8 * k * k,
         Baseline::SgdObserved | Baseline::Bpr => 8 * entries,
-        Baseline::ItemKnn { neighbours } => {
-            let stored = sizes.items as u64 * (neighbours as u64).min(sizes.items as u64);
-            12 * stored + 4 * entries + 8 * rows
+        // The neighbours, which move from one array to another part by part; a copy of what users took;
+        // and what each thread counts in.
+        Baseline::ItemKnn { .. } => {
+            let threads = params.threads.unwrap_or_else(default_threads) as u64;
+            9 * sizes.neighbours + 4 * entries + 8 * rows + 16 * threads * sizes.items as u64
         }
-        Baseline::Ials1 | Baseline::Popularity => 0,
+        Baseline::Popularity => 0,
     }
 }
 

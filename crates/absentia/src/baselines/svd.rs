@@ -12,6 +12,7 @@
 //! Without penalties this is plain SVD (strategy 2 of the paper), and nothing of rank K is closer.
 
 use super::{BaselineError, Pass, PassInput};
+use crate::fit::Sizes;
 use crate::linalg::{Dense, LinearOperator, Svd, SvdParams, TallMatrix, truncated_svd};
 
 /// Residual of a triplet at which it has converged; the error of a singular value is its square.
@@ -36,6 +37,19 @@ pub(super) fn pass(
     write(&svd.u, &roots, balance, p);
     write(&svd.v, &roots, 1.0 / balance, q);
     Ok(Pass::Objective)
+}
+
+/// Bytes of a decomposition of rank `k`. Blocks are a quarter wider than the rank. The basis has four of
+/// them on the smaller side, and as many are in work; in the end there are three on the larger side.
+pub(super) fn bytes(sizes: &Sizes, k: u64) -> u64 {
+    let width = k + (k / 4).max(8);
+    let (small, large) = (
+        sizes.users.min(sizes.items) as u64,
+        sizes.users.max(sizes.items) as u64,
+    );
+    let growing = 7 * small * width + large * width;
+    let finishing = 6 * small * width + 2 * small * k + 3 * large * k;
+    8 * growing.max(finishing)
 }
 
 /// Decomposes until every triplet has converged.

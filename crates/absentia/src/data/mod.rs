@@ -8,6 +8,7 @@ mod error;
 mod exposed;
 mod hold_out;
 mod interactions;
+mod memory;
 mod operator;
 mod prepare;
 mod repeats;
@@ -29,7 +30,7 @@ pub use hold_out::HeldOut;
 pub use interactions::Interactions;
 #[doc(hidden)]
 pub use prepare::mix;
-pub use prepare::{Core, EventLog, Report, Sample};
+pub use prepare::{Core, EventLog, LogColumns, Report, Sample};
 pub(crate) use repeats::RowColumns;
 pub use repeats::{Duplicates, Merging};
 pub use source::{EntrySource, RowSource, from_row_source, from_source};

@@ -2,20 +2,20 @@
 
 use super::learned::estimate_params;
 use crate::baselines;
-use crate::data::{Confidence, Interactions, Targets, Values};
+use crate::data::{Confidence, Interactions, Targets};
 use crate::linalg::LANES;
 use crate::linalg::kernels::Kernels;
 use crate::params::{Method, Params, Solver};
 use crate::solver::block::SOLVING_BYTES;
 use crate::solver::cache::GramCache;
+use crate::solver::in_double::double_bytes;
 use crate::solver::lane_parallel::scratch_bytes as lane_scratch_bytes;
 use crate::solver::{scratch_bytes, stored_layout_bytes};
 use crate::weights::Scheme;
 
 /// Bytes for each exposure while the estimate of learned weights builds its matrix of them: the three
-/// columns it is built from, the keys they are sorted by, rows with room to merge in, and the users'
-/// lists before them, whose memory is only partly reused. On Gowalla the peak is 3 % below the plan.
-const EXPOSURE: u64 = 40;
+/// columns it is built from, the keys they are sorted by, and the rows.
+const EXPOSURE: u64 = 28;
 
 /// Bytes a run needs, part by part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct Sizes {
     pub items: usize,
     /// Number of entries |R|.
     pub entries: usize,
+    /// Most entries of a row, of users or of items.
+    pub longest_row: usize,
     /// Bytes of the matrix and its transpose, as built.
     pub data: u64,
     /// Whether targets, and weights, differ from entry to entry in the matrix as it is.
@@ -47,26 +49,27 @@ pub struct Sizes {
     pub orders_times: bool,
     /// Whether the best model so far is stored beside the current one.
     pub keeps_best: bool,
+    /// Most neighbours that `itemknn` can find, of all items together; 0 for other methods.
+    pub neighbours: u64,
 }
 
 impl Sizes {
     /// Yields the sizes of a run on `data` with the weights of `scheme`.
     #[must_use]
-    pub fn of(data: &Interactions<'_>, scheme: &Scheme, keeps_best: bool) -> Self {
+    pub fn of(data: &Interactions<'_>, scheme: &Scheme, params: &Params, keeps_best: bool) -> Self {
         Self {
             users: data.n_users(),
             items: data.n_items(),
             entries: data.len(),
+            longest_row: data.longest_row(),
             data: data.bytes(),
-            vary: (
-                matches!(data.by_user().targets(), Values::Each(_)),
-                matches!(data.by_user().weights(), Values::Each(_)),
-            ),
+            vary: data.varies(),
             exposed: data.n_interactions() < data.len(),
             rank: scheme.rank_bound(data),
             rank_to_estimate: scheme.rank_to_estimate(),
             orders_times: scheme.needs_times(),
             keeps_best,
+            neighbours: baselines::most_neighbours(data, params.solver),
         }
     }
 }
@@ -75,7 +78,8 @@ impl MemoryPlan {
     /// Counts what a run of these sizes with these parameters takes at its peak.
     #[must_use]
     pub fn new(sizes: &Sizes, params: &Params) -> Self {
-        let stride = params.factors.next_multiple_of(LANES);
+        let trained = baselines::n_factors(params);
+        let stride = trained.next_multiple_of(LANES);
         let rows = (sizes.users + sizes.items) as u64;
         let factors = 4 * rows * stride as u64;
         let threads = params.threads.unwrap_or_else(default_threads) as u64;
@@ -88,7 +92,7 @@ impl MemoryPlan {
                 "weights on missing entries",
                 (4 * rows).saturating_mul(sizes.rank as u64),
             ),
-            ("caches", caches(sizes, params.factors)),
+            ("caches", caches(sizes, params, trained)),
             ("layouts", layouts(sizes, params)),
             (
                 "work",
@@ -146,7 +150,10 @@ fn varied(sizes: &Sizes, params: &Params) -> (bool, bool) {
         params.confidence,
         Confidence::Constant { .. } | Confidence::Column
     );
-    (targets || sizes.exposed, weights || sizes.exposed)
+    let is_one = matches!(params.confidence, Confidence::Constant { weight } if weight.to_bits() == 1.0_f32.to_bits());
+    // Exposed entries keep their weights, which may be those of the others.
+    let others = sizes.exposed && (sizes.vary.1 || !is_one);
+    (targets || sizes.exposed, weights || others)
 }
 
 /// Whether targets, and weights, differ from entry to entry in a run.
@@ -198,17 +205,27 @@ fn estimate(sizes: &Sizes, params: &Params) -> u64 {
     MemoryPlan::new(&run, &estimate_params(params)).total() + exposures + rates
 }
 
-/// Two sides' caches: both are alive at once, and the larger is being built on top of that.
-fn caches(sizes: &Sizes, factors: usize) -> u64 {
-    let (users, items) = (
-        GramCache::bytes(sizes.users, factors, sizes.rank),
-        GramCache::bytes(sizes.items, factors, sizes.rank),
-    );
-    users.max(items).saturating_add(users.min(items) / 2)
+/// Two sides' caches: both are alive at once, and one is being built on top of that. A sweep that
+/// raised J is made again in double precision, which takes caches in `f64` beside these.
+fn caches(sizes: &Sizes, params: &Params, factors: usize) -> u64 {
+    let stored = GramCache::stored_bytes(factors, sizes.rank);
+    let building = |rows| GramCache::building_bytes(rows, factors, sizes.rank);
+    let single = building(sizes.users).max(building(sizes.items));
+    let double = match params.solver {
+        Method::Solver(Solver::EalsVanilla) | Method::Baseline(_) => 0,
+        Method::Solver(_) => {
+            let threads = params.threads.unwrap_or_else(default_threads);
+            double_bytes(factors, sizes.rank, threads)
+        }
+    };
+    stored.saturating_mul(2).saturating_add(single.max(double))
 }
 
-/// Buffers of one worker.
+/// Buffers of one worker; those of baselines are small.
 fn scratch(sizes: &Sizes, params: &Params) -> u64 {
+    if params.solver.is_baseline() {
+        return 0;
+    }
     let stride = params.factors.next_multiple_of(LANES) as u64;
     let window = match params.solver {
         Method::Solver(Solver::Als) => stride,
@@ -222,14 +239,16 @@ fn scratch(sizes: &Sizes, params: &Params) -> u64 {
         2 * window * window
     };
     let rows = match params.solver {
-        Method::Solver(Solver::Eals) => lane_scratch_bytes(sizes.entries, stride as usize),
+        Method::Solver(Solver::Eals) => {
+            lane_scratch_bytes(sizes.entries, sizes.longest_row, stride as usize)
+        }
         Method::Solver(Solver::EalsVanilla) => 24 * sizes.users.max(sizes.items) as u64,
         Method::Solver(Solver::AlsCg { .. }) => 3 * 32 * 4 * stride,
         Method::Solver(Solver::Subspace { .. } | Solver::Als) | Method::Baseline(_) => {
             4 * 32 * 5 * window
         }
     };
-    let packed = scratch_bytes(sizes.entries, stride as usize);
+    let packed = scratch_bytes(sizes.longest_row.min(sizes.entries), stride as usize);
     4 * grams + rows + packed + SOLVING_BYTES
 }
 
@@ -242,6 +261,7 @@ mod tests {
             users: 1000,
             items: 500,
             entries: 100_000,
+            longest_row: 1000,
             data: 800_000,
             vary: (false, false),
             exposed: false,
@@ -249,6 +269,7 @@ mod tests {
             rank_to_estimate,
             orders_times: false,
             keeps_best: false,
+            neighbours: 0,
         }
     }
 

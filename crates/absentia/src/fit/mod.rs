@@ -217,7 +217,8 @@ fn planned(
     params: &Params,
     run: &Run<'_>,
 ) -> Result<MemoryPlan, FitError> {
-    let plan = MemoryPlan::new(&Sizes::of(data, scheme, run.validation.is_some()), params);
+    let sizes = Sizes::of(data, scheme, params, run.validation.is_some());
+    let plan = MemoryPlan::new(&sizes, params);
     match params.memory_limit {
         Some(limit) if limit < plan.total() => Err(FitError::Memory {
             needed: plan.total(),

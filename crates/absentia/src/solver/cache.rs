@@ -160,19 +160,22 @@ impl GramCache {
             .sum()
     }
 
-    /// Bytes that the caches of one side take, with what building them needs on the way.
-    pub(crate) fn bytes(rows: usize, k: usize, z: usize) -> u64 {
+    /// Bytes of the caches of one side.
+    pub(crate) fn stored_bytes(k: usize, z: usize) -> u64 {
+        let (k, z) = (k.next_multiple_of(LANES) as u64, z as u64);
+        let diagonal: u64 = Form::ALL.iter().map(|form| form.lines() as u64).sum();
+        let square = (k * k).saturating_mul(z);
+        let diagonals = k.saturating_mul(z).saturating_mul(diagonal);
+        square.saturating_add(diagonals).saturating_mul(4)
+    }
+
+    /// Bytes that building the caches of one side with `rows` rows takes beside them.
+    pub(crate) fn building_bytes(rows: usize, k: usize, z: usize) -> u64 {
         let k = k.next_multiple_of(LANES);
         let (grain, chunks) = (grain(rows, k, z), rows.div_ceil(CHUNK_ROWS));
         let partial = (chunks.div_ceil(grain) * levels(grain)).min(chunks) as u64;
-        let triangle = triangle(k) as u64;
-        let (k, z) = (k as u64, z as u64);
-        let square = (k * k).saturating_mul(z);
-        let diagonal = Form::ALL.iter().map(|form| form.lines() as u64).sum();
-        let held = square
-            .saturating_add(k.saturating_mul(z).saturating_mul(diagonal))
-            .saturating_mul(4);
-        held.saturating_add(triangle.saturating_mul(z).saturating_mul(8 * (partial + 1)))
+        let sums = (triangle(k) as u64).saturating_mul(z as u64);
+        sums.saturating_mul(8 * (partial + 1))
     }
 }
 

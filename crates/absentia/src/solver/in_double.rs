@@ -72,6 +72,15 @@ impl DoubleCache {
     }
 }
 
+/// Bytes that the caches of both sides take in double precision, with two sums of each thread while they
+/// are built.
+pub(crate) fn double_bytes(k: usize, z: usize, threads: usize) -> u64 {
+    let sums = 2 + 2 * threads as u64;
+    (8 * k as u64 * k as u64)
+        .saturating_mul(z as u64)
+        .saturating_mul(sums)
+}
+
 /// Adds `weight q qᵀ` to the lower triangle of a K × K matrix.
 fn add_square(matrix: &mut [f64], weight: f64, q: &[f32]) {
     for (f, line) in matrix.chunks_exact_mut(q.len()).enumerate() {

@@ -22,9 +22,9 @@ pub(super) use layout::Layout;
 /// Maximum number of entries per lane, except for rows that have all sixteen lanes.
 pub(super) const PER_LANE: usize = 32;
 
-/// Estimated bytes of one worker's buffers for a side with `entries` entries.
-pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
-    let packed = (longest(stride).min(entries) + LANES).max((PER_LANE + 1) * LANES);
+/// Estimated bytes of one worker's buffers for a side with `entries` entries, at most `row` in a row.
+pub(crate) fn scratch_bytes(entries: usize, row: usize, stride: usize) -> u64 {
+    let packed = (longest(stride).min(row) + LANES).max((PER_LANE + 1) * LANES);
     // The lanes of a group differ in length, which leaves some slots partly empty: a tenth or less in
     // a tile of many rows. For each number of lanes, one group may have a single row.
     let columns = SORTED_ENTRIES.min(entries);

@@ -41,9 +41,9 @@ pub(super) fn is_long(entries: usize, stride: usize) -> bool {
     entries > longest(stride)
 }
 
-/// Bytes that one worker's tile of a side with `entries` entries takes at most.
-pub(crate) fn scratch_bytes(entries: usize, stride: usize) -> u64 {
-    let packed = entries_in(PACKED_BYTES, stride).min(entries);
+/// Bytes that one worker's tile takes at most where no row has more than `row` entries.
+pub(crate) fn scratch_bytes(row: usize, stride: usize) -> u64 {
+    let packed = entries_in(PACKED_BYTES, stride).min(row.max(entries_in(TILE_BYTES, stride)));
     ((packed + 1) * 4 * stride + packed * 4 * 6) as u64
 }
 

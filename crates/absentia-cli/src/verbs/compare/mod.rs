@@ -14,7 +14,7 @@ use absentia::weights::SchemeSpec;
 use absentia_io::time::TimeUnit;
 use absentia_job::text::SplitRule;
 use absentia_job::{
-    Execution, ExposedEntries, GivenSettings, Job, TrainingData, ValidationSettings,
+    Execution, ExposedEntries, GivenSettings, Input, Job, TrainingData, ValidationSettings,
 };
 use anyhow::{Context as _, Result};
 
@@ -200,8 +200,12 @@ impl Compare {
     ) -> Result<Option<Compared>> {
         let name = self.name(weights, method);
         let job = self.job(Some(weights), method, context);
-        let mut training = job.training(prepared.input())?;
-        training.check_memory()?;
+        // The held-out rows are for measuring the finished model: they choose no sweep.
+        let mut training = job.training(Input {
+            held_out: None,
+            ..prepared.input()
+        })?;
+        training.check_memory(&context.ui)?;
         if self.settings.regularization.is_none() {
             context.ui.note(format!("{name}:"));
         }

@@ -9,9 +9,10 @@ use absentia::evaluate::{
     Bootstrap, Candidates, EvaluateOptions, Evaluation, History, TestSet, bootstrap_difference,
     evaluate, paired_t_test,
 };
-use absentia::ranking::{ItemLists, PopularityScorer, Scorer, UserItems};
+use absentia::memory::Stage;
+use absentia::ranking::{ItemLists, PopularityScorer, Scorer, UserItems, ranking_bytes};
 use absentia_io::{Dataset, IdMap};
-use absentia_job::{Reading, same_ids};
+use absentia_job::{Listener as _, Reading, same_ids};
 use absentia_report::format::counted;
 use anyhow::Result;
 
@@ -19,7 +20,7 @@ use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::folding::FoldedUsers;
 use crate::guard::Files;
-use crate::loading::{read_known, rows_and_users_in};
+use crate::loading::{enter_gathering, read_known, rows_and_users_in};
 use crate::measure;
 use crate::store::{self, Stored};
 use crate::ui::Ui;
@@ -95,6 +96,8 @@ pub(crate) struct LeftOut {
 struct Setting {
     test: TestSet,
     seen: Box<dyn absentia::ranking::SeenItems>,
+    /// Bytes of `seen`.
+    seen_bytes: u64,
     item_counts: Vec<u32>,
     left_out: LeftOut,
     names: Vec<String>,
@@ -116,7 +119,7 @@ impl Evaluate {
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let ui = &context.ui;
-        let stored = store::load(&self.model)?;
+        let stored = store::load(&self.model, ui)?;
         if !self.fold_in.is_empty() {
             return self.run_folded(&stored, ui);
         }
@@ -137,7 +140,7 @@ impl Evaluate {
         ui: &Ui,
     ) -> Result<Option<(String, Evaluation)>> {
         if let Some(path) = &self.against {
-            let other = store::load(path)?;
+            let other = store::load(path, ui)?;
             check_same_ids(stored, &other, path)?;
             return Ok(Some((path.display().to_string(), measure(&other)?)));
         }
@@ -172,6 +175,8 @@ impl Evaluate {
             options.candidates = Candidates::Sampled(negatives);
         }
         let mut seen: Box<dyn absentia::ranking::SeenItems> = Box::new(ItemLists::new());
+        let mut seen_bytes = 0;
+        ui.memory().keep(held.bytes());
         let mut item_counts = model.parts().item_counts.clone();
         if !self.train.is_empty() {
             let train = read_known(&self.train, &self.read, ids, ui)?;
@@ -179,10 +184,12 @@ impl Evaluate {
                 // A model from elsewhere does not know what is popular.
                 (train.item.iter()).for_each(|&item| item_counts[item as usize] += 1);
             }
+            enter_gathering(&train, ui)?;
             let lists = UserItems::from_pairs(&train.user, &train.item)?;
             if !self.rank_seen {
                 warn_of_overlap(&lists, &held, ui);
             }
+            seen_bytes = lists.bytes();
             seen = Box::new(lists);
             ids = (train.users, train.items);
         } else if !self.rank_seen && self.negatives.is_none() {
@@ -194,6 +201,7 @@ impl Evaluate {
             names: names(&held, &ids.0),
             test: held,
             seen,
+            seen_bytes,
             item_counts,
             left_out,
             options,
@@ -217,6 +225,7 @@ impl Evaluate {
             names: names(&test.pairs, &folded.users),
             test: test.pairs,
             seen: Box::new(folded.seen.clone()),
+            seen_bytes: folded.seen.bytes(),
             item_counts: stored.model.parts().item_counts.clone(),
             left_out,
             options,
@@ -299,7 +308,17 @@ impl LeftOut {
 impl Setting {
     fn measure(&self, scorer: &dyn Scorer, ui: &Ui) -> Result<Evaluation> {
         let history = History::new(&*self.seen, &self.item_counts[..]);
-        let total = self.test.users().len() as u64;
+        let (users, items) = (self.test.users().len(), self.item_counts.len());
+        let total = users as u64;
+        let top = self.options.cutoffs.iter().copied().max().unwrap_or(0);
+        let names = self.options.metrics.len() * (self.options.cutoffs.len() + 1);
+        ui.enter(
+            Stage::new("measuring")
+                .with("what users have seen", self.seen_bytes)
+                .with("names of users", 48 * total)
+                .with("metrics of users", 12 * total * names as u64)
+                .with("ranking", ranking_bytes(users, items, top)),
+        )?;
         let bar = ui.progress().count("ranking", total, "users");
         let evaluation = evaluate(scorer, &history, &self.test, &self.options, &|done, _| {
             bar.set(done as u64);

@@ -5,9 +5,10 @@ mod sink;
 use std::path::PathBuf;
 
 use absentia::error::Axis;
-use absentia::ranking::{RankRequest, Scored, UserItems};
+use absentia::memory::Stage;
+use absentia::ranking::{RankRequest, Scored, UserItems, ranking_bytes};
 use absentia_io::IdMap;
-use absentia_job::Reading;
+use absentia_job::{Listener as _, Reading};
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde::Serialize;
@@ -16,7 +17,7 @@ use crate::args::parse_length;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
-use crate::loading::{id_list, read_known, row_of};
+use crate::loading::{enter_gathering, id_list, read_known, row_of};
 use crate::store::{self, Stored};
 use sink::Sink;
 
@@ -97,7 +98,7 @@ impl Recommend {
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
-        let mut stored = store::load(&self.model)?;
+        let mut stored = store::load(&self.model, &context.ui)?;
         let users = self.users(&stored.users)?;
         let seen = self.seen(&mut stored, context)?;
         let allow = self
@@ -117,6 +118,16 @@ impl Recommend {
             deny: &deny,
             ..RankRequest::default()
         };
+        let ranking = ranking_bytes(users.len(), stored.items.len(), self.top);
+        context.ui.enter(
+            Stage::new("ranking")
+                .with(
+                    "what users have seen",
+                    seen.as_ref().map_or(0, UserItems::bytes),
+                )
+                .with("users", 4 * users.len() as u64)
+                .with("lists", ranking),
+        )?;
         let bar = context
             .ui
             .progress()
@@ -180,6 +191,7 @@ impl Recommend {
             return Err(refusal.hint(hint).into());
         }
         let train = read_known(&self.train, &self.read, stored.take_ids(), &context.ui)?;
+        enter_gathering(&train, &context.ui)?;
         let seen = UserItems::from_pairs(&train.user, &train.item)?;
         (stored.users, stored.items) = (train.users, train.items);
         Ok(Some(seen))

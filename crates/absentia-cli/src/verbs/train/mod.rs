@@ -7,7 +7,7 @@ mod follow;
 use std::path::{Path, PathBuf};
 
 use absentia::fit::{Cancel, Checkpoint, Fitted};
-use absentia_job::text::Count;
+use absentia_job::text::{ByteSize, Count};
 use absentia_job::{Execution, Fingerprint, Job, Training, defaults};
 
 use crate::args::{flag, warn_of_unused, warn_without};
@@ -98,10 +98,11 @@ impl Train {
 
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let path = self.target()?;
-        let job = Job {
+        let mut job = Job {
             threads: context.threads,
             ..self.job.clone()
         };
+        job.settings.memory_limit = context.ui.memory().given_limit().map(ByteSize);
         // What is wrong with the arguments is found before anything is read.
         job.check()?;
         self.warn(&job, &context.ui);

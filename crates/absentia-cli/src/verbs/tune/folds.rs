@@ -3,9 +3,12 @@
 use absentia::Interactions;
 use absentia::data::{DataError, Duplicates};
 use absentia::evaluate::TestSet;
+use absentia::memory::Stage;
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
-use absentia_job::{JobError, data_fingerprint, defaults, pairs_of, without_held_out};
+use absentia_job::{
+    JobError, Listener as _, data_fingerprint, defaults, pairs_of, without_held_out,
+};
 use absentia_report::format::counted;
 use absentia_search::{Fold, HoldOut, SearchError, SearchedData};
 use anyhow::Result;
@@ -81,8 +84,9 @@ pub(super) fn fold(
         test = Some(rows);
     }
     let all = loaded.interactions(&data.prepare, ui)?;
+    ui.memory().keep(all.bytes() + loaded.bytes());
     let mut folds = if args.valid.is_empty() {
-        split(&loaded, args)?
+        split(&loaded, args, ui)?
     } else {
         let held_out = pairs_of(&mut loaded, &args.valid, &data.read, &data.prepare, ui)?;
         let (users, items) = (loaded.users.len(), loaded.items.len());
@@ -95,6 +99,8 @@ pub(super) fn fold(
     for fold in &mut folds {
         fold.tilt(args.tilt)?;
     }
+    let of_fold = |fold: &Fold<'_>| fold.train.bytes() + fold.held_out.bytes();
+    ui.memory().keep(folds.iter().map(of_fold).sum());
     let held_out = folds.first().map_or(0, |fold| fold.held_out.lists().len());
     ui.note(format!(
         "{} of {} with {}; {} held out{}",
@@ -117,7 +123,7 @@ pub(super) fn fold(
     })
 }
 
-fn split(loaded: &Rows, args: &HeldOutArgs) -> Result<Vec<Fold<'static>>> {
+fn split(loaded: &Rows, args: &HeldOutArgs, ui: &Ui) -> Result<Vec<Fold<'static>>> {
     let log = &loaded.log;
     let pick = args.pick.unwrap_or_else(|| HoldOut::default_pick(log));
     let unit = TimeUnit::of_times(log.time());
@@ -126,6 +132,15 @@ fn split(loaded: &Rows, args: &HeldOutArgs) -> Result<Vec<Fold<'static>>> {
         folds: args.splits,
     };
     let shape = (loaded.users.len(), loaded.items.len());
+    // All folds before the last, while it is made of a copy of the rows.
+    let before = hold_out.number_of_folds(shape.0) as u64 - 1;
+    let matrix = log.bytes_to_build(shape.0, shape.1);
+    ui.enter(
+        Stage::new("holding rows out")
+            .with("folds", before * matrix)
+            .with("copy of the rows", log.bytes() + log.len() as u64)
+            .with("matrix", matrix),
+    )?;
     hold_out.folds(log, shape).map_err(refused)
 }
 

@@ -12,14 +12,14 @@ use std::time::Duration;
 use absentia::data::Pick;
 use absentia::fit::Cancel;
 use absentia_job::text::{ByteSize, SplitRule};
-use absentia_job::{Execution, Input, Job};
+use absentia_job::{Execution, Input, Job, Listener as _};
 use absentia_search::{
     Budget, LogError, LogHeader, Scope, SearchOptions, SearchResult, StagedSearch, Study, Trial,
     TrialLog,
 };
 use anyhow::Result;
 
-use crate::args::{DataArgs, parse_bytes, parse_length, parse_span, warn_of_pick};
+use crate::args::{DataArgs, parse_length, parse_span, warn_of_pick};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
@@ -70,9 +70,6 @@ pub(crate) struct Tune {
     /// Seed of the search and of its training runs.
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Memory that training may use, such as 8GiB [default: what the machine or container has].
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
-    memory_limit: Option<u64>,
     /// Instead of a full search, try the first settings and report how well choosing by held-out rows
     /// agrees with choosing by these test rows, by recall and by NDCG at the cut-off of --metric (20 if
     /// it has none). Those that are in the data are left out of it.
@@ -155,6 +152,7 @@ impl Tune {
         let mut folds = fold(&self.data, &self.held_out, &self.study, &context.ui)?;
         let described = folds.described(&self.held_out);
         let staged = StagedSearch::new(folds.take(), options)?;
+        context.ui.enter(staged.stage())?;
         let header = LogHeader::new(&staged, &described);
         let log_path = self.log_path();
         let logged = if self.output.resume {
@@ -201,7 +199,7 @@ impl Tune {
             may_shrink: self.factors.is_none(),
             seed: self.seed,
             threads: context.threads,
-            memory_limit: self.memory_limit.or_else(store::available_memory),
+            memory_limit: context.ui.memory().limit(),
         })
     }
 
@@ -273,13 +271,14 @@ impl Tune {
     ) -> Result<()> {
         let mut job = best.clone();
         job.threads = context.threads;
-        job.settings.memory_limit = self.memory_limit.map(ByteSize);
+        job.settings.memory_limit = context.ui.memory().given_limit().map(ByteSize);
         let ids = folds.ids();
         let mut training = job.training(Input {
             data: &folds.all,
             ids: &ids,
             held_out: None,
         })?;
+        training.check_memory(&context.ui)?;
         let mut follow = Follow::new(&context.ui, training.params.iterations).without_lines();
         let fitted = training.fit(Execution {
             observer: Some(&mut follow),

@@ -79,6 +79,17 @@ impl Layout {
 
     /// Whether item factors are rescaled unless asked otherwise: an index ranks by the vectors it
     /// is given, an array is more often read back.
+    /// Bytes that writing takes beside the model.
+    #[must_use]
+    pub fn bytes(self, model: &Model) -> u64 {
+        let rows = model.n_users().max(model.n_items()) as u64;
+        match self {
+            // Rows are encoded by the million before they are written.
+            Self::Parquet => 5 * rows.min(1 << 20) * model.n_factors() as u64,
+            Self::Npy | Self::Faiss | Self::Usearch | Self::Hnswlib => 0,
+        }
+    }
+
     fn scales(self) -> bool {
         matches!(self, Self::Faiss | Self::Usearch | Self::Hnswlib)
     }

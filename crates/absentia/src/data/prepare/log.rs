@@ -22,6 +22,22 @@ pub struct EventLog {
     pub(in crate::data) weight: Option<Vec<f32>>,
 }
 
+/// The columns of a log.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LogColumns {
+    /// User of each row.
+    pub user: Vec<u32>,
+    /// Item of each row.
+    pub item: Vec<u32>,
+    /// Value of each row, where given.
+    pub value: Option<Vec<f32>>,
+    /// Time of each row, where given.
+    pub time: Option<Vec<i64>>,
+    /// Weight of each row, where given.
+    pub weight: Option<Vec<f32>>,
+}
+
 /// What a step left of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -169,6 +185,18 @@ impl EventLog {
             *id = place[*id as usize];
         }
         present
+    }
+
+    /// Takes the log apart.
+    #[must_use]
+    pub fn into_columns(self) -> LogColumns {
+        LogColumns {
+            user: self.user,
+            item: self.item,
+            value: self.value,
+            time: self.time,
+            weight: self.weight,
+        }
     }
 
     /// Keeps the rows for which `keep` says so, in their order.

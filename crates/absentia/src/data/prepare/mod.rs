@@ -10,7 +10,7 @@ mod log;
 mod sample;
 
 pub use self::core::Core;
-pub use self::log::{EventLog, Report};
+pub use self::log::{EventLog, LogColumns, Report};
 pub use self::sample::Sample;
 
 pub(super) use self::groups::RowGroups;
