@@ -21,6 +21,7 @@ const FLOOR: f64 = 100.0;
 ///
 /// # Errors
 /// A command that failed, or an estimate that is too far off.
+#[allow(clippy::print_stdout, reason = "the result of the command")]
 pub(crate) fn memory(arguments: &[String]) -> Result<(), String> {
     let program = if let Ok(program) = std::env::var("ABSENTIA_CLI") {
         PathBuf::from(program)
@@ -70,6 +71,7 @@ struct Found {
 
 impl Found {
     /// Prints the line of a command, and yields what is wrong with its estimate.
+    #[allow(clippy::print_stdout, reason = "the result of the command")]
     fn show(&self, line: &str) -> Option<String> {
         let Self {
             estimated,
