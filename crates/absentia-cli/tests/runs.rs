@@ -437,3 +437,16 @@ fn a_run_whose_validation_metric_stays_zero_fails() {
     let line = format!("train rows.csv --model m.absentia {flags} --valid-metric recall@20");
     sandbox.run(&line).ok();
 }
+
+/// A weight that is given takes the place of a column, which the file of exposed pairs need not have.
+#[test]
+fn exposed_pairs_with_a_weight_need_no_column() {
+    let sandbox = Sandbox::new();
+    sandbox.write("w.csv", "user,item,weight\na,x,2\na,y,1\nb,x,3\nc,z,1\n");
+    sandbox.write("shown.csv", "user,item\nb,y\n");
+    let line = "train w.csv --model m.absentia -k 2 --regularization 0.1 --weights uniform:0.1 \
+                --confidence column --weight-col weight --exposed shown.csv";
+    let ran = sandbox.run(line);
+    ran.fails(3, &["shown.csv: no column \"weight\""]);
+    sandbox.run(&format!("{line} --exposed-weight 0.5")).ok();
+}

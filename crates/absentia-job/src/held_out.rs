@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use absentia::data::EventLog;
 use absentia::evaluate::{EvaluateError, TestSet};
+use absentia_io::ColumnRef;
 use absentia_search::SearchError;
 
 use crate::error::JobError;
@@ -147,7 +148,12 @@ impl ExposedPairs {
         reading: &Reading,
         listener: &dyn Listener,
     ) -> Result<Self, JobError> {
-        let shown = read_known(&exposed.files, reading, rows.take_ids(), listener)?;
+        // A weight that is given takes the place of a column, which the files need not have then.
+        let mut reading = reading.clone();
+        if exposed.weight.is_some() {
+            reading.weight_col = Some(ColumnRef::Absent);
+        }
+        let shown = read_known(&exposed.files, &reading, rows.take_ids(), listener)?;
         (rows.users, rows.items) = (shown.users, shown.items);
         let given = exposed.weight;
         Ok(Self::new(shown.user, shown.item, shown.weight, given))
