@@ -125,9 +125,27 @@ fn version() -> String {
     )
 }
 
+/// Every command with its arguments, as it is parsed.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Shows panics as ever, but for those that are reported as a damaged file.
+fn hide_panics_of_decoders() {
+    let show = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !absentia_io::is_decoding() {
+            show(panic);
+        }
+    }));
+}
+
 /// Runs the command line and yields the exit code.
-pub(crate) fn run(argv: Vec<OsString>) -> ExitCode {
+#[must_use]
+pub fn run(argv: Vec<OsString>) -> ExitCode {
     let json = argv.iter().any(|word| word == "--json");
+    hide_panics_of_decoders();
     if let Err(error) = InstructionSet::select_from_env() {
         return Failure::from(anyhow::Error::from(Refusal::usage(error.to_string()))).report(json);
     }

@@ -1,21 +1,6 @@
-//! The command line of Absentia: a ratings file in, an evaluated model and recommendations out.
-// Arguments are bools and their doc comments are help texts, where back-ticks would be shown.
-#![allow(clippy::doc_markdown, clippy::struct_excessive_bools)]
-
-mod args;
-mod cli;
-mod config;
-mod events;
-mod failure;
-mod folding;
-mod guard;
-mod loading;
-mod measure;
-mod store;
-mod ui;
-mod verbs;
+//! The program `absentia`.
 
 fn main() -> std::process::ExitCode {
     absentia::return_freed_memory();
-    cli::run(std::env::args_os().collect())
+    absentia_cli::run(std::env::args_os().collect())
 }

@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::path::Path;
+
 use support::Sandbox;
 
 #[test]
@@ -491,4 +493,16 @@ fn what_is_popular_is_known_of_imported_models_too() {
         std::fs::read(sandbox.path("again.absentia")).expect("read")
     });
     assert!(once == twice);
+}
+
+/// A decoder that panics on a damaged file is an error like any other, and nothing else is printed.
+#[test]
+fn panics_of_decoders_are_not_shown() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fuzz/corpus/arrow-stream/offset_past_end.arrows");
+    let sandbox = Sandbox::new();
+    std::fs::copy(fixture, sandbox.path("x.arrows")).expect("copied");
+    let ran = sandbox.run("describe x.arrows");
+    ran.fails(3, &["x.arrows"]);
+    assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
 }

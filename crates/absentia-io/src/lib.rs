@@ -73,6 +73,6 @@ pub use format::Format;
 pub use ids::{IdMap, RawIds};
 pub use read::{
     DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, blocks,
-    expand, expected_reading, read, read_with_ids, reading,
+    expand, expected_reading, is_decoding, read, read_with_ids, reading,
 };
 pub use write::{id_list_paths, write, write_id_lists, write_with_ids, writing_bytes};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use absentia_lab::paper::{FinishedPart, Progress, Reproduction, Size, Target};
+use absentia_lab::paper::{FinishedPart, Progress, Reproduction, Size, Target, parts_folder};
 use anyhow::{Context as _, Result};
 use serde_json::json;
 
@@ -64,6 +64,14 @@ impl Reproduce {
             .reads("--yelp", &self.yelp)
             .reads("--ratings", &self.ratings)
             .writes("--out", [&self.out])
+            .writes("--out", self.stored_parts())
+    }
+
+    /// Finished parts of an earlier run, which this one may replace.
+    fn stored_parts(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(parts_folder(&self.out));
+        let entries = entries.into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {

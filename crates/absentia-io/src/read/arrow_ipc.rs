@@ -1,5 +1,6 @@
 //! Arrow IPC files and streams.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -104,15 +105,33 @@ impl<R: Iterator<Item = Result<RecordBatch, ArrowError>> + Send> Blocks for Batc
     }
 }
 
+thread_local! {
+    static DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside a decoder whose panics become errors: a panic hook has nothing to say
+/// of them.
+#[must_use]
+pub fn is_decoding() -> bool {
+    DECODING.get()
+}
+
 /// Calls into a decoder that panics on some damaged files, and turns that into an error like any other.
 pub(super) fn guarded<T, E: ToString>(
     path: &Path,
     format: &'static str,
     call: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, Error> {
-    match catch_unwind(AssertUnwindSafe(call)) {
+    let before = DECODING.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(call));
+    DECODING.set(before);
+    match outcome {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(Error::corrupt(path, format, error.to_string())),
-        Err(_) => Err(Error::corrupt(path, format, "the decoder panicked")),
+        Err(_) => Err(Error::corrupt(
+            path,
+            format,
+            "its parts do not fit together",
+        )),
     }
 }

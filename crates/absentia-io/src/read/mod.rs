@@ -33,6 +33,7 @@ mod thrift;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use arrow_ipc::is_decoding;
 use builder::Builder;
 use chunk::IdRule;
 pub use memory::{blocks, expected_reading, reading};

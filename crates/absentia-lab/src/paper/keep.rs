@@ -24,6 +24,12 @@ pub(super) struct PartStore {
     key: String,
 }
 
+/// The folder of the finished parts of a report.
+#[must_use]
+pub fn parts_folder(report: &Path) -> PathBuf {
+    report.with_extension("parts")
+}
+
 fn path_or_none(path: Option<&Path>) -> std::path::Display<'_> {
     path.unwrap_or(Path::new("none")).display()
 }
@@ -31,7 +37,7 @@ fn path_or_none(path: Option<&Path>) -> std::path::Display<'_> {
 impl PartStore {
     /// The folder next to a report, with the name of the report.
     pub(super) fn new(report: &Path, lab: &Lab) -> Result<Self> {
-        let folder = report.with_extension("parts");
+        let folder = parts_folder(report);
         std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let key = format!(
             "{} {} {} threads, data {}, yelp {}, ratings {}",

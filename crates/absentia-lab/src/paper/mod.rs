@@ -31,6 +31,7 @@ use absentia_report::html::Report;
 use anyhow::{Context as _, Result};
 
 pub use error::PaperError;
+pub use keep::parts_folder;
 use keep::{PartStore, StoredPart};
 use lab::Lab;
 pub use part::FinishedPart;
