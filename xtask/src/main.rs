@@ -10,6 +10,7 @@ mod pages;
 mod python;
 mod test;
 mod toolchains;
+mod torture;
 mod versus;
 
 use std::path::{Path, PathBuf};
@@ -64,6 +65,10 @@ cargo xtask <task>
   msrv     everything built with the oldest Rust that Cargo.toml declares; rustup installs it
   miri     the tests of the scalar kernels in Miri, but for a few long ones, in about ten minutes; rustup
            installs it (nightly)
+  torture [--minutes 10] [--seed 0] [--only SECTION] [--round N]
+           random attacks on the program, an equal share of the time for each section: kills, damaged
+           files, random problems, resuming under other conditions, the order of rows and the number of
+           threads, and files that are read and written at once; says how to repeat what fails
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
 ";
 
@@ -93,6 +98,7 @@ fn main() -> ExitCode {
         Some("neon") => neon::test(),
         Some("msrv") => toolchains::oldest_rust(),
         Some("miri") => toolchains::miri(),
+        Some("torture") => torture::torture(&arguments[1..]),
         Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
         _ => Err(HELP.to_owned()),
     };
