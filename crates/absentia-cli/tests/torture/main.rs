@@ -7,10 +7,12 @@
 #![allow(missing_docs)]
 
 mod campaign;
+mod damage;
 mod data;
 mod dice;
 mod guard;
 mod invariance;
+mod kills;
 mod problems;
 mod resume;
 mod room;
@@ -35,6 +37,18 @@ fn invariance() {
 #[test]
 fn resume() {
     section("resume", 6, resume::round);
+}
+
+/// Damaged files are refused, or are read without a crash, a hang or much memory.
+#[test]
+fn damage() {
+    section("damage", 6, damage::round);
+}
+
+/// Commands that are killed leave nothing that is half written.
+#[test]
+fn kills() {
+    section("kills", 3, kills::round);
 }
 
 /// Random problems end where an oracle in `f64` does.
