@@ -254,7 +254,7 @@ impl Tune {
             if cancel.is_cancelled() {
                 context.ui.warn("interrupted: no model was trained");
             } else {
-                self.train(path, &job, folds, cancel, context)?;
+                Self::train(path, &job, folds, cancel, context)?;
             }
         }
         Ok(Outcome::interrupted_if(result.interrupted))
@@ -262,7 +262,6 @@ impl Tune {
 
     /// Trains a model with the best settings on all rows.
     fn train(
-        &self,
         path: &Path,
         best: &Job,
         folds: &Folds,

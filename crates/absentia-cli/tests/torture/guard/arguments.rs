@@ -90,16 +90,14 @@ pub(super) fn use_of(verb: &str, name: &str) -> Option<Use> {
         ("generate", "test") => Use::Writes("written-test.csv"),
         ("split" | "export", "out") => Use::Writes("written-folder"),
         ("tune", "out") => Use::Writes("written-out.toml"),
-        ("stream", "events") => Use::Reads(TEST),
         ("stream", "out") => Use::Writes("written-out.absentia"),
         ("convert", "out") => Use::Writes("written-out.mtx"),
         ("reproduce", "out") => Use::Writes("written-out.html"),
         ("reproduce", "data") => Use::Apart,
         ("evaluate", "fold-in") => Use::Reads(STRANGERS),
-        (_, "data") => Use::Reads(DATA),
         (_, "model" | "against") => Use::Reads(MODEL),
-        (_, "test" | "valid" | "study") => Use::Reads(TEST),
-        (_, "train" | "ratings" | "yelp") => Use::Reads(DATA),
+        (_, "test" | "valid" | "study" | "events") => Use::Reads(TEST),
+        (_, "data" | "train" | "ratings" | "yelp") => Use::Reads(DATA),
         (_, "exposed" | "exclude" | "negatives") => Use::Reads(PAIRS),
         (_, "init") => Use::Reads(INIT),
         (_, "weights") => Use::Reads(WEIGHTS),
@@ -202,8 +200,8 @@ pub(super) fn fill(room: &Room) {
 }
 
 fn table(header: &str, rows: usize, group: &str) -> String {
-    let rows: String = (0..rows)
-        .map(|row| format!("{row},{group}{}\n", row % 2))
+    let rows: Vec<String> = (0..rows)
+        .map(|row| format!("{row},{group}{}", row % 2))
         .collect();
-    format!("{header}\n{rows}")
+    format!("{header}\n{}\n", rows.join("\n"))
 }

@@ -42,7 +42,7 @@ impl Problem {
             .map(|at| {
                 (at == 0 || dice.is(density)).then(|| Entry {
                     value: (scale * (0.1 + 5.0 * dice.unit())) as f32,
-                    time: NOW - (dice.below(100) as i64) * DAY,
+                    time: NOW - i64::from(dice.below(100) as u32) * DAY,
                     weight: dice.magnitude(-2.0, 1.0) as f32,
                 })
             })
@@ -173,7 +173,9 @@ fn targets(
         .collect();
     if kind.starts_with("normalized") {
         let mean = targets.iter().sum::<f64>() / count(&|_| true);
-        targets.iter_mut().for_each(|target| *target /= mean);
+        for target in &mut targets {
+            *target /= mean;
+        }
     }
     targets
 }
