@@ -1,8 +1,14 @@
 //! Runs one reader over the bytes the fuzzer made up.
 
+mod job;
+mod model;
+
 use std::io::Write;
 use std::panic;
 use std::sync::Once;
+
+pub use job::{configure, set};
+pub use model::load;
 
 use absentia_io::{Dataset, Format, NoProgress, ReadOptions, read};
 
