@@ -67,7 +67,7 @@ pub struct GivenSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
     pub confidence: Option<ConfidenceRule>,
     /// Exponent ρ: item factors are multiplied by n_i^ρ after training [default: chosen together with
-    /// the regularization, or 0 if --regularization is given].
+    /// the regularization, or 0 if --regularization or weights by lowrank, groups or dense are given].
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "RHO", allow_hyphen_values = true)

@@ -1,8 +1,11 @@
-//! What the tests of several crates share: data sets beside the repository, and tests that cannot run.
+//! What the tests of several crates share: data sets beside the repository, problems that are hard for
+//! floating-point numbers ([`extreme`]), and tests that cannot run.
 //!
 //! A test that lacks its data or a program calls [`skipped`] and returns. That is printed even though the
 //! test passes, and `cargo xtask test` counts such tests at the end.
 #![deny(missing_docs)]
+
+pub mod extreme;
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

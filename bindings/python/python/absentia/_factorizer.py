@@ -43,7 +43,8 @@ class Factorizer(Training, Prediction, Files):
         Training ends when the relative change of the objective is smaller than this.
     post_scale : float, optional
         Item factors are multiplied by ``n_i ** post_scale`` for scores. If not given, it is chosen together
-        with the regularization, or 0 if that is given; see ``post_scale_``.
+        with the regularization, or 0 if that is given or ``weights`` are arrays, tables or a function; see
+        ``post_scale_``.
     init_std : float
         Standard deviation of the initial factors, which are Gaussian.
     learning_rate : float

@@ -5,6 +5,10 @@
 //! rises, each with the post-scaling that suits it best; then, for a run without given targets and
 //! weights, other targets and other strengths of the weights on missing entries. Where that would take
 //! too long, or too few rows could be held out, the penalty is a typical one.
+//!
+//! Weights that are given for users and items say how much was shown to whom. Nothing that is chosen
+//! may undo them: held-out rows then count by the inverse of their weight (`exposure`). That is noisy,
+//! so that a post-scaling chosen by it would follow the noise: it is left as it was.
 
 mod step_search;
 
@@ -12,11 +16,12 @@ use absentia::data::Interactions;
 use absentia::evaluate::{Metric, MetricName};
 use absentia::fit::{Cancel, FitError, MemoryPlan, Sizes};
 use absentia::memory::Stage;
-use absentia::weights::{Scheme, SchemeSpec};
+use absentia::weights::{MissingWeights, Scheme, SchemeSpec};
 use absentia::{Method, Params, Solver};
 use rayon::ThreadPool;
 
 use crate::error::SearchError;
+use crate::exposure::Exposure;
 use crate::fold::Fold;
 use crate::session::Session;
 use crate::space::{TypicalRow, three_digits};
@@ -119,6 +124,9 @@ pub struct ChosenSettings {
     pub tried: usize,
     /// Recall@20 of the choice on the held-out rows.
     pub score: Option<f64>,
+    /// Whether the weights on missing entries are given for users and items, so that held-out rows counted
+    /// by the inverse of their weight, and the post-scaling was left as it was.
+    pub by_exposure: bool,
 }
 
 impl ChosenSettings {
@@ -130,6 +138,7 @@ impl ChosenSettings {
             scheme: None,
             tried: 0,
             score: None,
+            by_exposure: false,
         }
     }
 
@@ -156,17 +165,27 @@ pub fn choose_settings(
     observer: &dyn Fn(),
 ) -> Result<ChosenSettings, SearchError> {
     let mut chosen = ChosenSettings::given(params.clone());
+    chosen.by_exposure = scheme.states_exposure();
+    let automatic = Automatic {
+        post_scale: automatic.post_scale && !chosen.by_exposure,
+        ..automatic
+    };
     let is_given = params.solver.is_baseline() || automatic == Automatic::default();
     // The run itself rejects data without interactions.
     if is_given || data.n_interactions() == 0 {
         return Ok(chosen);
     }
     let pool = thread_pool(params.threads)?;
+    let (weights, mean_weight) = pool.install(|| weights_and_mean(data, scheme))?;
+    let exposure = weights
+        .as_ref()
+        .and_then(|weights| Exposure::of(scheme, weights, mean_weight));
     let request = Request {
         data,
         row: TypicalRow::of(data),
         scheme,
-        mean_weight: pool.install(|| mean_weight(data, scheme))?,
+        mean_weight,
+        exposure: exposure.as_ref(),
         params,
         automatic,
         pool: &pool,
@@ -193,13 +212,17 @@ pub fn choose_settings(
     Ok(chosen)
 }
 
-/// The mean weight on missing entries; a typical one where it would take long to compute.
-fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, SearchError> {
+/// The weights on missing entries and their mean; a typical mean where they would take long to compute.
+fn weights_and_mean(
+    data: &Interactions<'_>,
+    scheme: &Scheme,
+) -> Result<(Option<MissingWeights>, f64), SearchError> {
     if scheme.is_approximated() {
-        return Ok(0.1);
+        return Ok((None, 0.1));
     }
     let weights = scheme.resolve(data).map_err(FitError::from)?;
-    Ok(weights.mean_missing(data).max(0.0))
+    let mean = weights.mean_missing(data).max(0.0);
+    Ok((Some(weights), mean))
 }
 
 /// What is to be chosen, and for which run.
@@ -209,6 +232,8 @@ struct Request<'q> {
     scheme: &'q Scheme,
     /// The mean weight on missing entries by `scheme`.
     mean_weight: f64,
+    /// What held-out rows count by, where `scheme` states it.
+    exposure: Option<&'q Exposure<'q>>,
     params: &'q Params,
     automatic: Automatic,
     pool: &'q ThreadPool,
@@ -220,7 +245,7 @@ impl Request<'_> {
     /// missing entries or with those given.
     fn lambda(&self, other: Option<&Scheme>, penalty: f64) -> Result<f32, SearchError> {
         let weight = match other {
-            Some(scheme) => self.pool.install(|| mean_weight(self.data, scheme))?,
+            Some(scheme) => self.pool.install(|| weights_and_mean(self.data, scheme))?.1,
             None => self.mean_weight,
         };
         let exponent = f64::from(self.params.reg_exponent);
@@ -248,7 +273,8 @@ impl Request<'_> {
             memory: self.params.memory_limit,
         };
         let folds = [fold];
-        let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?;
+        let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?
+            .counted_by(self.exposure);
         let mut observer = |_: &[crate::trial::Trial]| {
             observer();
             true
@@ -271,7 +297,10 @@ fn is_about_weights(error: &SearchError) -> bool {
     matches!(
         error,
         SearchError::Fit(
-            FitError::NotConvex { .. } | FitError::RowWeight { .. } | FitError::Diverged { .. }
+            FitError::NotConvex { .. }
+                | FitError::RowWeight { .. }
+                | FitError::Diverged { .. }
+                | FitError::Rises { .. }
         )
     )
 }

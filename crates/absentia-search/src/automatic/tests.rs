@@ -122,6 +122,33 @@ fn a_recipe_is_found_that_does_no_worse_and_does_not_depend_on_threads() {
     assert_eq!(found.scheme.is_some(), is_other);
 }
 
+/// Popular items were shown more, and the weights say so. By held-out rows alone, popular items would be
+/// scaled up again.
+#[test]
+fn a_given_exposure_is_not_undone_by_post_scaling() {
+    let data = data(400, false);
+    let counts = data.item_counts();
+    let shown = |item: usize, _| 0.002 * (1 + counts[item]) as f32;
+    let scheme = Scheme::low_rank(
+        absentia::Dense::from_fn(data.n_users(), 1, |_, _| 1.0),
+        absentia::Dense::from_fn(data.n_items(), 1, shown),
+    );
+    let params = Params::new().factors(8);
+    let choose = |params: &Params| {
+        choose_settings(&data, &scheme, params, BOTH, &Cancel::new(), &|| {}).unwrap()
+    };
+    let found = choose(&params);
+    assert!(found.by_exposure && found.tried > 1);
+    assert!(found.params.post_scale == 0.0, "{found:?}");
+    let kept = choose(&params.clone().post_scale(0.25));
+    assert_eq!(kept.params.post_scale.to_bits(), 0.25_f32.to_bits());
+    let by_data = chosen(&data, &params, BOTH);
+    assert!(
+        !by_data.by_exposure && by_data.params.post_scale > 0.0,
+        "{by_data:?}"
+    );
+}
+
 /// Weights so far below zero that no model of four fifths of the rows can be trained.
 #[test]
 fn weights_below_zero_leave_the_choice_to_a_rule_of_thumb() {

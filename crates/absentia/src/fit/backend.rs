@@ -27,6 +27,13 @@ pub enum Precision {
     Exact,
     /// Everything from the factors, in double precision.
     Double,
+    /// The same, with the loss of missing entries summed entry by entry, `O(MNK)`: nothing cancels.
+    EveryEntry,
+}
+
+impl Precision {
+    /// From the cheapest to the most exact.
+    pub const ALL: [Self; 4] = [Self::Fast, Self::Exact, Self::Double, Self::EveryEntry];
 }
 
 /// The objective of the current factors, as a backend sums it.
@@ -34,9 +41,8 @@ pub enum Precision {
 pub struct ObjectiveSums {
     /// The objective and its parts.
     pub objective: Objective,
-    /// `Σ_R (a·b) (p·q)²`, which was subtracted from the sum over all entries to get the part of the
-    /// missing ones. If it is larger than the objective, rounding errors may be visible.
-    pub counted_as_missing: f64,
+    /// How far off it may be, by the rounding of its sums.
+    pub rounding: f64,
 }
 
 /// The steps of a sweep over one problem, on some hardware.
@@ -68,7 +74,7 @@ pub trait Backend: Send {
     /// Restores the factors that a side had before its last half-sweep.
     fn undo(&mut self, axis: Axis);
 
-    /// Sums the objective. Both sides have been improved, and their caches summed since.
+    /// Sums the objective. The caches of both sides have been summed since the factors changed.
     fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums;
 
     /// The factors as they are.

@@ -1,10 +1,12 @@
 //! The backend that runs on the processor's cores.
 
+mod sums;
+
 use std::sync::Arc;
 
 use super::backend::{Backend, Device, ObjectiveSums, Precision};
 use super::observer::Cancel;
-use super::problem::{Problem, missing_entry_by_entry};
+use super::problem::Problem;
 use crate::data::Entries;
 use crate::error::Axis;
 use crate::linalg::Dense;
@@ -16,11 +18,10 @@ use crate::sides::Sides;
 use crate::solver::block::BlockSolver;
 use crate::solver::cache::GramCache;
 use crate::solver::cg::CgSolver;
-use crate::solver::in_double::{DoubleCache, Steps, half_sweep_in_double};
+use crate::solver::in_double::{Steps, half_sweep_in_double};
 use crate::solver::lane_parallel::ElementSolver;
-use crate::solver::objective::{Objective, entry_loss, missing_of_all, missing_part};
 use crate::solver::vanilla::VanillaSolver;
-use crate::solver::{EntryLoss, Halt, MAX_STORED_ENTRIES, Side, Tiles, half_sweep, ridge};
+use crate::solver::{EntryLoss, Halt, MAX_STORED_ENTRIES, Side, Tiles, half_sweep};
 
 /// The processor's cores, with the best kernels that they have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,8 +51,8 @@ pub struct CpuBackend<'p> {
     /// the next half-sweep writes to.
     before: Sides<Option<Arc<Dense>>>,
     caches: Sides<Option<GramCache>>,
-    /// `Σ λ|p|²` of each side after its last half-sweep.
-    ridge: Sides<f64>,
+    /// `Σ λ|p|²` of each side, if its last half-sweep has summed it.
+    ridge: Sides<Option<f64>>,
     /// What the entries contribute to the objective, if the last half-sweep measured it.
     loss: Option<EntryLoss>,
 }
@@ -72,28 +73,6 @@ impl<'p> CpuBackend<'p> {
             loss: None,
         }
     }
-
-    fn sums_in_double(&self) -> ObjectiveSums {
-        let problem = self.problem;
-        let (p, q) = (&*self.factors.users, &*self.factors.items);
-        let loss = entry_loss(problem.data(), problem.missing_weights(), p, q);
-        let missing = if let Some(w) = problem.dense(Axis::User) {
-            missing_entry_by_entry(problem.data(), w, p, q)
-        } else {
-            let cache = |axis| DoubleCache::new(&self.factors[axis], problem.weights(axis));
-            let all = cache(Axis::User).inner(&cache(Axis::Item));
-            missing_of_all(all, &loss, problem.may_be_negative())
-        };
-        let penalties = |axis| ridge(&self.factors[axis], problem.penalty(axis));
-        ObjectiveSums {
-            objective: Objective {
-                observed: loss.observed,
-                missing,
-                regularization: penalties(Axis::User) + penalties(Axis::Item),
-            },
-            counted_as_missing: loss.counted_as_missing,
-        }
-    }
 }
 
 impl Backend for CpuBackend<'_> {
@@ -111,7 +90,7 @@ impl Backend for CpuBackend<'_> {
         let loss = improve(self.solver, (free, &mut after), &side, tiles, dense)?;
         let loss = loss.total().unwrap_or_default();
         self.before[axis] = Some(std::mem::replace(free, Arc::new(after)));
-        self.ridge[axis] = loss.ridge;
+        self.ridge[axis] = Some(loss.ridge);
         self.loss = measured.then_some(loss);
         Ok(())
     }
@@ -129,7 +108,7 @@ impl Backend for CpuBackend<'_> {
         let mut after = Dense::padded(free.rows(), free.cols());
         half_sweep_in_double(steps, (free, &mut after), &side)?;
         self.before[axis] = Some(std::mem::replace(free, Arc::new(after)));
-        self.loss = None;
+        self.forget_sums(axis);
         Ok(())
     }
 
@@ -143,34 +122,12 @@ impl Backend for CpuBackend<'_> {
     fn undo(&mut self, axis: Axis) {
         if let Some(before) = self.before[axis].take() {
             self.factors[axis] = before;
+            self.forget_sums(axis);
         }
     }
 
     fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums {
-        let problem = self.problem;
-        if precision == Precision::Double {
-            return self.sums_in_double();
-        }
-        let (p, q) = (&*self.factors.users, &*self.factors.items);
-        let measured = self.loss.filter(|_| precision == Precision::Fast);
-        let loss =
-            measured.unwrap_or_else(|| entry_loss(problem.data(), problem.missing_weights(), p, q));
-        let missing = if let Some(w) = problem.dense(Axis::User) {
-            missing_entry_by_entry(problem.data(), w, p, q)
-        } else {
-            let (a, b) = (problem.weights(Axis::User), problem.weights(Axis::Item));
-            let sp = summed(&mut self.caches.users, p, a, self.kernels);
-            let sq = summed(&mut self.caches.items, q, b, self.kernels);
-            missing_part(sp, sq, &loss, problem.may_be_negative())
-        };
-        ObjectiveSums {
-            objective: Objective {
-                observed: loss.observed,
-                missing,
-                regularization: self.ridge.users + self.ridge.items,
-            },
-            counted_as_missing: loss.counted_as_missing,
-        }
+        self.sums(precision)
     }
 
     fn factors(&self) -> Sides<Factors> {

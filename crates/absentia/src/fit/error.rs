@@ -99,6 +99,20 @@ pub enum FitError {
         /// Sweep it happened in.
         iteration: usize,
     },
+    /// A sweep raised the objective, in double precision too.
+    #[error(
+        "sweep {iteration} raises the objective from {before:e} to {after:e}, in double precision too, so the \
+         model would get worse: raise the regularization, or the weight of observed entries, or lower the \
+         weights on missing entries"
+    )]
+    Rises {
+        /// The sweep.
+        iteration: usize,
+        /// The objective before it.
+        before: f64,
+        /// The objective after it.
+        after: f64,
+    },
     /// A checkpoint was made with other parameters.
     #[error("the run cannot be resumed: parameters differ from those of the checkpoint: {}", changed.join(", "))]
     ResumeParams {

@@ -88,7 +88,7 @@ impl<D: Device> EstimateStage<'_, '_, D> {
             let start = pool.install(|| start(&problem, begin, None))?;
             let backend = pool.install(|| {
                 let backend = self.device.backend(&problem, Solver::Eals, start.factors);
-                AlternatingSweeps::new(backend, &problem, None)
+                AlternatingSweeps::new(backend, &problem, &start.from)
             });
             let Some(sweeps) = self.sweeps(backend, (round, learned.rounds))? else {
                 return Ok(exposure);

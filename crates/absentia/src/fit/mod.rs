@@ -177,13 +177,13 @@ pub fn fit_on<D: Device>(
         factors,
         history,
         best,
+        from,
     } = start;
     match params.solver {
         Method::Solver(solver) => {
-            let before = history.last().map(|sweep| sweep.objective);
             let sweeps = pool.install(|| {
                 let backend = device.backend(&problem, solver, factors);
-                AlternatingSweeps::new(backend, &problem, before)
+                AlternatingSweeps::new(backend, &problem, &from)
             });
             let training = TrainingLoop::new(&problem, sweeps, history, best);
             trained(training, stopped, pool, &mut run)

@@ -8,7 +8,6 @@ use crate::data::{Entries, FrozenTransform, Interactions, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::params::{Method, Params, Solver};
-use crate::row_sums::sum_rows;
 use crate::sides::Sides;
 use crate::solver::penalty::{penalties, row_penalty};
 use crate::weights::MissingWeights;
@@ -200,26 +199,4 @@ fn dense_penalties(
 
 fn transposed(w: &Dense) -> Dense {
     Dense::from_fn(w.cols(), w.rows(), |row, col| w.row(col)[row])
-}
-
-/// `Σ_{(u,i)∉R} w_ui (p_u·q_i)²` entry by entry, for a W that is not factorised.
-pub(super) fn missing_entry_by_entry(
-    data: &Interactions<'_>,
-    w: &Dense,
-    p: &Dense,
-    q: &Dense,
-) -> f64 {
-    let of_user = |user: usize| {
-        let mut total = 0.0;
-        let mut observed = data.by_user().row(user).indices.iter().peekable();
-        for item in 0..data.n_items() {
-            if observed.next_if(|&&seen| seen as usize == item).is_none() {
-                let pairs = p.row(user).iter().zip(q.row(item));
-                let predicted: f64 = pairs.map(|(p, q)| f64::from(*p) * f64::from(*q)).sum();
-                total += f64::from(w.row(user)[item]) * predicted * predicted;
-            }
-        }
-        total
-    };
-    sum_rows(data.n_users(), |users| users.map(of_user).sum()).unwrap_or(0.0)
 }

@@ -6,6 +6,7 @@ use super::observer::Sweep;
 use super::problem::Problem;
 use super::sketch::sketch;
 use super::state::{Best, Checkpoint};
+use super::sweeps::StartedFrom;
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::model::Factors;
@@ -19,6 +20,8 @@ pub(super) struct Start {
     pub(super) history: Vec<Sweep>,
     /// The best factors so far.
     pub(super) best: Option<Best>,
+    /// What is known of the factors.
+    pub(super) from: StartedFrom,
 }
 
 pub(super) fn start(
@@ -36,10 +39,18 @@ pub(super) fn start(
                 users: given(Axis::User, model.user_factors(), users, k)?,
                 items: given(Axis::Item, model.item_factors(), items, k)?,
             },
+            from: match model.history().last() {
+                Some(sweep) => StartedFrom::Objective(sweep.objective),
+                None => StartedFrom::Factors,
+            },
             history: model.history().to_vec(),
             best: checkpoint.best,
         });
     }
+    let from = match init {
+        Init::Gaussian => StartedFrom::Random,
+        Init::Sketch { .. } | Init::Given { .. } => StartedFrom::Factors,
+    };
     let (users, items) = match init {
         Init::Gaussian => (
             init::gaussian(users, k, params.init_std, params.seed, 0),
@@ -55,6 +66,7 @@ pub(super) fn start(
         factors: Sides { users, items },
         history: Vec::new(),
         best: None,
+        from,
     })
 }
 

@@ -15,7 +15,7 @@ use crate::params::Baseline;
 use crate::row_sums::sum_rows;
 use crate::sides::Sides;
 use crate::solver::cache::GramCache;
-use crate::solver::objective::{Objective, entry_loss, missing_part};
+use crate::solver::objective::{Objective, entry_loss, has_few_entries, missing_of_all};
 use crate::solver::{Halt, ridge};
 
 /// Factors that a sweep improves.
@@ -34,49 +34,77 @@ pub(super) trait Sweeps: Send {
 
 /// How much of the objective a rise may be before it is more than rounding.
 const ROUNDING: f64 = 1e-6;
-/// How many times the objective may be counted as missing before its sums are taken in double precision.
-const COUNTED: f64 = 8.0;
+/// The share of the objective by which it may be off before it is summed more exactly.
+const OFF: f64 = 2e-6;
+/// How many times the rounding of the objective in double precision the rows of a sweep may be off by,
+/// all together.
+const ROWS: f64 = 100.0;
+
+/// What is known of the factors that a run starts from.
+pub(super) enum StartedFrom {
+    /// Their objective, from the history of the run.
+    Objective(Objective),
+    /// They are random.
+    Random,
+    /// They were computed or given.
+    Factors,
+}
 
 /// The sweeps of a solver: users, their caches, items, their caches, the objective.
 ///
 /// No sweep raises the objective beyond rounding. One that does, because curvatures cancelled or numbers
-/// overflowed in single precision, is undone and made again in double precision; if that does not help,
-/// the factors stay as they were.
+/// overflowed in single precision, is undone and made again in double precision. If that does not lower
+/// the objective either, the factors stay as they were; if it raises it beyond the rounding of double
+/// precision, the run ends with an error.
 pub(super) struct AlternatingSweeps<B> {
     backend: B,
-    /// The objective that the next sweep must not exceed, where it is known.
-    before: Option<Objective>,
-    /// The objective of factors that are all 0, which takes its place before the first sweep.
-    at_zero: f64,
+    /// The objective that the next sweep must not exceed.
+    before: f64,
+    /// Whether the objective can be summed entry by entry.
+    has_few_entries: bool,
 }
 
 impl<B: Backend> AlternatingSweeps<B> {
-    /// `before` is the objective of the factors that the backend starts from, where it is known.
-    pub(super) fn new(mut backend: B, problem: &Problem<'_>, before: Option<Objective>) -> Self {
+    pub(super) fn new(mut backend: B, problem: &Problem<'_>, start: &StartedFrom) -> Self {
         backend.sum_caches(Axis::Item);
-        Self {
+        let (data, k) = (problem.data(), problem.params().factors);
+        let mut sweeps = Self {
             backend,
-            before,
-            at_zero: at_zero(problem),
-        }
+            before: f64::INFINITY,
+            has_few_entries: has_few_entries(data.n_users(), data.n_items(), k),
+        };
+        sweeps.before = match start {
+            StartedFrom::Objective(objective) => objective.total(),
+            // Random factors explain about as much of the targets as one entry does.
+            StartedFrom::Random => at_zero(problem),
+            StartedFrom::Factors => {
+                sweeps.backend.sum_caches(Axis::User);
+                sweeps.objective().total()
+            }
+        };
+        sweeps
     }
 
     fn objective(&mut self) -> Objective {
-        let fast = self.backend.objective_sums(Precision::Fast);
-        let (counted, total) = (fast.counted_as_missing.abs(), fast.objective.total());
-        if counted <= total {
-            return fast.objective;
-        }
-        // Close to a perfect fit J is a small difference of large sums: rounding would show.
-        let exact = self.backend.objective_sums(Precision::Exact);
-        if exact.counted_as_missing.abs() <= COUNTED * exact.objective.total() {
-            return exact.objective;
-        }
-        self.in_double()
+        self.summed_from(Precision::Fast)
     }
 
-    fn in_double(&mut self) -> Objective {
-        self.backend.objective_sums(Precision::Double).objective
+    /// The objective, in the first precision from `least` on that is exact enough.
+    fn summed_from(&mut self, least: Precision) -> Objective {
+        let mut objective = Objective::default();
+        let precisions = Precision::ALL.into_iter();
+        for precision in precisions.skip_while(|precision| *precision != least) {
+            let every = precision == Precision::EveryEntry;
+            if every && !(self.has_few_entries && objective.total().is_finite()) {
+                break;
+            }
+            let sums = self.backend.objective_sums(precision);
+            objective = sums.objective;
+            if sums.rounding <= OFF * objective.total().abs() {
+                break;
+            }
+        }
+        objective
     }
 
     /// Improves both sides, or yields `false` if that was cancelled and undone.
@@ -116,42 +144,49 @@ impl<B: Backend> AlternatingSweeps<B> {
     }
 
     /// Takes back a sweep that seems to have raised the objective, and makes it again if it has.
-    fn retry(&mut self, cancel: &Cancel) -> Result<Option<Objective>, FitError> {
-        let spoilt = self.in_double();
+    fn retry(&mut self, iteration: usize, cancel: &Cancel) -> Result<Option<Objective>, FitError> {
+        let spoilt = self.summed_from(Precision::Double).total();
         self.undo();
-        let before = self.in_double();
+        let before = self.summed_from(Precision::Double);
         let limit = before.total() + ROUNDING * before.total().abs();
-        if spoilt.total() <= limit {
+        if spoilt <= limit {
             // The sums were at fault, or the start was far from good: the same sweep once more.
             let made = self.improve(Precision::Fast, cancel)?;
-            return Ok(made.then_some(spoilt));
+            return Ok(made.then(|| self.objective()));
         }
         if !self.improve(Precision::Double, cancel)? {
             return Ok(None);
         }
-        let again = self.in_double();
+        let again = self.summed_from(Precision::Double);
         if again.total() <= limit {
             return Ok(Some(again));
         }
         self.undo();
+        let rounding = self.backend.objective_sums(Precision::Double).rounding;
+        if again.total() > before.total() + ROWS * rounding {
+            return Err(FitError::Rises {
+                iteration,
+                before: before.total(),
+                after: again.total(),
+            });
+        }
         Ok(Some(before))
     }
 }
 
 impl<B: Backend> Sweeps for AlternatingSweeps<B> {
-    fn sweep(&mut self, _: usize, cancel: &Cancel) -> Result<Option<Objective>, FitError> {
+    fn sweep(&mut self, iteration: usize, cancel: &Cancel) -> Result<Option<Objective>, FitError> {
         if !self.improve(Precision::Fast, cancel)? {
             return Ok(None);
         }
         let objective = self.objective();
-        let before = self.before.map_or(self.at_zero, |before| before.total());
-        let made = if objective.total() <= before + ROUNDING * before.abs() {
+        let made = if objective.total() <= self.before + ROUNDING * self.before.abs() {
             Some(objective)
         } else {
-            self.retry(cancel)?
+            self.retry(iteration, cancel)?
         };
-        if made.is_some() {
-            self.before = made;
+        if let Some(objective) = made {
+            self.before = objective.total();
         }
         Ok(made)
     }
@@ -200,7 +235,7 @@ impl<'p> BaselinePasses<'p> {
         let (sp, sq) = (cache(Axis::User), cache(Axis::Item));
         Objective {
             observed: loss.observed,
-            missing: missing_part(&sp, &sq, &loss, problem.may_be_negative()),
+            missing: missing_of_all(sp.inner(&sq), &loss, problem.may_be_negative()),
             regularization: ridge(p, problem.penalty(Axis::User))
                 + ridge(q, problem.penalty(Axis::Item)),
         }

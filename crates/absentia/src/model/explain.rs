@@ -4,10 +4,11 @@
 //! `p = H⁻¹ Σ_j c_j r_j q_j`, so the score of item i is `Σ_j c_j r_j q_iᵀ H⁻¹ q_j` (Hu, Koren and
 //! Volinsky 2008, section 5, here with any weights on the missing entries).
 
-use super::fold_in::{FoldIn, NewEntry, NewRow, RowWeights, missing_weight};
+use super::fold_in::{FoldIn, NewEntry, NewRow, RowWeights};
 use super::{Model, ModelError};
 use crate::error::Axis;
 use crate::linalg::{LANES, spd};
+use crate::solver::missing_weight;
 
 /// What one entry of the user adds to a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,7 +103,7 @@ impl FoldIn<'_> {
     /// The quadratic of a row; K² numbers, because contributions need all of H.
     pub(super) fn quadratic(&self, row: &NewRow) -> Quadratic {
         let k = self.model().n_factors();
-        let (mut h, mut y) = (self.missing_part(&row.a), vec![0.0; k]);
+        let (mut h, mut y) = (self.missing_part(row), vec![0.0; k]);
         let mut pulls = Vec::with_capacity(row.entries.len());
         for &(index, r, c) in &row.entries {
             let missing = missing_weight(&row.a, self.fixed_weights(index));
@@ -123,10 +124,19 @@ impl FoldIn<'_> {
     }
 
     /// `Σ_t a_t S_t`, full.
-    fn missing_part(&self, a: &[f32]) -> Vec<f64> {
+    fn missing_part(&self, row: &NewRow) -> Vec<f64> {
         let k = self.model().n_factors();
+        if self.cancels(row) {
+            let mut h = self.in_double().weighted(&row.a);
+            for f in 0..k {
+                for g in 0..f {
+                    h[g * k + f] = h[f * k + g];
+                }
+            }
+            return h;
+        }
         let mut h = vec![0.0; k * k];
-        for (t, &a) in a.iter().enumerate() {
+        for (t, &a) in row.a.iter().enumerate() {
             for g in 0..k {
                 let panel = self.cache().panel(g / LANES, t);
                 for f in 0..k {

@@ -1,5 +1,6 @@
 //! New users and items: the exact minimiser of one row's quadratic, the other side held fixed.
 
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use super::{Factors, Model, ModelError};
@@ -9,8 +10,9 @@ use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
 use crate::row_sums::column_sums;
 use crate::solver::cache::GramCache;
+use crate::solver::in_double::{DoubleCache, solve_exactly_in_double};
 use crate::solver::penalty::row_penalty;
-use crate::solver::{Side, solve_exactly};
+use crate::solver::{Side, missing_weight, solve_exactly};
 use crate::weights;
 
 /// An entry of a row that is folded in.
@@ -71,6 +73,8 @@ pub struct FoldIn<'m> {
     fixed: Dense,
     fixed_weights: &'m Dense,
     cache: GramCache,
+    /// The same caches in double precision, summed for the first row that needs them.
+    in_double: OnceLock<DoubleCache>,
     /// `Σ_i b_i` over the fixed side.
     sums: Vec<f64>,
     kernels: Kernels,
@@ -110,6 +114,7 @@ impl Model {
             model: self,
             axis,
             cache: GramCache::new(&fixed, fixed_weights, kernels),
+            in_double: OnceLock::new(),
             fixed,
             fixed_weights,
             sums: column_sums(fixed_weights),
@@ -193,7 +198,10 @@ impl FoldIn<'_> {
             kernels: self.kernels,
             cancelled: &AtomicBool::new(false),
         };
-        let solved = solve_exactly(&side).map_err(|_| ModelError::NoMinimum)?;
+        let mut solved = solve_exactly(&side).map_err(|_| ModelError::NoMinimum)?;
+        if self.cancels(&row) {
+            solve_exactly_in_double(&side, self.in_double(), solved.row_mut(0));
+        }
         if solved.row(0).iter().all(|x| x.is_finite()) {
             Ok(solved.row(0).to_vec())
         } else {
@@ -233,6 +241,20 @@ impl FoldIn<'_> {
 
     pub(super) fn cache(&self) -> &GramCache {
         &self.cache
+    }
+
+    pub(super) fn in_double(&self) -> &DoubleCache {
+        let sum = || DoubleCache::new(&self.fixed, self.fixed_weights);
+        self.in_double.get_or_init(sum)
+    }
+
+    /// Whether single precision may leave little of the row's curvature: what entries take away from that
+    /// of the missing ones cancels, or nothing keeps it above 0.
+    pub(super) fn cancels(&self, row: &NewRow) -> bool {
+        let is_less = |&(index, _, c): &(u32, f32, f32)| {
+            f64::from(c) < missing_weight(&row.a, self.fixed_weights(index))
+        };
+        row.lambda == 0.0 || row.entries.iter().any(is_less)
     }
 
     /// The row with its targets, weights and regularization.
@@ -366,12 +388,6 @@ impl FoldIn<'_> {
     }
 }
 
-/// `a · b`, the weight of an entry if it were missing.
-pub(super) fn missing_weight(a: &[f32], b: &[f32]) -> f64 {
-    let pairs = a.iter().zip(b);
-    pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -425,6 +441,79 @@ mod tests {
                     "K = {factors}, {count} entries: {off} of {size}"
                 );
             }
+        }
+    }
+
+    /// A user who has almost all items: what is left of the weights on missing entries, which are a
+    /// million times as large, decides the row.
+    #[test]
+    fn rows_are_minimisers_where_entries_weigh_less_than_missing_ones() {
+        let data = crate::testing::generated(200, 120, 1500);
+        for (lambda, c, left_out) in [(1e-9, 1e-6, 0), (0.0, 1e-6, 0), (0.0, 1e-2, 3)] {
+            let params = Params::new()
+                .factors(8)
+                .iterations(3)
+                .regularization(lambda)
+                .reg_exponent(0.0)
+                .confidence(Confidence::Constant { weight: c })
+                .check()
+                .unwrap();
+            let scheme = Scheme::uniform(1.0);
+            let mut model = fit(&data, &scheme, &params, Run::default()).unwrap().model;
+            let q = Dense::from_fn(120, 8, |i, f| ((i * 29 + f * 31) % 17) as f32 - 8.0);
+            let mut parts = model.parts().clone();
+            parts.item_factors = Factors::from(q.clone());
+            model = Model::new(parts);
+            let entries: Vec<NewEntry> = (left_out..120).map(NewEntry::new).collect();
+            let fold = model.fold_in(Axis::User);
+            let found = fold.solve(&entries, &RowWeights::Frozen).unwrap();
+            let cell = |item: u32| {
+                if item < left_out {
+                    (1.0, 0.0)
+                } else {
+                    (f64::from(c), 1.0)
+                }
+            };
+            let (mut h, mut exact) = (vec![0.0; 64], vec![0.0; 8]);
+            for item in 0..120 {
+                let (w, r) = cell(item);
+                let q = q.row(item as usize);
+                for f in 0..8 {
+                    exact[f] += w * r * f64::from(q[f]);
+                    for g in 0..8 {
+                        h[f * 8 + g] += w * f64::from(q[f]) * f64::from(q[g]);
+                    }
+                }
+            }
+            (0..8).for_each(|f| h[f * 8 + f] += f64::from(lambda));
+            spd::solve(h, &mut exact).unwrap();
+            let loss = |p: &[f64]| -> f64 {
+                let of_item = |item: u32| {
+                    let ((w, r), q) = (cell(item), q.row(item as usize));
+                    let score: f64 = p.iter().zip(q).map(|(p, q)| p * f64::from(*q)).sum();
+                    w * (r - score).powi(2)
+                };
+                (0..120).map(of_item).sum()
+            };
+            let found: Vec<f64> = found.into_iter().map(f64::from).collect();
+            let (found, best) = (loss(&found), loss(&exact));
+            assert!(
+                found <= best * (1.0 + 1e-5),
+                "λ {lambda}, c {c}: {found} instead of {best}"
+            );
+            let explained = fold
+                .explain(None, &entries, &RowWeights::Frozen, 7)
+                .unwrap();
+            let score: f64 = exact
+                .iter()
+                .zip(q.row(7))
+                .map(|(p, q)| p * f64::from(*q))
+                .sum();
+            assert!(
+                (explained.score - score).abs() <= 1e-5 * score.abs(),
+                "{} instead of {score}",
+                explained.score
+            );
         }
     }
 

@@ -145,19 +145,18 @@ impl GramCache {
     }
 
     /// `Σ_t ⟨S_t, other_t⟩`: with S^p and S^q, the weighted squares of all M × N predictions.
-    pub(crate) fn inner(&self, other: &Self) -> f64 {
-        let chunk = |(left, right): (&[f32], &[f32])| -> f64 {
-            left.iter()
-                .zip(right)
-                .map(|(x, y)| f64::from(*x) * f64::from(*y))
-                .sum()
-        };
-        self.panels
-            .as_slice()
-            .chunks(1 << 14)
-            .zip(other.panels.as_slice().chunks(1 << 14))
-            .map(chunk)
-            .sum()
+    pub(crate) fn inner(&self, other: &Self) -> Inner {
+        let mut inner = Inner::default();
+        let left = self.panels.as_slice().chunks(1 << 14);
+        for (left, right) in left.zip(other.panels.as_slice().chunks(1 << 14)) {
+            let mut chunk = Inner::default();
+            for (x, y) in left.iter().zip(right) {
+                chunk.add(f64::from(*x) * f64::from(*y));
+            }
+            inner.sum += chunk.sum;
+            inner.size += chunk.size;
+        }
+        inner
     }
 
     /// Bytes of the caches of one side.
@@ -176,6 +175,20 @@ impl GramCache {
         let partial = (chunks.div_ceil(grain) * levels(grain)).min(chunks) as u64;
         let sums = (triangle(k) as u64).saturating_mul(z as u64);
         sums.saturating_mul(8 * (partial + 1))
+    }
+}
+
+/// A sum of products, and the sum of their absolute values, to which its rounding is proportional.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Inner {
+    pub(crate) sum: f64,
+    pub(crate) size: f64,
+}
+
+impl Inner {
+    pub(super) fn add(&mut self, product: f64) {
+        self.sum += product;
+        self.size += product.abs();
     }
 }
 

@@ -3,15 +3,19 @@
 //! Where the weight of observed entries is far below that of missing ones, a row's curvature
 //! `Σ_t a_ut S_t − Σ_R (a·b − c) q qᵀ` is a small difference of large sums. In `f32` little of it may be
 //! left; in `f64` it holds down to ratios of about 1e-12. A pivot that is still below the rounding of
-//! its terms is not treated as curvature: its coordinate stays where it is. A row that would not improve stays as
-//! it was, whatever the reason, so that the half-sweep raises the objective by rounding at most.
+//! its terms is not treated as curvature: its coordinate stays where it is. A row that would not improve
+//! stays as it was, whatever the reason, so that the half-sweep raises the objective by rounding at most.
+//! Whether it improves is seen from all of its entries, unless the matrix has too many: `pᵀ H p` cancels
+//! as well.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
 
-use super::{Halt, Side, observed_row};
+use super::cache::Inner;
+use super::objective::has_few_entries;
+use super::{Halt, Side, missing_weight, observed_row};
 use crate::linalg::Dense;
 use crate::row_sums::sum_rows;
 
@@ -58,17 +62,28 @@ impl DoubleCache {
     }
 
     /// `Σ_t ⟨S_t, other_t⟩`.
-    pub(crate) fn inner(&self, other: &Self) -> f64 {
-        let mut sum = 0.0;
+    pub(crate) fn inner(&self, other: &Self) -> Inner {
+        let mut inner = Inner::default();
         for (at, (x, y)) in self.sums.iter().zip(&other.sums).enumerate() {
             let (f, g) = (at % (self.k * self.k) / self.k, at % self.k);
             match g.cmp(&f) {
-                std::cmp::Ordering::Less => sum += 2.0 * x * y,
-                std::cmp::Ordering::Equal => sum += x * y,
+                std::cmp::Ordering::Less => inner.add(2.0 * x * y),
+                std::cmp::Ordering::Equal => inner.add(x * y),
                 std::cmp::Ordering::Greater => {}
             }
         }
-        sum
+        inner
+    }
+
+    /// `Σ_t a_t S_t`, of which the lower triangle is summed.
+    pub(crate) fn weighted(&self, a: &[f32]) -> Vec<f64> {
+        let mut h = vec![0.0; self.k * self.k];
+        for (a, matrix) in a.iter().zip(self.matrices()) {
+            for (slot, s) in h.iter_mut().zip(matrix) {
+                *slot += f64::from(*a) * s;
+            }
+        }
+        h
     }
 }
 
@@ -99,6 +114,7 @@ pub(crate) fn half_sweep_in_double(
 ) -> Result<(), Halt> {
     let cache = DoubleCache::new(side.fixed, side.fixed_weights);
     let (k, stride) = (before.cols(), before.stride());
+    let by_entry = has_few_entries(before.rows(), side.fixed.rows(), k);
     let rows = after.as_mut_slice().par_chunks_exact_mut(stride);
     rows.enumerate().try_for_each(|(row, out)| {
         if side.cancelled.load(Ordering::Relaxed) {
@@ -112,13 +128,53 @@ pub(crate) fn half_sweep_in_double(
             Steps::Conjugate(steps) => quadratic.conjugate_gradients(start.clone(), steps),
         };
         let rounded: Vec<f64> = improved.iter().map(|x| f64::from(*x as f32)).collect();
-        if quadratic.at(&rounded) < quadratic.at(&start) {
+        let improves = if by_entry {
+            loss(row, &rounded, side) < loss(row, &start, side)
+        } else {
+            quadratic.at(&rounded) < quadratic.at(&start)
+        };
+        if improves {
             for (slot, x) in out.iter_mut().zip(&rounded) {
                 *slot = *x as f32;
             }
         }
         Ok(())
     })
+}
+
+/// What a row contributes to the objective, entry by entry.
+fn loss(row: usize, p: &[f64], side: &Side<'_>) -> f64 {
+    let observed = observed_row(side, row);
+    let mut total = f64::from(side.penalty.get(row)) * dot(p, p);
+    let mut next = 0;
+    for column in 0..side.fixed.rows() {
+        let q = side.fixed.row(column).iter();
+        let predicted: f64 = q.zip(p).map(|(q, p)| f64::from(*q) * p).sum();
+        total += if observed.indices.get(next) == Some(&(column as u32)) {
+            let (c, r) = (observed.c.get(next), observed.r.get(next));
+            next += 1;
+            f64::from(c) * (f64::from(r) - predicted).powi(2)
+        } else {
+            let (a, b) = (side.own_weights.row(row), side.fixed_weights.row(column));
+            missing_weight(a, b) * predicted.powi(2)
+        };
+    }
+    total
+}
+
+/// Solves the only row of a side exactly. `p` is its solution in single precision, and stays if it is no
+/// worse.
+pub(crate) fn solve_exactly_in_double(side: &Side<'_>, cache: &DoubleCache, p: &mut [f32]) {
+    let quadratic = Quadratic::of_row(0, cache, side);
+    let single: Vec<f64> = p.iter().map(|x| f64::from(*x)).collect();
+    let found = quadratic.in_blocks(vec![0.0; cache.k], cache.k);
+    let rounded: Vec<f64> = found.iter().map(|x| f64::from(*x as f32)).collect();
+    let (before, after) = (loss(0, &single, side), loss(0, &rounded, side));
+    if before.is_nan() || after < before {
+        for (slot, x) in p.iter_mut().zip(&rounded) {
+            *slot = *x as f32;
+        }
+    }
 }
 
 /// `p ↦ pᵀ H p − 2 pᵀ y` of one row.
@@ -133,27 +189,18 @@ struct Quadratic {
 impl Quadratic {
     fn of_row(row: usize, cache: &DoubleCache, side: &Side<'_>) -> Self {
         let (k, lambda) = (cache.k, f64::from(side.penalty.get(row)));
-        let (mut h, mut y) = (vec![0.0; k * k], vec![0.0; k]);
-        let mut terms = vec![lambda; k];
         let a = side.own_weights.row(row);
+        let (mut h, mut y) = (cache.weighted(a), vec![0.0; k]);
+        let mut terms = vec![lambda; k];
         for (a, matrix) in a.iter().zip(cache.matrices()) {
-            let a = f64::from(*a);
-            for (slot, s) in h.iter_mut().zip(matrix) {
-                *slot += a * s;
-            }
             for (f, terms) in terms.iter_mut().enumerate() {
-                *terms += (a * matrix[f * k + f]).abs();
+                *terms += (f64::from(*a) * matrix[f * k + f]).abs();
             }
         }
         let observed = observed_row(side, row);
         for (n, &column) in observed.indices.iter().enumerate() {
             let q = side.fixed.row(column as usize);
-            let b = side.fixed_weights.row(column as usize);
-            let missing: f64 = a
-                .iter()
-                .zip(b)
-                .map(|(a, b)| f64::from(*a) * f64::from(*b))
-                .sum();
+            let missing = missing_weight(a, side.fixed_weights.row(column as usize));
             let (c, r) = (f64::from(observed.c.get(n)), f64::from(observed.r.get(n)));
             add_square(&mut h, c - missing, q);
             for (f, q) in q.iter().enumerate() {

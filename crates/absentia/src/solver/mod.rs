@@ -218,6 +218,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// `a · b` in `f64`: the weight of an entry if it were missing.
+pub(crate) fn missing_weight(a: &[f32], b: &[f32]) -> f64 {
+    let pairs = a.iter().zip(b);
+    pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+}
+
 /// The observed entries of a row.
 pub(crate) fn observed_row<'a>(side: &Side<'a>, row: usize) -> Row<'a> {
     side.observed.row(row)

@@ -2,12 +2,13 @@
 //!
 //! The missing part of J over *all* entries is `Σ_t ⟨S^p_t, S^q_t⟩` (the paper's fast formula, with
 //! both caches instead of one); subtracting what the observed entries contribute to it leaves the
-//! missing ones. All sums are in `f64`, of predictions in `f32`: the error is about 1e-7 of
-//! `J + Σ_R (a·b)(p·q)²`. If that is much more than J, predictions are computed again in `f64`.
+//! missing ones. Close to a perfect fit this is a small difference of large sums. So each way to sum J
+//! knows how far off it may be, and the run takes a more exact one until that is far below J
+//! ([`Precision`](crate::fit::backend::Precision)).
 
 use std::ops::Range;
 
-use super::cache::GramCache;
+use super::cache::Inner;
 use crate::data::{Interactions, Values};
 use crate::linalg::Dense;
 use crate::row_sums::{Summand, sum_rows};
@@ -60,19 +61,9 @@ impl Objective {
     }
 }
 
-/// `Σ_{(u,i)∉R} (a_u·b_i)(p_u·q_i)²` from both caches and what the observed entries contribute.
-pub(crate) fn missing_part(
-    sp: &GramCache,
-    sq: &GramCache,
-    loss: &EntryLoss,
-    may_be_negative: bool,
-) -> f64 {
-    missing_of_all(sp.inner(sq), loss, may_be_negative)
-}
-
-/// The same from the sum over all entries.
-pub(crate) fn missing_of_all(all: f64, loss: &EntryLoss, may_be_negative: bool) -> f64 {
-    let missing = all - loss.counted_as_missing;
+/// `Σ_{(u,i)∉R} (a_u·b_i)(p_u·q_i)²` from the sum over all entries and what the observed ones contribute.
+pub(crate) fn missing_of_all(all: Inner, loss: &EntryLoss, may_be_negative: bool) -> f64 {
+    let missing = all.sum - loss.counted_as_missing;
     // Where weights are not negative, only rounding can be.
     if may_be_negative {
         missing
@@ -121,8 +112,65 @@ pub(crate) fn entry_loss(
     sum_rows(p.rows(), of_chunk).unwrap_or_default()
 }
 
+/// Products of factors that may be summed where nothing but a sum over every entry is exact. Where there
+/// are more, what double precision leaves has to do.
+const MOST_PRODUCTS: f64 = 2e9;
+
+/// Whether a sum over all entries of a matrix with this many rows and columns takes a few seconds at most.
+pub(crate) fn has_few_entries(rows: usize, cols: usize, k: usize) -> bool {
+    rows as f64 * cols as f64 * k as f64 <= MOST_PRODUCTS
+}
+
+/// `Σ_{(u,i)∉R} w_ui (p_u·q_i)²` entry by entry: for a W that is not factorised, or where the other
+/// sums cancel.
+pub(crate) fn missing_entry_by_entry(
+    data: &Interactions<'_>,
+    weight: impl Fn(usize, usize) -> f64 + Sync,
+    p: &Dense,
+    q: &Dense,
+) -> f64 {
+    let of_user = |user: usize| {
+        let mut total = 0.0;
+        let mut observed = data.by_user().row(user).indices.iter().peekable();
+        for item in 0..data.n_items() {
+            if observed.next_if(|&&seen| seen as usize == item).is_none() {
+                let predicted = dot(p.padded_row(user), q.padded_row(item));
+                total += weight(user, item) * predicted * predicted;
+            }
+        }
+        total
+    };
+    sum_rows(data.n_users(), |users| users.map(of_user).sum()).unwrap_or(0.0)
+}
+
+/// `Σ_R c (Σ_f |p_f q_f|)²`, from at most `most` entries at equal distances: what the rounding of
+/// predictions is proportional to.
+pub(crate) fn size_of_predictions(
+    data: &Interactions<'_>,
+    p: &Dense,
+    q: &Dense,
+    most: usize,
+) -> f64 {
+    let entries = data.by_user();
+    let (offsets, step) = (entries.offsets(), entries.len().div_ceil(most).max(1));
+    let (mut sum, mut count) = (0.0, 0.0);
+    for at in (step / 2..entries.len()).step_by(step) {
+        let user = offsets.partition_point(|&offset| offset <= at as u64) - 1;
+        let products = p
+            .row(user)
+            .iter()
+            .zip(q.row(entries.indices()[at] as usize));
+        let size: f64 = products
+            .map(|(p, q)| (f64::from(*p) * f64::from(*q)).abs())
+            .sum();
+        sum += f64::from(entries.weights().get(at)) * size * size;
+        count += 1.0;
+    }
+    sum * entries.len() as f64 / f64::max(count, 1.0)
+}
+
 /// Several sums at once, so that they need not wait for each other.
-fn dot(x: &[f32], y: &[f32]) -> f64 {
+pub(crate) fn dot(x: &[f32], y: &[f32]) -> f64 {
     let mut sums = [0.0_f64; 8];
     for (x, y) in x.chunks(8).zip(y.chunks(8)) {
         for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {

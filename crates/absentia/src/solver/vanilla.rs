@@ -3,7 +3,7 @@
 //! The fast solvers are tested against it, and it is the only solver that takes any dense W as it is.
 //! Written for clarity: dense rows in `f64`, no caches.
 
-use super::{EntryLoss, NotConvex, RowSolver, Side, Tile, observed_row};
+use super::{EntryLoss, NotConvex, RowSolver, Side, Tile, missing_weight, observed_row};
 use crate::linalg::Dense;
 
 /// Vanilla element-wise ALS.
@@ -54,11 +54,7 @@ impl VanillaSolver<'_> {
             if let Some(w) = self.dense {
                 f64::from(w.row(row)[column])
             } else {
-                let (a, b) = (side.own_weights.row(row), side.fixed_weights.row(column));
-                a.iter()
-                    .zip(b)
-                    .map(|(a, b)| f64::from(*a) * f64::from(*b))
-                    .sum()
+                missing_weight(side.own_weights.row(row), side.fixed_weights.row(column))
             }
         }));
         scratch.r.clear();

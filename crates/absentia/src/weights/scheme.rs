@@ -237,6 +237,21 @@ impl<F: Requested> Scheme<F> {
         }
     }
 
+    /// Whether some of the weights are given for users and items, as lists, tables or a rule, instead of
+    /// following from the data. Such weights say how much was shown to whom, which rows of the data
+    /// cannot tell.
+    #[must_use]
+    pub fn states_exposure(&self) -> bool {
+        fn states<F: Requested>(term: &Term<F>) -> bool {
+            match term {
+                Term::Groups(_) | Term::LowRank(_) | Term::Dense(_) | Term::Function(_) => true,
+                Term::Product(product) => product.other.as_deref().is_some_and(states),
+                Term::Uniform(_) | Term::Learned(_) => false,
+            }
+        }
+        self.terms().iter().any(states)
+    }
+
     /// Yields the scheme with every term replaced.
     ///
     /// # Errors

@@ -153,7 +153,7 @@ impl Backend for DenseBackend<'_> {
         }
         ObjectiveSums {
             objective,
-            counted_as_missing: 0.0,
+            rounding: 0.0,
         }
     }
 

@@ -3,7 +3,8 @@
 use absentia::Dense;
 use absentia::fit::backend::{Backend, Device, Halt, ObjectiveSums, Precision, Problem};
 use absentia::fit::{
-    Cancel, Checkpoint, Control, Estimate, Observer, Run, StopReason, Sweep, Validation, fit_on,
+    Cancel, Checkpoint, Control, Estimate, FitError, Observer, Run, StopReason, Sweep, Validation,
+    fit_on,
 };
 use absentia::model::Factors;
 use absentia::weights::{Learned, Scheme};
@@ -179,6 +180,75 @@ fn a_cancelled_run_yields_the_model_of_its_last_complete_sweep() {
         let again = train(&data, &scheme, base.clone().iterations(2));
         assert_eq!(bits(&cut), bits(&again));
     }
+}
+
+/// Hardware whose half-sweeps all raise the objective.
+struct Rising<D>(D);
+
+struct RisingBackend<B> {
+    backend: B,
+    half_sweeps: u32,
+}
+
+impl<D: Device> Device for Rising<D> {
+    type Backend<'p> = RisingBackend<D::Backend<'p>>;
+
+    fn backend<'p>(
+        &self,
+        problem: &'p Problem<'p>,
+        solver: Solver,
+        start: Sides<Dense>,
+    ) -> Self::Backend<'p> {
+        RisingBackend {
+            backend: self.0.backend(problem, solver, start),
+            half_sweeps: 0,
+        }
+    }
+}
+
+impl<B: Backend> Backend for RisingBackend<B> {
+    fn half_sweep(&mut self, axis: Axis, measured: bool, cancel: &Cancel) -> Result<(), Halt> {
+        self.half_sweeps += 1;
+        self.backend.half_sweep(axis, measured, cancel)
+    }
+
+    fn sum_caches(&mut self, axis: Axis) {
+        self.backend.sum_caches(axis);
+    }
+
+    fn undo(&mut self, axis: Axis) {
+        self.half_sweeps -= 1;
+        self.backend.undo(axis);
+    }
+
+    fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums {
+        let mut sums = self.backend.objective_sums(precision);
+        sums.objective.observed = 1e6 * f64::from(1 + self.half_sweeps);
+        (sums.objective.missing, sums.objective.regularization) = (0.0, 0.0);
+        sums
+    }
+
+    fn factors(&self) -> Sides<Factors> {
+        self.backend.factors()
+    }
+}
+
+#[test]
+fn a_sweep_that_raises_the_objective_in_any_precision_ends_the_run_with_an_error() {
+    let data = Generator::new(GeneratorParams::new(300, 200, 4000))
+        .unwrap()
+        .interactions()
+        .unwrap();
+    let params = Params::new().factors(4).check().unwrap();
+    let scheme = Scheme::uniform(0.05);
+    let error = fit_on(&Rising(DEVICE), &data, &scheme, &params, Run::default()).unwrap_err();
+    let expected = FitError::Rises {
+        iteration: 1,
+        before: 1e6,
+        after: 3e6,
+    };
+    assert_eq!(error, expected);
+    assert!(error.to_string().contains("from 1e6 to 3e6"), "{error}");
 }
 
 #[test]
