@@ -2,7 +2,7 @@
 
 use absentia::Axis;
 use absentia::online::{Online, WeightMode};
-use absentia::weights::{Scheme, Strength};
+use absentia::weights::{Presence, Scheme, Strength, TimeFactor};
 
 use crate::setup::{Dice, Setup, live_sum, operation};
 
@@ -65,6 +65,33 @@ fn frozen_weights_of_known_rows_do_not_change() {
     for item in 0..crate::setup::ITEMS as u32 {
         let before = setup.model.weights().b().row(item as usize);
         assert_eq!(weights.b().row(item as usize), before);
+    }
+}
+
+#[test]
+fn weights_by_time_and_products_stay_as_they_were_when_rows_are_added() {
+    let age = || Scheme::by_time(Strength::Mean(0.1), Presence::new(TimeFactor::Age));
+    let available = Scheme::by_time(Strength::Mean(0.1), Presence::new(TimeFactor::Available));
+    let popular = Scheme::popularity(Strength::Mean(0.1), 0.4);
+    let product = popular.times(crate::setup::rank_three()).unwrap();
+    for scheme in [age(), available, product, Scheme::sum([age(), live_sum()])] {
+        let setup = Setup::new(scheme, WeightMode::Live);
+        let mut online = setup.online();
+        let mut dice = Dice::new(23);
+        for _ in 0..300 {
+            let next = operation(&mut dice, &online);
+            online.apply(&next).unwrap();
+        }
+        assert!(online.n_rows(Axis::Item) > crate::setup::ITEMS);
+        let weights = online.missing_weights().unwrap();
+        let before = setup.model.weights();
+        assert_eq!(weights.rank(), before.rank());
+        for item in 0..crate::setup::ITEMS {
+            assert_eq!(
+                weights.b().row(item)[0].to_bits(),
+                before.b().row(item)[0].to_bits()
+            );
+        }
     }
 }
 
