@@ -12,7 +12,7 @@ fn almost_full() -> Vec<(usize, usize, f64)> {
     let mut rows = Vec::new();
     for at in 0..1200_usize {
         let mixed = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
-        if mixed % 10 > 0 {
+        if !mixed.is_multiple_of(10) {
             rows.push((at / 30, at % 30, f64::from((mixed % 997) as u32) / 200.0));
         }
     }

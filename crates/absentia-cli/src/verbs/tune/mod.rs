@@ -254,44 +254,38 @@ impl Tune {
             if cancel.is_cancelled() {
                 context.ui.warn("interrupted: no model was trained");
             } else {
-                Self::train(path, &job, folds, cancel, context)?;
+                train(path, &job, folds, cancel, context)?;
             }
         }
         Ok(Outcome::interrupted_if(result.interrupted))
     }
+}
 
-    /// Trains a model with the best settings on all rows.
-    fn train(
-        path: &Path,
-        best: &Job,
-        folds: &Folds,
-        cancel: &Cancel,
-        context: &Context,
-    ) -> Result<()> {
-        let mut job = best.clone();
-        job.threads = context.threads;
-        job.settings.memory_limit = context.ui.memory().given_limit().map(ByteSize);
-        let ids = folds.ids();
-        let mut training = job.training(Input {
-            data: &folds.all,
-            ids: &ids,
-            held_out: None,
-        })?;
-        training.check_memory(&context.ui)?;
-        let mut follow = Follow::new(&context.ui, training.params.iterations).without_lines();
-        let fitted = training.fit(Execution {
-            observer: Some(&mut follow),
-            cancel: cancel.clone(),
-            ..Execution::default()
-        })?;
-        follow.finish();
-        store::save(path, &fitted.model, &ids, &best.table())?;
-        context.ui.note(format!(
-            "saved a model with these settings to {}",
-            path.display()
-        ));
-        Ok(())
-    }
+/// Trains a model with the best settings on all rows.
+fn train(path: &Path, best: &Job, folds: &Folds, cancel: &Cancel, context: &Context) -> Result<()> {
+    let mut job = best.clone();
+    job.threads = context.threads;
+    job.settings.memory_limit = context.ui.memory().given_limit().map(ByteSize);
+    let ids = folds.ids();
+    let mut training = job.training(Input {
+        data: &folds.all,
+        ids: &ids,
+        held_out: None,
+    })?;
+    training.check_memory(&context.ui)?;
+    let mut follow = Follow::new(&context.ui, training.params.iterations).without_lines();
+    let fitted = training.fit(Execution {
+        observer: Some(&mut follow),
+        cancel: cancel.clone(),
+        ..Execution::default()
+    })?;
+    follow.finish();
+    store::save(path, &fitted.model, &ids, &best.table())?;
+    context.ui.note(format!(
+        "saved a model with these settings to {}",
+        path.display()
+    ));
+    Ok(())
 }
 
 /// Makes the search, showing and logging every trial.

@@ -1,6 +1,7 @@
 //! What each argument that names a file is for, and a value with which its command succeeds.
 
 use std::any::TypeId;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Arg;
@@ -90,14 +91,17 @@ pub(super) fn use_of(verb: &str, name: &str) -> Option<Use> {
         ("generate", "test") => Use::Writes("written-test.csv"),
         ("split" | "export", "out") => Use::Writes("written-folder"),
         ("tune", "out") => Use::Writes("written-out.toml"),
+        ("stream", "events") => Use::Reads(TEST),
         ("stream", "out") => Use::Writes("written-out.absentia"),
         ("convert", "out") => Use::Writes("written-out.mtx"),
+        ("stream", "out") => Use::Writes("written-out.absentia"),
+        ("stream", "log") => Use::Writes("written.log"),
         ("reproduce", "out") => Use::Writes("written-out.html"),
         ("reproduce", "data") => Use::Apart,
         ("evaluate", "fold-in") => Use::Reads(STRANGERS),
         (_, "model" | "against") => Use::Reads(MODEL),
-        (_, "test" | "valid" | "study" | "events") => Use::Reads(TEST),
-        (_, "data" | "train" | "ratings" | "yelp") => Use::Reads(DATA),
+        (_, "test" | "valid" | "study") => Use::Reads(TEST),
+        (_, "data" | "events" | "train" | "ratings" | "yelp") => Use::Reads(DATA),
         (_, "exposed" | "exclude" | "negatives") => Use::Reads(PAIRS),
         (_, "init") => Use::Reads(INIT),
         (_, "weights") => Use::Reads(WEIGHTS),
@@ -200,8 +204,9 @@ pub(super) fn fill(room: &Room) {
 }
 
 fn table(header: &str, rows: usize, group: &str) -> String {
-    let rows: Vec<String> = (0..rows)
-        .map(|row| format!("{row},{group}{}", row % 2))
-        .collect();
-    format!("{header}\n{}\n", rows.join("\n"))
+    let mut table = format!("{header}\n");
+    for row in 0..rows {
+        writeln!(table, "{row},{group}{}", row % 2).expect("a string");
+    }
+    table
 }
