@@ -109,8 +109,10 @@ mod tests {
         let flags: BTreeSet<String> = train.get_arguments().map(name).collect();
         let mut expected: BTreeSet<String> = Job::keys().into_iter().collect();
         expected.extend(OF_OUTPUT.map(str::to_owned));
-        // It is a flag of every command.
-        expected.remove("threads");
+        // These are flags of every command.
+        for of_every_command in ["threads", "memory-limit"] {
+            expected.remove(of_every_command);
+        }
         assert_eq!(flags, expected);
     }
 

@@ -21,9 +21,9 @@ use crate::verbs::train::end_on_interrupt;
 
 const EXAMPLES: &str = "\
 Examples:
-  $ absentia stream movies.absentia new.csv --train train.csv --out learned.absentia
-  $ absentia stream learned.absentia today.csv --log events.log --out today.absentia
-  $ absentia stream movies.absentia new.csv --train train.csv --steps 3 --weight-of-new 4
+  $ absentia stream movies.absentia test.csv --train train.csv --out learned.absentia
+  $ absentia stream learned.absentia test.csv --log events.log --out later.absentia
+  $ absentia stream movies.absentia test.csv --train train.csv --steps 3 --weight-of-new 4
 
 Each event is first predicted and then learned: all items are ranked for its user, and the rank of its
 item is measured. Learning an event improves the factors of its user and its item; all other rows stay

@@ -91,8 +91,6 @@ pub(super) fn use_of(verb: &str, name: &str) -> Option<Use> {
         ("generate", "test") => Use::Writes("written-test.csv"),
         ("split" | "export", "out") => Use::Writes("written-folder"),
         ("tune", "out") => Use::Writes("written-out.toml"),
-        ("stream", "events") => Use::Reads(TEST),
-        ("stream", "out") => Use::Writes("written-out.absentia"),
         ("convert", "out") => Use::Writes("written-out.mtx"),
         ("stream", "out") => Use::Writes("written-out.absentia"),
         ("stream", "log") => Use::Writes("written.log"),
