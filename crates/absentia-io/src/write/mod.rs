@@ -56,7 +56,7 @@ pub fn write(data: &Dataset, path: &Path, format: Format) -> Result<(), Error> {
 /// ([`FileSet`]).
 ///
 /// # Errors
-/// As [`write`] and [`FileSet::create`].
+/// As [`write()`] and [`FileSet::create`].
 pub fn write_with_ids(data: &Dataset, path: &Path, format: Format) -> Result<Vec<PathBuf>, Error> {
     let lists = id_list_paths(path, format);
     if lists.is_empty() || (data.users.is_dense() && data.items.is_dense()) {
