@@ -27,10 +27,11 @@ pub fn set(text: &str) {
         check(&job);
     }
     // A key that is off by a little has the values of all keys tried on it.
-    if !Job::keys().contains(&key) {
-        for key in Job::keys() {
+    let keys = Job::keys();
+    if !keys.iter().any(|known| known == key) {
+        for key in keys {
             let mut job = Job::default();
-            if job.set(key, &Value::String(text.to_owned())).is_ok() {
+            if job.set(&key, &Value::String(text.to_owned())).is_ok() {
                 check(&job);
             }
         }

@@ -8,6 +8,7 @@ mod memory;
 mod neon;
 mod pages;
 mod python;
+mod serve;
 mod test;
 mod toolchains;
 mod torture;
@@ -44,6 +45,9 @@ cargo xtask <task>
   bench online [TRAIN.tsv.gz] [K]
            events that an online model learns in a second, beside a half-sweep; Gowalla's rows if they
            are beside the repository
+  bench serve [--program FILE]
+           the server under load on Gowalla at K = 128: lists, beside events, acknowledgements in
+           synchronisations of the disk, 100,000 events replayed, and implicit behind FastAPI
   bench versus REV [--rounds 5]
            the head against another revision, taking turns: sweeps at K = 32, 64, 128 and 256, reading,
            recommending for all users; prints the best of all rounds and ratios
@@ -69,6 +73,9 @@ cargo xtask <task>
            random attacks on the program, an equal share of the time for each section: kills, damaged
            files, random problems, resuming under other conditions, the order of rows and the number of
            threads, and files that are read and written at once; says how to repeat what fails
+  faults [--rounds 100] [--seed 7]
+           kills a server at random moments of storing, saving, making indexes, exchanging models and
+           starting; every acknowledged event must be there once, and the state that of a replay
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
 ";
 
@@ -99,6 +106,7 @@ fn main() -> ExitCode {
         Some("msrv") => toolchains::oldest_rust(),
         Some("miri") => toolchains::miri(),
         Some("torture") => torture::torture(&arguments[1..]),
+        Some("faults") => torture::faults(&arguments[1..]),
         Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
         _ => Err(HELP.to_owned()),
     };

@@ -1,4 +1,4 @@
-//! The campaign against the program: `cargo xtask torture`.
+//! The campaigns against the program and the server: `cargo xtask torture`, `cargo xtask faults`.
 
 use crate::{cargo, repository, run};
 
@@ -7,17 +7,7 @@ const TESTS: &str = "crates/absentia-cli/tests/torture/main.rs";
 
 /// Gives every section an equal share of the time.
 pub(crate) fn torture(arguments: &[String]) -> Result<(), String> {
-    let value = |flag: &str| -> Result<Option<&String>, String> {
-        match arguments.iter().position(|word| word == flag) {
-            Some(at) => {
-                let value = arguments.get(at + 1);
-                value
-                    .map(Some)
-                    .ok_or(format!("xtask: {flag} needs a value"))
-            }
-            None => Ok(None),
-        }
-    };
+    let value = |flag: &str| value_of(arguments, flag);
     let minutes = match value("--minutes")? {
         Some(text) => text
             .parse::<f64>()
@@ -44,6 +34,33 @@ pub(crate) fn torture(arguments: &[String]) -> Result<(), String> {
         command.env("ABSENTIA_TORTURE_ROUND", round);
     }
     run(&mut command)
+}
+
+/// Kills a server again and again.
+pub(crate) fn faults(arguments: &[String]) -> Result<(), String> {
+    let mut command = cargo(&["test", "--workspace", "--all-features", "--test", "serve"]);
+    let rounds = value_of(arguments, "--rounds")?.map_or("100", String::as_str);
+    command
+        .args(["--", "--nocapture", "--exact"])
+        .arg("kills::what_was_acknowledged_survives_kills_exactly_once")
+        .env("ABSENTIA_FAULT_ROUNDS", rounds);
+    if let Some(seed) = value_of(arguments, "--seed")? {
+        command.env("ABSENTIA_FAULT_SEED", seed);
+    }
+    run(&mut command)
+}
+
+/// The value of a flag.
+fn value_of<'a>(arguments: &'a [String], flag: &str) -> Result<Option<&'a String>, String> {
+    match arguments.iter().position(|word| word == flag) {
+        Some(at) => {
+            let value = arguments.get(at + 1);
+            value
+                .map(Some)
+                .ok_or(format!("xtask: {flag} needs a value"))
+        }
+        None => Ok(None),
+    }
 }
 
 /// The names of all sections.

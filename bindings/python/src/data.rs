@@ -8,6 +8,7 @@ use absentia::data::{DataError, Duplicates, Triplets, Values};
 use absentia::evaluate::TestSet;
 use absentia::model::NewEntry;
 use absentia::ranking::SeenItems;
+use absentia::relations::Relations;
 use absentia_job::TrainingData;
 use numpy::{Element, PyArray, PyArray1, PyReadonlyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -286,6 +287,14 @@ impl Entries<'_> {
     pub(crate) fn held_out(&self) -> Option<&TestSet> {
         match self {
             Entries::Dataset(dataset) => dataset.held_out.as_ref(),
+            Entries::Rows(_) => None,
+        }
+    }
+
+    /// Relations that are trained with the data.
+    pub(crate) fn related(&self) -> Option<&Relations<'static>> {
+        match self {
+            Entries::Dataset(dataset) => dataset.related.as_ref(),
             Entries::Rows(_) => None,
         }
     }

@@ -4,8 +4,10 @@ use absentia::data::{DataError, Duplicates, Triplets};
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
 use absentia_io::{Dataset as Table, Unknown};
-use absentia_job::{Rows, TrainingData};
+use absentia_job::text::{RelationSpec, RelationTextError};
+use absentia_job::{RelationRows, Rows, TrainingData, read_files};
 use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::data::{Column, Data, Entries, borrow};
@@ -33,29 +35,37 @@ type Columns = (
 
 /// Reads and prepares the data of a job: its files, or a table in memory.
 ///
+/// `relations` in memory are trained with those of the job's files.
+///
 /// With `known` ids, the data is further data of a model and is not prepared. Rows of files whose user or
 /// item is not known are left out, or get new ids if `grow`.
 #[pyfunction]
-#[pyo3(signature = (settings, table=None, known=None, grow=false))]
+#[pyo3(signature = (settings, table=None, known=None, grow=false, relations=Vec::new()))]
 pub(crate) fn prepare(
     py: Python<'_>,
     settings: &str,
     table: Option<Columns>,
     known: Option<IdMaps>,
     grow: bool,
+    relations: Vec<(String, Columns)>,
 ) -> PyResult<Dataset> {
     let job = crate::job::parse(settings)?;
     interruptible(py, move |py, _| {
         let table = table.map(|columns| copied(py, &columns)).transpose()?;
+        let given = relations.iter().map(|one| relation(py, one));
+        let given: Vec<RelationRows> = given.collect::<PyResult<_>>()?;
         let notices = Notices::of(&job);
         let prepared = detached(py, None, || {
             let rows = table.map(|table| Rows::of_table(table, &job.reading));
             let known = known.map(|maps| ids(&maps));
             let unknown = if grow { Unknown::Add } else { Unknown::Skip };
             match (rows.transpose()?, known) {
-                (None, None) => job.read(&notices),
+                (None, None) => {
+                    let rows = Rows::new(read_files(&job.data, &job.reading, &notices)?)?;
+                    job.prepare_with(rows, given, &notices)
+                }
                 (None, Some(known)) => job.read_further(known, unknown, &notices),
-                (Some(rows), None) => job.prepare(rows, &notices),
+                (Some(rows), None) => job.prepare_with(rows, given, &notices),
                 (Some(rows), Some(_)) => job.further(rows, &notices),
             }
         })?;
@@ -64,8 +74,20 @@ pub(crate) fn prepare(
     })
 }
 
+/// A relation in memory, with its options as they are written.
+fn relation(py: Python<'_>, (text, columns): &(String, Columns)) -> PyResult<RelationRows> {
+    let spec: RelationSpec = text
+        .parse()
+        .map_err(|error: RelationTextError| PyValueError::new_err(format!("relations: {error}")))?;
+    Ok(RelationRows {
+        spec,
+        dataset: copied(py, columns)?,
+    })
+}
+
 fn ids((users, items): &IdMaps) -> Ids {
     Ids {
+        related: Vec::new(),
         users: users.get().0.clone(),
         items: items.get().0.clone(),
     }
@@ -82,7 +104,7 @@ fn copied(py: Python<'_>, columns: &Columns) -> PyResult<Table> {
         column.map(|column| each(py, column)).transpose()
     }
     let (user, item, values, weights, times, maps) = columns;
-    let Ids { users, items } = ids(maps);
+    let Ids { users, items, .. } = ids(maps);
     Ok(Table {
         users,
         items,
@@ -115,6 +137,7 @@ impl Dataset {
                 let duplicates = new.duplicates();
                 let shape = (ids.users.len(), ids.items.len());
                 Ok::<_, DataError>(TrainingData {
+                    related: None,
                     data: columns.build(shape, duplicates)?,
                     ids,
                     held_out: None,

@@ -6,10 +6,12 @@ use absentia::data::DataError;
 use absentia::evaluate::EvaluateError;
 use absentia::fit::FitError;
 use absentia::model::ModelError;
+use absentia::online::OnlineError;
 use absentia::ranking::RankError;
 use absentia::weights::{SpecError, WeightsError};
 use absentia::{Fault, ParamsError};
 use absentia_job::JobError;
+use absentia_online::{LearnError, Record};
 use pyo3::PyErr;
 use pyo3::exceptions::{
     PyFileNotFoundError, PyKeyError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError,
@@ -84,6 +86,53 @@ impl Raise for JobError {
             error => exception(error.fault(), error.to_string()),
         }
     }
+}
+
+impl Raise for LearnError {
+    fn raise(self) -> PyErr {
+        match self {
+            LearnError::File(error) => error.raise(),
+            LearnError::Job(error) => error.raise(),
+            LearnError::Online(OnlineError::Fit(error)) => error.raise(),
+            LearnError::Unknown { ref similar, .. } => {
+                let hint = absentia::suggest::did_you_mean(similar);
+                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+                PyKeyError::new_err(format!("{self}{hint}"))
+            }
+            LearnError::OtherUnit { .. } => PyValueError::new_err(format!(
+                "{self}; convert them to that unit, or pass datetimes if it is seconds"
+            )),
+            error => exception(error.fault(), error.to_string()),
+        }
+    }
+}
+
+/// The exception for a record that was rejected, one of several.
+pub(crate) fn raise_event(error: LearnError, at: usize, of: usize, record: &Record) -> PyErr {
+    let fault = error.fault();
+    let is_clear = matches!(
+        error,
+        LearnError::Unknown { .. } | LearnError::IdLength { .. }
+    );
+    let pair = match record {
+        Record::Insert { user, item, .. }
+        | Record::Remove { user, item, .. }
+        | Record::Expose { user, item, .. }
+            if !is_clear =>
+        {
+            format!("user {user:?}, item {item:?}: ")
+        }
+        _ => String::new(),
+    };
+    if of == 1 && pair.is_empty() {
+        return error.raise();
+    }
+    let place = if of == 1 {
+        String::new()
+    } else {
+        format!("entry {at}: ")
+    };
+    exception(fault, format!("{place}{pair}{error}"))
 }
 
 impl Raise for absentia_io::Error {

@@ -196,6 +196,7 @@ fn one_sided(fixed: Shared, regularization: f32) -> Result<Model, ModelError> {
     let (n, k) = (fixed.rows(), fixed.cols());
     let none = Shared::new(0, k, Storage::from(Vec::new())).ok_or(ModelError::NoMinimum)?;
     Model::from_parts(ModelParts {
+        related: None,
         user_factors: none,
         item_factors: fixed,
         weights: MissingWeights::uniform(0, n, 1.0)?,
@@ -207,6 +208,7 @@ fn one_sided(fixed: Shared, regularization: f32) -> Result<Model, ModelError> {
         },
         user_counts: Vec::new(),
         item_counts: vec![0; n],
+        recent_counts: None,
         params: Params::new()
             .factors(k)
             .regularization(regularization)

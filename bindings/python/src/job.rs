@@ -2,7 +2,7 @@
 
 use absentia_io::time::TimeUnit;
 use absentia_job::text::ConfidenceRule;
-use absentia_job::{Job, defaults};
+use absentia_job::{Job, defaults, half_life_of};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -43,13 +43,18 @@ pub(crate) fn default_settings() -> Vec<(String, String)> {
     table.map(|(key, value)| (argument(key), value)).collect()
 }
 
-/// Solver, targets and confidence of a model as they are written; `latest` is the latest time of its
-/// data.
-pub(crate) fn texts(params: &absentia::Params, latest: i64) -> (String, String, String) {
-    let confidence = ConfidenceRule::of(params.confidence, TimeUnit::of_latest(latest));
+/// Solver, targets, confidence, and the half-life of the post-scaling if there is one.
+pub(crate) type Texts = (String, String, String, Option<String>);
+
+/// Solver, targets, confidence and half-life of the post-scaling of a model as they are written; `latest` is the
+/// latest time of its data.
+pub(crate) fn texts(params: &absentia::Params, latest: i64) -> Texts {
+    let unit = TimeUnit::of_latest(latest);
+    let confidence = ConfidenceRule::of(params.confidence, unit);
     (
         params.solver.to_string(),
         params.targets.to_string(),
         confidence.to_string(),
+        half_life_of(params, unit).map(|half_life| half_life.to_string()),
     )
 }

@@ -8,6 +8,7 @@
 )]
 
 mod columns;
+mod command;
 mod data;
 mod dataset;
 mod error;
@@ -19,6 +20,7 @@ mod job;
 mod lists;
 mod model;
 mod notices;
+mod online;
 mod pool;
 mod rule;
 mod train;
@@ -38,9 +40,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<factors::Factors>()?;
     module.add_class::<ids::IdMap>()?;
     module.add_class::<model::Model>()?;
+    module.add_class::<online::Online>()?;
     module.add_class::<weights::MissingWeights>()?;
     module.add_class::<weights::Scheme>()?;
     module.add_function(wrap_pyfunction!(columns::table_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(factors::solve_rows, module)?)?;
     module.add_function(wrap_pyfunction!(job::default_settings, module)?)?;

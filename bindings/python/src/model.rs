@@ -91,11 +91,32 @@ impl Model {
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Solver, targets and confidence of the run as they are written.
+    /// Solver, targets, confidence and half-life of the post-scaling of the run as they are written.
     #[getter]
-    fn settings(&self) -> (String, String, String) {
+    fn settings(&self) -> crate::job::Texts {
         let latest = self.trained.parts().transform.now;
         crate::job::texts(self.trained.params(), latest)
+    }
+
+    /// The types that relations added, by their names.
+    #[getter]
+    fn types(&self) -> Vec<String> {
+        let related = self.trained.related();
+        let entities = related.iter().flat_map(|related| &related.entities[2..]);
+        entities.map(|entity| entity.name.clone()).collect()
+    }
+
+    /// The factors of a type that a relation added.
+    fn factors_of(&self, name: &str) -> PyResult<Factors> {
+        let at = self.entity(name)?;
+        let factors = self.trained.entity_factors(at).cloned();
+        factors.map(Factors).ok_or_else(|| self.no_type(name))
+    }
+
+    /// The ids of a type that a relation added.
+    fn ids_of(&self, name: &str) -> PyResult<IdMap> {
+        let ids = self.ids.related.get(self.entity(name)? - 2).cloned();
+        ids.map(IdMap).ok_or_else(|| self.no_type(name))
     }
 
     #[getter]
@@ -372,5 +393,24 @@ fn parse_axis(name: &str) -> PyResult<Axis> {
         _ => Err(PyValueError::new_err(format!(
             "axis is {name:?}; it must be 'user' or 'item'"
         ))),
+    }
+}
+
+impl Model {
+    /// The number of a type that a relation added.
+    fn entity(&self, name: &str) -> PyResult<usize> {
+        let found = self
+            .trained
+            .related()
+            .and_then(|related| related.entity(name));
+        found.filter(|&at| at > 1).ok_or_else(|| self.no_type(name))
+    }
+
+    fn no_type(&self, name: &str) -> PyErr {
+        let known = [&["users".to_owned(), "items".to_owned()][..], &self.types()].concat();
+        PyValueError::new_err(format!(
+            "the model has no {name}; it has {}",
+            known.join(", ")
+        ))
     }
 }

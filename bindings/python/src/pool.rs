@@ -130,11 +130,16 @@ pub(crate) fn detached<T: Send>(
     threads: Option<usize>,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
-    let pool = match threads {
-        Some(threads) => Arc::new(started(threads)?),
-        None => shared()?,
-    };
+    let pool = pool_of(threads)?;
     Ok(released(py, || pool.install(work)))
+}
+
+/// A pool of `threads` threads, or the shared one.
+pub(crate) fn pool_of(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
+    match threads {
+        Some(threads) => Ok(Arc::new(started(threads)?)),
+        None => shared(),
+    }
 }
 
 fn started(threads: usize) -> PyResult<ThreadPool> {

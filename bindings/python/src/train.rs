@@ -17,7 +17,7 @@ use crate::pool::{SendEvent, detached, interruptible_with_events, released};
 use crate::weights::Scheme;
 
 /// Users and items of pairs that were shown and not taken, the weight of each pair, and a weight for all.
-type Exposed = (Column<u32>, Column<u32>, Option<Column<f32>>, Option<f32>);
+pub(crate) type Exposed = (Column<u32>, Column<u32>, Option<Column<f32>>, Option<f32>);
 
 /// Trains a model; yields it with the reason why the run ended, and the weights that were chosen in
 /// place of the defaults, as they are written.
@@ -121,9 +121,11 @@ impl Call {
         };
         let exposed = self.exposed.as_ref();
         let exposed = exposed.map(|pairs| exposed_pairs(py, pairs)).transpose()?;
-        let is_repeatable = init.is_none() && exposed.is_none();
         let data = self.data.borrow(py)?;
         let entries = data.view()?;
+        let in_files = self.job.relation.len();
+        let is_in_files = entries.related().map_or(0, |all| all.relations.len()) == in_files;
+        let is_repeatable = init.is_none() && exposed.is_none() && is_in_files;
         let (job, notices) = (&self.job, Notices::of(&self.job));
         notices.add_unused(job);
         let built = detached(py, None, || {
@@ -138,6 +140,7 @@ impl Call {
                 data: matrix.matrix(),
                 ids: &ids,
                 held_out: entries.held_out(),
+                related: entries.related(),
             };
             let exposed = exposed.map(|pairs| job.with_exposed(&input, pairs, &notices));
             let exposed = exposed.transpose()?;
@@ -149,6 +152,7 @@ impl Call {
             data: exposed.as_ref().unwrap_or_else(|| matrix.matrix()),
             ids: &ids,
             held_out: entries.held_out(),
+            related: entries.related(),
         };
         let scheme = self.scheme.as_ref().map(Py::get);
         let ran = released(py, || {
@@ -205,7 +209,10 @@ fn check_columns(job: &Job, entries: &Entries<'_>, notices: &Notices) -> Result<
     job.settings.check_columns(has, listener)
 }
 
-fn exposed_pairs(py: Python<'_>, (users, items, own, given): &Exposed) -> PyResult<ExposedPairs> {
+pub(crate) fn exposed_pairs(
+    py: Python<'_>,
+    (users, items, own, given): &Exposed,
+) -> PyResult<ExposedPairs> {
     let own = borrow_some(py, own.as_ref())?;
     Ok(ExposedPairs::new(
         borrow(py, users)?.as_slice()?.to_vec(),

@@ -62,6 +62,7 @@ ACCEPTED: List[Dict[str, Any]] = [
     {"weights": "popularity:mean=0.02,alpha=0.25"},
     {"weights": "uniform:0.1", "regularization": 0.1},
     {"regularization": 0.1, "post_scale": 0.5, "init_std": 0.1},
+    {"regularization": 0.1, "post_scale": 0.5, "post_scale_half_life": "12d"},
 ]
 
 
@@ -125,7 +126,7 @@ def test_one_flag_gives_one_run(settings: Dict[str, Any], ratings: str, tmp_path
 def test_every_key_of_a_job_is_an_argument() -> None:
     fit = set(inspect.signature(absentia.Factorizer.fit).parameters) | _options.NAMES
     known = (OF_CONSTRUCTOR | fit) - {"self", "options"}
-    only_here = {"X", "y", "columns", "sample_weight", "callback", "show_progress"}
+    only_here = {"X", "y", "columns", "sample_weight", "relations", "callback", "show_progress"}
     assert known - only_here == set(_core.setting_names()) - {"data"}
     assert not OF_CONSTRUCTOR & fit - {"self"}
 

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use absentia::InstructionSet;
 use absentia_job::text::ByteSize;
@@ -89,6 +88,7 @@ commands! {
     Similar: similar::Similar,
     Explain: explain::Explain,
     Stream: stream::Stream,
+    Serve: serve::Serve,
     Split: split::SplitCommand,
     Describe: describe::Describe,
     Generate: generate::Generate,
@@ -143,7 +143,7 @@ fn hide_panics_of_decoders() {
 
 /// Runs the command line and yields the exit code.
 #[must_use]
-pub fn run(argv: Vec<OsString>) -> ExitCode {
+pub fn run(argv: Vec<OsString>) -> u8 {
     let json = argv.iter().any(|word| word == "--json");
     hide_panics_of_decoders();
     if let Err(error) = InstructionSet::select_from_env() {
@@ -163,7 +163,7 @@ pub fn run(argv: Vec<OsString>) -> ExitCode {
 }
 
 /// Prints what is wrong with the command line, or the help that was requested.
-fn usage(error: &clap::Error, json: bool) -> ExitCode {
+fn usage(error: &clap::Error, json: bool) -> u8 {
     if json && error.use_stderr() {
         let text = error.to_string();
         let (message, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
@@ -173,7 +173,7 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
     } else {
         let _ = error.print();
     }
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
 enum ParseError {

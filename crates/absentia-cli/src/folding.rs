@@ -8,12 +8,14 @@ use absentia::evaluate::TestSet;
 use absentia::model::{NewEntry, RowWeights};
 use absentia::ranking::{FactorScorer, UserItems};
 use absentia_io::{Dataset, IdMap, Unknown, expand, read_with_ids};
+use absentia_job::text::RelationSpec;
 use absentia_job::{Reading, merge_repeats};
 use anyhow::Result;
 use rayon::prelude::*;
 
 use crate::failure::Refusal;
 use crate::loading::take_log;
+use crate::relating::{Attributes, known};
 use crate::store::Stored;
 use crate::ui::Ui;
 
@@ -33,11 +35,12 @@ pub(crate) struct FoldedTest {
 impl FoldedUsers {
     /// Reads histories and folds every user in; items the model does not know are left out.
     pub(crate) fn read(
-        patterns: &[String],
+        (patterns, relations): (&[String], &[RelationSpec]),
         args: &Reading,
         stored: &Stored,
         ui: &Ui,
     ) -> Result<Self> {
+        let attributes = Attributes::read_all(relations, stored, ui)?;
         let mut history = read_items_known(patterns, args, IdMap::new(), stored, Unknown::Add)?;
         if history.unknown_rows > 0 {
             ui.warn(format!(
@@ -55,9 +58,12 @@ impl FoldedUsers {
         let fold_in = stored.model.fold_in(Axis::User);
         let rows: Result<Vec<Vec<f32>>, _> = entries
             .par_iter()
-            .map(|entries| {
+            .enumerate()
+            .map(|(user, entries)| {
                 bar.advance(1);
-                fold_in.solve(entries, &RowWeights::Frozen)
+                let id = history.users.name(user as u32).unwrap_or_default();
+                let weights = RowWeights::Frozen;
+                fold_in.solve_related(&known(0, &id, entries, &attributes, &weights))
             })
             .collect();
         bar.finish();
@@ -151,19 +157,33 @@ fn retain<T>(column: &mut Vec<T>, keep: &[bool]) {
 
 /// The entries of each user, by item. Pairs occur once in the log.
 pub(crate) fn entries_of(log: &EventLog, n_users: usize) -> Vec<Vec<NewEntry>> {
-    let mut entries: Vec<Vec<NewEntry>> = vec![Vec::new(); n_users];
-    for (row, (&user, &item)) in log.user().iter().zip(log.item()).enumerate() {
-        let mut entry = NewEntry::new(item);
-        if let Some(value) = log.value() {
-            entry.value = value[row];
-        }
-        if let Some(weight) = log.weight() {
-            entry.weight = weight[row];
-        }
-        if let Some(time) = log.time() {
-            entry.time = Some(time[row]);
-        }
-        entries[user as usize].push(entry);
+    entries_by(log, (log.user(), log.item()), n_users)
+}
+
+/// A row of a log as an entry of its user or item.
+pub(crate) fn entry_of(log: &EventLog, row: usize, index: u32) -> NewEntry {
+    let mut entry = NewEntry::new(index);
+    if let Some(value) = log.value() {
+        entry.value = value[row];
+    }
+    if let Some(weight) = log.weight() {
+        entry.weight = weight[row];
+    }
+    if let Some(time) = log.time() {
+        entry.time = Some(time[row]);
+    }
+    entry
+}
+
+/// The entries of each item, by user.
+pub(crate) fn entries_of_items(log: &EventLog, n_items: usize) -> Vec<Vec<NewEntry>> {
+    entries_by(log, (log.item(), log.user()), n_items)
+}
+
+fn entries_by(log: &EventLog, (own, other): (&[u32], &[u32]), rows: usize) -> Vec<Vec<NewEntry>> {
+    let mut entries: Vec<Vec<NewEntry>> = vec![Vec::new(); rows];
+    for (row, (&own, &other)) in own.iter().zip(other).enumerate() {
+        entries[own as usize].push(entry_of(log, row, other));
     }
     for list in &mut entries {
         list.sort_unstable_by_key(|entry| entry.index);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use absentia_io::expand;
+use absentia_job::text::RelationSpec;
 use absentia_job::{ExposedEntries, Job, Preparation};
 
 use crate::args::DataArgs;
@@ -54,6 +55,14 @@ impl Files {
             .reads("--init", &job.settings.init)
             .reads("--valid", &job.validation.valid)
             .reads("--weights", job.weights.iter().flat_map(|w| w.paths()))
+            .reads_relations(&job.relation)
+    }
+
+    /// Adds the files of relations, and of their weights.
+    pub(crate) fn reads_relations(self, relations: &[RelationSpec]) -> Self {
+        let weights = relations.iter().flat_map(|one| one.weights.paths());
+        self.reads("--relation", relations.iter().map(|one| &one.file))
+            .reads("--relation", weights)
     }
 
     /// Adds the data and what it is prepared by.

@@ -11,6 +11,7 @@ mod folding;
 mod guard;
 mod loading;
 mod measure;
+mod relating;
 mod store;
 mod ui;
 mod verbs;

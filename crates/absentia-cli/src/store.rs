@@ -16,13 +16,19 @@ pub(crate) struct Stored {
     pub(crate) model: Model,
     pub(crate) users: IdMap,
     pub(crate) items: IdMap,
+    /// Ids of the types that relations add.
+    pub(crate) related: Vec<IdMap>,
 }
 
 impl Stored {
     /// The model and its ids as they are stored.
     pub(crate) fn into_parts(self) -> (Model, Ids) {
-        let (users, items) = (self.users, self.items);
-        (self.model, Ids { users, items })
+        let ids = Ids {
+            users: self.users,
+            items: self.items,
+            related: self.related,
+        };
+        (self.model, ids)
     }
 
     /// Lends the ids to a reader, which gives them back in what it read.
@@ -47,6 +53,7 @@ pub(crate) fn load(path: &Path, ui: &Ui) -> Result<Stored> {
         model: loaded.model,
         users: loaded.ids.users,
         items: loaded.ids.items,
+        related: loaded.ids.related,
     })
 }
 

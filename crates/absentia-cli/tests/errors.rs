@@ -148,6 +148,9 @@ fn rows_of_strangers_are_counted() {
 fn arguments_without_effect_are_remarked_on() {
     let sandbox = Sandbox::new();
     sandbox.write("bare.csv", "user,item\nann,heat\nbob,up\nann,up\n");
+    let row = |at: u64| format!("u{},i{},{}\n", at % 7, at * at % 11, 1_500_000_000 + at);
+    let rows: String = (0..100).map(row).collect();
+    sandbox.write("mixed.csv", &format!("user,item,time\n{rows}"));
     let said = |flags: &str| {
         let line = format!("train -k 2 --iterations 1 --model m.absentia {flags}");
         sandbox.run(&line).ok().stderr
@@ -170,8 +173,8 @@ fn arguments_without_effect_are_remarked_on() {
             "--sample-seed has no effect without --sample",
         ),
         (
-            "ratings.csv --valid-split time:1500012000 --valid-pick random",
-            "--valid-pick has no effect with time:FROM",
+            "mixed.csv --valid-split time:0.2 --valid-pick random",
+            "--valid-pick has no effect with time:",
         ),
         ("bare.csv --targets raw", "all values are 1"),
         ("bare.csv --confidence linear:2", "all values are 1"),

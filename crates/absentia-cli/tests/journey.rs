@@ -177,10 +177,11 @@ fn two_models_are_compared_user_by_user() {
     let line = "compare train.csv --test test.csv -k 4 --iterations 2 --solver eals --solver als \
                 --baseline --report compare.html --json";
     let lines = sandbox.run(line).ok().json();
-    assert_eq!(lines.len(), 3);
+    assert_eq!(lines.len(), 4);
     assert!(lines[0].get("against_first").is_none());
     assert!(lines[1]["against_first"]["recall@20"]["p"].is_number());
     assert_eq!(lines[2]["variant"], "most popular");
+    assert_eq!(lines[3]["variant"], "most popular lately");
     assert!(sandbox.read("compare.html").starts_with("<!doctype html>"));
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use support::Sandbox;
 
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 10] = [
     "Data sets",
     "Table II",
     "Figure 2",
@@ -17,13 +17,14 @@ const SECTIONS: [&str; 9] = [
     "Tables I and III",
     "Figure 4",
     "Figure 5",
+    "Online learning",
     "Beyond the paper",
     "Slips of the paper",
 ];
 
 /// Charts of a run on generated data: 6 small in Figure 2; 2 and 1 in Figure 3; 1 in Table III; 2 small and 1 of
-/// bars in Figure 4; 4 small in Figure 5; 1 of bars and 1 of rank beyond.
-const CHARTS: usize = 6 + 3 + 1 + 3 + 4 + 2;
+/// bars in Figure 4; 4 small in Figure 5; 4 small of online learning; 1 of bars and 1 of rank beyond.
+const CHARTS: usize = 6 + 3 + 1 + 3 + 4 + 4 + 2;
 
 #[test]
 fn everything_is_made_kept_and_drawn() {
@@ -78,6 +79,9 @@ fn assert_statements(page: &str) {
         "99.94 %",
         "test rows of the Gowalla sample",
         "times as long as eALS",
+        "most popular recently",
+        "1 step and refits",
+        "10 and more",
     ] {
         assert!(page.contains(text), "{text}");
     }

@@ -131,3 +131,45 @@ fn what_is_read_is_not_replaced() {
         assert_eq!(absentia(folder, &all).status.code(), Some(2), "{words:?}");
     }
 }
+
+#[test]
+fn rows_that_are_not_those_of_the_model_are_refused_with_a_remedy() {
+    let folder = trained();
+    let folder = folder.path();
+    let train = std::fs::read_to_string(folder.join("train.csv")).unwrap();
+    // One pair is missing, and every user and item is still there.
+    let lines = train.lines().filter(|line| !line.starts_with("u0,i0,"));
+    let fewer: Vec<&str> = lines.collect();
+    assert!(fewer.len() < train.lines().count());
+    std::fs::write(folder.join("fewer.csv"), fewer.join("\n")).unwrap();
+    let words = ["stream", "m.absentia", "events.csv", "--train", "fewer.csv"];
+    let output = absentia(folder, &words);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    for part in ["in the training rows and", "in the model", "--train"] {
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+#[test]
+fn live_weights_beside_weights_of_a_file_continue_with_users_that_the_file_lacks() {
+    let folder = trained();
+    let folder = folder.path();
+    let table = |name: &str, side: char, rows: usize| {
+        let mut text = format!("{side},w\n");
+        for row in 0..rows {
+            writeln!(text, "{side}{row},0.{}", 1 + row % 3).unwrap();
+        }
+        std::fs::write(folder.join(name), text).unwrap();
+    };
+    table("a.csv", 'u', 31);
+    table("b.csv", 'i', 23);
+    let run = |words: &str| done(folder, &words.split(' ').collect::<Vec<_>>());
+    run(
+        "train train.csv --model m.absentia -k 4 --regularization 0.1 --iterations 5 -q \
+         --weights popularity:mean=0.05,alpha=0.5+lowrank:a.csv,b.csv",
+    );
+    run("stream m.absentia events.csv --live --out s.absentia -q");
+    run("stream s.absentia events.csv --refit-every 60 --out t.absentia -q");
+    assert!(lists(folder, "t.absentia").contains("\"u36\""));
+}

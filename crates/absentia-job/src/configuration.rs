@@ -16,6 +16,7 @@ impl Keys for Job {
             data,
             solver,
             weights,
+            relation,
             device,
             threads,
             settings,
@@ -28,6 +29,7 @@ impl Keys for Job {
             ("data", data),
             ("solver", solver),
             ("weights", weights),
+            ("relation", relation),
             ("device", device),
             ("threads", threads),
         ];
@@ -143,6 +145,7 @@ mod tests {
 data = ['a.csv', 'b.csv']
 solver = 'subspace:32'
 weights = ['popularity:mean=0.02,alpha=0.25']
+relation = ['items-tags:tags.csv,strength=0.3,weights=uniform:0.02']
 device = 'cpu'
 threads = 2
 factors = 8

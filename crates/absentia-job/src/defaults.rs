@@ -22,6 +22,15 @@ pub const CHECKPOINT_EVERY: usize = 10;
 /// If whole users are held out: the share of their rows that they are folded in from.
 pub const FOLD_IN: f64 = 0.8;
 
+/// What the weights of a relation are multiplied by.
+pub const RELATION_STRENGTH: f32 = 0.5;
+
+/// Weights on the missing entries of a relation.
+#[must_use]
+pub fn relation_weights() -> SchemeSpec {
+    SchemeSpec::uniform(0.02)
+}
+
 /// Every key that has a default, with its text. Settings that are chosen automatically have the value
 /// that holds where nothing can be chosen.
 #[must_use]

@@ -6,6 +6,7 @@ use absentia::data::DataError;
 use absentia::error::Axis;
 use absentia::evaluate::EvaluateError;
 use absentia::fit::FitError;
+use absentia::relations::RelationError;
 use absentia::weights::WeightsError;
 use absentia::{Fault, ParamsError};
 use absentia_io::time::TimeError;
@@ -182,6 +183,29 @@ pub enum JobError {
         /// Its value now.
         now: String,
     },
+    /// Relations that do not fit each other.
+    #[error(transparent)]
+    Relation(#[from] RelationError),
+    /// A relation none of whose users, or items, the data has.
+    #[error(
+        "{file}: none of its {entity} are in the data, so that {relation} says nothing about them"
+    )]
+    NothingMet {
+        /// The relation.
+        relation: String,
+        /// Its file.
+        file: String,
+        /// Users or items.
+        entity: &'static str,
+    },
+    /// Entries of a relation that cannot be.
+    #[error("{relation}: {source}")]
+    RelationData {
+        /// The relation.
+        relation: String,
+        /// What is wrong.
+        source: DataError,
+    },
     /// Times that cannot be.
     #[error(transparent)]
     Times(#[from] TimeError),
@@ -230,6 +254,7 @@ impl From<FitError> for JobError {
     fn from(error: FitError) -> Self {
         match error {
             FitError::Params(error) => Self::Params(error),
+            FitError::Relations(error) => Self::Relation(error),
             error => Self::Fit(error),
         }
     }

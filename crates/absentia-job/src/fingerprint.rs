@@ -2,6 +2,7 @@
 
 use absentia::Interactions;
 use absentia::evaluate::TestSet;
+use absentia::relations::{Relation, Relations};
 use absentia_io::IdMap;
 use absentia_io::model::Ids;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub struct Fingerprint {
     measured: Option<Measured>,
     /// The files that factors start from.
     init: Vec<String>,
+    /// Entries of the relations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    related: Vec<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +69,7 @@ impl Fingerprint {
                 every: measuring.every,
             }),
             init: init.to_vec(),
+            related: input.related.map(of_relations).unwrap_or_default(),
         }
     }
 
@@ -77,6 +82,7 @@ impl Fingerprint {
             (self.times != then.times, "times"),
             (self.weights != then.weights, "weights of entries"),
             (self.held_out != then.held_out, "held-out rows"),
+            (self.related != then.related, "relations"),
         ];
         if let Some((_, part)) = parts.into_iter().find(|(differs, _)| *differs) {
             return Some(Difference::Data(part));
@@ -102,6 +108,7 @@ pub fn of_data(data: &Interactions<'_>, ids: &Ids, held_out: &[&TestSet]) -> Str
         data,
         ids,
         held_out: None,
+        related: None,
     };
     let all = Fingerprint::of(&input, None, &[]);
     let parts = [all.ids, all.pairs, all.values, all.weights];
@@ -111,6 +118,27 @@ pub fn of_data(data: &Interactions<'_>, ids: &Ids, held_out: &[&TestSet]) -> Str
         hash.update(&part.to_le_bytes());
     }
     format!("{:016x}", hash.digest())
+}
+
+/// A number for the entries of each relation.
+fn of_relations(relations: &Relations<'_>) -> Vec<u64> {
+    let of = |relation: &Relation<'_>| {
+        let entries = relation.data.by_user();
+        let positions = 0..entries.len();
+        let (targets, weights) = (entries.targets(), entries.weights());
+        let values = positions.clone().map(|at| targets.get(at).to_bits());
+        let numbers = [
+            pairs(&relation.data),
+            of_numbers(values),
+            of_numbers(positions.map(|at| weights.get(at).to_bits())),
+        ];
+        let mut hash = Xxh3::new();
+        for number in numbers {
+            hash.update(&number.to_le_bytes());
+        }
+        hash.digest()
+    };
+    relations.relations.iter().map(of).collect()
 }
 
 fn pairs(data: &Interactions<'_>) -> u64 {

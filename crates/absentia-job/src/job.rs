@@ -3,6 +3,7 @@
 // Comments on fields are help texts as well, in which brackets mark what can be left out.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+use absentia::relations::{Arrangement, RelationError};
 use absentia::weights::SchemeSpec;
 use absentia::{Method, Params};
 use absentia_io::time::TimeUnit;
@@ -13,7 +14,7 @@ use crate::exposed_entries::ExposedEntries;
 use crate::preparation::Preparation;
 use crate::reading::Reading;
 use crate::settings::GivenSettings;
-use crate::text::Device;
+use crate::text::{Device, RelationSpec};
 use crate::validation::ValidationSettings;
 use crate::validator::metric_name;
 
@@ -53,6 +54,21 @@ pub struct Job {
     #[cfg_attr(feature = "clap", arg(long, value_name = "SCHEME", num_args = 1))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Weights on missing entries"))]
     pub weights: Vec<SchemeSpec>,
+    /// Side information that is trained with the data: TYPE-TYPE:FILE, as in items-tags:tags.csv or
+    /// users-towns:towns.csv, a file with a column for each type. Options follow, separated by commas: strength=0.5
+    /// multiplies all weights of the relation, weights=uniform:0.02 are those of its missing entries, targets=,
+    /// confidence= and regularization= are as for the data, least=5 leaves out what has fewer rows, and context=yes
+    /// gives the second role factors of its own (needed for users-users). Can be given several times.
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "RELATION",
+            num_args = 1,
+            help_heading = "Side information"
+        )
+    )]
+    pub relation: Vec<RelationSpec>,
     /// Exposed entries.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub exposed: ExposedEntries,
@@ -138,11 +154,18 @@ impl Job {
     /// Finds what is wrong with the values before anything is read.
     ///
     /// # Errors
-    /// Parameters out of range, several weight schemes, a metric that is none, a weight for no pairs.
+    /// Parameters out of range, several weight schemes, a metric that is none, a weight for no pairs, relations
+    /// that do not fit each other.
     pub fn check(&self) -> Result<(), JobError> {
         self.params(TimeUnit::default()).check()?;
         self.weights()?;
         metric_name(self.validation.metric())?;
+        let types: Vec<_> = self.relation.iter().map(|one| one.types.clone()).collect();
+        Arrangement::of(&types)?;
+        if !self.relation.is_empty() && !self.method().minimises_objective() {
+            let solver = self.method().name();
+            return Err(RelationError::Method { solver }.into());
+        }
         self.exposed.check()
     }
 }

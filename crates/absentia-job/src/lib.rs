@@ -17,7 +17,7 @@
 //! | `keys` | which fields are keys |
 //! | `reading`, `preparation`, `exposed_entries`, `validation`, `settings` | the groups of a job |
 //! | `defaults`, `preset` | the values of keys that were not given |
-//! | `files`, `rows`, `training_data` | from files to a matrix with ids |
+//! | `files`, `rows`, `related`, `training_data` | from files to a matrix, or several, with ids |
 //! | `pipeline` | the steps from a job to a model |
 //! | `message`, `unused` | events, and keys without effect, in words |
 //! | `start`, `memory`, `resume`, `validator`, `training` | the run |
@@ -44,6 +44,7 @@ mod pipeline;
 mod preparation;
 mod preset;
 mod reading;
+mod related;
 mod resume;
 mod rows;
 mod settings;
@@ -64,14 +65,15 @@ pub use fingerprint::{Fingerprint, of_data as data_fingerprint};
 pub use held_out::{ExposedPairs, pairs_of, without_held_out};
 pub use job::Job;
 pub use listener::{Choice, Event, Listener, Step};
-pub use memory::{Ledger, Plan};
-pub use message::Level;
+pub use memory::{Ledger, Plan, beside_kept};
+pub use message::{Level, unknown_text};
 pub use preparation::{Preparation, merge_repeats};
 pub use preset::Preset;
 pub use reading::Reading;
+pub use related::{RelatedData, RelationRows, read_relation};
 pub use resume::same_ids;
 pub use rows::{Rows, take_log};
-pub use settings::GivenSettings;
+pub use settings::{GivenSettings, half_life_of, post_scaling_text};
 pub use training::{Execution, Measuring, Training};
 pub use training_data::{Input, TrainingData, split_rows};
 pub use validation::ValidationSettings;

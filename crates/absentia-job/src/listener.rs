@@ -1,6 +1,6 @@
 //! The events of a running job, for front ends to display.
 
-use absentia::data::{Merging, Pick, Report, Targets};
+use absentia::data::{Merging, Pick, Report, Targets, Unknown};
 use absentia::fit::FitError;
 use absentia::memory::Stage;
 use absentia_io::time::{Moment, TimeUnit};
@@ -127,6 +127,8 @@ pub enum Event<'e> {
     },
     /// Which rows are held out was not given, and the data has no times.
     HeldOutWithoutTimes(Pick),
+    /// Held-out rows of users or items without a row to be trained on are left out.
+    Unknown(Unknown),
     /// Rows were held out.
     HeldOut {
         /// Number of rows.
@@ -145,6 +147,26 @@ pub enum Event<'e> {
         rows: usize,
         /// Number of rows in all.
         of: usize,
+    },
+    /// Most users, or items, of a relation are not in the data.
+    FewMet {
+        /// The relation.
+        relation: &'e str,
+        /// Users or items.
+        entity: &'static str,
+        /// Number of those that are.
+        met: usize,
+        /// Number of those in the relation.
+        of: usize,
+    },
+    /// A relation is ready.
+    Related {
+        /// Its name.
+        relation: &'e str,
+        /// Number of its entries.
+        entries: usize,
+        /// Number of its rows and columns that have any.
+        shape: (usize, usize),
     },
     /// The data is ready.
     Ready {

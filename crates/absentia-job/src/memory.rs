@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use absentia::fit::{FitError, MemoryPlan, Sizes};
 use absentia::memory::Stage;
+use absentia::relations::Relations;
 use absentia::weights::Scheme;
 use absentia::{Interactions, Params};
 use absentia_io::limits;
@@ -148,7 +149,7 @@ fn fits(needed: u64, limit: Option<u64>) -> Result<(), FitError> {
 }
 
 /// Does something while some bytes are [kept](Ledger::keep).
-pub(crate) fn beside_kept<T>(listener: &dyn Listener, bytes: u64, work: impl FnOnce() -> T) -> T {
+pub fn beside_kept<T>(listener: &dyn Listener, bytes: u64, work: impl FnOnce() -> T) -> T {
     if let Some(memory) = listener.memory() {
         memory.keep(bytes);
     }
@@ -175,7 +176,7 @@ impl Plan {
     /// `beside` is what stays in memory beside the run.
     #[must_use]
     pub fn new(
-        data: &Interactions<'_>,
+        (data, relations): (&Interactions<'_>, Option<&Relations<'_>>),
         scheme: &Scheme,
         params: &Params,
         automatic: Automatic,
@@ -185,6 +186,7 @@ impl Plan {
         let sizes = Sizes::of(data, scheme, params, keeps_best);
         // The matrix is in memory already; the memory that is left does not include it.
         let held = sizes.data.saturating_add(beside);
+        let sizes = sizes.stacked(relations);
         let left = || limits::memory_available().map(|bytes| bytes.saturating_add(held));
         let mut stages = automatic.stages(data, scheme, params);
         stages.push(Stage::new("training").with_all(MemoryPlan::new(&sizes, params).parts));

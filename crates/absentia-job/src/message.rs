@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use absentia::data::Merging;
+use absentia::data::{Merging, Unknown};
 
 use crate::listener::Event;
 
@@ -13,6 +13,18 @@ pub enum Level {
     Note,
     /// It may be a mistake.
     Warning,
+}
+
+/// What cannot be measured of held-out rows, in words.
+#[must_use]
+pub fn unknown_text(unknown: Unknown) -> String {
+    format!(
+        "{} of {} cannot be measured, because {} and {} have no earlier row",
+        unknown.rows,
+        counted(unknown.of as u64, "row"),
+        counted(unknown.users as u64, "user"),
+        counted(unknown.items as u64, "item"),
+    )
 }
 
 impl Event<'_> {
@@ -41,6 +53,15 @@ impl Event<'_> {
                 counted(*of as u64, "row"),
                 option("min-rating"),
                 option("targets"),
+            ),
+            Self::FewMet {
+                relation,
+                entity,
+                met,
+                of,
+            } => format!(
+                "{relation}: only {met} of its {of} {entity} are in the data; the others are known by it alone \
+                 (are the ids of the same kind?)"
             ),
             Self::Overlap { rows, of } => format!(
                 "{rows} of {} are held out as well, and are not trained on",
@@ -73,6 +94,12 @@ impl Event<'_> {
                 unit.name(),
                 option("time-unit")
             ),
+            Self::Related {
+                relation,
+                entries,
+                shape: (rows, columns),
+            } => format!("{relation}: {entries} entries, {rows} × {columns}"),
+            Self::Unknown(unknown) => format!("held-out rows: {}", unknown_text(*unknown)),
             Self::Memory(stage) => {
                 let megabytes = stage.total() >> 20;
                 format!("needs about {megabytes} MiB of memory ({})", stage.name)

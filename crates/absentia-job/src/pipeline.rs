@@ -14,6 +14,7 @@ use crate::fingerprint::Fingerprint;
 use crate::held_out::{ExposedPairs, not_to_train};
 use crate::job::Job;
 use crate::listener::{Event, Listener};
+use crate::related::RelationRows;
 use crate::rows::Rows;
 use crate::start::{scheme, start};
 use crate::text::Count;
@@ -36,8 +37,28 @@ impl Job {
     /// # Errors
     /// Rows that do not allow what was given.
     pub fn prepare(&self, rows: Rows, listener: &dyn Listener) -> Result<TrainingData, JobError> {
-        let rows = rows.prepared(&self.reading, &self.preparation, listener)?;
-        let data = TrainingData::of_rows(rows, self, listener)?;
+        self.prepare_with(rows, Vec::new(), listener)
+    }
+
+    /// Prepares rows that are in memory, with relations that are in memory besides those of files.
+    ///
+    /// # Errors
+    /// Rows that do not allow what was given, relations that do not fit them or each other.
+    pub fn prepare_with(
+        &self,
+        rows: Rows,
+        in_memory: Vec<RelationRows>,
+        listener: &dyn Listener,
+    ) -> Result<TrainingData, JobError> {
+        let mut given = self.read_relations(listener)?;
+        given.extend(in_memory);
+        let mut rows = rows.prepared(&self.reading, &self.preparation, listener)?;
+        let related = rows.relate(given, listener)?;
+        let mut data = TrainingData::of_rows(rows, self, listener)?;
+        if let Some(related) = related {
+            data.ids.related.clone_from(&related.ids);
+            data.related = Some(related.relations);
+        }
         let has = (data.has_ratings, data.has_weights);
         self.settings.check_columns(has, listener)?;
         Ok(data)

@@ -12,6 +12,7 @@ use absentia_search::Automatic;
 
 use crate::error::JobError;
 use crate::fingerprint::{Difference, Fingerprint};
+use crate::settings::half_life_of;
 use crate::text::ConfidenceRule;
 
 /// Reads the checkpoint of a run, if it exists, and takes the settings that were chosen from it.
@@ -114,6 +115,11 @@ fn written(params: &Params, name: &'static str, unit: TimeUnit) -> (&'static str
         "targets" => (name, params.targets.to_string()),
         "confidence" => (name, confidence()),
         "post_scale" => ("post-scale", params.post_scale.to_string()),
+        "post_scale_half_life" => {
+            let half_life = half_life_of(params, unit);
+            let text = half_life.map_or("none".to_owned(), |half_life| half_life.to_string());
+            ("post-scale-half-life", text)
+        }
         "init_std" => ("init-std", params.init_std.to_string()),
         "seed" => (name, params.seed.to_string()),
         "learning_rate" => ("learning-rate", params.learning_rate.to_string()),

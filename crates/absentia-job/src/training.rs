@@ -6,12 +6,12 @@ use absentia::error::Axis;
 use absentia::evaluate::MetricName;
 use absentia::fit::backend::Cpu;
 use absentia::fit::{
-    Cancel, Checkpoint, FitError, Fitted, Init, Observer, Run, StopReason, fit_on,
+    Cancel, Checkpoint, FitError, Fitted, Init, Observer, Run, StopReason, fit_related,
 };
 use absentia::weights::{Scheme, SchemeSpec};
 use absentia::{CheckedParams, Params};
 use absentia_io::model::Ids;
-use absentia_search::{Automatic, choose_settings};
+use absentia_search::{Automatic, choose_related};
 
 use crate::error::JobError;
 use crate::fingerprint::Fingerprint;
@@ -111,7 +111,7 @@ impl<'d> Training<'d> {
     #[must_use]
     pub fn plan(&self) -> Plan {
         Plan::new(
-            self.input.data,
+            (self.input.data, self.input.related),
             &self.scheme,
             &self.params,
             self.automatic,
@@ -163,8 +163,8 @@ impl<'d> Training<'d> {
             most_models: automatic.max_models(),
         });
         let tried = || listener.event(&Event::ModelTried);
-        let chosen = choose_settings(
-            self.input.data,
+        let chosen = choose_related(
+            (self.input.data, self.input.related),
             &self.scheme,
             &self.params,
             automatic,
@@ -219,7 +219,10 @@ impl<'d> Training<'d> {
             checkpoint_every: execution.checkpoint_every,
         };
         let fitted = match self.device {
-            Device::Cpu => fit_on(&Cpu, self.input.data, &self.scheme, &checked, run),
+            Device::Cpu => {
+                let main = (self.input.data, &self.scheme);
+                fit_related(&Cpu, main, self.input.related, &checked, run)
+            }
         };
         let fitted = fitted.map_err(|error| named(error.into(), self.input.ids))?;
         if let Some((_, measuring)) = measured {

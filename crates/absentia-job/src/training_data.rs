@@ -3,6 +3,7 @@
 use absentia::Interactions;
 use absentia::data::{DataError, Duplicates, EventLog, Part, Pick, Split};
 use absentia::evaluate::{EvaluateError, TestSet};
+use absentia::relations::Relations;
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
 
@@ -32,6 +33,8 @@ pub struct TrainingData {
     pub has_weights: bool,
     /// How pairs that occur more than once were merged.
     pub duplicates: Duplicates,
+    /// Relations that are trained with the data.
+    pub related: Option<Relations<'static>>,
 }
 
 /// Data ready to be trained on, wherever it came from.
@@ -43,6 +46,8 @@ pub struct Input<'d> {
     pub ids: &'d Ids,
     /// Rows to measure models on.
     pub held_out: Option<&'d TestSet>,
+    /// Relations that are trained with the data.
+    pub related: Option<&'d Relations<'d>>,
 }
 
 impl Input<'_> {
@@ -122,7 +127,9 @@ impl TrainingData {
             has_ratings: rows.log.value().is_some() || is_counted,
             has_weights: rows.log.weight().is_some(),
             duplicates,
+            related: None,
             ids: Ids {
+                related: Vec::new(),
                 users: rows.users,
                 items: rows.items,
             },
@@ -136,6 +143,7 @@ impl TrainingData {
             data: &self.data,
             ids: &self.ids,
             held_out: self.held_out.as_ref(),
+            related: self.related.as_ref(),
         }
     }
 }
@@ -161,7 +169,14 @@ fn hold_out(
     let unit = TimeUnit::of_times(rows.log.time());
     let split = rule.split(pick, defaults::FOLD_IN, unit);
     let parts = split_rows(&rows.log, &split, 0)?;
-    let held = rows.log.select(|row| parts[row] != Part::Train);
+    let known = split.is_by_time().then(|| rows.log.known(&parts));
+    let is_known = |row: usize| known.as_ref().is_none_or(|(known, _)| known[row]);
+    let held = rows
+        .log
+        .select(|row| parts[row] != Part::Train && is_known(row));
+    if let Some((_, unknown)) = known.as_ref().filter(|(_, unknown)| unknown.rows > 0) {
+        listener.event(&Event::Unknown(*unknown));
+    }
     rows.log.retain(|row| parts[row] == Part::Train);
     listener.event(&Event::HeldOut { rows: held.len() });
     let test = TestSet::from_pairs(held.user(), held.item()).map_err(EvaluateError::from)?;

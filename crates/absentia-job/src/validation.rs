@@ -25,8 +25,8 @@ pub struct ValidationSettings {
         )
     )]
     pub valid: Vec<String>,
-    /// Hold rows out of the data to validate on: leave-one-out, last:N, ratio:SHARE, share:SHARE or
-    /// time:FROM.
+    /// Hold rows out of the data to validate on: leave-one-out, last:N, ratio:SHARE, share:SHARE,
+    /// time:FROM, or time:SHARE, the latest of all rows.
     #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
     pub valid_split: Option<SplitRule>,
     /// Which rows --valid-split holds out: latest, random or drift [default: latest where there are

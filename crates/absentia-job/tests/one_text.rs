@@ -40,7 +40,7 @@ fn of_json(key: &str, text: &str) -> Option<Job> {
 }
 
 /// Texts of every twin, and whether they are accepted.
-const TEXTS: [(&str, &str, bool); 43] = [
+const TEXTS: [(&str, &str, bool); 48] = [
     ("solver", "eals", true),
     ("solver", "subspace:32", true),
     ("solver", "itemknn:7", true),
@@ -66,6 +66,8 @@ const TEXTS: [(&str, &str, bool); 43] = [
     ("weights", "uniform:0.1", true),
     ("weights", "uniform:nan", false),
     ("weights", "popularty:mean=1,alpha=0", false),
+    ("relation", "items-tags:tags.csv,strength=0.3", true),
+    ("relation", "items:tags.csv", false),
     ("since", "2020-02-29", true),
     ("since", "2020-02-29T14:00:01+02:00", true),
     ("since", "2020-02-31", false),
@@ -76,6 +78,9 @@ const TEXTS: [(&str, &str, bool); 43] = [
     ("memory-limit", "plenty", false),
     ("valid-split", "leave-one-out", true),
     ("valid-split", "time:2020-01-31", true),
+    ("valid-split", "time:0.1", true),
+    ("post-scale-half-life", "30d", true),
+    ("post-scale-half-life", "30", false),
     ("valid-split", "half", false),
     ("valid-every", "0", false),
     ("k-core", "5,10", true),

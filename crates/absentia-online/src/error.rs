@@ -70,6 +70,21 @@ pub enum LearnError {
         /// The side that differs.
         axis: Axis,
     },
+    /// Training rows whose counts are not those of the model.
+    #[error(
+        "{axis} {id:?} has {got} interactions in the training rows and {expected} in the model: they are not \
+         the rows that it was trained on, or were prepared in another way"
+    )]
+    OtherCounts {
+        /// The side.
+        axis: Axis,
+        /// The id of the first row that differs.
+        id: String,
+        /// Its interactions in the model.
+        expected: u32,
+        /// Its interactions in the rows.
+        got: u32,
+    },
 }
 
 impl LearnError {

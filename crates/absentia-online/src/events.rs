@@ -7,6 +7,24 @@ use crate::error::LearnError;
 use crate::learner::Learner;
 use crate::record::Record;
 
+impl Learner {
+    /// Rejects times in another unit than those of the interactions so far.
+    ///
+    /// # Errors
+    /// The units differ.
+    pub fn check_unit(&self, times: &[i64]) -> Result<(), LearnError> {
+        let latest = self.online().latest();
+        let (got, expected) = (
+            TimeUnit::of_times(Some(times)),
+            TimeUnit::of_times(Some(&[latest])),
+        );
+        if latest > 0 && !times.is_empty() && got != expected {
+            return Err(LearnError::OtherUnit { got, expected });
+        }
+        Ok(())
+    }
+}
+
 /// The rows of a table as records: by time, rows of equal time and tables without times in the order of
 /// the rows.
 ///
@@ -15,14 +33,7 @@ use crate::record::Record;
 pub fn events_of(table: &Dataset, learner: &Learner) -> Result<Vec<Record>, LearnError> {
     let mut order: Vec<usize> = (0..table.len()).collect();
     if let Some(times) = &table.time {
-        let latest = learner.online().latest();
-        let (got, expected) = (
-            TimeUnit::of_times(Some(times)),
-            TimeUnit::of_times(Some(&[latest])),
-        );
-        if latest > 0 && got != expected {
-            return Err(LearnError::OtherUnit { got, expected });
-        }
+        learner.check_unit(times)?;
         order.sort_by_key(|&at| times[at]);
     }
     let name = |ids: &absentia_io::IdMap, row: u32| {

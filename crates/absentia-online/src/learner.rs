@@ -1,6 +1,7 @@
 //! A model that learns from events, with the ids of its rows.
 
 use absentia::error::Axis;
+use absentia::fit::Cancel;
 use absentia::model::RowWeights;
 use absentia::online::{Applied, Event, Online, Operation};
 use absentia::ranking::Scored;
@@ -19,7 +20,7 @@ pub const MAX_ID_BYTES: usize = 1024;
 pub struct Learner {
     online: Online,
     ids: Ids,
-    /// The configuration of the run that trained the model, kept with it.
+    /// The configuration of the run that trained the model, saved with it.
     pub(crate) config: Option<String>,
 }
 
@@ -63,6 +64,18 @@ impl Learner {
     /// Ids that are too long, users and items that there are not where they are needed, and what the
     /// engine rejects. Nothing has changed then.
     pub fn apply(&mut self, record: &Record) -> Result<Applied, LearnError> {
+        self.apply_unless(record, &Cancel::new())
+    }
+
+    /// [`apply`](Self::apply), in which a refit looks at a flag: one that is cancelled changes nothing.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply), and a refit that was cancelled.
+    pub fn apply_unless(
+        &mut self,
+        record: &Record,
+        cancel: &Cancel,
+    ) -> Result<Applied, LearnError> {
         let operation = match record {
             Record::Insert {
                 user,
@@ -100,7 +113,7 @@ impl Learner {
             Record::Refit { sweeps } => Operation::Refit { sweeps: *sweeps },
             Record::Settings(settings) => Operation::Settings(*settings),
         };
-        Ok(self.online.apply(&operation)?)
+        Ok(self.online.apply_unless(&operation, cancel)?)
     }
 
     /// The row of an id.
@@ -116,18 +129,30 @@ impl Learner {
         })
     }
 
-    /// The best items of a user that the user has not interacted with, best first; of equal scores, the
-    /// item of the smaller row. Nothing for a user without interactions.
+    /// The best items of a user that the user has not interacted with and that are not in `deny`, best
+    /// first; of equal scores, the item of the smaller row. Nothing for a user without factors, such as one
+    /// without interactions.
     ///
     /// # Errors
-    /// A user that there is not.
-    pub fn recommend(&self, user: &str, n: usize) -> Result<Vec<(String, f32)>, LearnError> {
+    /// A user or an item that there is not.
+    pub fn recommend(
+        &self,
+        user: &str,
+        n: usize,
+        deny: &[String],
+    ) -> Result<Vec<(String, f32)>, LearnError> {
         let row = self.row(Axis::User, user)?;
+        let denied: Result<Vec<u32>, LearnError> =
+            deny.iter().map(|id| self.row(Axis::Item, id)).collect();
+        let denied = denied?;
+        if self.online.is_blank(Axis::User, row) {
+            return Ok(Vec::new());
+        }
         let name = |item: u32| {
             let name = self.ids.items.name(item);
             name.map(std::borrow::Cow::into_owned).unwrap_or_default()
         };
-        let best = self.online.recommend(row, n, &[])?;
+        let best = self.online.recommend(row, n, &denied)?;
         let named = best
             .into_iter()
             .map(|Scored { item, score }| (name(item), score));

@@ -7,10 +7,12 @@
 //! | file | concept |
 //! | --- | --- |
 //! | `record` | an operation by ids, as it is written |
+//! | `settings` | settings of which some are given |
 //! | `learner` | the model with its ids; new ids become rows |
 //! | `events` | a table of events as records |
 //! | `open` | from a model file and its training rows, or from a saved state, to a learner |
 //! | `log` | records in a file, each with a checksum |
+//! | `memory` | what learning and saving take |
 //! | `prequential` | how well the next event is predicted before it is learned |
 #![deny(missing_docs)]
 
@@ -18,14 +20,18 @@ mod error;
 mod events;
 mod learner;
 mod log;
+mod memory;
 mod open;
 mod prequential;
 mod record;
+mod settings;
 
 pub use error::LearnError;
 pub use events::events_of;
 pub use learner::{Learner, MAX_ID_BYTES};
 pub use log::{Log, LogError, read_log};
-pub use open::{Opening, open};
+pub use memory::record_bytes;
+pub use open::{Opening, StateCopy, Trained, open};
 pub use prequential::{Measured, Prequential};
 pub use record::Record;
+pub use settings::GivenSettings;

@@ -2,10 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use absentia::data::Duplicates;
 use absentia::error::Axis;
-use absentia::online::{Online, Options, Settings, WeightMode};
+use absentia::memory::Stage;
+use absentia::model::Model;
+use absentia::online::{Online, OnlineError, OnlineParts, Options, Settings, WeightMode};
+use absentia::weights::Scheme;
+use absentia::{Interactions, Sides};
+use absentia_io::IdMap;
 use absentia_io::model::{self, Ids, LoadedModel};
-use absentia_job::{Job, Listener};
+use absentia_job::{Job, JobError, Listener};
 
 use crate::error::LearnError;
 use crate::learner::Learner;
@@ -33,18 +39,23 @@ pub fn open(
     opening: &Opening,
     listener: &dyn Listener,
 ) -> Result<Learner, LearnError> {
+    // What is wrong with the file is found when it is read.
+    let loading = model::loading(path).ok();
+    let file = loading.as_ref().map_or(0, Stage::total);
+    if let Some(stage) = loading {
+        listener.enter(stage).map_err(JobError::from)?;
+    }
     if let Some(stored) = model::load_online(path)? {
         let LoadedModel {
             model, ids, config, ..
         } = stored.loaded;
-        let scheme = match stored.parts.mode {
-            WeightMode::Frozen => None,
-            WeightMode::Live => Some(job_of(config.as_deref())?.scheme(&ids)?),
-        };
-        let online = Online::restore(&model, scheme, stored.parts)?;
-        let mut learner = Learner::new(online, ids);
-        learner.config = config;
-        return Ok(learner);
+        let planned = Online::restored_bytes(&model, &stored.parts);
+        let stage = Stage::new("online model")
+            .with("file and what is copied of it", file)
+            .with("entries, factors and caches", planned);
+        listener.enter(stage).map_err(JobError::from)?;
+        keep(listener, planned + id_bytes(&ids));
+        return restored(&model, ids, config, stored.parts);
     }
     let LoadedModel {
         model, ids, config, ..
@@ -53,33 +64,165 @@ pub fn open(
     if !opening.train.is_empty() {
         job.data.clone_from(&opening.train);
     }
+    keep(listener, file);
     let data = job.read(listener)?;
     check_ids(&ids, &data.ids)?;
-    let options = Options {
-        scheme: match opening.weights {
-            WeightMode::Frozen => None,
-            WeightMode::Live => Some(job.scheme(&ids)?),
-        },
-        weights: opening.weights,
+    let planned = Online::planned_bytes(&model, &data.data);
+    let stage = Stage::new("online model")
+        .with(
+            "training rows",
+            data.data.bytes() + data.input().bytes_beside_data(),
+        )
+        .with("entries, factors and caches", planned);
+    listener.enter(stage).map_err(JobError::from)?;
+    if let Some(memory) = listener.memory() {
+        // The file and the training rows are given back.
+        memory.release(file);
+        memory.keep(planned + id_bytes(&ids));
+    }
+    let trained = Trained {
+        model: &model,
+        ids,
+        config,
+        rows: &data.data,
         duplicates: data.duplicates,
-        settings: opening.settings,
     };
-    let online = Online::new(&model, &data.data, options)?;
+    Learner::start(trained, opening.weights, opening.settings)
+}
+
+fn keep(listener: &dyn Listener, bytes: u64) {
+    if let Some(memory) = listener.memory() {
+        memory.keep(bytes);
+    }
+}
+
+fn id_bytes(ids: &Ids) -> u64 {
+    ids.users.bytes() + ids.items.bytes()
+}
+
+/// A trained model and the rows that it was trained on.
+#[derive(Debug)]
+pub struct Trained<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The ids of its rows.
+    pub ids: Ids,
+    /// The configuration of its run, which is saved with it.
+    pub config: Option<String>,
+    /// The raw rows.
+    pub rows: &'a Interactions<'a>,
+    /// How pairs that occur more than once were merged.
+    pub duplicates: Duplicates,
+}
+
+/// The whole state of a learner at one moment.
+#[derive(Debug)]
+pub struct StateCopy {
+    model: Model,
+    parts: OnlineParts,
+    ids: Ids,
+    config: Option<String>,
+}
+
+impl StateCopy {
+    /// The sequence number of the state.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        self.parts.sequence
+    }
+
+    /// Writes the state: a model file from which [`open`] goes on with the same bits.
+    ///
+    /// # Errors
+    /// A file that cannot be written; the old one is then as it was.
+    pub fn save(&self, path: &Path) -> Result<(), LearnError> {
+        let config = self.config.as_deref();
+        model::save_online(path, &self.model, &self.ids, config, &self.parts)?;
+        Ok(())
+    }
+
+    /// A second learner with this state, which goes on with the same bits.
+    ///
+    /// # Errors
+    /// A stored configuration that does not fit.
+    pub fn into_learner(self) -> Result<Learner, LearnError> {
+        restored(&self.model, self.ids, self.config, self.parts)
+    }
+}
+
+fn restored(
+    model: &Model,
+    ids: Ids,
+    config: Option<String>,
+    parts: OnlineParts,
+) -> Result<Learner, LearnError> {
+    let scheme = match parts.mode {
+        WeightMode::Frozen => None,
+        mode @ WeightMode::Live => {
+            let trained = trained_ids(&ids, parts.trained_rows)?;
+            live_scheme(mode, config.as_deref(), &trained)?
+        }
+    };
+    let online = Online::restore(model, scheme, parts)?;
     let mut learner = Learner::new(online, ids);
     learner.config = config;
     Ok(learner)
 }
 
 impl Learner {
+    /// Makes a trained model learn from events.
+    ///
+    /// # Errors
+    /// A model that cannot learn, rows that cannot be those that it was trained on.
+    pub fn start(
+        trained: Trained<'_>,
+        weights: WeightMode,
+        settings: Settings,
+    ) -> Result<Self, LearnError> {
+        let Trained {
+            model,
+            ids,
+            config,
+            rows,
+            duplicates,
+        } = trained;
+        let options = Options {
+            scheme: live_scheme(weights, config.as_deref(), &ids)?,
+            weights,
+            duplicates,
+            settings,
+        };
+        let online = Online::new(model, rows, options).map_err(|error| by_id(error, &ids))?;
+        let mut learner = Self::new(online, ids);
+        learner.config = config;
+        Ok(learner)
+    }
+
     /// Writes the whole state: a model file from which [`open`] goes on with the same bits.
     ///
     /// # Errors
     /// A file that cannot be written; the old one is then as it was.
     pub fn save(&self, path: &Path) -> Result<(), LearnError> {
-        let model = self.online().to_model()?;
-        let parts = self.online().parts();
-        model::save_online(path, &model, self.ids(), self.config.as_deref(), &parts)?;
-        Ok(())
+        self.copy_state()?.save(path)
+    }
+
+    /// Copies the whole state, to be saved while this one goes on.
+    ///
+    /// # Errors
+    /// Weights that cannot be resolved on the present rows.
+    pub fn copy_state(&self) -> Result<StateCopy, LearnError> {
+        Ok(StateCopy {
+            model: self.online().to_model()?,
+            parts: self.online().parts(),
+            ids: self.ids().clone(),
+            config: self.config.clone(),
+        })
+    }
+
+    /// The configuration of the run that trained the model.
+    #[must_use]
+    pub fn config(&self) -> Option<&str> {
+        self.config.as_deref()
     }
 
     /// Applies the records of a log that come after the present state, and yields their number.
@@ -107,6 +250,58 @@ impl Learner {
             applied += 1;
         }
         Ok(applied)
+    }
+}
+
+/// The scheme of weights that follow the counts. Without a configuration it is that of the model's weights,
+/// in which a mean has become its c0.
+fn live_scheme(
+    mode: WeightMode,
+    config: Option<&str>,
+    ids: &Ids,
+) -> Result<Option<Scheme>, LearnError> {
+    match (mode, config) {
+        (WeightMode::Frozen, _) | (_, None) => Ok(None),
+        (WeightMode::Live, config) => Ok(Some(job_of(config)?.scheme(ids)?)),
+    }
+}
+
+/// The ids of the rows that were trained on: files of weights have no others.
+fn trained_ids(ids: &Ids, rows: Sides<u64>) -> Result<Ids, LearnError> {
+    let first = |ids: &IdMap, rows: u64| {
+        let mut known = IdMap::new();
+        for id in ids.iter().take(rows as usize) {
+            known.intern(&id)?;
+        }
+        Ok::<_, absentia_io::Error>(known)
+    };
+    Ok(Ids {
+        users: first(&ids.users, rows.users)?,
+        items: first(&ids.items, rows.items)?,
+        related: ids.related.clone(),
+    })
+}
+
+/// An error that names a row by its id.
+fn by_id(error: OnlineError, ids: &Ids) -> LearnError {
+    let OnlineError::OtherCounts {
+        axis,
+        row,
+        expected,
+        got,
+    } = error
+    else {
+        return error.into();
+    };
+    let names = match axis {
+        Axis::User => &ids.users,
+        Axis::Item => &ids.items,
+    };
+    LearnError::OtherCounts {
+        axis,
+        id: names.name(row).unwrap_or_default().into_owned(),
+        expected,
+        got,
     }
 }
 

@@ -8,7 +8,8 @@ use crate::learner::Learner;
 /// Sums of measures over events.
 ///
 /// Every item is ranked, also those that the user has seen. An event of a user or on an item that the
-/// model does not know counts as one whose item is not found.
+/// model does not know counts as one whose item is not found; so does one of a user without factors, for
+/// whom all scores are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Prequential {
     cutoff: u32,
@@ -64,7 +65,9 @@ impl Prequential {
         self.new_users += u64::from(user.is_none());
         self.new_items += u64::from(item.is_none());
         let rank = match (user, item) {
-            (Some(user), Some(item)) => Some(learner.online().rank_of(user, item)?),
+            (Some(user), Some(item)) if !learner.online().is_blank(Axis::User, user) => {
+                Some(learner.online().rank_of(user, item)?)
+            }
             _ => None,
         };
         self.add(rank);

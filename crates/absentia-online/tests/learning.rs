@@ -46,6 +46,7 @@ fn learner(mode: WeightMode) -> Learner {
     };
     let online = Online::new(&model.unwrap().model, &data, options).unwrap();
     let ids = Ids {
+        related: Vec::new(),
         users: (0..USERS).map(|row| format!("u{row}")).collect(),
         items: (0..ITEMS).map(|row| format!("i{row}")).collect(),
     };
@@ -281,7 +282,12 @@ fn ranks_are_those_of_all_scores_sorted() {
         .map(|rank| 2_f64.ln() / f64::from(rank + 1).ln())
         .sum();
     assert!((means.ndcg - expected / 10.0).abs() < 1e-12);
-    let list = learner.recommend("u4", 20).unwrap();
+    let list = learner.recommend("u4", 20, &[]).unwrap();
     assert!(list.iter().all(|(item, _)| item != "i7"));
     assert!(list.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+    // Lists and ranks are computed in different ways, and agree.
+    let mut measured = Prequential::new(3);
+    let mut rank = |item: &str| measured.measure(&learner, "u4", item).unwrap();
+    let ranks: Vec<Option<u32>> = list.iter().map(|(item, _)| rank(item)).collect();
+    assert!(ranks.windows(2).all(|pair| pair[0] < pair[1]), "{ranks:?}");
 }

@@ -5,7 +5,7 @@ use absentia::evaluate::{
     EvaluateError, EvaluateOptions, History, MetricName, Summary, TestSet, evaluate,
 };
 use absentia::model::Model;
-use absentia::ranking::SeenItems;
+use absentia::ranking::{PopularityScorer, Scorer, SeenItems};
 
 use crate::error::SearchError;
 use crate::exposure::Exposure;
@@ -53,11 +53,36 @@ impl<'d> SingleMetric<'d> {
     /// # Errors
     /// Rows of users or items that the model does not have.
     pub fn measure(&self, model: &Model, held_out: &TestSet) -> Result<Summary, EvaluateError> {
+        self.measure_scorer(&model.scorer(), held_out)
+    }
+
+    /// The metric of any scores over the users with held-out rows.
+    ///
+    /// # Errors
+    /// As [`measure`](Self::measure).
+    pub fn measure_scorer(
+        &self,
+        scorer: &dyn Scorer,
+        held_out: &TestSet,
+    ) -> Result<Summary, EvaluateError> {
         let (history, options) = (&self.history, &self.options);
-        let evaluation = evaluate(&model.scorer(), history, held_out, options, &|_, _| {})?;
+        let evaluation = evaluate(scorer, history, held_out, options, &|_, _| {})?;
         let result = evaluation.get(&self.name.to_string());
         Ok(result.map(|result| result.summary).unwrap_or_default())
     }
+}
+
+/// The most popular items, and where there are times those of the last twentieth of the rows, with their names: what
+/// every model is compared with.
+#[must_use]
+pub fn popularity_scorers(train: &Interactions<'_>) -> Vec<(&'static str, PopularityScorer)> {
+    let (users, counts) = (train.n_users(), train.item_counts());
+    let mut scorers = vec![("most popular", PopularityScorer::new(users, &counts))];
+    if let Some(latest) = train.latest_item_counts() {
+        let lately = PopularityScorer::lately(users, &latest, &counts);
+        scorers.push(("most popular lately", lately));
+    }
+    scorers
 }
 
 /// Measures models on samples of the held-out users; each sample is part of the next.

@@ -32,7 +32,8 @@ impl Fold<'static> {
         })
     }
 
-    /// Holds rows out of a log by a rule; pairs occur once in it, so that there is nothing to merge.
+    /// Holds rows out of a log by a rule; pairs occur once in it, so that there is nothing to merge. Of rows that are
+    /// held out by time, those of users and items without earlier rows are left out.
     ///
     /// # Errors
     /// The rule needs times that the log does not have.
@@ -43,7 +44,9 @@ impl Fold<'static> {
         seed: u64,
     ) -> Result<Self, SearchError> {
         let parts = log.split(rule, seed)?;
-        let held = log.select(|row| parts[row] != Part::Train);
+        let known = rule.is_by_time().then(|| log.known(&parts).0);
+        let is_known = |row: usize| known.as_ref().is_none_or(|known| known[row]);
+        let held = log.select(|row| parts[row] != Part::Train && is_known(row));
         let train = log.select(|row| parts[row] == Part::Train);
         let held_out = TestSet::from_pairs(held.user(), held.item());
         Ok(Self {
@@ -95,7 +98,8 @@ impl HoldOut {
             | Split::Ratio { pick, .. }
             | Split::Share { pick, .. }
             | Split::HeldOutUsers { pick, .. } => pick != Pick::Latest,
-            Split::TimeCut { .. } => false,
+            Split::Cold { .. } => true,
+            Split::TimeCut { .. } | Split::TimeShare { .. } => false,
         }
     }
 

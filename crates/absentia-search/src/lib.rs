@@ -51,9 +51,9 @@ mod testing;
 mod trial;
 mod trial_runner;
 
-pub use automatic::{Automatic, ChosenSettings, choose_settings};
+pub use automatic::{Automatic, ChosenSettings, choose_related, choose_settings};
 pub use error::SearchError;
-pub use evaluator::SingleMetric;
+pub use evaluator::{SingleMetric, popularity_scorers};
 pub use fold::{Fold, HoldOut};
 pub use log::{LogError, LogHeader, SearchedData, TrialLog};
 pub use sensitivity::{Sensitivity, sensitivity};

@@ -7,10 +7,13 @@ use std::time::Instant;
 
 use absentia::Params;
 use absentia::evaluate::MetricName;
+use absentia::fit::backend::Cpu;
 use absentia::fit::{
-    Cancel, Checkpoint, FitError, Init, MemoryPlan, Run, Sizes, StopReason, default_threads, fit,
+    Cancel, Checkpoint, FitError, Init, MemoryPlan, Run, Sizes, StopReason, default_threads,
+    fit_related,
 };
 use absentia::model::{Factors, Model};
+use absentia::relations::Relations;
 use absentia::weights::Scheme;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -53,6 +56,8 @@ pub(crate) struct TrialRunner<'r> {
     evaluators: Vec<Evaluator<'r>>,
     /// What held-out rows count by, where they do not count alike.
     exposure: Option<&'r Exposure<'r>>,
+    /// Relations that are trained with every fold.
+    relations: Option<&'r Relations<'r>>,
     limits: Limits,
     /// Threads of its own: those of the caller may be gone after a fork.
     pool: &'r ThreadPool,
@@ -106,6 +111,7 @@ impl<'r> TrialRunner<'r> {
             folds,
             evaluators: folds.iter().map(evaluator).collect::<Result<_, _>>()?,
             exposure: None,
+            relations: None,
             limits,
             pool,
             cancel,
@@ -115,6 +121,12 @@ impl<'r> TrialRunner<'r> {
     /// Counts held-out rows by how little was shown, where that is known.
     pub(crate) fn counted_by(mut self, exposure: Option<&'r Exposure<'r>>) -> Self {
         self.exposure = exposure;
+        self
+    }
+
+    /// Trains these relations with every fold.
+    pub(crate) fn related(mut self, relations: Option<&'r Relations<'r>>) -> Self {
+        self.relations = relations;
         self
     }
 
@@ -249,6 +261,7 @@ impl<'r> FoldRuns<'r> {
             .map(|fold| (fold, starts.next().unwrap_or_default(), before.next()))
             .collect();
         let (scheme, cancel) = (self.plan.scheme, self.runner.cancel);
+        let relations = self.runner.relations;
         let train = |(fold, init, resume): (&Fold<'_>, Init, Option<Checkpoint>)| {
             let run = Run {
                 init,
@@ -256,7 +269,7 @@ impl<'r> FoldRuns<'r> {
                 cancel: cancel.clone(),
                 ..Run::default()
             };
-            fit(&fold.train, scheme, &checked, run)
+            fit_related(&Cpu, (&fold.train, scheme), relations, &checked, run)
         };
         let started = Instant::now();
         let fitted: Vec<_> = if at_once == 1 {
@@ -282,6 +295,7 @@ impl<'r> FoldRuns<'r> {
             return folds.len();
         };
         let sizes = Sizes::of(&fold.train, self.plan.scheme, params, false);
+        let sizes = sizes.stacked(self.runner.relations);
         let plan = MemoryPlan::new(&sizes, params);
         folds.len().min((limit / plan.total().max(1)) as usize)
     }

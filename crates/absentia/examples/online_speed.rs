@@ -21,6 +21,8 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Events that are taken out of the rows and learned.
 const EVENTS: usize = 20_000;
+/// Half-sweeps that are measured.
+const SWEEPS: usize = 5;
 
 fn pairs(path: Option<&str>) -> Result<Vec<(u32, u32)>, Failure> {
     let beside = absentia_testing::shared_data("gowalla-lightgcn/train.tsv.gz");
@@ -60,7 +62,36 @@ fn divided(mut pairs: Pairs) -> (Pairs, Pairs) {
     (pairs, stream)
 }
 
-fn seconds_of_half_sweep(model: &Model, rows: &Interactions<'_>) -> Result<f64, Failure> {
+/// Seconds that passed, and seconds that all threads of the process spent on processors meanwhile, where the
+/// system tells: on a machine that does other work as well, the first are longer than they would be.
+#[derive(Clone, Copy)]
+struct Spent {
+    passed: f64,
+    on_processors: Option<f64>,
+}
+
+/// Seconds on processors since the process began, in hundredths.
+fn on_processors() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in brackets, may have spaces.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks: f64 = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
+    Some(ticks / 100.0)
+}
+
+fn measured<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<Spent, Failure> {
+    let (before, start) = (on_processors(), Instant::now());
+    work()?;
+    let passed = start.elapsed().as_secs_f64();
+    let after = on_processors();
+    Ok(Spent {
+        passed,
+        on_processors: before.zip(after).map(|(before, after)| after - before),
+    })
+}
+
+/// The fastest half-sweep, and the mean time of one on processors.
+fn half_sweep(model: &Model, rows: &Interactions<'_>) -> Result<Spent, Failure> {
     let params = model.params().clone();
     let problem = Problem::new(ProblemParts {
         data: rows.apply(&model.parts().transform)?,
@@ -76,24 +107,31 @@ fn seconds_of_half_sweep(model: &Model, rows: &Interactions<'_>) -> Result<f64, 
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
     let mut backend = pool.install(|| Cpu.backend(&problem, Solver::Eals, start));
     let mut best = f64::INFINITY;
-    for _ in 0..5 {
-        let start = Instant::now();
-        pool.install(|| {
-            backend.sum_caches(Axis::Item);
-            backend.half_sweep(Axis::User, false, &Cancel::new())
-        })
-        .map_err(|halt| format!("{halt:?}"))?;
-        best = best.min(start.elapsed().as_secs_f64());
-    }
-    Ok(best)
+    let all = measured(|| {
+        for _ in 0..SWEEPS {
+            let start = Instant::now();
+            pool.install(|| {
+                backend.sum_caches(Axis::Item);
+                backend.half_sweep(Axis::User, false, &Cancel::new())
+            })
+            .map_err(|halt| format!("{halt:?}"))?;
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        Ok(())
+    })?;
+    Ok(Spent {
+        passed: best,
+        on_processors: all.on_processors.map(|seconds| seconds / SWEEPS as f64),
+    })
 }
 
-fn learn(online: &mut Online, stream: &[(u32, u32)]) -> Result<f64, Failure> {
-    let start = Instant::now();
-    for &(user, item) in stream {
-        online.apply(&Operation::Insert(Event::new(user, item)))?;
-    }
-    Ok(start.elapsed().as_secs_f64())
+fn learn(online: &mut Online, stream: &[(u32, u32)]) -> Result<Spent, Failure> {
+    measured(|| {
+        for &(user, item) in stream {
+            online.apply(&Operation::Insert(Event::new(user, item)))?;
+        }
+        Ok(())
+    })
 }
 
 fn main() -> Result<(), Failure> {
@@ -125,10 +163,14 @@ fn main() -> Result<(), Failure> {
         rows.len()
     );
 
-    let half_sweep = seconds_of_half_sweep(&model, &rows)?;
+    let half_sweep = half_sweep(&model, &rows)?;
     println!(
-        "a half-sweep takes {:.1} ms with two threads",
-        1e3 * half_sweep
+        "a half-sweep takes {:.1} ms with two threads{}",
+        1e3 * half_sweep.passed,
+        match half_sweep.on_processors {
+            Some(seconds) => format!(", {:.1} ms of processors", 1e3 * seconds),
+            None => String::new(),
+        }
     );
     for (mode, steps) in [
         (WeightMode::Frozen, 0),
@@ -147,19 +189,26 @@ fn main() -> Result<(), Failure> {
         };
         let mut online = Online::new(&model, &rows, options)?;
         let (before, lengths) = (online.bytes(), mean_lengths(&online, &stream));
-        let seconds = learn(&mut online, &stream)?;
-        let (micros, ratio) = (
-            1e6 * seconds / EVENTS as f64,
-            half_sweep * EVENTS as f64 / seconds,
-        );
+        let spent = learn(&mut online, &stream)?;
+        let rate = |seconds: f64, sweep: f64| {
+            format!(
+                "{:.0} inserts a second, {:.1} µs each ({:.0} of them in a half-sweep)",
+                EVENTS as f64 / seconds,
+                1e6 * seconds / EVENTS as f64,
+                sweep * EVENTS as f64 / seconds
+            )
+        };
         println!(
-            "{mode:?} weights, {steps} steps: {:.0} inserts a second, {micros:.1} µs each ({ratio:.0} of them \
-             in a half-sweep), rows of {:.0} and {:.0} entries, {:.1} bytes more an insert",
-            EVENTS as f64 / seconds,
+            "{mode:?} weights, {steps} steps: {}; rows of {:.0} and {:.0} entries, {:.1} bytes more an insert",
+            rate(spent.passed, half_sweep.passed),
             lengths[0],
             lengths[1],
             (online.bytes() - before) as f64 / EVENTS as f64,
         );
+        if let Some((own, sweep)) = spent.on_processors.zip(half_sweep.on_processors) {
+            // An insert takes one thread, and a half-sweep two.
+            println!("  by time on a processor: {}", rate(own, sweep / 2.0));
+        }
     }
     Ok(())
 }

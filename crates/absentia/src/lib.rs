@@ -30,6 +30,7 @@ pub mod model;
 pub mod online;
 mod params;
 pub mod ranking;
+pub mod relations;
 mod row_sums;
 mod sides;
 mod solver;

@@ -105,6 +105,19 @@ impl<T: Summand> RowSum<T> {
         job.node(levels, 0)
     }
 
+    /// Sums `rows` rows that begin with chunk `first` of the whole matrix; `of_chunk` is given the numbers
+    /// of rows within these.
+    pub fn over_part(
+        first: usize,
+        rows: usize,
+        grain: usize,
+        of_chunk: &(impl Fn(Range<usize>) -> T + Sync),
+    ) -> Self {
+        let before = first * CHUNK_ROWS;
+        let of_chunk = |rows: Range<usize>| of_chunk(rows.start - before..rows.end - before);
+        Self::over(before + rows, first..usize::MAX, grain, &of_chunk)
+    }
+
     /// Yields the sum over the chunks of both, of which none is in both.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {

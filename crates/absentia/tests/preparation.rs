@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use absentia::Axis;
 use absentia::data::{Core, DataError, EventLog, Part, Pick, Split, SplitReport};
 use proptest::prelude::*;
 
@@ -52,6 +53,7 @@ fn splits() -> impl Strategy<Value = Split> {
                 valid_from,
             }
         }),
+        (0.0..0.5_f64, 0.0..0.5_f64).prop_map(|(test, valid)| Split::TimeShare { test, valid }),
         (0..3_usize, 0..3_usize, 0.0..1.0_f64, pick()).prop_map(|(test, valid, fold_in, pick)| {
             Split::HeldOutUsers {
                 test,
@@ -59,6 +61,11 @@ fn splits() -> impl Strategy<Value = Split> {
                 fold_in,
                 pick,
             }
+        }),
+        (any::<bool>(), 0.0..0.6_f64, 0.0..0.4_f64).prop_map(|(items, test, valid)| Split::Cold {
+            axis: if items { Axis::Item } else { Axis::User },
+            test,
+            valid,
         }),
     ]
 }
@@ -91,7 +98,10 @@ fn promise_held(split: &Split, [train, valid, test, fold_in]: [usize; 4]) -> boo
             let held = if wanted < n { wanted } else { 0 };
             (test, valid, fold_in) == (held, 0, 0)
         }
-        Split::TimeCut { .. } => fold_in == 0,
+        Split::Cold {
+            axis: Axis::User, ..
+        } => fold_in == 0 && [train, valid, test].contains(&n),
+        Split::TimeCut { .. } | Split::TimeShare { .. } | Split::Cold { .. } => fold_in == 0,
         Split::HeldOutUsers { .. } if train > 0 => valid + test + fold_in == 0,
         Split::HeldOutUsers { .. } => (valid > 0) != (test > 0) && fold_in > 0,
     }
@@ -183,6 +193,49 @@ fn another_seed_is_another_split() {
     let split = |seed| log(&rows).split(&random, seed).unwrap();
     assert_eq!(split(1), split(1));
     assert_ne!(split(1), split(2));
+}
+
+#[test]
+fn a_split_by_time_holds_out_the_latest_and_counts_what_is_unknown() {
+    // Times rise with the row; from row 16 on there are a new user and a new item.
+    let rows: Vec<Row> = (0..20)
+        .map(|at| {
+            (
+                if at == 17 { 9 } else { at % 3 },
+                if at == 18 { 9 } else { at % 4 },
+                at as i64,
+                0,
+            )
+        })
+        .collect();
+    let split = |test, valid| {
+        let rule = Split::TimeShare { test, valid };
+        assert!(rule.is_by_time());
+        log(&rows).split(&rule, 0).unwrap()
+    };
+    let parts = split(0.2, 0.1);
+    let expected = |at: usize| match at {
+        16.. => Part::Test,
+        14..16 => Part::Valid,
+        _ => Part::Train,
+    };
+    assert!((0..20).all(|at| parts[at] == expected(at)), "{parts:?}");
+    let (known, unknown) = log(&rows).known(&parts);
+    assert_eq!(
+        (unknown.of, unknown.rows, unknown.users, unknown.items),
+        (6, 2, 1, 1)
+    );
+    assert!(!known[17] && !known[18] && known[16] && known[19]);
+    assert!(split(0.0, 0.0).iter().all(|part| *part == Part::Train));
+    assert!(split(1.0, 0.0).iter().all(|part| *part == Part::Test));
+    let refused = log(&rows).split(
+        &Split::TimeShare {
+            test: 0.7,
+            valid: 0.4,
+        },
+        0,
+    );
+    assert!(matches!(refused, Err(DataError::Parameter { .. })));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the figures of `docs/accuracy.md` were made by.
+//! What the figures of `docs/accuracy.md` and `docs/weights.md` were made by.
 
 mod gowalla;
 mod implicit;
@@ -9,6 +9,7 @@ mod search;
 mod sets;
 mod study;
 mod table;
+mod weights;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -30,6 +31,9 @@ cargo xtask accuracy <what>; data is read from ../shared/data
            target/accuracy/table.md and table.json. --seconds 180 is the time of each search; two
            run at once with a thread each. --only gowalla,amazon-book,movietweetings,retailrocket,kuairec
            Searches that were finished are kept; --again makes them anew
+  weights  every weight scheme on every data set but Gowalla, tuned with the same few trials: the tables of
+           docs/weights.md, in target/accuracy/weights/tables.md. --only NAME makes those of some sets; --program FILE measures a binary
+           instead of building one
 ";
 
 /// How the tables of all data sets begin.
@@ -43,6 +47,7 @@ pub(super) fn accuracy(arguments: &[String]) -> Result<(), String> {
         ["study"] => study::study(),
         ["gowalla"] => gowalla::gowalla(true),
         ["gowalla", "chosen"] => gowalla::gowalla(false),
+        ["weights", options @ ..] => weights::weights(options),
         ["table", options @ ..] => table::table(&options::Options::read(options)?),
         _ => Err(HELP.to_owned()),
     }

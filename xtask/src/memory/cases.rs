@@ -14,6 +14,8 @@ pub(super) const CASES: &str = "
     convert rated.csv --out rated.csv.gz
     convert pairs.csv --out pairs.npz
     convert pairs.csv --out pairs.adj
+    convert rated.csv --out rated.arrow
+    describe rated.arrow
     describe rated.parquet
     describe rated.csv.gz
     describe pairs.npz
@@ -48,6 +50,8 @@ pub(super) const CASES: &str = "
     evaluate model.absentia --train held/train.csv --test held/test.csv
     recommend model.absentia --all --train few.csv --out lists.csv
     recommend model.absentia --all --train few.csv --out lists.parquet
+    stream model.absentia events.csv --train few.csv --no-metrics --out learned.absentia
+    stream learned.absentia events.csv --no-metrics --steps 0 --out learned.absentia
     similar model.absentia 7 --of users
     explain model.absentia 7 7 --train few.csv
     export model.absentia --out factors
@@ -56,6 +60,7 @@ pub(super) const CASES: &str = "
     import factors/P.npy factors/Q.npy --users factors/users.txt --items factors/items.txt --model again.absentia
     compare few.csv -k 64 --regularization 0.1 --iterations 1 --solver eals --solver als-cg
     tune few.csv --trials 12 -k 64 --out tuned.toml
+    demo --users 100000 --items 5000 --entries 3000000 -k 128 --iterations 1
 ";
 
 /// Writes the data of the cases, unless it is there.
@@ -76,6 +81,13 @@ pub(super) fn write_data(folder: &Path) -> Result<()> {
         ("pairs.csv", plain),
         ("few.csv", few),
         ("shown.csv", few),
+        (
+            "events.csv",
+            Shape {
+                rows: 20_000,
+                ..plain
+            },
+        ),
         (
             "timed.csv",
             Shape {

@@ -11,6 +11,19 @@
 from . import weights
 from ._core import __version__
 from ._factorizer import Factorizer
+from ._online import Online
 from ._results import Evaluation, Explanation, NotFittedError, Sweep
+from ._selection import compare, evaluate
 
-__all__ = ["Evaluation", "Explanation", "Factorizer", "NotFittedError", "Sweep", "__version__", "weights"]
+__all__ = [
+    "Evaluation",
+    "Explanation",
+    "Factorizer",
+    "NotFittedError",
+    "Online",
+    "Sweep",
+    "__version__",
+    "compare",
+    "evaluate",
+    "weights",
+]

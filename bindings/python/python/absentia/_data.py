@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,7 +47,12 @@ def file_settings(data: Any, columns: Optional[Mapping[str, Any]]) -> Settings:
 
 
 def prepare(
-    data: Any, settings: Settings, *, columns: Optional[Mapping[str, Any]] = None, sample_weight: Any = None
+    data: Any,
+    settings: Settings,
+    *,
+    columns: Optional[Mapping[str, Any]] = None,
+    sample_weight: Any = None,
+    relations: Sequence[_core.Relation] = (),
 ) -> Entries:
     """Reads and prepares the data of a run, as the settings of its job say.
 
@@ -56,12 +61,12 @@ def prepare(
     if is_files(data):
         if sample_weight is not None:
             raise ValueError("sample_weight is for data in memory; name a column of the file with weight_col")
-        return _of_dataset(_core.prepare(_params.settings(settings)))
+        return _of_dataset(_core.prepare(_params.settings(settings), relations=list(relations)))
     if columns and labels_of(data) is None:
         raise ValueError(f"columns choose among those of a table, and the data is a {type(data).__name__}")
     _check_in_memory(data, settings)
     if sp.issparse(data):
-        if not any(name.replace("_", "-") in settings for name in (*ROWS, "exposed")):
+        if not relations and not any(name.replace("_", "-") in settings for name in (*ROWS, "exposed")):
             return from_sparse(data, sample_weight=sample_weight)
         settings = {**settings, "duplicates": settings.get("duplicates") or "sum"}  # as scipy does
         entries, ids = _sparse_columns(data, sample_weight), Ids.dense(data.shape)
@@ -72,7 +77,37 @@ def prepare(
             entries = entries._replace(weights=sample_weight)
         ids, rows, entries = _rows_of(entries, None, True)
     table = _table(rows, entries, ids)
-    return _of_dataset(_core.prepare(_table_settings(settings, entries), table), ids)
+    return _of_dataset(_core.prepare(_table_settings(settings, entries), table, relations=list(relations)), ids)
+
+
+def related(relations: Optional[Mapping[str, Any]]) -> Tuple[List[str], List[_core.Relation]]:
+    """Relations in files, as they are written, and relations in memory."""
+    texts: List[str] = []
+    tables: List[_core.Relation] = []
+    for name, given in (relations or {}).items():
+        if isinstance(given, (str, os.PathLike)):
+            texts.append(f"{name}:{os.fspath(given)}")
+            continue
+        data, options = given, ""
+        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
+            data, options = given[0], f",{given[1]}"
+        tables.append((f"{name}:memory{options}", _relation_table(data)))
+    return texts, tables
+
+
+def _relation_table(data: Any) -> _core.Table:
+    """A relation as the engine takes it: the first two columns of a table, and its values if there is a third."""
+    if sp.issparse(data):
+        entries, ids = _sparse_columns(data, None), Ids.dense(data.shape)
+        return _table((entries.users, entries.items), entries, ids)
+    labels = labels_of(data)
+    places: Dict[str, Any] = {}
+    if labels is not None:
+        given = [*labels[:3], None][:3] if len(labels) >= 2 else labels
+        places = dict(zip(("user", "item", "rating"), given))
+        places.update({"time": None, "weight": None})
+    ids, rows, entries = _rows_of(columns_of(data, places), None, True)
+    return _table(rows, entries, ids)
 
 
 def convert(

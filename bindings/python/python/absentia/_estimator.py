@@ -33,6 +33,7 @@ class Estimator:
     iterations: int
     tolerance: Optional[float]
     post_scale: Optional[float]
+    post_scale_half_life: Optional[str]
     init_std: float
     learning_rate: float
     random_state: Any
@@ -48,6 +49,8 @@ class Estimator:
     _model: _core.Model
     _ids: Ids
     _train_data: Optional[Entries]
+    _exposed: Any = None
+    _kept_pairs: Optional[Entries] = None
     _columns: Mapping[str, Any] = {}
     _reading: Settings = {}
     _duplicates: Optional[str] = None
@@ -103,6 +106,25 @@ class Estimator:
         return self._ids.items.all()
 
     @property
+    def types_(self) -> List[str]:
+        """The types that have factors: users, items, and those that relations added."""
+        return ["users", "items", *self._fitted().types]
+
+    def factors_of(self, type: str) -> NDArray[np.float32]:
+        """The factors of a type, such as tags, one row each, in the order of ``ids_of(type)``."""
+        if type in ("users", "items"):
+            return self.user_factors_ if type == "users" else self.item_factors_
+        factors = np.asarray(self._fitted().factors_of(type))
+        factors.flags.writeable = False
+        return factors
+
+    def ids_of(self, type: str) -> NDArray[Any]:
+        """The ids of a type."""
+        if type in ("users", "items"):
+            return self.user_ids_ if type == "users" else self.item_ids_
+        return Side(self._fitted().ids_of(type), None).all()
+
+    @property
     def n_features_in_(self) -> int:
         """The number of items."""
         return self._fitted().shape[1]
@@ -116,6 +138,11 @@ class Estimator:
     def post_scale_(self) -> float:
         """The exponent of post-scaling, given or chosen automatically."""
         return float(json.loads(self._fitted().params)["post_scale"])
+
+    @property
+    def post_scale_half_life_(self) -> Optional[str]:
+        """The half-life of the counts of post-scaling, as in ``"30d"``; ``None`` if all rows count alike."""
+        return self._fitted().settings[3]
 
     @property
     def targets_(self) -> str:
@@ -155,6 +182,18 @@ class Estimator:
         """
         settings = {**self._reading, "duplicates": self._duplicates} if grow else self._reading
         return convert(data, self._ids, settings, columns=self._columns, grow=grow)
+
+    def _seen_items(self, seen: Any) -> Entries:
+        """What users have seen; a copy of a model knows that, and nothing else, of its training data."""
+        if seen is None and self._train_data is None and self._kept_pairs is not None:
+            return self._kept_pairs
+        return self._seen(seen)
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn has to know: rows are users, and there is no target."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(sparse=True))
 
     def _seen(self, seen: Any) -> Entries:
         if seen is not None:

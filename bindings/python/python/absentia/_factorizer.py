@@ -45,6 +45,9 @@ class Factorizer(Training, Prediction, Files):
         Item factors are multiplied by ``n_i ** post_scale`` for scores. If not given, it is chosen together
         with the regularization, or 0 if that is given or ``weights`` are arrays, tables or a function; see
         ``post_scale_``.
+    post_scale_half_life : str, optional
+        Recent rows count more in the ``n_i`` of ``post_scale``, as in ``"30d"``: a row loses half of its count every
+        30 days before the latest row, down to a hundredth. Needs times. If not given, all rows count alike.
     init_std : float
         Standard deviation of the initial factors, which are Gaussian.
     learning_rate : float
@@ -71,6 +74,8 @@ class Factorizer(Training, Prediction, Files):
         ``user_factors_ @ (item_scale_[:, None] * item_factors_).T``.
     regularization_, post_scale_ : float
         The regularization and the exponent of post-scaling, given or chosen automatically.
+    post_scale_half_life_ : str or None
+        The half-life of the counts of post-scaling, if it was given.
     targets_ : str
         The targets, given or chosen automatically.
     history_ : list of Sweep
@@ -103,6 +108,7 @@ class Factorizer(Training, Prediction, Files):
         iterations: int = 20,
         tolerance: Optional[float] = None,
         post_scale: Optional[float] = None,
+        post_scale_half_life: Optional[str] = None,
         init_std: float = 0.01,
         learning_rate: float = 0.05,
         random_state: Any = 0,
@@ -124,6 +130,7 @@ class Factorizer(Training, Prediction, Files):
         self.iterations = iterations
         self.tolerance = tolerance
         self.post_scale = post_scale
+        self.post_scale_half_life = post_scale_half_life
         self.init_std = init_std
         self.learning_rate = learning_rate
         self.random_state = random_state

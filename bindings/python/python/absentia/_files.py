@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from typing import Any, Dict, Optional, Type, TypeVar, Union
+from typing import Any, Dict, Optional, Tuple, Type, TypeVar, Union
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from . import _core, _params
+from ._data import Entries, csr_arrays
 from ._estimator import Estimator
 from ._ids import Ids, Side
 from ._resolved import restored
@@ -60,15 +65,20 @@ class Files(Estimator):
             setattr(self, name, stored[name])
         self.random_state = stored["seed"]
         self.tolerance = stored["tolerance"]
-        self.solver, self.targets, confidence = core.settings
+        self.solver, self.targets, confidence, self.post_scale_half_life = core.settings
         constant = stored["confidence"]["kind"] == "constant"
         self.confidence = stored["confidence"]["weight"] if constant else confidence
         self.weights = restored(core.weights)
         self._model = core
         self._ids = Ids(Side(core.user_ids, user_kind), Side(core.item_ids, item_kind))
-        self._train_data = None
+        self._train_data = self._exposed = self._kept_pairs = None
         self._chosen_weights = None
         self.stop_reason_ = "loaded"
+
+    def _pairs_seen(self) -> Optional[Tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+        """The rows of users and of items that a copy needs to leave out what users have seen."""
+        known = self._train_data or self._kept_pairs
+        return None if known is None else known.pairs()
 
     def __getstate__(self) -> Dict[str, Any]:
         state: Dict[str, Any] = {"params": self.get_params()}
@@ -81,6 +91,8 @@ class Files(Estimator):
             state["kinds"] = (self._ids.users.kind, self._ids.items.kind)
             state["stop_reason"] = self.stop_reason_
             state["chosen_weights"] = self._chosen_weights
+            state["seen"] = self._pairs_seen()
+            state["reading"] = (dict(self._columns), dict(self._reading), self._duplicates)
         return state
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
@@ -92,5 +104,10 @@ class Files(Estimator):
                 self._restore(_core.Model.load(path), *state["kinds"])
             self.stop_reason_ = state["stop_reason"]
             self._chosen_weights = state.get("chosen_weights")
+            self._columns, self._reading, self._duplicates = state.get("reading", ({}, {}, None))
+            if state.get("seen") is not None:
+                users, items = state["seen"]
+                pairs = sp.csr_matrix((np.ones(len(users), np.float32), (users, items)), shape=self._model.shape)
+                self._kept_pairs = Entries(csr_arrays(pairs), self._ids)
         for name, value in state["params"].items():
             setattr(self, name, value)

@@ -23,13 +23,19 @@ class Side:
     def __len__(self) -> int:
         return len(self.core)
 
-    def rows(self, ids: Any, *, skip: bool = False) -> NDArray[np.uint32]:
-        """The rows of ids. An unknown id raises ``KeyError``; with ``skip`` it gives the row ``MAX_ROWS``."""
+    def rows(self, ids: Any, *, skip: bool = False, what: str = "id") -> NDArray[np.uint32]:
+        """The rows of ids, each of which is a ``what``.
+
+        An unknown id raises ``KeyError``; with ``skip`` it gives the row ``MAX_ROWS``.
+        """
         kind, values = _ids("ids", ids)
-        if kind == "integers":
-            rows = self.core.rows_of_integers(values, skip)
-        else:
-            rows = self.core.rows_of_texts(values, skip)
+        try:
+            if kind == "integers":
+                rows = self.core.rows_of_integers(values, skip)
+            else:
+                rows = self.core.rows_of_texts(values, skip)
+        except KeyError as error:
+            raise KeyError(f"{what} {error.args[0]}") from None
         return rows.astype(np.uint32)
 
     def all(self) -> NDArray[Any]:

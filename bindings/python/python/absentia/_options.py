@@ -56,7 +56,13 @@ class ValidationOptions(TypedDict, total=False):
     patience: int
 
 
-class FitOptions(ReadingOptions, ColumnOptions, PreparationOptions, ValidationOptions, total=False):
+class RelationOptions(TypedDict, total=False):
+    """Side information in files, as ``absentia train --relation`` takes it."""
+
+    relation: Union[str, Sequence[str]]
+
+
+class FitOptions(ReadingOptions, ColumnOptions, PreparationOptions, ValidationOptions, RelationOptions, total=False):
     """All of them."""
 
 
@@ -65,7 +71,11 @@ COLUMNS = frozenset(ColumnOptions.__annotations__)
 OF_READING = frozenset(ReadingOptions.__annotations__) | COLUMNS
 """Options that hold for further data of a model as well."""
 FILES_ONLY = frozenset(ReadingOptions.__annotations__)
-ROWS = frozenset(PreparationOptions.__annotations__) | frozenset(ValidationOptions.__annotations__)
+ROWS = (
+    frozenset(PreparationOptions.__annotations__)
+    | frozenset(ValidationOptions.__annotations__)
+    | frozenset(RelationOptions.__annotations__)
+)
 """Options that need rows, which a sparse matrix is then taken apart into."""
 
 

@@ -53,11 +53,41 @@ class Prediction(Estimator):
         [[None], ['alien']]
         """
         model, one = self._fitted(), _is_one(users)
-        rows = self._ids.users.rows([users] if one else users)
-        source = self._seen(seen).core if exclude_seen else None
+        rows = self._ids.users.rows([users] if one else users, what="user")
+        source = self._seen_items(seen).core if exclude_seen else None
         allowed, denied = self._item_rows(allow), self._item_rows(deny)
         found = model.recommend(rows, _params.whole("n", n), source, allowed, denied, None, self._threads())
         return _lists(self._ids.items, found, one)
+
+    def recommend_frame(
+        self,
+        users: Any,
+        n: int = 10,
+        *,
+        exclude_seen: bool = True,
+        seen: Any = None,
+        allow: Optional[Iterable[Any]] = None,
+        deny: Optional[Iterable[Any]] = None,
+    ) -> Any:
+        """Recommends as :meth:`recommend` does, in a pandas table of users, items, ranks and scores.
+
+        Examples
+        --------
+        >>> import absentia
+        >>> log = (["ann", "ann", "bob", "bob", "cy"], ["jaws", "alien", "jaws", "alien", "jaws"])
+        >>> model = absentia.Factorizer(factors=2, weights=0.05).fit(log)
+        >>> model.recommend_frame(["ann", "cy"], n=1)[["user", "item", "rank"]].values.tolist()
+        [['cy', 'alien', 1]]
+        """
+        import pandas as pd
+
+        given = [users] if _is_one(users) else users
+        items, scores = self.recommend(given, n, exclude_seen=exclude_seen, seen=seen, allow=allow, deny=deny)
+        listed = np.isfinite(scores)
+        rows, places = np.nonzero(listed)
+        return pd.DataFrame(
+            {"user": np.asarray(given)[rows], "item": items[listed], "rank": places + 1, "score": scores[listed]}
+        )
 
     def recommend_rows(self, factors: NDArray[np.float32], n: int = 10, *, seen: Any = None) -> Lists:
         """Recommends the best items for rows of factors, such as those of :meth:`fold_in`.
@@ -99,7 +129,7 @@ class Prediction(Estimator):
 
     def _similar(self, axis: str, given: Any, n: int, by: str) -> Lists:
         side, one = self._side(axis), _is_one(given)
-        rows = side.rows([given] if one else given)
+        rows = side.rows([given] if one else given, what=axis)
         found = self._fitted().similar(axis, rows, _params.whole("n", n), by, self._threads())
         return _lists(side, found, one)
 
@@ -115,7 +145,7 @@ class Prediction(Estimator):
         ['jaws']
         """
         model, source = self._fitted(), self._seen(seen)
-        row, column = int(self._ids.users.rows([user])[0]), int(self._ids.items.rows([item])[0])
+        row, column = int(self._ids.users.rows([user], what="user")[0]), int(self._ids.items.rows([item], what="item")[0])
         score, parts, remainder = model.explain(source.core, row, column, row)
         names = self._ids.items.names(np.array([item for item, _ in parts], dtype=np.int64))
         return Explanation(score, [(name, part) for name, (_, part) in zip(names.tolist(), parts)], remainder)
@@ -148,8 +178,8 @@ class Prediction(Estimator):
         """
         model = self._fitted()
         left, right = np.broadcast_arrays(
-            self._ids.users.rows([users] if _is_one(users) else users),
-            self._ids.items.rows([items] if _is_one(items) else items),
+            self._ids.users.rows([users] if _is_one(users) else users, what="user"),
+            self._ids.items.rows([items] if _is_one(items) else items, what="item"),
         )
         return model.scores(np.ascontiguousarray(left), np.ascontiguousarray(right))
 
@@ -176,7 +206,7 @@ class Prediction(Estimator):
         Evaluation(hr@1: 1.0000; 1 users, all unseen items ranked)
         """
         model = self._fitted()
-        source = self._seen(seen).core if exclude_seen else _empty_rows(model.shape)
+        source = self._seen_items(seen).core if exclude_seen else _empty_rows(model.shape)
         users, items = self._convert(test).pairs()
         rows, candidates, found = _core.evaluate(
             model, source, users, items, list(metrics), exclude_seen, self._threads()
@@ -186,7 +216,7 @@ class Prediction(Estimator):
     def _new_rows(self, given: Any) -> Entries:
         items = self._fitted().shape[1]
         if not sp.issparse(given):
-            lists = [self._ids.items.rows(row) for row in given]
+            lists = [self._ids.items.rows(row, what="item") for row in given]
             indptr = np.cumsum([0, *map(len, lists)])
             indices = np.concatenate([*lists, np.zeros(0, np.uint32)]).astype(np.int64)
             shape = (len(lists), items)
@@ -199,7 +229,7 @@ class Prediction(Estimator):
         if given is None:
             return None
         listed = given if isinstance(given, np.ndarray) else list(given)
-        return np.unique(self._ids.items.rows(listed))
+        return np.unique(self._ids.items.rows(listed, what="item"))
 
 
 def _is_one(given: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core, _options, _params
-from ._data import Entries, Settings, exposed_pairs, file_settings, is_files, merge, prepare
+from ._data import Entries, Settings, exposed_pairs, file_settings, is_files, merge, prepare, related
 from ._estimator import Estimator
 from ._progress import Callback, Progress
 from .weights import as_weights
@@ -35,6 +35,7 @@ class Training(Estimator):
         sample_weight: Any = None,
         exposed: Any = None,
         exposed_weight: Optional[float] = None,
+        relations: Optional[Mapping[str, Any]] = None,
         init: Any = None,
         callback: Optional[Callback] = None,
         show_progress: bool = False,
@@ -62,6 +63,11 @@ class Training(Estimator):
         exposed : like X, optional
             Pairs that were shown to the user and not taken. They get target 0 and a weight:
             ``exposed_weight``, or else that of their weight column, or else 1.
+        relations : dict, optional
+            Side information that is trained with the data, by the names of two types: ``{"items-tags": data}``, or
+            ``(data, "strength=0.3,weights=uniform:0.02")`` with options as ``absentia train --relation`` has them. The
+            data is like X, with a row for each of the first type and a column for each of the second; a text is a
+            file with its options. Items or users that only a relation has are behind those of X.
         init : path, list of paths or pair of arrays, optional
             Factors to start from: a model, files of two arrays, or two arrays.
         callback : callable, optional
@@ -76,7 +82,7 @@ class Training(Estimator):
             ``rating_col``, ``time_col``, ``weight_col``. Which rows are used: ``min_rating``, ``since``,
             ``until``, ``exclude``, ``duplicates``, ``sample``, ``sample_seed``, ``k_core``. Rows held out to
             choose the best model: ``valid`` (files), ``valid_split``, ``valid_pick``, ``valid_metric``,
-            ``valid_every``, ``patience``.
+            ``valid_every``, ``patience``. Side information in files: ``relation``.
 
         Examples
         --------
@@ -98,7 +104,11 @@ class Training(Estimator):
             settings["exposed-weight"] = exposed_weight
         if exposed is not None and is_files(exposed):
             settings["exposed"], exposed = _options.paths(exposed), None
-        entries = prepare(X, settings, columns=columns, sample_weight=sample_weight)
+        texts, tables = related(relations)
+        if texts:
+            given = settings.get("relation") or []
+            settings["relation"] = [*([given] if isinstance(given, str) else given), *texts]
+        entries = prepare(X, settings, columns=columns, sample_weight=sample_weight, relations=tables)
         pairs = None
         if exposed is not None:
             pairs = (*exposed_pairs(exposed, entries.ids, settings, columns), exposed_weight)
@@ -123,6 +133,8 @@ class Training(Estimator):
         """
         if not hasattr(self, "_model"):
             return self.fit(X)
+        if self._model.types:
+            raise ValueError("a model with relations cannot be continued; fit it again with all data")
         entries = merge(self._seen(seen), self._convert(X, grow=True))
         users, items = entries.shape
         start = (_grown(self.user_factors_, users), _grown(self.item_factors_, items))
@@ -147,7 +159,8 @@ class Training(Estimator):
             callback=progress.report,
         )
         self._model, self.stop_reason_ = model, reason
-        self._ids, self._train_data = entries.ids, entries
+        self._ids, self._train_data, self._exposed = entries.ids, entries, exposed
+        self._kept_pairs = None
         return chosen
 
     def _settings(self, iterations: int) -> Settings:
@@ -157,7 +170,7 @@ class Training(Estimator):
             settings[_params.key(name)] = _params.optional(_params.whole, name, getattr(self, name))
         for name in ("regularization", "reg_exponent", "post_scale", "init_std", "learning_rate", "tolerance"):
             settings[_params.key(name)] = _params.optional(_params.real, name, getattr(self, name))
-        for name in ("solver", "targets", "preset", "memory_limit", "device"):
+        for name in ("solver", "targets", "post_scale_half_life", "preset", "memory_limit", "device"):
             given = getattr(self, name)
             settings[_params.key(name)] = None if given is None else str(given)
         settings["confidence"] = _params.optional(_params.confidence, "confidence", self.confidence)
@@ -174,7 +187,11 @@ class Training(Estimator):
         """What was chosen for the model that training continues from."""
         if self.regularization is not None:
             return {}
-        settings: Settings = {"regularization": self.regularization_, "post-scale": self.post_scale_}
+        settings: Settings = {
+            "regularization": self.regularization_,
+            "post-scale": self.post_scale_,
+            "post-scale-half-life": self.post_scale_half_life_,
+        }
         if self._all_automatic():
             settings["targets"] = self.targets_
         return settings

@@ -77,7 +77,7 @@ fn of_learning(error: &LearnError) -> Option<Refusal> {
                 None => refusal,
             }
         }
-        LearnError::OtherIds { .. } => Refusal::data(text).hint(
+        LearnError::OtherIds { .. } | LearnError::OtherCounts { .. } => Refusal::data(text).hint(
             "pass the file that the model was trained on as --train, read with the same flags",
         ),
         LearnError::OtherUnit { .. } => {
@@ -159,6 +159,13 @@ fn of_job(error: &JobError) -> Refusal {
             let message = "--confidence column: the data has no column of weights";
             Refusal::usage(message).hint("name it with --weight-col COLUMN")
         }
+        JobError::Relation(error) => {
+            let refusal = Refusal::usage(text);
+            match error.hint() {
+                Some(hint) => refusal.hint(hint),
+                None => refusal,
+            }
+        }
         JobError::UsersHeldOut => {
             Refusal::usage(text).hint("use `absentia split --by users:N` and `evaluate --fold-in`")
         }
@@ -190,6 +197,11 @@ fn of_data(error: &JobError, text: String) -> Refusal {
             "--min-rating holds for held-out rows as well: name their column with --rating-col",
         ),
         JobError::HeldOutRatedLow { .. } => refusal.hint("lower --min-rating"),
+        JobError::NothingMet { .. } => refusal.hint(
+            "the first column of the file has the ids of the first type, the second those of the second: are they \
+             the ids of the data?",
+        ),
+        JobError::RelationData { .. } => refusal.hint("correct the file of the relation"),
         JobError::NothingToValidateOn => refusal.hint("check --valid or --valid-split"),
         JobError::NothingScored { .. } => refusal.hint(
             "no model was saved; check --valid, choose another --valid-metric, or train without validation",

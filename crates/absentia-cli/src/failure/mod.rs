@@ -3,8 +3,6 @@
 mod explained;
 mod files;
 
-use std::process::ExitCode;
-
 use absentia::Fault;
 use absentia::ParamsError;
 use absentia::baselines::BaselineError;
@@ -40,11 +38,11 @@ impl Outcome {
     }
 }
 
-impl From<Outcome> for ExitCode {
+impl From<Outcome> for u8 {
     fn from(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::Done => ExitCode::SUCCESS,
-            Outcome::Interrupted => ExitCode::from(130),
+            Outcome::Done => 0,
+            Outcome::Interrupted => 130,
         }
     }
 }
@@ -145,12 +143,12 @@ impl From<anyhow::Error> for Failure {
 
 impl Failure {
     /// Prints the failure, as text or as an object, and yields its exit code.
-    pub(crate) fn report(&self, json: bool) -> ExitCode {
+    pub(crate) fn report(&self, json: bool) -> u8 {
         if self.silent {
-            return ExitCode::SUCCESS;
+            return 0;
         }
         Ui::error(&self.message, self.hint.as_deref(), json);
-        ExitCode::from(self.exit as u8)
+        self.exit as u8
     }
 }
 

@@ -1,5 +1,7 @@
 //! `demo`: what weights on missing entries gain, on data whose truth is known.
 
+use absentia::memory::Stage;
+use absentia_job::Listener as _;
 use absentia_lab::demo::{DemoSettings, Experiment, ModelResult};
 use absentia_lab::generate::ExposureModel;
 use absentia_report::format;
@@ -62,6 +64,7 @@ impl Demo {
         let experiment =
             self.experiment("segments are shown different items", segments, context)?;
         show_reason(&experiment, context)?;
+        ui.memory().keep(experiment.bytes());
         let name = "the control: everyone is shown anything alike";
         let control = self.experiment(name, ExposureModel::Uniform, context)?;
         ui.say(format!(
@@ -90,8 +93,12 @@ impl Demo {
             seed: self.seed,
             threads: context.threads,
         };
+        // The rows, and both orders of the matrix while it is built.
+        let rows = Stage::new("generating").with("matrix", 16 * self.entries);
+        context.ui.enter(rows)?;
         let mut experiment = Experiment::new(&settings, exposure)?;
         for (name, scheme) in experiment.schemes() {
+            context.ui.enter(experiment.stage(&scheme))?;
             let mut follow = Follow::new(&context.ui, self.iterations).without_lines();
             experiment.measure(name, &scheme, &mut follow)?;
             follow.finish();

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use absentia::error::Axis;
-use absentia::model::{Explanation, RowWeights};
-use absentia_job::{Preparation, Reading};
+use absentia::model::{Contribution, Explanation, RowWeights};
+use absentia_io::time::TimeUnit;
+use absentia_job::text::RelationSpec;
+use absentia_job::{Preparation, Reading, post_scaling_text};
 use absentia_report::format;
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
@@ -13,19 +15,22 @@ use serde_json::json;
 use crate::args::{parse_length, warn_of_preparation};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
-use crate::folding::entries_of;
+use crate::folding::{entries_of, entries_of_items};
 use crate::guard::Files;
 use crate::loading::{Rows, read_known, row_of};
+use crate::relating::{Attributes, ids_of, known};
 use crate::store::{self, Stored};
 
 const EXAMPLES: &str = "\
 Examples:
   $ absentia explain movies.absentia ann heat --train train.csv
+  $ absentia explain tagged.absentia ann heat --train train.csv --by item --relation items-tags:tags.csv
 
 The contributions of the user's own interactions, and what is left of the score, add up to it. Pass
-the same --min-rating and other preparation as to train, so that it is the same interactions.";
+the same --min-rating and other preparation as to train, so that it is the same interactions. With
+--by item it is the users of the item and, by --relation, its attributes that add up to the score.";
 
-/// Explain a score by the user's own interactions.
+/// Explain a score by the user's own interactions, or by the item's users and attributes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
@@ -41,6 +46,12 @@ pub(crate) struct Explain {
     /// Files the model was trained on.
     #[arg(long, value_name = "FILE", num_args = 1, required = true)]
     train: Vec<String>,
+    /// Whose interactions and attributes explain the score.
+    #[arg(long, value_name = "SIDE", default_value = "user")]
+    by: By,
+    /// Attributes of users or items, TYPE-TYPE:FILE as in training; its options are those of the model.
+    #[arg(long, value_name = "RELATION", num_args = 1)]
+    relation: Vec<RelationSpec>,
     /// Number of interactions listed.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = parse_length)]
     top: usize,
@@ -50,6 +61,12 @@ pub(crate) struct Explain {
     prepare: Preparation,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
+enum By {
+    User,
+    Item,
+}
+
 impl Explain {
     /// Every file that the command reads or writes.
     pub(crate) fn files(&self) -> Files {
@@ -57,6 +74,7 @@ impl Explain {
             .reads("MODEL", [&self.model])
             .reads("--train", &self.train)
             .reads("--exclude", &self.prepare.exclude)
+            .reads_relations(&self.relation)
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
@@ -69,18 +87,34 @@ impl Explain {
         train.prepare(&self.prepare, &self.read, ui)?;
         train.merge_repeats(&self.prepare, ui)?;
         warn_of_preparation(&self.prepare, ui);
-        let log = train.log.select(|row| train.log.user()[row] == user);
-        let entries = entries_of(&log, train.users.len()).swap_remove(user as usize);
+        let is_seen = |row: usize| train.log.user()[row] == user && train.log.item()[row] == item;
+        let seen = (0..train.log.len()).any(is_seen);
+        let entries = match self.by {
+            By::User => {
+                let log = train.log.select(|row| train.log.user()[row] == user);
+                entries_of(&log, train.users.len()).swap_remove(user as usize)
+            }
+            By::Item => {
+                let log = train.log.select(|row| train.log.item()[row] == item);
+                entries_of_items(&log, train.items.len()).swap_remove(item as usize)
+            }
+        };
         (stored.users, stored.items) = train.take_ids();
-        if entries.is_empty() {
-            let refusal = Refusal::not_found(format!("user {:?} has no row in --train", self.user));
+        let attributes = Attributes::read_all(&self.relation, &stored, ui)?;
+        let (axis, entity, own, other, id) = match self.by {
+            By::User => (Axis::User, 0, user, item, &self.user),
+            By::Item => (Axis::Item, 1, item, user, &self.item),
+        };
+        let like = RowWeights::Like(own);
+        let known = known(entity, id, &entries, &attributes, &like);
+        if known.iter().all(|part| part.entries.is_empty()) {
+            let refusal = Refusal::not_found(format!("{axis} {id:?} has no row in --train"));
             return Err(refusal
-                .hint("pass the files the model was trained on")
+                .hint("pass the files the model was trained on, and its attributes with --relation")
                 .into());
         }
-        let fold_in = stored.model.fold_in(Axis::User);
-        let explanation = fold_in.explain(Some(user), &entries, &RowWeights::Like(user), item)?;
-        let seen = entries.iter().any(|entry| entry.index == item);
+        let fold_in = stored.model.fold_in(axis);
+        let explanation = fold_in.explain_related(Some(own), &known, other)?;
         self.show(&stored, &explanation, (user, item), seen, context)?;
         Ok(Outcome::Done)
     }
@@ -93,13 +127,20 @@ impl Explain {
         seen: bool,
         context: &Context,
     ) -> Result<()> {
-        let name = |item: u32| stored.items.name(item).unwrap_or_default().into_owned();
+        let name = |part: &Contribution| self.name(stored, part);
         let weight = stored.model.weights().explain(user, item);
+        // Without a half-life, the post-scaling is that of the whole data, as `inspect` shows it.
+        let scale = stored.model.item_scale();
+        let scale = scale.filter(|_| stored.model.params().post_scale_half_life.is_some());
+        let scale = scale.map(|scale| scale[item as usize]);
         let contributions: Vec<_> = explanation
             .contributions
             .iter()
             .take(self.top)
-            .map(|part| json!({"item": name(part.item), "contribution": part.contribution}))
+            .map(|part| {
+                let (kind, name) = name(part);
+                json!({(kind): name, "contribution": part.contribution})
+            })
             .collect();
         let reasons: Vec<_> = weight
             .parts
@@ -121,6 +162,14 @@ impl Explain {
             return Ok(());
         }
         context.ui.table(&self.table(explanation, &name))?;
+        if let Some(scale) = scale {
+            let unit = TimeUnit::of_latest(stored.model.parts().transform.now);
+            context.ui.say(format!(
+                "post-scaling multiplied the score by {}: exponent {}",
+                format::significant(f64::from(scale), 4),
+                post_scaling_text(stored.model.params(), unit)
+            ))?;
+        }
         context.ui.say(if seen {
             "the pair is observed, so it has no weight as a missing entry".to_owned()
         } else {
@@ -138,14 +187,40 @@ impl Explain {
         Ok(())
     }
 
-    fn table(&self, explanation: &Explanation, name: &dyn Fn(u32) -> String) -> Table {
+    /// What a contribution comes from: its kind, and its id.
+    fn name(&self, stored: &Stored, part: &Contribution) -> (String, String) {
+        let (own, other) = match self.by {
+            By::User => (0, (1, "item")),
+            By::Item => (1, (0, "user")),
+        };
+        let related = stored.model.related().zip(part.relation);
+        let (entity, kind) = match related {
+            Some((related, at)) => {
+                let entity = related.relations[at].other(own);
+                (entity, &related.entities[entity].name[..])
+            }
+            None => other,
+        };
+        let id = ids_of(stored, entity).name(part.item);
+        (kind.to_owned(), id.unwrap_or_default().into_owned())
+    }
+
+    fn table(
+        &self,
+        explanation: &Explanation,
+        name: &dyn Fn(&Contribution) -> (String, String),
+    ) -> Table {
         let mut table = Table::new([
             Column::left(format!("{} for {}, because of", self.item, self.user)),
             Column::right("adds"),
         ]);
         let shown = |value: f64| Cell::text(format::signed(value));
         for part in explanation.contributions.iter().take(self.top) {
-            table.row([Cell::text(name(part.item)), shown(part.contribution)]);
+            let label = match (name(part), part.relation) {
+                ((_, id), None) => id,
+                ((kind, id), Some(_)) => format!("{kind}: {id}"),
+            };
+            table.row([Cell::text(label), shown(part.contribution)]);
         }
         if explanation.contributions.len() > self.top {
             let rest = explanation.contributions.len() - self.top;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use absentia::fit::Sweep;
 use absentia_io::model::{IdForm, Kind, ModelInfo, inspect, verify};
 use absentia_io::time::{Moment, TimeUnit};
+use absentia_job::post_scaling_text;
 use absentia_job::text::ConfidenceRule;
 use absentia_report::format;
 use absentia_report::terminal::{LinePlot, key_values};
@@ -112,9 +113,18 @@ fn facts(info: &ModelInfo) -> Vec<(&'static str, String)> {
             "confidence",
             ConfidenceRule::of(params.confidence, unit(info)).to_string(),
         ),
-        ("post-scaling", params.post_scale.to_string()),
+        ("post-scaling", post_scaling_text(params, unit(info))),
         ("seed", params.seed.to_string()),
     ];
+    if let Some(related) = &info.relations {
+        let types = related.entities.iter().skip(2);
+        let types = types.map(|e| format!("{} {}", format::count(e.count as u64), e.name));
+        facts.push(("further types", types.collect::<Vec<_>>().join(", ")));
+        let relations = related.relations.iter();
+        let relations =
+            relations.map(|r| format!("{} (strength {}, {})", r.name, r.strength, r.weights));
+        facts.push(("relations", relations.collect::<Vec<_>>().join(", ")));
+    }
     if let Some((unit, latest)) = times(info) {
         let text = format!("in {}, the latest {latest}", unit.name());
         facts.push(("times of the data", text));
@@ -199,7 +209,7 @@ fn given_weights(info: &ModelInfo) -> Option<String> {
 fn object(info: &ModelInfo) -> serde_json::Value {
     let chosen = chosen(info);
     let history: Vec<SweepLine> = info.history.iter().map(SweepLine::from).collect();
-    json!({
+    let mut object = json!({
         "kind": info.kind.name(),
         "format_version": info.format_version,
         "product_version": info.product_version,
@@ -222,5 +232,9 @@ fn object(info: &ModelInfo) -> serde_json::Value {
         "history": history,
         "best": info.best.map(|(iteration, score)| json!({"iteration": iteration, "score": score})),
         "config": info.config.as_ref().and_then(|config| config.parse::<toml::Table>().ok()),
-    })
+    });
+    if let Some(related) = &info.relations {
+        object["relations"] = json!(related);
+    }
+    object
 }

@@ -13,6 +13,7 @@ pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod recommend;
 pub(crate) mod reproduce;
+pub(crate) mod serve;
 pub(crate) mod similar;
 pub(crate) mod split;
 pub(crate) mod stream;

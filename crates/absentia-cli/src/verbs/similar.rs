@@ -6,6 +6,7 @@ use absentia::error::Axis;
 use absentia::memory::Stage;
 use absentia::model::Similarity;
 use absentia::ranking::ranking_bytes;
+use absentia::relations::{ITEMS, USERS};
 use absentia_job::Listener as _;
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
@@ -13,15 +14,17 @@ use serde::Serialize;
 
 use crate::args::parse_length;
 use crate::cli::Context;
-use crate::failure::Outcome;
+use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
 use crate::loading::row_of;
-use crate::store;
+use crate::relating::ids_of;
+use crate::store::{self, Stored};
 
 const EXAMPLES: &str = "\
 Examples:
   $ absentia similar movies.absentia heat
-  $ absentia similar movies.absentia --of users ann bob --top 3 --by inner-product";
+  $ absentia similar movies.absentia --of users ann bob --top 3 --by inner-product
+  $ absentia similar tagged.absentia --of tags noir --to items";
 
 /// List the items, or users, most like given ones.
 #[derive(Debug, clap::Args)]
@@ -30,24 +33,21 @@ pub(crate) struct Similar {
     /// The model.
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Ids of items, or of users with --of users.
+    /// Ids of items, or of what --of names.
     #[arg(required = true, value_name = "ID")]
     id: Vec<String>,
-    /// What the ids are, and what is listed.
-    #[arg(long, value_name = "SIDE", default_value = "items")]
-    of: Side,
+    /// What the ids are: items, users, or a type of a relation of the model.
+    #[arg(long, value_name = "TYPE", default_value = "items")]
+    of: String,
+    /// What is listed; the same as --of when not given.
+    #[arg(long, value_name = "TYPE")]
+    to: Option<String>,
     /// Length of the lists.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = parse_length)]
     top: usize,
     /// How likeness is measured.
     #[arg(long, value_name = "MEASURE", default_value = "cosine")]
     by: Measure,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Side {
-    Items,
-    Users,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -76,16 +76,18 @@ impl Similar {
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let stored = store::load(&self.model, &context.ui)?;
-        let (axis, ids) = match self.of {
-            Side::Items => (Axis::Item, &stored.items),
-            Side::Users => (Axis::User, &stored.users),
+        let from = entity(&stored, &self.of)?;
+        let to = match &self.to {
+            Some(to) => entity(&stored, to)?,
+            None => from,
         };
+        let (own, ids) = (ids_of(&stored, from), ids_of(&stored, to));
         let by = match self.by {
             Measure::Cosine => Similarity::Cosine,
             Measure::InnerProduct => Similarity::InnerProduct,
         };
         let normalised = match self.by {
-            Measure::Cosine => 4 * (ids.len() * stored.model.n_factors()) as u64,
+            Measure::Cosine => 4 * ((own.len() + ids.len()) * stored.model.n_factors()) as u64,
             Measure::InnerProduct => 0,
         };
         context.ui.enter(
@@ -93,8 +95,21 @@ impl Similar {
                 .with("normalised factors", normalised)
                 .with("ranking", ranking_bytes(self.id.len(), ids.len(), self.top)),
         )?;
-        let rows: Result<Vec<u32>> = self.id.iter().map(|id| row_of(ids, axis, id)).collect();
-        let lists = stored.model.similar(axis, &rows?, self.top, by)?;
+        let row = |id: &String| match from {
+            0 => row_of(own, Axis::User, id),
+            1 => row_of(own, Axis::Item, id),
+            _ => own.get(id).ok_or_else(|| {
+                let message = format!("{id:?} is not among the {} of the model", self.of);
+                Refusal::not_found(message).into()
+            }),
+        };
+        let rows: Vec<u32> = self.id.iter().map(row).collect::<Result<_>>()?;
+        let model = &stored.model;
+        let lists = match (from, to) {
+            (0, 0) => model.similar(Axis::User, &rows, self.top, by)?,
+            (1, 1) => model.similar(Axis::Item, &rows, self.top, by)?,
+            ends => model.similar_across(ends, &rows, self.top, by)?,
+        };
         for (id, list) in self.id.iter().zip(lists) {
             let similar = list.iter().map(|scored| Like {
                 id: ids.name(scored.item).unwrap_or_default().into_owned(),
@@ -111,6 +126,25 @@ impl Similar {
         }
         Ok(Outcome::Done)
     }
+}
+
+/// The number of a type.
+fn entity(stored: &Stored, name: &str) -> Result<usize> {
+    let related = stored.model.related();
+    let found = match name {
+        USERS => Some(0),
+        ITEMS => Some(1),
+        name => related.and_then(|related| related.entity(name)),
+    };
+    let Some(entity) = found else {
+        let names = match related {
+            Some(related) => related.entities.iter().map(|e| e.name.clone()).collect(),
+            None => vec![USERS.to_owned(), ITEMS.to_owned()],
+        };
+        let refusal = Refusal::usage(format!("the model has no {name}"));
+        return Err(refusal.hint(format!("it has {}", names.join(", "))).into());
+    };
+    Ok(entity)
 }
 
 fn table(line: &Line<'_>) -> Table {

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use absentia::data::{EventLog, Part, Pick, SplitReport};
+use absentia::data::{EventLog, Part, Pick, SplitReport, Unknown};
 use absentia::error::Axis;
 use absentia_io::time::TimeUnit;
 use absentia_io::{FileSet, Format, id_list_paths, writing_bytes};
 use absentia_job::text::SplitRule;
-use absentia_job::{Listener as _, defaults, split_rows};
+use absentia_job::{Listener as _, defaults, split_rows, unknown_text};
 use absentia_report::format::counted;
 
 use crate::args::{DataArgs, warn_of_pick, warn_without};
@@ -22,7 +22,9 @@ const EXAMPLES: &str = "\
 Examples:
   $ absentia split ratings.csv --out leave-one-out --by leave-one-out,valid
   $ absentia split ratings.csv --out random --by ratio:0.2,0.1 --pick random --seed 7
+  $ absentia split ratings.csv --out forecast --by time:0.1
   $ absentia split ratings.csv --out strangers --by users:5 --pick random
+  $ absentia split ratings.csv --out new-items --by cold-items:0.2
 
 The folder gets train, valid and test files, and for held-out users fold_in: the history they are
 folded in from. Give the folder's files to train, evaluate and compare. Files of an earlier split are
@@ -37,7 +39,9 @@ pub(crate) struct SplitCommand {
     out: PathBuf,
     /// leave-one-out[,valid]; last:N[,VALID]; ratio:SHARE[,VALID] of every user's rows; share:SHARE,
     /// at least one row of every user;
-    /// time:FROM[,VALID-FROM] (unix or 2020-01-31); users:N[,VALID] held out whole.
+    /// time:FROM[,VALID-FROM] (unix or 2020-01-31); time:SHARE[,VALID], the latest of all rows, as in time:0.1;
+    /// users:N[,VALID] held out whole, but for a history to fold them in from; cold-items:SHARE[,VALID] or
+    /// cold-users:SHARE[,VALID]: all rows of some items or users.
     #[arg(
         long,
         visible_alias = "method",
@@ -63,6 +67,16 @@ pub(crate) struct SplitCommand {
     compress: Option<String>,
     #[command(flatten)]
     data: DataArgs,
+}
+
+/// What a split gave.
+#[derive(serde::Serialize)]
+struct SplitLine {
+    #[serde(flatten)]
+    report: SplitReport,
+    /// Of the latest share of all rows: what cannot be measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown: Option<Unknown>,
 }
 
 impl SplitCommand {
@@ -98,7 +112,9 @@ impl SplitCommand {
         }
         let report = SplitReport::of(&parts);
         warn_of_empty(self.by, &report, &context.ui);
-        context.ui.json(&report)?;
+        let is_forecast = matches!(self.by, SplitRule::TimeShare { .. });
+        let unknown = is_forecast.then(|| loaded.log.known(&parts).1);
+        context.ui.json(&SplitLine { report, unknown })?;
         context.ui.note(format!(
             "{}: {} to train on, {} to validate, {} to test{}",
             self.out.display(),
@@ -110,6 +126,9 @@ impl SplitCommand {
                 rows => format!(", {rows} to fold in from"),
             }
         ));
+        if let Some(unknown) = unknown.filter(|unknown| unknown.rows > 0) {
+            context.ui.note(unknown_text(unknown));
+        }
         Ok(Outcome::Done)
     }
 
@@ -120,7 +139,8 @@ impl SplitCommand {
         warn_without(!users && other_share, "--fold-in", "--by users:N", ui);
         let is_latest = self.pick == Pick::Latest;
         warn_of_pick((!is_latest).then_some(self.pick), self.by, ui);
-        let unseeded = is_latest && !users && self.seed != 0;
+        let cold = matches!(self.by, SplitRule::Cold { .. });
+        let unseeded = is_latest && !users && !cold && self.seed != 0;
         warn_without(unseeded, "--seed", "--pick random or drift", ui);
     }
 

@@ -4,9 +4,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use absentia::fit::Cancel;
-use absentia::online::{Settings, WeightMode};
-use absentia_job::{Reading, read_files};
-use absentia_online::{Learner, Log, Measured, Opening, Prequential, Record, events_of, open};
+use absentia::online::{OnlineError, Settings, WeightMode};
+use absentia_job::{Listener as _, Reading, read_files};
+use absentia_online::{
+    GivenSettings, LearnError, Learner, Log, Measured, Opening, Prequential, Record, events_of,
+    open, record_bytes,
+};
 use absentia_report::format;
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
@@ -146,9 +149,13 @@ impl Stream {
         let table = read_files(&self.events, &self.read, ui)?;
         let events = events_of(&table, &learner)?;
         drop(table);
+        ui.memory().keep(record_bytes(&events));
+        ui.enter(learner.learning_stage(&events, self.out.is_some()))?;
         let done = self.already_learned(&events, &journal.earlier)?;
         let stream = (&events[..], done);
-        let summary = self.learn(&mut learner, &mut journal, stream, context)?;
+        // Inside of the pool no event waits for another thread to wake up.
+        let learn = |_: &_| self.learn(&mut learner, &mut journal, stream, context);
+        let summary = rayon::scope(learn)?;
         ui.json(&summary)?;
         if !ui.is_json() {
             ui.table(&summary.table(self.top))?;
@@ -158,10 +165,11 @@ impl Stream {
 
     /// The settings that were given, and the others as they are.
     fn settings(&self, present: Settings) -> Settings {
-        Settings {
-            steps: self.steps.unwrap_or(present.steps),
-            weight_of_new: self.weight_of_new.unwrap_or(present.weight_of_new),
-        }
+        let given = GivenSettings {
+            steps: self.steps,
+            weight_of_new: self.weight_of_new,
+        };
+        given.or(present)
     }
 
     /// Opens the log and learns what it has and the model does not.
@@ -178,9 +186,11 @@ impl Stream {
                 format::counted(replayed, "record")
             ));
         }
+        let earlier: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
+        context.ui.memory().keep(record_bytes(&earlier));
         Ok(Journal {
             log: Some(log),
-            earlier: records.into_iter().map(|(_, record)| record).collect(),
+            earlier,
         })
     }
 
@@ -219,7 +229,7 @@ impl Stream {
         let (mut learned, mut spent) = (0, Duration::ZERO);
         if !matches!(journal.earlier.last(), Some(Record::Refit { .. })) {
             // The run was interrupted between an event and its refit.
-            self.refit_after(done as u64, learner, journal)?;
+            self.refit_after(done as u64, learner, journal, &cancel)?;
         }
         for (event, number) in events[done..].iter().zip(done as u64 + 1..) {
             if cancel.is_cancelled() {
@@ -231,7 +241,7 @@ impl Stream {
             let start = Instant::now();
             journal.learn(learner, event)?;
             learned += 1;
-            self.refit_after(number, learner, journal)?;
+            self.refit_after(number, learner, journal, &cancel)?;
             spent += start.elapsed();
             if learned % SYNC_EVERY == 0 {
                 journal.sync()?;
@@ -264,15 +274,36 @@ impl Stream {
 }
 
 impl Stream {
-    /// Trains all rows anew, if it is time after this number of events.
-    fn refit_after(&self, events: u64, learner: &mut Learner, journal: &mut Journal) -> Result<()> {
+    /// Trains all rows anew, if it is time after this number of events. A refit that is interrupted is not
+    /// made: a run that is resumed makes it.
+    fn refit_after(
+        &self,
+        events: u64,
+        learner: &mut Learner,
+        journal: &mut Journal,
+        cancel: &Cancel,
+    ) -> Result<()> {
         let is_due = |every: u64| events > 0 && events.is_multiple_of(every);
-        if self.refit_every.is_some_and(is_due) {
-            let sweeps = self.refit_sweeps;
-            journal.learn(learner, &Record::Refit { sweeps })?;
+        if !self.refit_every.is_some_and(is_due) {
+            return Ok(());
         }
-        Ok(())
+        let refit = Record::Refit {
+            sweeps: self.refit_sweeps,
+        };
+        let made = journal.learn_unless(learner, &refit, cancel);
+        match made {
+            Err(error) if cancel.is_cancelled() && is_cancelled(&error) => Ok(()),
+            made => made,
+        }
     }
+}
+
+/// Whether an error says that a refit was interrupted.
+fn is_cancelled(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(LearnError::Online(OnlineError::Cancelled))
+    )
 }
 
 /// The log of a run, if there is one, and what it had before.
@@ -285,7 +316,17 @@ struct Journal {
 impl Journal {
     /// Learns a record and appends it; one that is rejected is not appended.
     fn learn(&mut self, learner: &mut Learner, record: &Record) -> Result<()> {
-        let applied = learner.apply(record)?;
+        self.learn_unless(learner, record, &Cancel::new())
+    }
+
+    /// [`learn`](Self::learn), in which a refit looks at a flag.
+    fn learn_unless(
+        &mut self,
+        learner: &mut Learner,
+        record: &Record,
+        cancel: &Cancel,
+    ) -> Result<()> {
+        let applied = learner.apply_unless(record, cancel)?;
         if let Some(log) = &mut self.log {
             log.append(applied.sequence, record)?;
         }

@@ -14,6 +14,26 @@ const ITEMS: [&str; 14] = [
     "selma", "coco",
 ];
 
+/// Tags of items, one of which, laura, nobody has rated.
+const TAGS: &str = "item,tag
+heat,crime
+heat,noir
+fargo,crime
+drive,noir
+drive,crime
+m,noir
+m,crime
+laura,noir
+laura,crime
+alien,space
+tron,space
+jaws,sea
+up,family
+shrek,family
+coco,family
+big,family
+";
+
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
 }
@@ -64,12 +84,13 @@ impl Ran {
 }
 
 impl Sandbox {
-    /// A folder with ratings.csv: 24 named users, 14 named items, ratings and times.
+    /// A folder with ratings.csv: 24 named users, 14 named items, ratings and times; and tags.csv, tags of items.
     pub(crate) fn new() -> Self {
         let sandbox = Self {
             folder: tempfile::tempdir().expect("a folder"),
         };
         sandbox.write("ratings.csv", &ratings());
+        sandbox.write("tags.csv", TAGS);
         sandbox
     }
 
@@ -84,6 +105,13 @@ impl Sandbox {
                 ))
                 .ok();
         }
+        sandbox
+            .run(
+                "train train.csv --model tagged.absentia --factors 8 --iterations 4 --weights uniform:0.1 \
+                 --relation items-tags:tags.csv",
+            )
+            .ok();
+        sandbox.write("new.csv", "item,tag\nnikita,noir\nnikita,crime\n");
         sandbox.write("users.txt", "ann\nbob\n");
         sandbox.write("hidden.txt", "up\n");
         sandbox

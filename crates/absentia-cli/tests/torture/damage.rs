@@ -33,7 +33,7 @@ const fn ratings(file: &'static str, is_sealed: bool) -> Case {
 
 const RUN: &str = "train data.csv -k 3 --iterations 4 --regularization 0.1 --seed 1 --dense-ids";
 
-const CASES: [Case; 24] = [
+const CASES: [Case; 25] = [
     ratings("x.csv", false),
     ratings("x.tsv", false),
     ratings("x.jsonl", false),
@@ -65,6 +65,13 @@ const CASES: [Case; 24] = [
     Case {
         file: "run.ckpt",
         line: "RUN --checkpoint FILE --resume --model result.absentia",
+        result: Some("result.absentia"),
+        is_sealed: true,
+    },
+    Case {
+        file: "events.log",
+        line: "stream m.absentia events.csv --train data.csv --dense-ids --log FILE --resume \
+               --out result.absentia",
         result: Some("result.absentia"),
         is_sealed: true,
     },
@@ -162,6 +169,12 @@ fn fill(dice: &mut Dice, room: &Room) {
         "{half} --checkpoint run.ckpt --checkpoint-every 1 --model other.absentia"
     ));
     room.ok("export m.absentia --out .");
+    let events = Table {
+        rows: table.rows[..table.rows.len().min(30)].to_vec(),
+        has_times: false,
+    };
+    room.write("events.csv", events.csv());
+    room.ok("stream m.absentia events.csv --train data.csv --dense-ids --log events.log");
     for (name, source) in [("A.npy", "P.npy"), ("B.npy", "Q.npy")] {
         let bytes = room.read(source);
         let array = absentia_io::npy::read(&mut &bytes[..], bytes.len() as u64, &room.path(source));

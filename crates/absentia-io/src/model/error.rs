@@ -74,6 +74,12 @@ pub enum ModelFileError {
         /// Number of ids.
         got: usize,
     },
+    /// There is not one id for every row of a type that relations add.
+    #[error("{}: the ids of the related types do not fit their factors", path.display())]
+    RelatedIds {
+        /// The file concerned.
+        path: PathBuf,
+    },
     /// An id is given to two rows.
     #[error("{}:{line}: id {id:?} was given before", path.display())]
     RepeatedId {

@@ -18,6 +18,8 @@ pub struct Ids {
     pub users: IdMap,
     /// One id for each row of the item factors.
     pub items: IdMap,
+    /// The ids of the types that relations add, in their order.
+    pub related: Vec<IdMap>,
 }
 
 impl Ids {
@@ -27,6 +29,7 @@ impl Ids {
         Self {
             users: IdMap::dense(n_users),
             items: IdMap::dense(n_items),
+            related: Vec::new(),
         }
     }
 
@@ -40,7 +43,18 @@ impl Ids {
     /// Rejects ids that are not one for each row; `path` serves the message.
     pub(super) fn check(&self, model: &Model, path: &Path) -> Result<(), Error> {
         check_count(Axis::User, model.n_users(), &self.users, path)?;
-        check_count(Axis::Item, model.n_items(), &self.items, path)
+        check_count(Axis::Item, model.n_items(), &self.items, path)?;
+        let factors = model
+            .related()
+            .map_or(&[][..], |related| &related.factors[..]);
+        let rows = factors.iter().map(absentia::model::Factors::rows);
+        if rows.eq(self.related.iter().map(IdMap::len)) {
+            return Ok(());
+        }
+        Err(ModelFileError::RelatedIds {
+            path: path.to_owned(),
+        }
+        .into())
     }
 }
 
@@ -71,7 +85,12 @@ fn names(axis: Axis) -> [&'static str; 3] {
 }
 
 pub(super) fn tensors(axis: Axis, ids: &IdMap) -> Vec<Tensor<'_>> {
-    let [integers, offsets_name, bytes_name] = names(axis);
+    tensors_named(names(axis).map(str::to_owned), ids)
+}
+
+/// Ids under names of their own: integers, offsets, bytes.
+pub(super) fn tensors_named(names: [String; 3], ids: &IdMap) -> Vec<Tensor<'_>> {
+    let [integers, offsets_name, bytes_name] = names;
     match ids.raw() {
         RawIds::Dense(_) => Vec::new(),
         RawIds::Integers(ids) => vec![Tensor::list(integers, ids)],
@@ -83,7 +102,32 @@ pub(super) fn tensors(axis: Axis, ids: &IdMap) -> Vec<Tensor<'_>> {
 }
 
 pub(super) fn load(opened: &Opened, axis: Axis, rows: usize) -> Result<IdMap, Error> {
-    let [integers, offsets, bytes] = names(axis);
+    let ids = stored(opened, names(axis), axis, rows)?;
+    check_count(axis, rows, &ids, &opened.path)?;
+    Ok(ids)
+}
+
+/// Ids under names of their own, one for each of `rows`.
+pub(super) fn load_named(
+    opened: &Opened,
+    names: &[String; 3],
+    rows: usize,
+) -> Result<IdMap, Error> {
+    let [integers, offsets, bytes] = names;
+    let ids = stored(opened, [integers, offsets, bytes], integers, rows)?;
+    if ids.len() == rows {
+        return Ok(ids);
+    }
+    let detail = format!("{} {integers} for {rows} rows", ids.len());
+    Err(opened.corrupt(detail))
+}
+
+fn stored(
+    opened: &Opened,
+    [integers, offsets, bytes]: [&str; 3],
+    what: impl std::fmt::Display,
+    rows: usize,
+) -> Result<IdMap, Error> {
     let mapped = if opened.header.tensor(integers).is_some() {
         let ids = opened.list(integers)?;
         IdMap::from_raw(RawIds::Integers(Cow::Borrowed(&ids)))
@@ -97,7 +141,5 @@ pub(super) fn load(opened: &Opened, axis: Axis, rows: usize) -> Result<IdMap, Er
         // Tables of more rows were rejected when the factors were found.
         Ok(IdMap::dense(rows as u32))
     };
-    let ids = mapped.map_err(|e| opened.corrupt(format!("its {axis} ids: {e}")))?;
-    check_count(axis, rows, &ids, &opened.path)?;
-    Ok(ids)
+    mapped.map_err(|e| opened.corrupt(format!("its {what} ids: {e}")))
 }

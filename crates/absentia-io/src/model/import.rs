@@ -163,10 +163,12 @@ fn assemble(
         params.regularization = regularization;
     }
     let ids = Ids {
+        related: Vec::new(),
         users: ids(options.users.as_deref(), Axis::User, m)?,
         items: ids(options.items.as_deref(), Axis::Item, n)?,
     };
     let parts = ModelParts {
+        related: None,
         user_factors,
         item_factors,
         weights: uniform(m, n, options.weight, path)?,
@@ -178,6 +180,7 @@ fn assemble(
         },
         user_counts: options.user_counts.unwrap_or_else(|| vec![0; m]),
         item_counts: options.item_counts.unwrap_or_else(|| vec![0; n]),
+        recent_counts: None,
         params,
         history: Vec::new(),
         neighbours: None,

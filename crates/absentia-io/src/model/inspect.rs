@@ -11,6 +11,7 @@ use absentia::weights::Frozen;
 use serde::de::DeserializeOwned;
 
 use super::header::{FORMAT, Header};
+use super::related::{self, RelationsInfo};
 use super::{Kind, history, weights};
 use crate::error::Error;
 
@@ -60,6 +61,8 @@ pub struct ModelInfo {
     pub best: Option<(usize, f64)>,
     /// The configuration it was saved with.
     pub config: Option<String>,
+    /// Relations beside the main one.
+    pub relations: Option<RelationsInfo>,
 }
 
 /// Reads what a model file says of itself: fast for any size, for the factors are not read and the
@@ -89,6 +92,7 @@ pub fn inspect(path: &Path) -> Result<ModelInfo, Error> {
         weights: reader.json(weights::FROZEN)?,
         history: reader.history()?,
         best: reader.best()?,
+        relations: reader.relations()?,
     })
 }
 
@@ -174,6 +178,15 @@ impl Reader {
         let numbers = self.numbers(history::HISTORY)?.unwrap_or_default();
         history::sweeps(&numbers, cols)
             .ok_or_else(|| self.corrupt("its history is not a list of sweeps"))
+    }
+
+    fn relations(&mut self) -> Result<Option<RelationsInfo>, Error> {
+        let Some(bytes) = self.tensor(related::RELATIONS)? else {
+            return Ok(None);
+        };
+        let parsed = serde_json::from_slice::<related::Description>(&bytes);
+        let described = parsed.map_err(|e| self.corrupt(format!("its relations: {e}")))?;
+        Ok(Some(described.info()))
     }
 
     fn best(&mut self) -> Result<Option<(usize, f64)>, Error> {

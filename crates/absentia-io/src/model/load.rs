@@ -4,13 +4,13 @@ use std::path::Path;
 
 use absentia::fit::{Best, Checkpoint};
 use absentia::model::{ModelError, ModelParts};
-use absentia::{Axis, Model};
+use absentia::{Axis, Model, Sides};
 
 use super::error::ModelFileError;
 use super::ids::Ids;
 use super::opened::Opened;
-use super::save::FINGERPRINT;
-use super::{Kind, history, ids, neighbours, weights};
+use super::save::{FINGERPRINT, RECENT_COUNTS};
+use super::{Kind, history, ids, neighbours, related, weights};
 use crate::error::Error;
 
 /// A model with what was stored beside it.
@@ -58,19 +58,29 @@ pub struct LoadedCheckpoint {
 /// The file cannot be read, is not a model, is damaged, or was written by a later version.
 pub fn load_model(path: &Path) -> Result<LoadedModel, Error> {
     let opened = Opened::open(path)?;
+    let (related, related_ids) = match related::load(&opened)? {
+        Some((related, ids)) => (Some(related), ids),
+        None => (None, Vec::new()),
+    };
     let parts = ModelParts {
+        related,
         user_factors: opened.factors("user_factors")?,
         item_factors: opened.factors("item_factors")?,
         weights: weights::load(&opened)?,
         transform: opened.json("transform")?,
         user_counts: opened.list("user_counts")?.to_vec(),
         item_counts: opened.list("item_counts")?.to_vec(),
+        recent_counts: match opened.find::<f32>(RECENT_COUNTS)? {
+            Some(_) => Some(opened.list(RECENT_COUNTS)?.to_vec()),
+            None => None,
+        },
         params: opened.json("params")?,
         history: history::load(&opened)?,
         neighbours: neighbours::load(&opened)?,
     };
     let model = Model::from_parts(parts).map_err(|source| unfit(&opened, source))?;
     let ids = Ids {
+        related: related_ids,
         users: ids::load(&opened, Axis::User, model.n_users())?,
         items: ids::load(&opened, Axis::Item, model.n_items())?,
     };
@@ -128,11 +138,13 @@ fn best(opened: &Opened, model: &Model) -> Result<Option<Best>, Error> {
         users: opened.factors("best_user_factors")?,
         items: opened.factors("best_item_factors")?,
     };
-    // A model of the same shape and with finite numbers: the same checks as for its factors.
-    let mut parts = model.parts().clone();
-    parts.user_factors = best.users.clone();
-    parts.item_factors = best.items.clone();
-    Model::from_parts(parts).map_err(|source| unfit(opened, source))?;
+    // Factors of all types of a side, of the same shape and finite: the same checks as for a model's.
+    let factors = Sides {
+        users: best.users.clone(),
+        items: best.items.clone(),
+    };
+    let fits = model.with_stacked_factors(&factors);
+    fits.map_err(|source| unfit(opened, source))?;
     Ok(Some(best))
 }
 

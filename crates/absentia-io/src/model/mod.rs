@@ -8,17 +8,21 @@
 //! | `user_factors`, `item_factors` | f32 (M, K), (N, K) | as trained, post-scaling not applied |
 //! | `user_weights`, `item_weights` | f32 (M, Z), (N, Z) | A and B |
 //! | `user_counts`, `item_counts` | u32 (M), (N) | interactions in the training data |
+//! | `recent_item_counts` | f32 (N) | what items are rescaled by, if the post-scaling has a half-life |
 //! | `user_ids`, `item_ids` | i64 (M), (N) | where ids are integers |
 //! | `user_id_offsets`, `user_id_bytes`, same for items | u64 (M + 1), u8 | where ids are text: UTF-8 end to end |
 //! | `history` | f64 (sweeps, 7) | iteration, observed, missing, regularization, seconds, measured (0 or 1), validation |
 //! | `best`, `best_user_factors`, `best_item_factors` | f64 (1, 2), f32 | checkpoints: iteration and score, and the factors |
 //! | `taken_offsets`, `taken_items`, `near_offsets`, `near_items`, `near_similarity` | u64 (M + 1), u32, u64 (N + 1), u32, f32 | `itemknn`: items each user took, neighbours of each item |
+//! | `relations` | u8 | version 2: types and relations beside users, items and the main one, as JSON; users are type 0, items 1 |
+//! | `entity_2_factors`, `entity_2_ids` and so on | f32, as for users | factors and ids of each further type |
+//! | `relation_0_first_weights`, `relation_0_second_weights`, `relation_0_first_counts`, `relation_0_second_counts` | f32, u32 | weights and counts of each relation |
 //! | `online_…` | | models that learn from events: entries of users, and sums in double precision (`online`) |
 //! | `weights` | u8 | the text of that name, when it is longer than a mebibyte |
 //! | `checksum` | u8 (8) | xxh3-64 (little-endian) of all bytes of the file before it |
 //!
 //! Ids that are row numbers take no tensor. Texts in the header: `format` (`absentia`),
-//! `format_version`, `product_version`, `kind` (`model` or `checkpoint`), `params`, `transform` and
+//! `format_version` (2 for models with relations, 1 for others), `product_version`, `kind` (`model` or `checkpoint`), `params`, `transform` and
 //! `weights` (JSON), `config` (whatever the caller gave), in a
 //! checkpoint `fingerprint` (what its run is made on), in a model that learns from events `online`.
 //!
@@ -42,6 +46,7 @@ mod neighbours;
 mod npz;
 mod online;
 mod opened;
+mod related;
 mod save;
 mod tensor;
 mod weights;
@@ -57,6 +62,7 @@ pub use load::{CheckpointState, LoadedCheckpoint, LoadedModel, load_checkpoint, 
 pub use memory::loading;
 pub use online::{LoadedOnline, load_online, save_online};
 pub use opened::verify;
+pub use related::{RelationInfo, RelationsInfo};
 pub use save::{save_checkpoint, save_model};
 
 use crate::error::Error;

@@ -9,15 +9,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::ModelFileError;
-use super::header::VERSION;
+use super::header::{PLAIN_VERSION, VERSION};
 use super::ids::Ids;
 use super::image::Image;
 use super::tensor::Tensor;
-use super::{Kind, history, ids, neighbours, weights};
+use super::{Kind, history, ids, neighbours, related, weights};
 use crate::error::Error;
 
 /// What the run of a checkpoint is made on.
 pub(super) const FINGERPRINT: &str = "fingerprint";
+
+/// Counts that items are rescaled by, if recent interactions count more.
+pub(super) const RECENT_COUNTS: &str = "recent_item_counts";
 
 /// Writes a model, replacing the file at `path` once the new one is complete and on disk.
 ///
@@ -93,21 +96,28 @@ pub(super) fn save(
     if let Some(neighbours) = model.neighbours() {
         tensors.extend(neighbours::tensors(neighbours));
     }
+    let relations_text = related::text(model, path)?;
+    if let Some((parts, text)) = model.related().zip(relations_text.as_ref()) {
+        tensors.extend(related::tensors(parts, text, &ids.related));
+    }
     tensors.extend(ids::tensors(Axis::User, &ids.users));
     tensors.extend(ids::tensors(Axis::Item, &ids.items));
     tensors.extend(extra.tensors);
     Image { metadata, tensors }.save(path)
 }
 
-fn model_tensors(model: &Model) -> [Tensor<'_>; 5] {
+fn model_tensors(model: &Model) -> Vec<Tensor<'_>> {
     let parts = model.parts();
-    [
+    let mut tensors = vec![
         history::tensor(&parts.history),
         Tensor::rows("user_factors", &parts.user_factors),
         Tensor::rows("item_factors", &parts.item_factors),
         Tensor::list("user_counts", &parts.user_counts[..]),
         Tensor::list("item_counts", &parts.item_counts[..]),
-    ]
+    ];
+    let recent = parts.recent_counts.as_deref();
+    tensors.extend(recent.map(|recent| Tensor::list(RECENT_COUNTS, recent)));
+    tensors
 }
 
 fn metadata(
@@ -116,9 +126,13 @@ fn metadata(
     path: &Path,
 ) -> Result<BTreeMap<&'static str, String>, Error> {
     let parts = model.parts();
+    let version = match parts.related {
+        Some(_) => VERSION,
+        None => PLAIN_VERSION,
+    };
     Ok(BTreeMap::from([
         ("format", "absentia".to_owned()),
-        ("format_version", VERSION.to_string()),
+        ("format_version", version.to_string()),
         ("product_version", env!("CARGO_PKG_VERSION").to_owned()),
         ("kind", kind.name().to_owned()),
         ("params", text_of(&parts.params, "parameters", path)?),

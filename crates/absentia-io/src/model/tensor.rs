@@ -94,7 +94,7 @@ pub(super) struct Tensor<'a> {
 }
 
 impl<'a> Tensor<'a> {
-    pub(super) fn rows(name: &'static str, rows: impl Into<Rows<'a>>) -> Self {
+    pub(super) fn rows(name: impl Into<Cow<'static, str>>, rows: impl Into<Rows<'a>>) -> Self {
         let rows = rows.into();
         Self {
             name: name.into(),

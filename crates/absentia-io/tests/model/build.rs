@@ -71,6 +71,7 @@ pub(crate) fn model(shape: &Shape) -> Model {
     };
     let counts = |n: usize| (0..n as u32).map(|i| i * 7 + 1).collect();
     Model::from_parts(ModelParts {
+        related: None,
         user_factors: factors(shape, shape.users, 1),
         item_factors: factors(shape, shape.items, 2),
         weights: MissingWeights::from_parts(a, b, frozen).unwrap(),
@@ -80,6 +81,7 @@ pub(crate) fn model(shape: &Shape) -> Model {
         },
         user_counts: counts(shape.users),
         item_counts: counts(shape.items),
+        recent_counts: None,
         params: Params::new()
             .factors(shape.factors)
             .regularization(number(shape.seed, 6).abs())
@@ -116,6 +118,7 @@ pub(crate) fn tiny() -> (Checkpoint, Ids) {
         seed: 8,
     };
     let ids = Ids {
+        related: Vec::new(),
         users: ["ann", "Zoë"].into_iter().collect(),
         items: ["7", "-3", "12"].into_iter().collect::<IdMap>(),
     };

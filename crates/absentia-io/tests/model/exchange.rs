@@ -25,6 +25,7 @@ fn sample() -> (Model, Ids) {
         seed: 4,
     };
     let ids = Ids {
+        related: Vec::new(),
         users: ["ann", "b\nob", "c\\"].into_iter().collect(),
         items: ["1", "2", "5", "9"].into_iter().collect(),
     };

@@ -8,5 +8,6 @@ mod full_disk;
 mod hostile;
 mod old;
 mod python;
+mod related;
 mod resume;
 mod round_trip;

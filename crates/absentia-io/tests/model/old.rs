@@ -38,6 +38,7 @@ fn train() -> (Fitted, Ids) {
     };
     let fitted = fit(&interactions(12, 9), &scheme, &params.check().unwrap(), run).unwrap();
     let ids = Ids {
+        related: Vec::new(),
         users: (0..12).map(|u| format!("user-{u}-é")).collect::<IdMap>(),
         items: (0..9).map(|i| (i * 10 - 5).to_string()).collect(),
     };

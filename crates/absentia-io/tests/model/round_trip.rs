@@ -54,6 +54,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m.absentia");
         let ids = Ids {
+            related: Vec::new(),
             users: ids(shape.users, forms.0, &words),
             items: ids(shape.items, forms.1, &words),
         };

@@ -8,6 +8,7 @@ mod byte_size;
 mod confidence;
 mod count;
 mod device;
+mod relation;
 mod shape;
 mod split;
 
@@ -15,5 +16,6 @@ pub use byte_size::ByteSize;
 pub use confidence::ConfidenceRule;
 pub use count::Count;
 pub use device::Device;
+pub use relation::{RelationSpec, RelationTextError};
 pub use shape::Shape;
 pub use split::SplitRule;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use absentia::data::{Pick, Split};
-use absentia::error::TextError;
+use absentia::error::{Axis, TextError};
 use absentia_io::time::{Moment, TimeUnit};
 
 /// How many rows are held out, for a test and for validation.
@@ -38,12 +38,28 @@ pub enum SplitRule {
         /// First moment of validation.
         valid_from: Option<Moment>,
     },
+    /// `time:0.1[,0.1]`: the latest share of all rows.
+    TimeShare {
+        /// Share for the test.
+        test: f64,
+        /// Share for validation.
+        valid: f64,
+    },
     /// `users:1000[,1000]`: users with all their rows.
     Users {
         /// Number of users for the test.
         test: usize,
         /// Number of users for validation.
         valid: usize,
+    },
+    /// `cold-items:0.2[,0.1]` or `cold-users:0.2[,0.1]`: a share of the items, or of the users, with all their rows.
+    Cold {
+        /// Whether items or users are held out.
+        axis: Axis,
+        /// Share for the test.
+        test: f64,
+        /// Share for validation.
+        valid: f64,
     },
 }
 
@@ -66,12 +82,14 @@ impl SplitRule {
                 test_from: unit.of_moment(test_from),
                 valid_from: valid_from.map(|from| unit.of_moment(from)),
             },
+            Self::TimeShare { test, valid } => Split::TimeShare { test, valid },
             Self::Users { test, valid } => Split::HeldOutUsers {
                 test,
                 valid,
                 fold_in,
                 pick,
             },
+            Self::Cold { axis, test, valid } => Split::Cold { axis, test, valid },
         }
     }
 
@@ -79,11 +97,15 @@ impl SplitRule {
     /// out; `None` if it does.
     #[must_use]
     pub fn unused_pick(self, option: &str) -> Option<String> {
-        matches!(self, Self::Time { .. }).then(|| {
-            format!(
-                "{option} has no effect with time:FROM, which holds out all rows from that time on"
-            )
-        })
+        match self {
+            Self::Time { .. } | Self::TimeShare { .. } => Some(format!(
+                "{option} has no effect with time:, which holds out all rows from a time on"
+            )),
+            Self::Cold { .. } => Some(format!(
+                "{option} has no effect with {self}, which holds out all rows of users or items drawn by the seed"
+            )),
+            _ => None,
+        }
     }
 
     /// Whether it holds rows out for validation too.
@@ -91,7 +113,9 @@ impl SplitRule {
     pub fn has_validation(self) -> bool {
         match self {
             Self::Rows { valid, .. } | Self::Users { valid, .. } => valid > 0,
-            Self::Ratio { valid, .. } => valid > 0.0,
+            Self::Ratio { valid, .. }
+            | Self::TimeShare { valid, .. }
+            | Self::Cold { valid, .. } => valid > 0.0,
             Self::Share { .. } => false,
             Self::Time { valid_from, .. } => valid_from.is_some(),
         }
@@ -106,14 +130,18 @@ impl FromStr for SplitRule {
             TextError::new(
                 text,
                 "leave-one-out[,valid], last:N[,VALID], ratio:SHARE[,VALID], share:SHARE, \
-                 time:FROM[,VALID-FROM] or users:N[,VALID]",
+                 time:FROM[,VALID-FROM], time:SHARE[,VALID], users:N[,VALID], cold-items:SHARE[,VALID] or \
+                 cold-users:SHARE[,VALID]",
             )
         };
         let whole = |text: &str| text.parse::<usize>().map_err(|_| wrong());
         let share = |text: &str| text.parse::<f64>().map_err(|_| wrong());
         let moment = |given: &str| {
             let parsed = given.parse::<Moment>();
-            parsed.map_err(|_| TextError::new(text, "a unix time or a date, as in time:2020-01-31"))
+            parsed.map_err(|_| {
+                let expected = "a unix time, a date or a share, as in time:2020-01-31 or time:0.1";
+                TextError::new(text, expected)
+            })
         };
         let (name, options) = text.split_once([':', ',']).unwrap_or((text, ""));
         let (first, second) = match options.split_once(',') {
@@ -137,6 +165,13 @@ impl FromStr for SplitRule {
             ("share", None) => Ok(Self::Share {
                 test: share(first)?,
             }),
+            // No moment is a number with a decimal point.
+            ("time", _) if first.parse::<Moment>().is_err() && share(first).is_ok() => {
+                Ok(Self::TimeShare {
+                    test: share(first)?,
+                    valid: second.map_or(Ok(0.0), share)?,
+                })
+            }
             ("time", _) => Ok(Self::Time {
                 test_from: moment(first)?,
                 valid_from: second.map(moment).transpose()?,
@@ -144,6 +179,15 @@ impl FromStr for SplitRule {
             ("users", _) => Ok(Self::Users {
                 test: whole(first)?,
                 valid: second.map_or(Ok(0), whole)?,
+            }),
+            ("cold-items" | "cold-users", _) => Ok(Self::Cold {
+                axis: if name == "cold-items" {
+                    Axis::Item
+                } else {
+                    Axis::User
+                },
+                test: share(first)?,
+                valid: second.map_or(Ok(0.0), share)?,
             }),
             _ => Err(wrong()),
         }
@@ -165,8 +209,14 @@ impl fmt::Display for SplitRule {
                 valid_from: Some(valid_from),
             } => write!(f, "time:{test_from},{valid_from}"),
             Self::Time { test_from, .. } => write!(f, "time:{test_from}"),
+            Self::TimeShare { test, valid } if valid > 0.0 => write!(f, "time:{test},{valid}"),
+            Self::TimeShare { test, .. } => write!(f, "time:{test}"),
             Self::Users { test, valid: 0 } => write!(f, "users:{test}"),
             Self::Users { test, valid } => write!(f, "users:{test},{valid}"),
+            Self::Cold { axis, test, valid } if valid > 0.0 => {
+                write!(f, "cold-{axis}s:{test},{valid}")
+            }
+            Self::Cold { axis, test, .. } => write!(f, "cold-{axis}s:{test}"),
         }
     }
 }
@@ -187,8 +237,12 @@ mod tests {
             "share:0.1",
             "time:2020-01-31",
             "time:2020-01-31,2020-01-01",
+            "time:0.1",
+            "time:0.1,0.05",
             "users:1000",
             "users:1000,10",
+            "cold-items:0.2",
+            "cold-users:0.2,0.1",
         ] {
             let rule: SplitRule = text.parse().expect("a rule");
             assert_eq!(rule.to_string(), text);
@@ -199,6 +253,7 @@ mod tests {
             "last",
             "leave-one-out:2",
             "time:soon",
+            "time:0.1,soon",
         ] {
             assert!(text.parse::<SplitRule>().is_err(), "{text}");
         }

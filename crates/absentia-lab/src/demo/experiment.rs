@@ -5,8 +5,9 @@ use std::time::Instant;
 use absentia::Interactions;
 use absentia::Model;
 use absentia::evaluate::{Summary, TTest, paired_t_test};
-use absentia::fit::{Observer, Run, fit};
-use absentia::ranking::{RankRequest, Scored};
+use absentia::fit::{MemoryPlan, Observer, Run, Sizes, fit};
+use absentia::memory::Stage;
+use absentia::ranking::{RankRequest, Scored, ranking_bytes};
 use absentia::weights::Scheme;
 use absentia::{Params, Solver};
 use anyhow::Result;
@@ -109,18 +110,7 @@ impl Experiment {
         scheme: &Scheme,
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        let params = Params::new()
-            .factors(self.settings.factors)
-            .iterations(self.settings.iterations)
-            .regularization(LAMBDA)
-            .reg_exponent(1.0)
-            .solver(Solver::Als)
-            .init_std(0.1)
-            .seed(self.settings.seed);
-        let params = Params {
-            threads: self.settings.threads,
-            ..params
-        };
+        let params = self.params();
         let run = Run {
             observer: Some(observer),
             ..Run::default()
@@ -144,6 +134,49 @@ impl Experiment {
         };
         self.measured.push(measured);
         Ok(())
+    }
+
+    fn params(&self) -> Params {
+        let params = Params::new()
+            .factors(self.settings.factors)
+            .iterations(self.settings.iterations)
+            .regularization(LAMBDA)
+            .reg_exponent(1.0)
+            .solver(Solver::Als)
+            .init_std(0.1)
+            .seed(self.settings.seed);
+        Params {
+            threads: self.settings.threads,
+            ..params
+        }
+    }
+
+    /// The memory of training a model with the given weights and of measuring it, beside those that were
+    /// measured.
+    #[must_use]
+    pub fn stage(&self, scheme: &Scheme) -> Stage {
+        let params = self.params();
+        let plan = MemoryPlan::new(&Sizes::of(&self.data, scheme, &params, false), &params);
+        let DemoSettings { users, items, .. } = self.settings;
+        // As much as while it is ranked: the allocator keeps the rest of a list that was cut.
+        let lists = users * (40 * TOP + size_of::<Vec<Scored>>());
+        Stage::new("training")
+            .with_all(plan.parts)
+            .with("ranking", ranking_bytes(users, items, TOP))
+            .with("lists", lists as u64)
+            .with("models", self.bytes_of_models())
+    }
+
+    /// Bytes that it keeps: the data and the models.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.data.bytes() + self.bytes_of_models()
+    }
+
+    fn bytes_of_models(&self) -> u64 {
+        let numbers = |model: &Model| (model.n_users() + model.n_items()) * model.n_factors();
+        let models = self.measured.iter().map(|found| &found.model);
+        models.map(|model| 4 * numbers(model) as u64).sum()
     }
 
     /// What exposure-aware weights gain over uniform ones.

@@ -19,7 +19,7 @@ const MEAN: f32 = 0.01;
 const EXPOSED: [f32; 5] = [0.0, 0.03, 0.1, 0.3, 1.0];
 
 /// This program's own defaults: a penalty that grows with the row's weight.
-fn setting(lab: &Lab, scheme: Scheme) -> Setting {
+fn setting(lab: &Lab<'_>, scheme: Scheme) -> Setting {
     Setting {
         scheme,
         params: lab
@@ -66,7 +66,7 @@ fn schemes(set: &Set) -> Vec<(&'static str, Scheme)> {
 }
 
 /// Users, items, both, and groups, against uniform weights of the same mean.
-pub(super) fn weights(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
+pub(super) fn weights(lab: &Lab<'_>, set: &Set) -> Result<Vec<Block>> {
     let mut grid = Grid::new(
         format!(
             "{}: weights on missing entries, all with a mean of {MEAN} (groups: about)",
@@ -83,7 +83,7 @@ pub(super) fn weights(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     let mut bars = Vec::new();
     let mut first: Option<Evaluation> = None;
     for (name, scheme) in schemes(set) {
-        let (_, found) = Lab::tested(set, &setting(lab, scheme))?;
+        let (_, found) = lab.tested(set, &setting(lab, scheme))?;
         let mut row = vec![
             name.to_owned(),
             mean_text(&found, METRICS[0]),
@@ -147,18 +147,19 @@ fn add(grid: &mut Grid, name: &str, rows: &str, found: &Evaluation) {
 
 /// The weight that does best on validation rows, and whether it did better than none of its own.
 fn best_weight(
+    lab: &Lab<'_>,
     set: &Set,
     shown: &Shown,
     setting: &Setting,
     grid: &mut Grid,
 ) -> Result<(f32, bool)> {
     let (train, valid) = set.validation()?;
-    let model = Lab::train(&train, setting)?;
+    let model = lab.train(&train, setting)?;
     let plain = measured(&model.scorer(), &train, &valid, true)?;
     add(grid, "as any other", "validation", &plain);
     let mut best = (f64::NEG_INFINITY, EXPOSED[0]);
     for weight in EXPOSED {
-        let model = Lab::train(&shown.added(&train, weight)?, setting)?;
+        let model = lab.train(&shown.added(&train, weight)?, setting)?;
         // What was shown stays a candidate: it may be taken later.
         let found = measured(&model.scorer(), &train, &valid, true)?;
         add(grid, &weight.to_string(), "validation", &found);
@@ -171,7 +172,7 @@ fn best_weight(
 }
 
 /// Whether exposed negatives deserve a weight of their own.
-pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
+pub(super) fn exposure(lab: &Lab<'_>, set: &Set) -> Result<Vec<Block>> {
     let Some(shown) = Shown::of(set) else {
         return Ok(vec![Block::text("This set does not say what was shown.")]);
     };
@@ -183,11 +184,11 @@ pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
         ),
         ["weight of exposed", "rows", METRICS[0], METRICS[1]],
     );
-    let (weight, gained) = best_weight(set, &shown, &setting, &mut grid)?;
+    let (weight, gained) = best_weight(lab, set, &shown, &setting, &mut grid)?;
     let marked = shown.added(&set.train, weight)?;
-    let model = Lab::train(&marked, &setting)?;
+    let model = lab.train(&marked, &setting)?;
     let aware = measured(&model.scorer(), &set.train, &set.test, true)?;
-    let (_, blind) = Lab::tested(set, &setting)?;
+    let (_, blind) = lab.tested(set, &setting)?;
     add(&mut grid, "as any other", "test", &blind);
     add(&mut grid, &weight.to_string(), "test", &aware);
     let verdict = match Difference::of(&aware, &blind, METRICS[1])?.verdict() {
@@ -223,7 +224,7 @@ pub(super) fn exposure(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
 }
 
 /// How the schemes of this section are trained.
-pub(super) fn introduction(lab: &Lab) -> Vec<Block> {
+pub(super) fn introduction(lab: &Lab<'_>) -> Vec<Block> {
     vec![Block::text(format!(
         "The paper leaves user-oriented and combined weights to future work. Here every scheme has the \
          same mean weight over missing entries, K = {}, {} sweeps, λ_u = 0.01 m_u (m_u the row's total \

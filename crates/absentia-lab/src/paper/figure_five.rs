@@ -23,7 +23,7 @@ struct ComparedMethod {
     drawn: bool,
 }
 
-fn methods(lab: &Lab, set: &Set) -> Result<(Vec<ComparedMethod>, String)> {
+fn methods(lab: &Lab<'_>, set: &Set) -> Result<(Vec<ComparedMethod>, String)> {
     let best = chosen(lab, set)?;
     let weight = best.c0 / set.train.n_items() as f32;
     let (factors, sweeps) = (lab.size.factors(), lab.size.curve_sweeps());
@@ -92,7 +92,7 @@ fn methods(lab: &Lab, set: &Set) -> Result<(Vec<ComparedMethod>, String)> {
 }
 
 /// The settings in words.
-fn describe(lab: &Lab, best: Chosen, weight: f32) -> String {
+fn describe(lab: &Lab<'_>, best: Chosen, weight: f32) -> String {
     let (factors, sweeps) = (lab.size.factors(), lab.size.curve_sweeps());
     format!(
         "K = {factors}, {sweeps} sweeps, λ = 0.01. Weights chosen on validation rows: c0 = {}, α = {} for \
@@ -104,7 +104,7 @@ fn describe(lab: &Lab, best: Chosen, weight: f32) -> String {
     )
 }
 
-pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab<'_>, set: &Set) -> Result<Vec<Block>> {
     let (methods, text) = methods(lab, set)?;
     let mut grid = Grid::new(
         format!("{} at the end of training, test rows", set.name),
@@ -116,7 +116,7 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
         let (model, moments) = if method.drawn {
             lab.followed(&set.train, &set.test, &method.setting)?
         } else {
-            (Lab::train(&set.train, &method.setting)?, Vec::new())
+            (lab.train(&set.train, &method.setting)?, Vec::new())
         };
         // Measuring the curves between sweeps does not count as training.
         let whole = began.elapsed().as_secs_f64();
@@ -188,7 +188,7 @@ fn charts(set: &Set, curves: &[(&'static str, Vec<Moment>)]) -> Vec<Lines> {
 }
 
 /// What the paper found.
-pub(super) fn introduction(lab: &Lab) -> Vec<Block> {
+pub(super) fn introduction(lab: &Lab<'_>) -> Vec<Block> {
     vec![Block::text(format!(
         "The paper shows eALS best upon convergence on both of its sets (p < 0.01), RCD slower to \
          converge, and WALS above RCD. Its three methods are drawn here with the other baselines of \

@@ -29,11 +29,11 @@ struct Search {
 }
 
 /// Chooses c0 at α = 0, then α at that c0, on one interaction of each user held out of training.
-fn search(lab: &Lab, set: &Set) -> Result<Search> {
+fn search(lab: &Lab<'_>, set: &Set) -> Result<Search> {
     let (train, valid) = set.validation()?;
     let run = |c0: f32, alpha: f32| -> Result<Evaluation> {
         let setting = setting(lab, Chosen { c0, alpha });
-        let model = Lab::train(&train, &setting)?;
+        let model = lab.train(&train, &setting)?;
         measured(&model.scorer(), &train, &valid, true)
     };
     let mut c0 = Vec::new();
@@ -59,7 +59,7 @@ fn best(tried: &[(f32, Evaluation)]) -> Result<f32> {
     best.map(|(value, _)| *value).context("nothing was tried")
 }
 
-pub(super) fn setting(lab: &Lab, chosen: Chosen) -> Setting {
+pub(super) fn setting(lab: &Lab<'_>, chosen: Chosen) -> Setting {
     Setting {
         scheme: popularity(chosen.c0, chosen.alpha),
         params: lab.params(lab.size.factors(), lab.size.sweeps()),
@@ -67,18 +67,18 @@ pub(super) fn setting(lab: &Lab, chosen: Chosen) -> Setting {
 }
 
 /// The weights a search chooses, for parts that only need them.
-pub(super) fn chosen(lab: &Lab, set: &Set) -> Result<Chosen> {
+pub(super) fn chosen(lab: &Lab<'_>, set: &Set) -> Result<Chosen> {
     if let Some(chosen) = lab.chosen.borrow().get(&set.name) {
         return Ok(*chosen);
     }
     Ok(search(lab, set)?.chosen)
 }
 
-pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab<'_>, set: &Set) -> Result<Vec<Block>> {
     let search = search(lab, set)?;
     let Chosen { c0, alpha } = search.chosen;
     let test = |alpha: f32| -> Result<Evaluation> {
-        Ok(Lab::tested(set, &setting(lab, Chosen { c0, alpha }))?.1)
+        Ok(lab.tested(set, &setting(lab, Chosen { c0, alpha }))?.1)
     };
     let uniform = test(0.0)?;
     let fixed = lab.size.alpha_grid().iter().copied();

@@ -21,7 +21,13 @@ fn low_rank(data: &Interactions<'_>, z: usize) -> Scheme {
     Scheme::low_rank(part(data.n_users(), 7), part(data.n_items(), 11))
 }
 
-fn seconds(lab: &Lab, data: &Interactions<'_>, k: usize, z: usize, threads: usize) -> Result<f64> {
+fn seconds(
+    lab: &Lab<'_>,
+    data: &Interactions<'_>,
+    k: usize,
+    z: usize,
+    threads: usize,
+) -> Result<f64> {
     let setting = Setting {
         scheme: low_rank(data, z),
         params: lab.params(k, 1).threads(threads),
@@ -36,7 +42,7 @@ fn fit_text(what: &str, found: Option<Line>, text: impl Fn(&Line) -> String) -> 
     )
 }
 
-pub(super) fn blocks(lab: &Lab, name: &str, shape: &GeneratorParams) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab<'_>, name: &str, shape: &GeneratorParams) -> Result<Vec<Block>> {
     let data = Generator::new(shape.clone())?.interactions()?;
     let (ks, zs) = lab.size.grid_kz();
     let mut chart = Lines::new(
@@ -98,7 +104,7 @@ pub(super) fn blocks(lab: &Lab, name: &str, shape: &GeneratorParams) -> Result<V
 
 /// Seconds against |R|, users and items fixed.
 fn over_entries(
-    lab: &Lab,
+    lab: &Lab<'_>,
     whole: &Interactions<'_>,
     shape: &GeneratorParams,
     k: usize,
@@ -135,7 +141,7 @@ fn over_entries(
     ])
 }
 
-fn over_threads(lab: &Lab, data: &Interactions<'_>, k: usize) -> Result<Vec<Block>> {
+fn over_threads(lab: &Lab<'_>, data: &Interactions<'_>, k: usize) -> Result<Vec<Block>> {
     let mut counts = vec![1];
     while let Some(next) = counts
         .last()
@@ -164,7 +170,7 @@ fn over_threads(lab: &Lab, data: &Interactions<'_>, k: usize) -> Result<Vec<Bloc
 }
 
 /// The vanilla algorithm on a size where it finishes.
-pub(super) fn vanilla(lab: &Lab) -> Result<Vec<Block>> {
+pub(super) fn vanilla(lab: &Lab<'_>) -> Result<Vec<Block>> {
     let shape = lab.size.vanilla_shape();
     let data = Generator::new(shape.clone())?.interactions()?;
     let mut grid = Grid::new(

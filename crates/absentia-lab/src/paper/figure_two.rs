@@ -11,7 +11,7 @@ use crate::generate::{Generator, TestItems};
 /// The paper's K.
 const FACTORS: [usize; 2] = [1, 5];
 
-pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab<'_>) -> Result<Vec<Block>> {
     let shape = lab.size.vanilla_shape();
     let generator = Generator::new(shape.clone())?;
     let data = generator.interactions()?;

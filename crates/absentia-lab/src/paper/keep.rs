@@ -36,7 +36,7 @@ fn path_or_none(path: Option<&Path>) -> std::path::Display<'_> {
 
 impl PartStore {
     /// The folder next to a report, with the name of the report.
-    pub(super) fn new(report: &Path, lab: &Lab) -> Result<Self> {
+    pub(super) fn new(report: &Path, lab: &Lab<'_>) -> Result<Self> {
         let folder = parts_folder(report);
         std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let key = format!(

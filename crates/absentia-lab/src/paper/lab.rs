@@ -8,10 +8,14 @@ use absentia::evaluate::{
     Bootstrap, EvaluateOptions, Evaluation, History, Interval, Metric, TTest, TestSet,
     bootstrap_difference, evaluate, paired_t_test,
 };
-use absentia::fit::{Control, Observer, Run, Sweep, Validation, default_threads, fit};
-use absentia::ranking::Scorer;
+use absentia::fit::{
+    Control, MemoryPlan, Observer, Run, Sizes, Sweep, Validation, default_threads, fit,
+};
+use absentia::memory::Stage;
+use absentia::ranking::{Scorer, ranking_bytes};
 use absentia::weights::{Scheme, Strength};
 use absentia::{Interactions, Method, Model, Params};
+use absentia_job::{Listener, beside_kept};
 use absentia_report::format;
 use anyhow::{Context as _, Result};
 
@@ -37,12 +41,13 @@ pub(super) const II_SVD: &str = "How ii-SVD normalises its neighbour scores is o
      is no fair test of the method, least of all on Gowalla.";
 
 /// What every part of the report uses.
-pub(super) struct Lab {
+pub(super) struct Lab<'a> {
     pub(super) size: Size,
     pub(super) data: PathBuf,
     pub(super) yelp: Option<PathBuf>,
     pub(super) ratings: Option<PathBuf>,
     pub(super) threads: Option<usize>,
+    pub(super) memory: &'a dyn Listener,
     /// Weights chosen so far, by set: a search is made once.
     pub(super) chosen: RefCell<HashMap<String, Chosen>>,
 }
@@ -62,9 +67,29 @@ pub(super) struct Moment {
     pub(super) seconds: f64,
 }
 
-impl Lab {
-    pub(super) fn load(&self, source: &Source) -> Result<Set> {
-        source.load(self.size)
+impl Lab<'_> {
+    /// Does something with a set, which is in memory meanwhile.
+    pub(super) fn with_set<T>(
+        &self,
+        source: &Source,
+        work: impl FnOnce(&Set) -> Result<T>,
+    ) -> Result<T> {
+        if let Some(stage) = source.reading() {
+            self.memory.enter(stage)?;
+        }
+        let set = source.load(self.size)?;
+        beside_kept(self.memory, set.bytes(), || work(&set))
+    }
+
+    /// Trains a model, if that and ranking for its users fit into memory.
+    fn fit(&self, data: &Interactions<'_>, setting: &Setting, run: Run<'_>) -> Result<Model> {
+        let sizes = Sizes::of(data, &setting.scheme, &setting.params, false);
+        let plan = MemoryPlan::new(&sizes, &setting.params);
+        let ranking = ranking_bytes(data.n_users(), data.n_items(), TOP);
+        let stage = Stage::new("training and ranking").with_all(plan.parts);
+        self.memory.enter(stage.with("ranking", ranking))?;
+        let params = setting.params.clone().check()?;
+        Ok(fit(data, &setting.scheme, &params, run)?.model)
     }
 
     pub(super) fn n_threads(&self) -> usize {
@@ -83,14 +108,13 @@ impl Lab {
         }
     }
 
-    pub(super) fn train(data: &Interactions<'_>, setting: &Setting) -> Result<Model> {
-        let params = setting.params.clone().check()?;
-        Ok(fit(data, &setting.scheme, &params, Run::default())?.model)
+    pub(super) fn train(&self, data: &Interactions<'_>, setting: &Setting) -> Result<Model> {
+        self.fit(data, setting, Run::default())
     }
 
     /// Trains on a set and measures on its test rows.
-    pub(super) fn tested(set: &Set, setting: &Setting) -> Result<(Model, Evaluation)> {
-        let model = Self::train(&set.train, setting)?;
+    pub(super) fn tested(&self, set: &Set, setting: &Setting) -> Result<(Model, Evaluation)> {
+        let model = self.train(&set.train, setting)?;
         let found = measured(&model.scorer(), &set.train, &set.test, true)?;
         Ok((model, found))
     }
@@ -121,8 +145,7 @@ impl Lab {
             }),
             ..Run::default()
         };
-        let params = setting.params.clone().check()?;
-        let model = fit(data, &setting.scheme, &params, run)?.model;
+        let model = self.fit(data, setting, run)?;
         let mut seconds = 0.0;
         let moments = model.history().iter().zip(seen.into_inner());
         let moments = moments
@@ -140,13 +163,13 @@ impl Lab {
 
     /// Seconds of the fastest sweep.
     pub(super) fn timed(&self, data: &Interactions<'_>, setting: &Setting) -> Result<f64> {
-        let mut params = setting.params.clone();
-        params.iterations = self.size.repeats();
+        let mut setting = setting.clone();
+        setting.params.iterations = self.size.repeats();
         let run = Run {
             observer: Some(&mut OnceIfLong),
             ..Run::default()
         };
-        let model = fit(data, &setting.scheme, &params.check()?, run)?.model;
+        let model = self.fit(data, &setting, run)?;
         let fastest = model.history().iter().map(|sweep| sweep.seconds);
         Ok(fastest.fold(f64::INFINITY, f64::min))
     }

@@ -66,7 +66,7 @@ fn places(counts: &[u32]) -> Vec<f64> {
 }
 
 /// Rank by rank: error, negative weights, what training makes of them, and accuracy.
-pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab<'_>, set: &Set) -> Result<Vec<Block>> {
     if set.train.n_users() * set.train.n_items() > MOST {
         return Ok(vec![Block::text(
             "Too large to write its weight matrix out.",
@@ -93,7 +93,7 @@ pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
     Ok(blocks)
 }
 
-fn setting(lab: &Lab, scheme: Scheme, solver: Solver) -> Setting {
+fn setting(lab: &Lab<'_>, scheme: Scheme, solver: Solver) -> Setting {
     Setting {
         scheme,
         params: lab
@@ -102,11 +102,11 @@ fn setting(lab: &Lab, scheme: Scheme, solver: Solver) -> Setting {
     }
 }
 
-fn of_matrix(lab: &Lab, set: &Set, name: &str, w: &Dense) -> Result<(Grid, Vec<(f64, f64)>)> {
+fn of_matrix(lab: &Lab<'_>, set: &Set, name: &str, w: &Dense) -> Result<(Grid, Vec<(f64, f64)>)> {
     let scheme =
         |rank: usize, method: Decomposition| Scheme::dense(w.clone(), Rank::Fixed(rank), method);
     // Any rank will do for the vanilla algorithm: it takes W itself.
-    let exact = Lab::train(
+    let exact = lab.train(
         &set.train,
         &setting(lab, scheme(1, Decomposition::Svd), Solver::EalsVanilla),
     )?;
@@ -158,7 +158,7 @@ struct Tried {
 }
 
 impl Tried {
-    fn new(lab: &Lab, set: &Set, scheme: &Scheme) -> Result<Self> {
+    fn new(lab: &Lab<'_>, set: &Set, scheme: &Scheme) -> Result<Self> {
         let began = Instant::now();
         let weights = scheme.resolve(&set.train)?;
         let seconds = began.elapsed().as_secs_f64();

@@ -10,7 +10,7 @@ mod figure_two;
 mod keep;
 mod lab;
 mod low_rank;
-
+mod online;
 mod part;
 mod plan;
 mod published;
@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use absentia_io::AtomicFile;
+use absentia_job::Listener;
 use absentia_report::format;
 use absentia_report::html::Report;
 use anyhow::{Context as _, Result};
@@ -57,8 +58,8 @@ pub struct Reproduction {
     pub threads: Option<usize>,
 }
 
-/// Shows how a reproduction proceeds.
-pub trait Progress {
+/// Shows how a reproduction proceeds, and has its memory.
+pub trait Progress: Listener {
     /// A remark on what happens next.
     fn note(&self, text: &str);
 
@@ -88,6 +89,8 @@ pub enum Target {
     Figure4,
     /// Accuracy per iteration of every method.
     Figure5,
+    /// Events learned one by one, as in the paper's predecessor.
+    Online,
     /// Weights that the paper leaves to future work, exposure, rank.
     Beyond,
     /// Errors in the paper.
@@ -108,6 +111,7 @@ impl Reproduction {
             yelp: self.yelp.clone(),
             ratings: self.ratings.clone(),
             threads: self.threads,
+            memory: progress,
             chosen: RefCell::default(),
         };
         let keeper = PartStore::new(&self.out, &lab)?;
@@ -124,7 +128,7 @@ impl Reproduction {
     fn work(
         &self,
         units: &[&Unit],
-        lab: &Lab,
+        lab: &Lab<'_>,
         keeper: &PartStore,
         progress: &dyn Progress,
     ) -> Result<()> {
@@ -171,7 +175,7 @@ impl Reproduction {
     }
 
     /// Writes all finished parts, in the order of the paper.
-    fn write(&self, units: &[Unit], lab: &Lab, keeper: &PartStore) -> Result<()> {
+    fn write(&self, units: &[Unit], lab: &Lab<'_>, keeper: &PartStore) -> Result<()> {
         let mut report = Report::new("The paper, reproduced").subtitle(format!(
             "He, Tang, Du, Hong, Ren and Chua, Fast Matrix Factorization with Non-Uniform Weights on \
              Missing Data · {} size · {} threads",

@@ -1,5 +1,6 @@
 //! The parts of the report in the order of the paper, with their costs.
 
+use absentia_job::beside_kept;
 use anyhow::Result;
 
 use super::data::{Set, Source, sources};
@@ -7,12 +8,12 @@ use super::lab::Lab;
 use super::part::Block;
 use super::scale::Size;
 use super::{
-    Target, beyond, figure_five, figure_four, figure_three, figure_two, low_rank, slips,
+    Target, beyond, figure_five, figure_four, figure_three, figure_two, low_rank, online, slips,
     statistics, table_three, table_two, yelp,
 };
 
 /// How a part is made.
-type Make = Box<dyn Fn(&Lab) -> Result<Vec<Block>>>;
+type Make = Box<dyn Fn(&Lab<'_>) -> Result<Vec<Block>>>;
 
 /// A part of the report, made and stored as a whole.
 pub(super) struct Unit {
@@ -30,7 +31,7 @@ impl Unit {
         target: Target,
         name: &str,
         cost: f64,
-        make: impl Fn(&Lab) -> Result<Vec<Block>> + 'static,
+        make: impl Fn(&Lab<'_>) -> Result<Vec<Block>> + 'static,
     ) -> Self {
         let section = section(target);
         let word = section.split(':').next().unwrap_or(section);
@@ -65,29 +66,32 @@ fn section(target: Target) -> &'static str {
         Target::Table1 | Target::Table3 => "Tables I and III: seconds an iteration of every method",
         Target::Figure4 => "Figure 4: weights on missing entries",
         Target::Figure5 => "Figure 5: accuracy per iteration",
+        Target::Online => "Online learning: every event predicted, then learned",
         Target::Beyond => "Beyond the paper: other weights, exposure, rank",
         Target::Slips | Target::All => "Slips of the paper",
     }
 }
 
 /// The introduction of a section.
-pub(super) fn introduction(target: Target, lab: &Lab) -> Vec<Block> {
+pub(super) fn introduction(target: Target, lab: &Lab<'_>) -> Vec<Block> {
     match target {
         Target::Figure4 => figure_four::introduction(),
         Target::Figure5 => figure_five::introduction(lab),
+        Target::Online => online::introduction(),
         Target::Beyond => beyond::introduction(lab),
         _ => Vec::new(),
     }
 }
 
 /// Every part that can be made with the available data.
-pub(super) fn units(lab: &Lab) -> Vec<Unit> {
+pub(super) fn units(lab: &Lab<'_>) -> Vec<Unit> {
     let sets = sources(lab);
     let name = "users, items, entries";
     let mut units = vec![Unit::new(Target::Data, name, 1.0, statistics::blocks)];
     units.extend(correctness(&sets));
     units.extend(efficiency(lab));
     units.extend(effectiveness(&sets));
+    units.extend(sets.iter().filter(|set| set.has_times()).map(streamed));
     units.extend(further(&sets, lab.size));
     let name = "found by reading, computing and measuring";
     units.push(Unit::new(Target::Slips, name, 2.0, slips::blocks));
@@ -100,11 +104,25 @@ fn of_set(
     label: &str,
     set: Source,
     cost: f64,
-    make: fn(&Lab, &Set) -> Result<Vec<Block>>,
+    make: fn(&Lab<'_>, &Set) -> Result<Vec<Block>>,
 ) -> Unit {
     let (name, cost) = (format!("{label}{}", set.name), cost * set.work());
-    let make = move |lab: &Lab| make(lab, &lab.load(&set)?);
+    let make = move |lab: &Lab<'_>| lab.with_set(&set, |set| make(lab, set));
     Unit::new(target, &name, cost, make)
+}
+
+/// The part of a data set with times that is learned event by event.
+fn streamed(set: &Source) -> Unit {
+    let (set, cost) = (set.clone(), 60.0 * set.work());
+    let name = set.name.clone();
+    let make = move |lab: &Lab<'_>| {
+        if let Some(stage) = set.reading() {
+            lab.memory.enter(stage)?;
+        }
+        let stream = set.stream(lab.size)?;
+        beside_kept(lab.memory, stream.bytes(), || online::blocks(lab, &stream))
+    };
+    Unit::new(Target::Online, &name, cost, make)
 }
 
 /// Sets on which the paper's comparisons of methods are made.
@@ -124,18 +142,18 @@ fn correctness(sets: &[Source]) -> Vec<Unit> {
     units
 }
 
-fn efficiency(lab: &Lab) -> Vec<Unit> {
+fn efficiency(lab: &Lab<'_>) -> Vec<Unit> {
     let mut units = Vec::new();
     for (name, shape) in lab.size.shapes() {
         let cost = shape.entries as f64 / 1e5;
-        let make = move |lab: &Lab| figure_three::blocks(lab, name, &shape);
+        let make = move |lab: &Lab<'_>| figure_three::blocks(lab, name, &shape);
         units.push(Unit::new(Target::Figure3, name, cost, make));
     }
     let name = "the vanilla algorithm";
     units.push(Unit::new(Target::Figure3, name, 3.0, figure_three::vanilla));
     for (name, shape) in lab.size.shapes() {
         let cost = 10.0 + shape.entries as f64 / 3e4;
-        let make = move |lab: &Lab| table_three::blocks(lab, name, &shape);
+        let make = move |lab: &Lab<'_>| table_three::blocks(lab, name, &shape);
         units.push(Unit::new(Target::Table3, name, cost, make));
     }
     units

@@ -142,6 +142,31 @@ impl Size {
         self.pick(&[4, 16], &[8], &[4])
     }
 
+    /// K and sweeps of the model that learns from a stream; in full those of the authors.
+    pub(super) fn online_model(self) -> (usize, usize) {
+        self.pick((64, 50), (32, 15), (8, 4))
+    }
+
+    /// Steps of an event.
+    pub(super) fn online_steps(self) -> &'static [u32] {
+        self.pick(&[1, 2, 3, 4, 5], &[1, 3, 5], &[1, 3, 5])
+    }
+
+    /// Weights of a new entry beside 1.
+    pub(super) fn online_weights(self) -> &'static [f32] {
+        self.pick(&[2.0, 4.0, 8.0, 16.0], &[4.0, 16.0], &[4.0, 16.0])
+    }
+
+    /// Largest number of events of a stream that are learned.
+    pub(super) fn online_events(self) -> usize {
+        self.pick(usize::MAX, 2_000, 200)
+    }
+
+    /// Number of events between refits, `full` in full.
+    pub(super) fn online_refit(self, full: usize) -> usize {
+        self.pick(full, full, 100)
+    }
+
     /// Sweeps of the run that the authors' published figures come from.
     pub(super) fn published_sweeps(self) -> usize {
         self.pick(500, 500, 10)

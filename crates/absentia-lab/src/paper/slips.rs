@@ -81,7 +81,7 @@ const READ: [(&str, &str, &str); 15] = [
     ),
 ];
 
-pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab<'_>) -> Result<Vec<Block>> {
     let mut grid = Grid::new("Found by reading", ["where", "the paper", "should be"]).of_words();
     for (place, says, should) in READ {
         grid.row([place, says, should]);
@@ -195,7 +195,7 @@ fn add_timings(grid: &mut Grid) {
 }
 
 /// The |R|KZ term: `d_ui = c_ui − a_u·b_i` is the same for all K factors of a row.
-fn entries_and_rank(lab: &Lab) -> Result<Block> {
+fn entries_and_rank(lab: &Lab<'_>) -> Result<Block> {
     // Few rows and many entries, so that the entries' part leads.
     let shape = match lab.size {
         super::scale::Size::Tiny => GeneratorParams::new(200, 400, 3_000),

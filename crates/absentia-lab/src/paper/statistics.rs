@@ -9,7 +9,7 @@ use super::lab::Lab;
 use super::part::{Block, Grid};
 use super::published;
 
-pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab<'_>) -> Result<Vec<Block>> {
     let mut grid = Grid::new(
         "Users, items and entries; the paper counts the ratings it holds out among its reviews",
         [
@@ -27,18 +27,19 @@ pub(super) fn blocks(lab: &Lab) -> Result<Vec<Block>> {
         format!("{:.2} %", 100.0 * share)
     };
     for source in sources(lab) {
-        let set = lab.load(&source)?;
-        let (users, items) = (set.train.n_users(), set.train.n_items());
-        let (entries, held) = (set.train.n_interactions(), n_entries(&set.test));
-        grid.row([
-            set.name.clone(),
-            count(users as u64),
-            count(items as u64),
-            count(entries as u64),
-            count(held as u64),
-            missing((entries + held) as f64, users, items),
-            set.protocol.to_owned(),
-        ]);
+        grid.row(lab.with_set(&source, |set| {
+            let (users, items) = (set.train.n_users(), set.train.n_items());
+            let (entries, held) = (set.train.n_interactions(), n_entries(&set.test));
+            Ok([
+                set.name.clone(),
+                count(users as u64),
+                count(items as u64),
+                count(entries as u64),
+                count(held as u64),
+                missing((entries + held) as f64, users, items),
+                set.protocol.to_owned(),
+            ])
+        })?);
     }
     for (name, reviews, items, users) in published::DATA {
         grid.row([

@@ -27,7 +27,7 @@ fn methods() -> [(&'static str, Method, f64); 6] {
 
 /// Seconds over K, up to where the next would take too long.
 fn over_k(
-    lab: &Lab,
+    lab: &Lab<'_>,
     data: &Interactions<'_>,
     solver: Method,
     growth: f64,
@@ -53,7 +53,7 @@ fn over_k(
     Ok(points)
 }
 
-pub(super) fn blocks(lab: &Lab, name: &str, shape: &GeneratorParams) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab<'_>, name: &str, shape: &GeneratorParams) -> Result<Vec<Block>> {
     let data = Generator::new(shape.clone())?.interactions()?;
     let mut found = Vec::new();
     for (name, solver, growth) in methods() {

@@ -19,7 +19,7 @@ struct Fit {
 
 impl Fit {
     /// The unweighted objective, for all methods.
-    fn new(lab: &Lab, set: &Set, solver: impl Into<Method>, seed: u64) -> Result<Self> {
+    fn new(lab: &Lab<'_>, set: &Set, solver: impl Into<Method>, seed: u64) -> Result<Self> {
         let (factors, sweeps, _) = lab.size.table_two();
         let factors = factors.min(set.train.n_items().min(set.train.n_users()));
         let params = lab.params(factors, sweeps).regularization(0.0);
@@ -27,7 +27,7 @@ impl Fit {
             scheme: Scheme::uniform(1.0),
             params: params.solver(solver).seed(seed),
         };
-        let (model, found) = Lab::tested(set, &setting)?;
+        let (model, found) = lab.tested(set, &setting)?;
         let loss = last(&model.history_totals())?;
         Ok(Fit { model, found, loss })
     }
@@ -38,7 +38,7 @@ impl Fit {
     }
 }
 
-pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab<'_>, set: &Set) -> Result<Vec<Block>> {
     let (factors, sweeps, seeds) = lab.size.table_two();
     let dash = || "–".to_owned();
     let svd = Fit::new(lab, set, Baseline::Svd, 0)?;

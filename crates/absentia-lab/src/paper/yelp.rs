@@ -11,14 +11,14 @@ use super::published::PUBLISHED;
 use super::table_two::Totals as _;
 
 /// The run of the released program.
-pub(super) fn blocks(lab: &Lab, set: &Set) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab<'_>, set: &Set) -> Result<Vec<Block>> {
     let setting = Setting {
         scheme: popularity(PUBLISHED.c0, PUBLISHED.alpha),
         params: lab
             .params(PUBLISHED.factors, lab.size.published_sweeps())
             .regularization(PUBLISHED.lambda),
     };
-    let model = Lab::train(&set.train, &setting)?;
+    let model = lab.train(&set.train, &setting)?;
     // The released program ranks training items too.
     let ours = measured(&model.scorer(), &set.train, &set.test, false)?;
     let popular = PopularityScorer::new(set.train.n_users(), &set.train.item_counts());

@@ -2,7 +2,7 @@
 
 use super::bar_chart::BarChart;
 use super::escape::escape;
-use super::frame::Size;
+use super::frame::{SMALL, Size, WIDE};
 use super::line_chart::LineChart;
 use super::parallel::ParallelChart;
 use super::scatter::ScatterChart;
@@ -21,6 +21,19 @@ pub enum Chart {
 }
 
 impl Chart {
+    /// The chart over the width of a page, for pages that are not a [`Report`](super::Report) and have its
+    /// [`STYLE`](super::STYLE).
+    #[must_use]
+    pub fn wide(&self) -> String {
+        self.figure(WIDE)
+    }
+
+    /// The chart as one of several in a row.
+    #[must_use]
+    pub fn small(&self) -> String {
+        self.figure(SMALL)
+    }
+
     /// A figure with caption, legend and drawing.
     pub(super) fn figure(&self, size: Size) -> String {
         let (title, legend, drawing) = match self {

@@ -28,6 +28,6 @@ pub use axis::ChartAxis;
 pub use bar_chart::BarChart;
 pub use chart::Chart;
 pub use line_chart::LineChart;
-pub use page::Report;
+pub use page::{Report, STYLE};
 pub use parallel::ParallelChart;
 pub use scatter::{Point, ScatterChart};

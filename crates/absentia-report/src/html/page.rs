@@ -6,7 +6,8 @@ use super::frame::{SMALL, WIDE};
 use super::table;
 use crate::terminal::Table;
 
-const STYLE: &str = include_str!("report.css");
+/// The style sheet of reports and their charts.
+pub const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 /// Nothing may be loaded or sent: the file is complete.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";

@@ -16,6 +16,7 @@ use absentia::data::Interactions;
 use absentia::evaluate::{Metric, MetricName};
 use absentia::fit::{Cancel, FitError, MemoryPlan, Sizes};
 use absentia::memory::Stage;
+use absentia::relations::Relations;
 use absentia::weights::{MissingWeights, Scheme, SchemeSpec};
 use absentia::{Method, Params, Solver};
 use rayon::ThreadPool;
@@ -164,6 +165,21 @@ pub fn choose_settings(
     cancel: &Cancel,
     observer: &dyn Fn(),
 ) -> Result<ChosenSettings, SearchError> {
+    choose_related((data, None), scheme, params, automatic, cancel, observer)
+}
+
+/// Does what [`choose_settings`] does for data that is trained together with relations.
+///
+/// # Errors
+/// Those of [`choose_settings`], and relations that do not fit.
+pub fn choose_related(
+    (data, relations): (&Interactions<'_>, Option<&Relations<'_>>),
+    scheme: &Scheme,
+    params: &Params,
+    automatic: Automatic,
+    cancel: &Cancel,
+    observer: &dyn Fn(),
+) -> Result<ChosenSettings, SearchError> {
     let mut chosen = ChosenSettings::given(params.clone());
     chosen.by_exposure = scheme.states_exposure();
     let automatic = Automatic {
@@ -186,6 +202,7 @@ pub fn choose_settings(
         scheme,
         mean_weight,
         exposure: exposure.as_ref(),
+        relations,
         params,
         automatic,
         pool: &pool,
@@ -234,6 +251,8 @@ struct Request<'q> {
     mean_weight: f64,
     /// What held-out rows count by, where `scheme` states it.
     exposure: Option<&'q Exposure<'q>>,
+    /// Relations that are trained with the data.
+    relations: Option<&'q Relations<'q>>,
     params: &'q Params,
     automatic: Automatic,
     pool: &'q ThreadPool,
@@ -274,7 +293,8 @@ impl Request<'_> {
         };
         let folds = [fold];
         let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?
-            .counted_by(self.exposure);
+            .counted_by(self.exposure)
+            .related(self.relations);
         let mut observer = |_: &[crate::trial::Trial]| {
             observer();
             true

@@ -12,6 +12,7 @@ use std::time::Instant;
 use absentia::Params;
 use absentia::fit::{Cancel, FitError, MemoryPlan, ProblemSize, Sizes, default_threads};
 use absentia::memory::Stage;
+use absentia::relations::Relations;
 use absentia::weights::Scheme;
 use rayon::ThreadPool;
 
@@ -35,6 +36,8 @@ pub struct StagedSearch<'d> {
     folds: Vec<Fold<'d>>,
     space: Space,
     options: SearchOptions,
+    /// Relations that are trained with every trial.
+    relations: Option<Relations<'d>>,
 }
 
 /// The trials of a finished search.
@@ -96,7 +99,15 @@ impl<'d> StagedSearch<'d> {
             folds,
             space,
             options,
+            relations: None,
         })
+    }
+
+    /// Trains these relations with every trial.
+    #[must_use]
+    pub fn with_relations(mut self, relations: Option<Relations<'d>>) -> Self {
+        self.relations = relations;
+        self
     }
 
     /// The space of settings.
@@ -130,6 +141,7 @@ impl<'d> StagedSearch<'d> {
             data: 0,
             ..Sizes::of(train, &Scheme::uniform(0.0), &params, false)
         };
+        let sizes = sizes.stacked(self.relations.as_ref());
         let rows = 4 * (sizes.users + sizes.items) as u64;
         let kept = if rungs.len() > 1 { KEPT } else { 1 } as u64;
         let kept = kept * rows * first.next_multiple_of(16) as u64 * self.folds.len() as u64;
@@ -198,7 +210,8 @@ impl<'d> StagedSearch<'d> {
             threads: self.options.threads,
             memory: self.options.memory_limit,
         };
-        TrialRunner::new(&self.folds, scoring, limits, pool, cancel)
+        let runner = TrialRunner::new(&self.folds, scoring, limits, pool, cancel)?;
+        Ok(runner.related(self.relations.as_ref()))
     }
 
     fn result(&self, trials: Vec<Trial>, interrupted: bool) -> Result<SearchResult, SearchError> {

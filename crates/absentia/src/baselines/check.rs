@@ -68,8 +68,18 @@ fn check_alike(baseline: Baseline, data: &Interactions<'_>) -> Result<(), Baseli
         );
     }
     let is_constant = |values: &Values<'_>| matches!(values, Values::Constant(_));
-    if is_constant(data.by_user().weights()) && is_constant(data.by_user().targets()) {
+    let (weights, targets) = (data.by_user().weights(), data.by_user().targets());
+    // Popularity adds up the weights.
+    let takes_weights = baseline == Baseline::Popularity;
+    if (takes_weights || is_constant(weights)) && is_constant(targets) {
         return Ok(());
+    }
+    if takes_weights {
+        return refuse(
+            baseline,
+            "targets of observed entries that vary",
+            "it counts interactions by their confidence alone",
+        );
     }
     refuse(
         baseline,

@@ -82,6 +82,15 @@ pub enum Split {
         /// First time of validation; no validation if not given.
         valid_from: Option<i64>,
     },
+    /// The latest share of all rows, for a forecast: the test begins at the time of its earliest row, so that
+    /// rows of the same time are in the same part. Users and items that only occur after the cut have nothing
+    /// to be trained on.
+    TimeShare {
+        /// Share for the test.
+        test: f64,
+        /// Share for validation, before the test.
+        valid: f64,
+    },
     /// Whole users, for strong generalisation: training sees none of their rows. Users with one row
     /// only are never chosen.
     HeldOutUsers {
@@ -94,9 +103,25 @@ pub enum Split {
         /// Which rows are held out.
         pick: Pick,
     },
+    /// A share of the items, or of the users, with all their rows, rounded to whole ones: what is left to train on
+    /// says nothing about them.
+    Cold {
+        /// Whether items or users are held out.
+        axis: Axis,
+        /// Share for the test.
+        test: f64,
+        /// Share for validation.
+        valid: f64,
+    },
 }
 
 impl Split {
+    /// Whether all rows from a time on are held out, those of users and items that were not there before too.
+    #[must_use]
+    pub fn is_by_time(&self) -> bool {
+        matches!(self, Split::TimeCut { .. } | Split::TimeShare { .. })
+    }
+
     /// The latest row of each user for the test and, if requested, the one before for validation.
     #[must_use]
     pub fn leave_one_out(pick: Pick, valid: bool) -> Self {
@@ -106,6 +131,21 @@ impl Split {
             pick,
         }
     }
+}
+
+/// Held-out rows that nothing can be said about: their user or item has no row to be trained on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Unknown {
+    /// Held-out rows.
+    pub of: usize,
+    /// Those of an unknown user or item.
+    pub rows: usize,
+    /// Users who have held-out rows and none to be trained on.
+    pub users: usize,
+    /// Items that have held-out rows and none to be trained on.
+    pub items: usize,
 }
 
 /// How many rows went where.
@@ -165,6 +205,14 @@ impl EventLog {
                 test_from,
                 valid_from,
             } => self.split_time(test_from, valid_from),
+            Split::TimeShare { test, valid } => {
+                check_share("test share", test)?;
+                check_share("validation share", valid)?;
+                check_share("share held out", test + valid)?;
+                let test_from = self.latest_from(test)?;
+                let valid_from = self.latest_from(test + valid)?;
+                self.split_time(test_from, (valid > 0.0).then_some(valid_from))
+            }
             Split::HeldOutUsers {
                 test,
                 valid,
@@ -174,7 +222,49 @@ impl EventLog {
                 check_share("fold-in share", fold_in)?;
                 self.split_held_out([test, valid], fold_in, pick, seed)
             }
+            Split::Cold { axis, test, valid } => {
+                check_share("test share", test)?;
+                check_share("validation share", valid)?;
+                check_share("share held out", test + valid)?;
+                Ok(self.split_cold(axis, [test, valid], seed))
+            }
         }
+    }
+
+    /// Whether user and item of each row have rows to be trained on, and how many held-out rows lack that.
+    #[must_use]
+    pub fn known(&self, parts: &[Part]) -> (Vec<bool>, Unknown) {
+        let trained = |column: &[u32]| {
+            let mut trained = vec![false; column.iter().max().map_or(0, |&last| last as usize + 1)];
+            for (&index, _) in column
+                .iter()
+                .zip(parts)
+                .filter(|(_, part)| **part == Part::Train)
+            {
+                trained[index as usize] = true;
+            }
+            trained
+        };
+        let (users, items) = (trained(&self.user), trained(&self.item));
+        let pair = |row: usize| (self.user[row] as usize, self.item[row] as usize);
+        let known: Vec<bool> = (0..self.len())
+            .map(|row| users[pair(row).0] && items[pair(row).1])
+            .collect();
+        let held: Vec<usize> = (0..self.len())
+            .filter(|&row| parts[row] != Part::Train)
+            .collect();
+        let distinct = |unknown: &mut dyn Iterator<Item = usize>| {
+            unknown.collect::<std::collections::HashSet<_>>().len()
+        };
+        let of_users = held.iter().map(|&row| pair(row).0);
+        let of_items = held.iter().map(|&row| pair(row).1);
+        let unknown = Unknown {
+            of: held.len(),
+            rows: held.iter().filter(|&&row| !known[row]).count(),
+            users: distinct(&mut of_users.filter(|&user| !users[user])),
+            items: distinct(&mut of_items.filter(|&item| !items[item])),
+        };
+        (known, unknown)
     }
 
     /// Rows by user, those to hold out first in front.
@@ -256,6 +346,39 @@ impl EventLog {
         };
         let times = self.needed_times("a time cut")?;
         Ok(times.iter().map(part).collect())
+    }
+
+    /// Holds out all rows of some users or items.
+    fn split_cold(&self, axis: Axis, [test, valid]: [f64; 2], seed: u64) -> Vec<Part> {
+        let of_row = match axis {
+            Axis::User => &self.user,
+            Axis::Item => &self.item,
+        };
+        let mut present = self.present(axis);
+        let side = match axis {
+            Axis::User => 2,
+            Axis::Item => 3,
+        };
+        let stream = mix(seed, 0, side);
+        present.sort_by_cached_key(|&row| (mix(stream, u64::from(row), 0), row));
+        let count = |share: f64| (share * present.len() as f64).round() as usize;
+        let (test, valid) = (count(test), count(valid));
+        let most = present.iter().max().map_or(0, |&row| row as usize + 1);
+        let mut part_of = vec![Part::Train; most];
+        label(&mut part_of, &present[..test], Part::Test);
+        let valid_end = (test + valid).min(present.len());
+        label(&mut part_of, &present[test..valid_end], Part::Valid);
+        of_row.iter().map(|&row| part_of[row as usize]).collect()
+    }
+
+    /// The time of the first of the latest share of all rows.
+    fn latest_from(&self, share: f64) -> Result<i64, DataError> {
+        let mut times = self.needed_times("a split by time")?.to_vec();
+        let place = ((1.0 - share) * times.len() as f64) as usize;
+        if place >= times.len() {
+            return Ok(i64::MAX);
+        }
+        Ok(*times.select_nth_unstable(place).1)
     }
 
     fn split_held_out(

@@ -15,6 +15,8 @@ pub enum Candidates {
     /// Sampled metrics are larger than full ones and can order models differently, so results are
     /// marked; seen items are not left out, the lists are taken as they are.
     Sampled(UserItems),
+    /// These items alone, rising: new items among themselves.
+    Only(Vec<u32>),
 }
 
 /// What to measure, and on which candidates.

@@ -31,6 +31,13 @@ pub enum CandidateKind {
         /// Mean number of negatives a user.
         negatives: f64,
     },
+    /// Some items only.
+    Only {
+        /// Number of them.
+        items: usize,
+        /// Whether those that the user has seen are left out.
+        unseen: bool,
+    },
 }
 
 impl std::fmt::Display for CandidateKind {
@@ -40,6 +47,10 @@ impl std::fmt::Display for CandidateKind {
             CandidateKind::All => f.write_str("all items ranked, seen ones included"),
             CandidateKind::Sampled { negatives } => {
                 write!(f, "sampled: {negatives:.0} negatives a user")
+            }
+            CandidateKind::Only { items, unseen } => {
+                let seen = if *unseen { ", seen ones left out" } else { "" };
+                write!(f, "{items} items ranked{seen}")
             }
         }
     }
@@ -163,6 +174,10 @@ impl<'a> Batch<'a> {
             top,
             exclude: options.exclude_seen.then_some(history.seen),
             targets: exact.then_some(&self.test),
+            allow: match &options.candidates {
+                Candidates::Only(items) => Some(items),
+                _ => None,
+            },
             ..RankRequest::default()
         };
         Ok(rank(scorer, &request)?)
@@ -247,6 +262,10 @@ impl Table {
         let negatives = self.negatives as f64 / test.users().len() as f64;
         let candidates = match (&options.candidates, options.exclude_seen) {
             (Candidates::Sampled(_), _) => CandidateKind::Sampled { negatives },
+            (Candidates::Only(items), unseen) => CandidateKind::Only {
+                items: items.len(),
+                unseen,
+            },
             (Candidates::All, true) => CandidateKind::AllUnseen,
             (Candidates::All, false) => CandidateKind::All,
         };

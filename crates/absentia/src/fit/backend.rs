@@ -16,7 +16,7 @@ use crate::solver::Objective;
 pub use super::cpu::{Cpu, CpuBackend};
 pub use super::problem::{Problem, ProblemParts};
 pub use crate::row_sums::{CHUNK_ROWS, RowSum, Summand};
-pub use crate::solver::{Halt, NotConvex};
+pub use crate::solver::{EntryLoss, Halt, NotConvex};
 
 /// How exactly the sums of the objective are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

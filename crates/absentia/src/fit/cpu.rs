@@ -18,8 +18,9 @@ use crate::sides::Sides;
 use crate::solver::block::BlockSolver;
 use crate::solver::cache::GramCache;
 use crate::solver::cg::CgSolver;
-use crate::solver::in_double::{Steps, half_sweep_in_double};
+use crate::solver::in_double::{DoubleCache, Steps, half_sweep_in_double};
 use crate::solver::lane_parallel::ElementSolver;
+use crate::solver::objective::has_few_entries;
 use crate::solver::vanilla::VanillaSolver;
 use crate::solver::{EntryLoss, Halt, MAX_STORED_ENTRIES, Side, Tiles, half_sweep};
 
@@ -106,7 +107,9 @@ impl Backend for CpuBackend<'_> {
             (self.kernels, false, cancel),
         );
         let mut after = Dense::padded(free.rows(), free.cols());
-        half_sweep_in_double(steps, (free, &mut after), &side)?;
+        let cache = DoubleCache::new(side.fixed, side.fixed_weights);
+        let by_entry = has_few_entries(free.rows(), side.fixed.rows(), free.cols());
+        half_sweep_in_double((steps, by_entry), (free, &mut after), (&side, &cache))?;
         self.before[axis] = Some(std::mem::replace(free, Arc::new(after)));
         self.forget_sums(axis);
         Ok(())
@@ -171,7 +174,12 @@ fn summed<'c>(
 }
 
 /// Rows cut into tiles as the solver reads them.
-fn tiles(solver: Solver, kernels: Kernels, observed: &Entries<'_>, stride: usize) -> Tiles {
+pub(super) fn tiles(
+    solver: Solver,
+    kernels: Kernels,
+    observed: &Entries<'_>,
+    stride: usize,
+) -> Tiles {
     match solver {
         Solver::Eals if kernels.uses_lane_parallel() => {
             Tiles::sorted(observed, stride, MAX_STORED_ENTRIES)
@@ -185,7 +193,7 @@ fn tiles(solver: Solver, kernels: Kernels, observed: &Entries<'_>, stride: usize
 }
 
 /// The steps of a solver when they are made in double precision; `None` if they always are.
-fn double_steps(solver: Solver, k: usize) -> Option<Steps> {
+pub(super) fn double_steps(solver: Solver, k: usize) -> Option<Steps> {
     match solver {
         Solver::Eals => Some(Steps::Blocks(1)),
         Solver::Subspace { block } => Some(Steps::Blocks(block)),
@@ -195,7 +203,8 @@ fn double_steps(solver: Solver, k: usize) -> Option<Steps> {
     }
 }
 
-fn improve(
+/// Improves rows by the steps of the solver.
+pub(super) fn improve(
     solver: Solver,
     (before, after): (&Dense, &mut Dense),
     side: &Side<'_>,

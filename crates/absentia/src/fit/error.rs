@@ -4,6 +4,7 @@ use crate::baselines::BaselineError;
 use crate::data::DataError;
 use crate::error::{Axis, Fault};
 use crate::params::ParamsError;
+use crate::relations::RelationError;
 use crate::weights::WeightsError;
 
 /// Why training stopped without a model.
@@ -22,6 +23,9 @@ pub enum FitError {
     /// A baseline does not support what was requested.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
+    /// The relations do not fit each other, or cannot be trained on.
+    #[error(transparent)]
+    Relations(#[from] RelationError),
     /// Nothing was observed.
     #[error(
         "the matrix has {users} users, {items} items and no interaction: there is nothing to learn from"

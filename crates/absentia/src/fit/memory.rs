@@ -3,9 +3,11 @@
 use super::learned::estimate_params;
 use crate::baselines;
 use crate::data::{Confidence, Interactions, Targets};
+use crate::error::Axis;
 use crate::linalg::LANES;
 use crate::linalg::kernels::Kernels;
 use crate::params::{Method, Params, Solver};
+use crate::relations::Relations;
 use crate::solver::block::SOLVING_BYTES;
 use crate::solver::cache::GramCache;
 use crate::solver::in_double::double_bytes;
@@ -71,6 +73,31 @@ impl Sizes {
             keeps_best,
             neighbours: baselines::most_neighbours(data, params.solver),
         }
+    }
+
+    /// Yields the sizes of the stacked matrix of a run with further relations.
+    #[must_use]
+    pub fn stacked(mut self, relations: Option<&Relations<'_>>) -> Self {
+        let Some(relations) = relations else {
+            return self;
+        };
+        for entity in relations.entities.iter().skip(2) {
+            match entity.axis {
+                Axis::User => self.users += entity.count,
+                Axis::Item => self.items += entity.count,
+            }
+        }
+        for relation in &relations.relations {
+            self.entries += relation.data.len();
+            // Itself, with its own targets and weights, and transposed.
+            self.data += 3 * relation.data.bytes();
+            self.longest_row += relation.data.longest_row();
+            self.rank += relation.scheme.rank_bound(&relation.data);
+        }
+        let rows = (self.users + self.items) as u64;
+        self.data += 8 * rows + 24 * self.entries as u64;
+        self.vary = (true, true);
+        self
     }
 }
 

@@ -9,9 +9,11 @@ mod learned;
 mod memory;
 mod observer;
 mod problem;
+pub mod shard;
 mod sketch;
 mod start;
 mod state;
+mod sums;
 mod sweeps;
 mod training;
 
@@ -27,6 +29,7 @@ use crate::baselines;
 use crate::data::Interactions;
 use crate::model::Model;
 use crate::params::{CheckedParams, Method, Params};
+use crate::relations::Relations;
 use crate::weights::Scheme;
 use backend::{Cpu, Device, Problem, ProblemParts};
 use learned::EstimateStage;
@@ -135,6 +138,20 @@ pub fn fit_on<D: Device>(
     data: &Interactions<'_>,
     scheme: &Scheme,
     params: &CheckedParams,
+    run: Run<'_>,
+) -> Result<Fitted, FitError> {
+    fit_related(device, (data, scheme), None, params, run)
+}
+
+/// Does what [`fit_on`] does for a main relation and others that are trained with it.
+///
+/// # Errors
+/// Those of [`fit`], and relations that do not fit each other.
+pub fn fit_related<D: Device>(
+    device: &D,
+    (data, scheme): (&Interactions<'_>, &Scheme),
+    relations: Option<&Relations<'_>>,
+    params: &CheckedParams,
     mut run: Run<'_>,
 ) -> Result<Fitted, FitError> {
     if data.n_interactions() == 0 {
@@ -144,15 +161,21 @@ pub fn fit_on<D: Device>(
         });
     }
     let params = &baselines::shaped(params)?;
-    let plan = planned(data, scheme, params, &run)?;
+    let plan = planned((data, scheme), relations, params, &run)?;
     let pool = &pool(params)?;
     if let Some(observer) = &mut run.observer {
         observer.started(&plan);
     }
-    let (transform, data) = pool.install(|| {
+    let (mut transform, data) = pool.install(|| {
         let transform = data.freeze(params.targets, params.confidence)?;
         data.apply(&transform).map(|data| (transform, data))
     })?;
+    let recent = params.post_scale_half_life;
+    let recent = recent.map(|half_life| data.recent_item_counts(half_life));
+    let recent = recent.transpose()?;
+    if recent.is_some() {
+        transform.now = data.latest_time().unwrap_or_default();
+    }
     let mut stage = EstimateStage {
         device,
         pool,
@@ -163,13 +186,17 @@ pub fn fit_on<D: Device>(
     let stopped = stage.stopped;
     let (init, resume) = (std::mem::take(&mut run.init), run.resume.take());
     let (problem, start) = pool.install(|| {
-        let problem = Problem::new(ProblemParts {
+        let parts = ProblemParts {
             weights: learned.resolve(&data)?,
             data,
             transform,
             dense: scheme.full_weights(),
             params: (**params).clone(),
-        })?;
+        };
+        let problem = match relations {
+            Some(relations) => Problem::with_relations(parts, relations)?,
+            None => Problem::new(parts)?,
+        };
         let start = start(&problem, init, resume)?;
         Ok::<_, FitError>((problem, start))
     })?;
@@ -185,12 +212,12 @@ pub fn fit_on<D: Device>(
                 let backend = device.backend(&problem, solver, factors);
                 AlternatingSweeps::new(backend, &problem, &from)
             });
-            let training = TrainingLoop::new(&problem, sweeps, history, best);
+            let training = TrainingLoop::new(&problem, sweeps, history, best).scaled_by(recent);
             trained(training, stopped, pool, &mut run)
         }
         Method::Baseline(baseline) => {
             let passes = pool.install(|| BaselinePasses::new(baseline, &problem, factors));
-            let training = TrainingLoop::new(&problem, passes, history, best);
+            let training = TrainingLoop::new(&problem, passes, history, best).scaled_by(recent);
             trained(training, stopped, pool, &mut run)
         }
     }
@@ -212,12 +239,12 @@ fn trained<S: Sweeps>(
 
 /// The memory that the run needs, if the limit allows it.
 fn planned(
-    data: &Interactions<'_>,
-    scheme: &Scheme,
+    (data, scheme): (&Interactions<'_>, &Scheme),
+    relations: Option<&Relations<'_>>,
     params: &Params,
     run: &Run<'_>,
 ) -> Result<MemoryPlan, FitError> {
-    let sizes = Sizes::of(data, scheme, params, run.validation.is_some());
+    let sizes = Sizes::of(data, scheme, params, run.validation.is_some()).stacked(relations);
     let plan = MemoryPlan::new(&sizes, params);
     match params.memory_limit {
         Some(limit) if limit < plan.total() => Err(FitError::Memory {

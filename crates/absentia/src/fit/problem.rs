@@ -8,6 +8,7 @@ use crate::data::{Entries, FrozenTransform, Interactions, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::params::{Method, Params, Solver};
+use crate::relations::{ComposedParts, Composition, RelationError, Relations};
 use crate::sides::Sides;
 use crate::solver::penalty::{penalties, row_penalty};
 use crate::weights::MissingWeights;
@@ -36,6 +37,8 @@ pub struct Problem<'a> {
     penalty: Sides<Values<'static>>,
     may_be_negative: bool,
     params: Params,
+    /// What belongs to whom, if there are several relations.
+    composed: Option<ComposedParts>,
 }
 
 impl<'a> Problem<'a> {
@@ -69,7 +72,94 @@ impl<'a> Problem<'a> {
             dense,
             penalty,
             params,
+            composed: None,
         })
+    }
+
+    /// Yields the problem of these parts and of further relations, stacked.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), and relations that do not fit each other.
+    pub fn with_relations(
+        parts: ProblemParts<'a>,
+        relations: &Relations<'_>,
+    ) -> Result<Self, FitError> {
+        if let Method::Baseline(_) = parts.params.solver {
+            return Err(RelationError::Method {
+                solver: parts.params.solver.name(),
+            }
+            .into());
+        }
+        let is_vanilla = parts.params.solver == Method::Solver(Solver::EalsVanilla);
+        if is_vanilla && parts.dense.is_some() {
+            return Err(RelationError::DenseWeights.into());
+        }
+        let Composition {
+            data,
+            weights,
+            parts: composed,
+        } = Composition::new(&parts.data, &parts.weights, relations)?;
+        let mut problem = Self::new(ProblemParts {
+            data,
+            weights,
+            dense: None,
+            ..parts
+        })?;
+        problem.set_penalties(&composed)?;
+        problem.composed = Some(composed);
+        Ok(problem)
+    }
+
+    /// Gives the rows of types with a regularization of their own the penalties that follow from it.
+    fn set_penalties(&mut self, composed: &ComposedParts) -> Result<(), FitError> {
+        let entities = &composed.entities;
+        if entities
+            .iter()
+            .all(|entity| entity.regularization.is_none())
+        {
+            return Ok(());
+        }
+        let lambda = self.params.regularization;
+        let unit = Params {
+            regularization: 1.0,
+            ..self.params.clone()
+        };
+        let powers = penalties_of(&self.data, &self.weights, None, &unit)?;
+        for axis in [Axis::User, Axis::Item] {
+            let mut each = vec![0.0; composed.layout.total(axis)];
+            let own = entities.iter().enumerate();
+            for (at, entity) in own.filter(|(_, entity)| entity.axis == axis) {
+                for row in composed.layout.rows(at) {
+                    each[row] = entity.regularization.unwrap_or(lambda) * powers[axis].get(row);
+                }
+            }
+            self.penalty[axis] = Values::from_vec(each);
+        }
+        Ok(())
+    }
+
+    /// What belongs to whom, if there are several relations.
+    pub(super) fn composed(&self) -> Option<&ComposedParts> {
+        self.composed.as_ref()
+    }
+
+    /// The weights on missing entries of the main relation.
+    pub(super) fn main_weights(&self) -> &MissingWeights {
+        match &self.composed {
+            Some(composed) => &composed.weights,
+            None => &self.weights,
+        }
+    }
+
+    /// The number of interactions of users and items in the main relation.
+    pub(super) fn counts(&self) -> Sides<Vec<u32>> {
+        match &self.composed {
+            Some(composed) => composed.counts.clone(),
+            None => Sides {
+                users: self.data.user_counts(),
+                items: self.data.item_counts(),
+            },
+        }
     }
 
     /// Targets and weights of the observed entries, as they are trained on.

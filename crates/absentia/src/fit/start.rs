@@ -36,8 +36,8 @@ pub(super) fn start(
         let model = checkpoint.model;
         return Ok(Start {
             factors: Sides {
-                users: given(Axis::User, model.user_factors(), users, k)?,
-                items: given(Axis::Item, model.item_factors(), items, k)?,
+                users: given(problem, Axis::User, &model.stacked_factors(Axis::User))?,
+                items: given(problem, Axis::Item, &model.stacked_factors(Axis::Item))?,
             },
             from: match model.history().last() {
                 Some(sweep) => StartedFrom::Objective(sweep.objective),
@@ -58,8 +58,8 @@ pub(super) fn start(
         ),
         Init::Sketch { passes } => sketch(data, params, passes),
         Init::Given { users: p, items: q } => (
-            given(Axis::User, &p, users, k)?,
-            given(Axis::Item, &q, items, k)?,
+            given(problem, Axis::User, &p)?,
+            given(problem, Axis::Item, &q)?,
         ),
     };
     Ok(Start {
@@ -77,22 +77,30 @@ fn check_resume(checkpoint: &Checkpoint, problem: &Problem<'_>) -> Result<(), Fi
         return Err(FitError::ResumeParams { changed });
     }
     // A run that was cancelled before its first sweep may not have had its final weights yet.
-    let (then, weights) = (checkpoint.model.weights(), problem.missing_weights());
-    let same = then.a() == weights.a() && then.b() == weights.b();
+    let (then, weights) = (checkpoint.model.weights(), problem.main_weights());
+    let same_relations = match (checkpoint.model.related(), problem.composed()) {
+        (Some(then), Some(now)) => then.entities == now.entities && then.relations == now.relations,
+        (None, None) => true,
+        _ => false,
+    };
+    let same = same_relations && then.a() == weights.a() && then.b() == weights.b();
     if checkpoint.iterations() > 0 && !same {
         return Err(FitError::ResumeWeights);
     }
     Ok(())
 }
 
-fn given(
-    axis: Axis,
-    factors: &Factors,
-    expected_rows: usize,
-    expected_cols: usize,
-) -> Result<Dense, FitError> {
+/// The factors of one side. Those of users or items alone are followed by random ones for the types that relations
+/// add.
+fn given(problem: &Problem<'_>, axis: Axis, factors: &Factors) -> Result<Dense, FitError> {
     let (rows, cols) = (factors.rows(), factors.cols());
-    if (rows, cols) != (expected_rows, expected_cols) {
+    let params = problem.params();
+    let (expected_rows, expected_cols) = (problem.entries(axis).rows(), params.factors);
+    let main_rows = match axis {
+        Axis::User => problem.main_weights().n_users(),
+        Axis::Item => problem.main_weights().n_items(),
+    };
+    if (rows != expected_rows && rows != main_rows) || cols != expected_cols {
         return Err(FitError::InitShape {
             axis,
             rows,
@@ -104,5 +112,16 @@ fn given(
     if let Some(row) = (0..rows).find(|&row| factors.row(row).iter().any(|x| !x.is_finite())) {
         return Err(FitError::InitNotFinite { axis, row });
     }
-    Ok(factors.to_padded())
+    if rows == expected_rows {
+        return Ok(factors.to_padded());
+    }
+    let side = match axis {
+        Axis::User => 0,
+        Axis::Item => 1,
+    };
+    let mut all = init::gaussian(expected_rows, cols, params.init_std, params.seed, side);
+    for row in 0..rows {
+        all.row_mut(row).copy_from_slice(factors.row(row));
+    }
+    Ok(all)
 }

@@ -1,5 +1,6 @@
 //! The loop of a run: when to stop, to report, to write a checkpoint and to cancel.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::error::FitError;
@@ -8,7 +9,7 @@ use super::problem::Problem;
 use super::state::{Best, Checkpoint};
 use super::sweeps::Sweeps;
 use super::{Fitted, Run, StopReason, Validation};
-use crate::model::{Factors, Model, ModelParts};
+use crate::model::{Factors, Model, ModelParts, RelatedParts};
 use crate::sides::Sides;
 
 /// A run between two sweeps.
@@ -19,6 +20,8 @@ pub(super) struct TrainingLoop<'p, S> {
     best: Option<Best>,
     /// Interactions of each user and item.
     counts: Sides<Vec<u32>>,
+    /// What items are rescaled by, if recent interactions count more.
+    recent_counts: Option<Vec<f32>>,
 }
 
 impl<'p, S: Sweeps> TrainingLoop<'p, S> {
@@ -33,11 +36,15 @@ impl<'p, S: Sweeps> TrainingLoop<'p, S> {
             sweeps,
             history,
             best,
-            counts: Sides {
-                users: problem.data().user_counts(),
-                items: problem.data().item_counts(),
-            },
+            counts: problem.counts(),
+            recent_counts: None,
         }
+    }
+
+    /// Rescales items by counts in which recent interactions count more.
+    pub(super) fn scaled_by(mut self, recent_counts: Option<Vec<f32>>) -> Self {
+        self.recent_counts = recent_counts;
+        self
     }
 
     /// Makes sweeps until there is a reason to stop, and yields it. Callbacks run on the calling thread
@@ -153,13 +160,22 @@ impl<'p, S: Sweeps> TrainingLoop<'p, S> {
     }
 
     fn model_with(&self, factors: Sides<Factors>) -> Model {
+        let (factors, related) = match self.problem.composed() {
+            Some(composed) => {
+                let (factors, related) = RelatedParts::split(composed, &factors);
+                (factors, Some(Arc::new(related)))
+            }
+            None => (factors, None),
+        };
         Model::new(ModelParts {
             user_factors: factors.users,
             item_factors: factors.items,
-            weights: self.problem.missing_weights().clone(),
+            related,
+            weights: self.problem.main_weights().clone(),
             transform: *self.problem.transform(),
             user_counts: self.counts.users.clone(),
             item_counts: self.counts.items.clone(),
+            recent_counts: self.recent_counts.clone(),
             params: self.problem.params().clone(),
             history: self.history.clone(),
             neighbours: self.sweeps.neighbours(),

@@ -38,6 +38,12 @@ pub enum ModelError {
         /// Row at fault.
         row: usize,
     },
+    /// A count that items are rescaled by is not a finite number above 0.
+    #[error("the recent count of item {row} is not a finite number above 0")]
+    RecentCount {
+        /// The item.
+        row: usize,
+    },
     /// Something that a model of this kind has no answer to.
     #[error("a model of {solver} cannot {what}")]
     NotOfThisMethod {
@@ -45,6 +51,30 @@ pub enum ModelError {
         solver: &'static str,
         /// What was requested.
         what: &'static str,
+    },
+    /// Something that a model of several relations has no answer to.
+    #[error("a model of several relations cannot {what}")]
+    Relations {
+        /// What was requested.
+        what: &'static str,
+    },
+    /// A relation that the rows of a side are not in.
+    #[error("{axis}s are not in relation {relation} of the model")]
+    Unrelated {
+        /// The side.
+        axis: Axis,
+        /// Number of the relation.
+        relation: usize,
+    },
+    /// A row that a type of a relation does not have.
+    #[error("there is no row {index} of {entity}: the model has {count}")]
+    UnknownRow {
+        /// The type.
+        entity: String,
+        /// The index.
+        index: u32,
+        /// How many there are.
+        count: usize,
     },
     /// Parameters out of range.
     #[error(transparent)]
@@ -86,7 +116,7 @@ impl ModelError {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            ModelError::Unknown { .. } => Fault::NotFound,
+            ModelError::Unknown { .. } | ModelError::UnknownRow { .. } => Fault::NotFound,
             ModelError::Ranking(error) => error.fault(),
             _ => Fault::Caller,
         }

@@ -4,7 +4,7 @@
 //! `p = H⁻¹ Σ_j c_j r_j q_j`, so the score of item i is `Σ_j c_j r_j q_iᵀ H⁻¹ q_j` (Hu, Koren and
 //! Volinsky 2008, section 5, here with any weights on the missing entries).
 
-use super::fold_in::{FoldIn, NewEntry, NewRow, RowWeights};
+use super::fold_in::{FoldIn, NewEntry, NewRow, RowEntries, RowWeights};
 use super::{Model, ModelError};
 use crate::error::Axis;
 use crate::linalg::{LANES, spd};
@@ -13,7 +13,9 @@ use crate::solver::missing_weight;
 /// What one entry of the user adds to a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contribution {
-    /// The item the user interacted with.
+    /// The relation of the entry by its number; the main one if not given.
+    pub relation: Option<usize>,
+    /// The item the user interacted with, or the row of the relation's other type.
     pub item: u32,
     /// What it adds to the score.
     pub contribution: f64,
@@ -54,44 +56,72 @@ impl FoldIn<'_> {
         weights: &RowWeights,
         item: u32,
     ) -> Result<Explanation, ModelError> {
+        let main = RowEntries {
+            relation: None,
+            entries,
+            weights,
+        };
+        self.explain_related(user, &[main], item)
+    }
+
+    /// Explains the score of `other` for a row with entries in several relations: that of an item for a user, or
+    /// of a user for an item, depending on the side that is folded in.
+    ///
+    /// # Errors
+    /// As [`explain`](Self::explain), and a relation that the row cannot be in.
+    pub fn explain_related(
+        &self,
+        own: Option<u32>,
+        known: &[RowEntries<'_>],
+        other: u32,
+    ) -> Result<Explanation, ModelError> {
         let model: &Model = self.model();
-        model.check(Axis::Item, item)?;
-        let quadratic = self.quadratic(&self.row(entries, weights)?);
-        let scale = model
-            .item_scale()
-            .map_or(1.0, |scale| f64::from(scale[item as usize]));
+        let main = self.block(None)?;
+        model.check(main.own.other(), other)?;
+        let quadratic = self.quadratic(&self.row(known)?);
+        let scale = match (main.own, own) {
+            (Axis::User, _) => item_scale(model, other),
+            (Axis::Item, Some(item)) => item_scale(model, item),
+            (Axis::Item, None) => 1.0,
+        };
         let mut direction: Vec<f64> = self
-            .fixed_row(item)
+            .fixed_row(other)
             .iter()
             .map(|q| f64::from(*q) * scale)
             .collect();
         spd::solve(quadratic.h, &mut direction).ok_or(ModelError::NoMinimum)?;
-        let mut contributions: Vec<Contribution> = entries
-            .iter()
-            .zip(quadratic.pulls)
-            .filter(|(entry, _)| !entry.exposed)
-            .map(|(entry, pull)| {
-                let q = self.fixed_row(entry.index);
-                let along: f64 = q
-                    .iter()
-                    .zip(&direction)
-                    .map(|(q, x)| f64::from(*q) * x)
-                    .sum();
-                Contribution {
-                    item: entry.index,
-                    contribution: pull * along,
-                }
-            })
-            .collect();
+        let entries = known.iter().flat_map(|given| {
+            let entries = given.entries.iter();
+            entries.map(move |entry| (given.relation, entry))
+        });
+        let mut contributions = Vec::new();
+        for ((relation, entry), pull) in entries.zip(quadratic.pulls) {
+            if entry.exposed {
+                continue;
+            }
+            let at = self.block(relation)?.first_row + entry.index;
+            let pairs = self.fixed_row(at).iter().zip(&direction);
+            let along: f64 = pairs.map(|(q, x)| f64::from(*q) * x).sum();
+            contributions.push(Contribution {
+                relation,
+                item: entry.index,
+                contribution: pull * along,
+            });
+        }
         contributions.sort_by(|left, right| {
             right
                 .contribution
                 .total_cmp(&left.contribution)
+                .then(left.relation.cmp(&right.relation))
                 .then(left.item.cmp(&right.item))
         });
         let explained: f64 = contributions.iter().map(|part| part.contribution).sum();
-        let score = match user {
-            Some(user) => f64::from(model.scores(&[(user, item)])?[0]),
+        let pair = own.map(|own| match main.own {
+            Axis::User => (own, other),
+            Axis::Item => (other, own),
+        });
+        let score = match pair {
+            Some(pair) => f64::from(model.scores(&[pair])?[0]),
             None => explained,
         };
         Ok(Explanation {
@@ -100,6 +130,7 @@ impl FoldIn<'_> {
             remainder: score - explained,
         })
     }
+
     /// The quadratic of a row; K² numbers, because contributions need all of H.
     pub(super) fn quadratic(&self, row: &NewRow) -> Quadratic {
         let k = self.model().n_factors();
@@ -146,4 +177,10 @@ impl FoldIn<'_> {
         }
         h
     }
+}
+
+/// The post-scaling of an item, 1 where there is none.
+fn item_scale(model: &Model, item: u32) -> f64 {
+    let scale = model.item_scale();
+    scale.map_or(1.0, |scale| f64::from(scale[item as usize]))
 }

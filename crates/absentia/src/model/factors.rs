@@ -1,5 +1,6 @@
 //! Factors as a model holds them: read-only rows, owned or mapped from a file.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::data::Storage;
@@ -35,6 +36,20 @@ impl Factors {
             cols,
             stride,
             values: Storage::Shared(Arc::new(Shared(dense))),
+        }
+    }
+
+    /// Some of the rows, which are shared and not copied.
+    pub(crate) fn part(&self, rows: Range<usize>) -> Self {
+        let range = rows.start * self.stride..rows.end * self.stride;
+        Self {
+            rows: rows.len(),
+            cols: self.cols,
+            stride: self.stride,
+            values: Storage::shared(Part {
+                all: self.values.clone(),
+                range,
+            }),
         }
     }
 
@@ -82,6 +97,18 @@ impl Factors {
 impl From<Dense> for Factors {
     fn from(dense: Dense) -> Self {
         Self::share(Arc::new(dense))
+    }
+}
+
+/// Some of the numbers of a matrix that others share.
+struct Part {
+    all: Storage<'static, f32>,
+    range: Range<usize>,
+}
+
+impl AsRef<[f32]> for Part {
+    fn as_ref(&self) -> &[f32] {
+        &self.all[self.range.clone()]
     }
 }
 

@@ -1,10 +1,12 @@
 //! New users and items: the exact minimiser of one row's quadratic, the other side held fixed.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
+use super::fold_blocks::{FoldBlock, fixed_side};
 use super::{Factors, Model, ModelError};
-use crate::data::{DataError, Entries, Values};
+use crate::data::{DataError, Entries, Values, recent_after};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
@@ -13,7 +15,6 @@ use crate::solver::cache::GramCache;
 use crate::solver::in_double::{DoubleCache, solve_exactly_in_double};
 use crate::solver::penalty::row_penalty;
 use crate::solver::{Side, missing_weight, solve_exactly};
-use crate::weights;
 
 /// An entry of a row that is folded in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,13 +66,25 @@ pub enum RowWeights {
     Given(Vec<f32>),
 }
 
+/// What is known of a row in one relation.
+#[derive(Clone, Copy, Debug)]
+pub struct RowEntries<'e> {
+    /// The relation by its number; the main one if not given.
+    pub relation: Option<usize>,
+    /// Its entries there: `index` is a row of the relation's other type.
+    pub entries: &'e [NewEntry],
+    /// Where its weights there come from.
+    pub weights: &'e RowWeights,
+}
+
 /// One side of a model, prepared for folding in rows of the other side.
 pub struct FoldIn<'m> {
     model: &'m Model,
-    axis: Axis,
-    /// Factors of the side that is held fixed, padded.
+    /// The relations that the rows are in, the main one first.
+    blocks: Vec<FoldBlock<'m>>,
+    /// Factors of the side that is held fixed, padded: of all types that the rows are related to.
     fixed: Dense,
-    fixed_weights: &'m Dense,
+    fixed_weights: Cow<'m, Dense>,
     cache: GramCache,
     /// The same caches in double precision, summed for the first row that needs them.
     in_double: OnceLock<DoubleCache>,
@@ -105,19 +118,17 @@ impl Model {
     /// Prepares the model for folding in rows of one side; costs one pass over the other side.
     #[must_use]
     pub fn fold_in(&self, axis: Axis) -> FoldIn<'_> {
-        let (fixed, fixed_weights) = match axis {
-            Axis::User => (self.item_factors(), self.weights().b()),
-            Axis::Item => (self.user_factors(), self.weights().a()),
-        };
-        let (fixed, kernels) = (fixed.to_padded(), Kernels::in_use());
+        let blocks = FoldBlock::all(self, axis);
+        let (fixed, fixed_weights) = fixed_side(self, &blocks);
+        let kernels = Kernels::in_use();
         FoldIn {
             model: self,
-            axis,
-            cache: GramCache::new(&fixed, fixed_weights, kernels),
+            blocks,
+            cache: GramCache::new(&fixed, &fixed_weights, kernels),
             in_double: OnceLock::new(),
+            sums: column_sums(&fixed_weights),
             fixed,
             fixed_weights,
-            sums: column_sums(fixed_weights),
             kernels,
         }
     }
@@ -152,6 +163,11 @@ impl Model {
         for update in updates {
             let row = update.row as usize;
             dense.row_mut(row).copy_from_slice(&update.factors);
+            if axis == Axis::Item
+                && let Some(recent) = &mut parts.recent_counts
+            {
+                recent[row] = recent_after(recent[row], counts[row], update.interactions);
+            }
             counts[row] = update.interactions;
         }
         *factors = Factors::from(dense);
@@ -172,7 +188,20 @@ impl FoldIn<'_> {
         entries: &[NewEntry],
         weights: &RowWeights,
     ) -> Result<Vec<f32>, ModelError> {
-        let mut row = self.row(entries, weights)?;
+        self.solve_related(&[RowEntries {
+            relation: None,
+            entries,
+            weights,
+        }])
+    }
+
+    /// Yields the factors of a row with entries in several relations; in those that are not given it has no
+    /// weight.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve), and a relation that the row cannot be in.
+    pub fn solve_related(&self, known: &[RowEntries<'_>]) -> Result<Vec<f32>, ModelError> {
+        let mut row = self.row(known)?;
         row.entries.sort_unstable_by_key(|&(index, ..)| index);
         let column = |value: fn(&(u32, f32, f32)) -> f32| {
             Values::from_vec(row.entries.iter().map(value).collect())
@@ -189,7 +218,7 @@ impl FoldIn<'_> {
         let side = Side {
             observed: &observed,
             own_weights: &Dense::from_fn(1, row.a.len(), |_, t| row.a[t]),
-            fixed_weights: self.fixed_weights,
+            fixed_weights: &self.fixed_weights,
             fixed: &self.fixed,
             cache: &self.cache,
             penalty: &Values::Constant(row.lambda),
@@ -213,8 +242,13 @@ impl FoldIn<'_> {
     /// on missing entries staying as they are.
     ///
     /// # Errors
-    /// As [`solve`](Self::solve), and a row that the model does not have.
+    /// As [`solve`](Self::solve), a row that the model does not have, and one with attributes, which would be lost.
     pub fn update(&self, row: u32, entries: &[NewEntry]) -> Result<RowUpdate, ModelError> {
+        if self.blocks.len() > 1 {
+            return Err(ModelError::Relations {
+                what: "update rows by their interactions alone",
+            });
+        }
         let factors = self.solve(entries, &RowWeights::Like(row))?;
         let interactions = entries.iter().filter(|entry| !entry.exposed).count();
         Ok(RowUpdate {
@@ -244,7 +278,7 @@ impl FoldIn<'_> {
     }
 
     pub(super) fn in_double(&self) -> &DoubleCache {
-        let sum = || DoubleCache::new(&self.fixed, self.fixed_weights);
+        let sum = || DoubleCache::new(&self.fixed, &self.fixed_weights);
         self.in_double.get_or_init(sum)
     }
 
@@ -257,33 +291,45 @@ impl FoldIn<'_> {
         row.lambda == 0.0 || row.entries.iter().any(is_less)
     }
 
+    /// The block of a relation.
+    pub(super) fn block(&self, relation: Option<usize>) -> Result<&FoldBlock<'_>, ModelError> {
+        let mut blocks = self.blocks.iter();
+        let found = blocks.find(|block| block.relation == relation);
+        found.ok_or(ModelError::Unrelated {
+            axis: self.blocks[0].own,
+            relation: relation.unwrap_or_default(),
+        })
+    }
+
     /// The row with its targets, weights and regularization.
-    pub(super) fn row(
-        &self,
-        entries: &[NewEntry],
-        weights: &RowWeights,
-    ) -> Result<NewRow, ModelError> {
+    pub(super) fn row(&self, known: &[RowEntries<'_>]) -> Result<NewRow, ModelError> {
         self.model.needs_objective("fold in or explain rows")?;
-        self.check(entries)?;
-        let taken = entries.iter().filter(|entry| !entry.exposed);
-        // An entry without a time is of the latest time.
-        let times: Vec<i64> = taken.map(|entry| entry.time.unwrap_or(i64::MAX)).collect();
-        let n_own = times.len() as u32;
-        let a = self.row_weights(weights, &times)?;
+        let mut a = vec![0.0; self.fixed_weights.cols()];
+        let mut weighed = Vec::new();
+        for given in known {
+            let block = self.block(given.relation)?;
+            self.check(block, given.entries)?;
+            let taken = given.entries.iter().filter(|entry| !entry.exposed);
+            // An entry without a time is of the latest time.
+            let times: Vec<i64> = taken.map(|entry| entry.time.unwrap_or(i64::MAX)).collect();
+            let own = block.row_weights(given.weights, &times, given.entries.is_empty())?;
+            a[block.columns.clone()].copy_from_slice(&own);
+            for entry in given.entries {
+                let (r, c) = block.target_and_weight(entry, times.len() as u32);
+                weighed.push((block.first_row + entry.index, r, c));
+            }
+        }
         let pairs = a.iter().zip(&self.sums);
         let mut total: f64 = pairs.map(|(a, sum)| f64::from(*a) * sum).sum();
-        let mut weighed = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let (r, c) = self.target_and_weight(entry, n_own);
-            total += f64::from(c) - missing_weight(&a, self.fixed_weights(entry.index));
-            weighed.push((entry.index, r, c));
+        for &(index, _, c) in &weighed {
+            total += f64::from(c) - missing_weight(&a, self.fixed_weights(index));
         }
         let params = self.model.params();
+        let lambda = self.blocks[0].regularization;
         let lambda = if params.reg_exponent == 0.0 {
-            params.regularization
+            lambda
         } else {
-            row_penalty(0, total, params.regularization, params.reg_exponent)
-                .map_err(|_| ModelError::NoMinimum)?
+            row_penalty(0, total, lambda, params.reg_exponent).map_err(|_| ModelError::NoMinimum)?
         };
         Ok(NewRow {
             entries: weighed,
@@ -292,12 +338,11 @@ impl FoldIn<'_> {
         })
     }
 
-    fn check(&self, entries: &[NewEntry]) -> Result<(), ModelError> {
-        let other = self.axis.other();
+    fn check(&self, block: &FoldBlock<'_>, entries: &[NewEntry]) -> Result<(), ModelError> {
         let mut indices = Vec::with_capacity(entries.len());
         for (at, entry) in entries.iter().enumerate() {
-            self.model.check(other, entry.index)?;
-            let (entry_at, (r, c)) = (at as u64, self.target_and_weight(entry, 1));
+            block.check_index(self.model, entry.index)?;
+            let (entry_at, (r, c)) = (at as u64, block.target_and_weight(entry, 1));
             if !(entry.value.is_finite() && r.is_finite()) {
                 return Err(DataError::NotFinite {
                     entry: entry_at,
@@ -326,64 +371,10 @@ impl FoldIn<'_> {
         indices.sort_unstable();
         match indices.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(ModelError::Repeated {
-                axis: other,
+                axis: block.own.other(),
                 index: pair[0],
             }),
             None => Ok(()),
-        }
-    }
-
-    fn target_and_weight(&self, entry: &NewEntry, n_own: u32) -> (f32, f32) {
-        if entry.exposed {
-            return (0.0, entry.weight);
-        }
-        let parts = self.model.parts();
-        let (n_user, n_item) = match self.axis {
-            Axis::User => (n_own, parts.item_counts[entry.index as usize]),
-            Axis::Item => (parts.user_counts[entry.index as usize], n_own),
-        };
-        let r = parts.transform.target(entry.value, n_user, n_item);
-        (
-            r,
-            parts.transform.weight(
-                entry.value,
-                entry.weight,
-                entry.time.unwrap_or(parts.transform.now),
-            ),
-        )
-    }
-
-    fn row_weights(&self, weights: &RowWeights, times: &[i64]) -> Result<Vec<f32>, ModelError> {
-        let missing = self.model.weights();
-        match (weights, self.axis) {
-            (RowWeights::Given(given), _) if given.len() != missing.rank() => {
-                Err(ModelError::Shape {
-                    what: "weights of the row",
-                    expected: missing.rank(),
-                    got: given.len(),
-                })
-            }
-            (RowWeights::Given(given), _) => match given.iter().position(|x| !x.is_finite()) {
-                Some(at) => Err(ModelError::RowWeight { at, got: given[at] }),
-                None => Ok(given.clone()),
-            },
-            (RowWeights::Like(row), axis) => {
-                self.model.check(axis, *row)?;
-                let known = if axis == Axis::User {
-                    missing.a()
-                } else {
-                    missing.b()
-                };
-                Ok(known.row(*row as usize).to_vec())
-            }
-            (RowWeights::Frozen, axis) => {
-                let row = weights::NewRow {
-                    count: times.len() as u32,
-                    times,
-                    ..weights::NewRow::default()
-                };
-                Ok(missing.new_row(axis, &row)?)
-            }
         }
     }
 }
@@ -426,7 +417,12 @@ mod tests {
             for count in [0, 1, 5, 100] {
                 let entries = entries(count);
                 let found = fold.solve(&entries, &RowWeights::Frozen).unwrap();
-                let row = fold.row(&entries, &RowWeights::Frozen).unwrap();
+                let known = RowEntries {
+                    relation: None,
+                    entries: &entries,
+                    weights: &RowWeights::Frozen,
+                };
+                let row = fold.row(&[known]).unwrap();
                 let quadratic = fold.quadratic(&row);
                 let mut exact = quadratic.y;
                 spd::solve(quadratic.h, &mut exact).unwrap();

@@ -3,16 +3,20 @@
 mod error;
 mod explain;
 mod factors;
+mod fold_blocks;
 mod fold_in;
 mod recommend;
+mod related;
 mod similar;
 
 pub use error::ModelError;
 pub use explain::{Contribution, Explanation};
 pub use factors::Factors;
-pub use fold_in::{FoldIn, NewEntry, RowUpdate, RowWeights};
+pub use fold_in::{FoldIn, NewEntry, RowEntries, RowUpdate, RowWeights};
 pub use recommend::ModelScorer;
+pub use related::RelatedParts;
 pub use similar::Similarity;
+pub(crate) use similar::similar_rows;
 
 use std::sync::Arc;
 
@@ -41,17 +45,24 @@ pub struct ModelParts {
     pub user_counts: Vec<u32>,
     /// Number of interactions of each item.
     pub item_counts: Vec<u32>,
+    /// What items are rescaled by instead, if recent interactions count more
+    /// ([`Interactions::recent_item_counts`](crate::data::Interactions::recent_item_counts)): there if and only if
+    /// the parameters have a half-life.
+    pub recent_counts: Option<Vec<f32>>,
     /// Parameters of the run.
     pub params: Params,
     /// Every sweep of the run.
     pub history: Vec<Sweep>,
     /// What an `itemknn` model scores by instead of factors.
     pub neighbours: Option<Arc<Neighbours>>,
+    /// Relations beside the main one that the model was trained with, and the factors of their types.
+    pub related: Option<Arc<RelatedParts>>,
 }
 
 /// A trained model.
 ///
-/// Scores are `p_u · q_i · n_i^ρ`: factors are stored as trained, because folding in and explaining
+/// Scores are `p_u · q_i · n_i^ρ`, `n_i` being the number of interactions of an item, or a count in which recent
+/// ones count more. Factors are stored as trained, because folding in and explaining
 /// need them unscaled, and the post-scaling is stored beside them.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -65,12 +76,13 @@ impl Model {
     /// Yields a model of parts that fit each other.
     pub(crate) fn new(parts: ModelParts) -> Self {
         let rho = parts.params.post_scale;
+        let power = |count: f64| count.powf(f64::from(rho)) as f32;
         let item_scale = (rho != 0.0).then(|| {
-            parts
-                .item_counts
-                .iter()
-                .map(|&n| f64::from(n.max(1)).powf(f64::from(rho)) as f32)
-                .collect()
+            if let Some(recent) = &parts.recent_counts {
+                return recent.iter().map(|&m| power(f64::from(m))).collect();
+            }
+            let counts = parts.item_counts.iter();
+            counts.map(|&n| power(f64::from(n.max(1)))).collect()
         });
         Self {
             parts,
@@ -93,6 +105,11 @@ impl Model {
             ("item weights", items, parts.weights.b().rows()),
             ("user counts", users, parts.user_counts.len()),
             ("item counts", items, parts.item_counts.len()),
+            (
+                "recent item counts",
+                parts.params.post_scale_half_life.map_or(0, |_| items),
+                parts.recent_counts.as_ref().map_or(0, Vec::len),
+            ),
         ];
         for (what, expected, got) in shapes {
             if expected != got {
@@ -128,6 +145,14 @@ impl Model {
                     });
                 }
             }
+        }
+        if let Some(related) = &parts.related {
+            related.check(users, items, k)?;
+        }
+        let is_count = |m: &f32| m.is_finite() && *m > 0.0;
+        let mut recent = parts.recent_counts.iter().flatten();
+        if let Some(row) = recent.position(|m| !is_count(m)) {
+            return Err(ModelError::RecentCount { row });
         }
         for (axis, factors) in [
             (Axis::User, &parts.user_factors),
@@ -226,6 +251,22 @@ impl Model {
     pub fn with_post_scale(mut self, rho: f32) -> Self {
         self.parts.params.post_scale = rho;
         Self::new(self.parts)
+    }
+
+    /// Yields the model with items rescaled by counts of this half-life, or by their number of interactions;
+    /// nothing is trained again. `counts` are
+    /// [`recent_item_counts`](crate::data::Interactions::recent_item_counts) of the training data.
+    ///
+    /// # Errors
+    /// Not one count per item, counts that are not finite numbers above 0, or a half-life that is none.
+    pub fn with_recent_counts(
+        mut self,
+        recent: Option<(f64, Vec<f32>)>,
+    ) -> Result<Self, ModelError> {
+        let (half_life, counts) = recent.unzip();
+        self.parts.params.post_scale_half_life = half_life;
+        self.parts.recent_counts = counts;
+        Self::from_parts(self.parts)
     }
 
     /// Scores of given pairs of user and item.

@@ -4,7 +4,7 @@ use super::recommend::best;
 use super::{Factors, Model, ModelError};
 use crate::error::Axis;
 use crate::linalg::Dense;
-use crate::ranking::{FactorScorer, RankRequest, Scored};
+use crate::ranking::{FactorRows, FactorScorer, RankRequest, Scored};
 
 /// How similarity is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,26 +47,88 @@ impl Model {
             Axis::User => self.user_factors(),
             Axis::Item => self.item_factors(),
         };
-        let unit = (by == Similarity::Cosine).then(|| Factors::from(normalized(factors)));
-        let factors = unit.as_ref().unwrap_or(factors);
-        let scorer = FactorScorer::of_model(factors.into(), factors.into(), None);
+        similar_rows(factors.into(), rows, n, by)
+    }
+}
+
+impl Model {
+    /// Yields, for each of `rows` of one type, the `n` rows of another type that are most similar to it: items near
+    /// a tag, tags near a user. Types are numbered as in [`RelatedParts`](super::RelatedParts).
+    ///
+    /// # Errors
+    /// Names a type or row that the model does not have.
+    pub fn similar_across(
+        &self,
+        (from, to): (usize, usize),
+        rows: &[u32],
+        n: usize,
+        by: Similarity,
+    ) -> Result<Vec<Vec<Scored>>, ModelError> {
+        let factors = |entity: usize| {
+            let unknown = || ModelError::UnknownRow {
+                entity: "types".to_owned(),
+                index: entity as u32,
+                count: self.related().map_or(2, |related| related.entities.len()),
+            };
+            self.entity_factors(entity).ok_or_else(unknown)
+        };
+        let (own, other) = (factors(from)?, factors(to)?);
+        if let Some(&index) = rows.iter().find(|&&row| row as usize >= own.rows()) {
+            let name = |related: &super::RelatedParts| related.entities[from].name.clone();
+            return Err(ModelError::UnknownRow {
+                entity: self.related().map(name).unwrap_or_default(),
+                index,
+                count: own.rows(),
+            });
+        }
+        let unit = |factors: &Factors| match by {
+            Similarity::Cosine => Factors::from(normalized(factors.into())),
+            Similarity::InnerProduct => factors.clone(),
+        };
+        let (own, other) = (unit(own), unit(other));
+        let scorer = FactorScorer::of_model((&own).into(), (&other).into(), None);
+        let top = n.saturating_add(usize::from(from == to));
         let request = RankRequest {
             users: rows,
-            top: n.saturating_add(1),
+            top,
             ..RankRequest::default()
         };
         let mut lists = best(&scorer, &request)?;
         for (list, &row) in lists.iter_mut().zip(rows) {
-            list.retain(|scored| scored.item != row);
+            list.retain(|scored| from != to || scored.item != row);
             list.truncate(n);
         }
         Ok(lists)
     }
 }
 
-fn normalized(factors: &Factors) -> Dense {
-    let mut unit = Dense::zeros(factors.rows(), factors.cols());
-    for row in 0..factors.rows() {
+/// The `n` rows that are most similar to each of `rows`, itself excluded.
+pub(crate) fn similar_rows(
+    factors: FactorRows<'_>,
+    rows: &[u32],
+    n: usize,
+    by: Similarity,
+) -> Result<Vec<Vec<Scored>>, ModelError> {
+    let unit = (by == Similarity::Cosine).then(|| normalized(factors));
+    let factors = unit.as_ref().map_or(factors, FactorRows::from);
+    let scorer = FactorScorer::of_model(factors, factors, None);
+    let request = RankRequest {
+        users: rows,
+        top: n.saturating_add(1),
+        ..RankRequest::default()
+    };
+    let mut lists = best(&scorer, &request)?;
+    for (list, &row) in lists.iter_mut().zip(rows) {
+        list.retain(|scored| scored.item != row);
+        list.truncate(n);
+    }
+    Ok(lists)
+}
+
+fn normalized(factors: FactorRows<'_>) -> Dense {
+    let (rows, k) = (factors.n_rows() as usize, factors.n_factors());
+    let mut unit = Dense::zeros(rows, k);
+    for row in 0..rows {
         let from = factors.row(row);
         let length = from
             .iter()

@@ -6,8 +6,9 @@ use super::operation::{Applied, Event, Operation};
 use super::pair::{Pair, PairEvent};
 use super::start::check_settings;
 use super::step::Pass;
-use crate::data::DataError;
+use crate::data::{DataError, recent_now};
 use crate::error::Axis;
+use crate::fit::Cancel;
 use crate::model::RowWeights;
 
 impl Online {
@@ -17,6 +18,19 @@ impl Online {
     /// Rows that there are not, numbers that are not finite, negative weights, nothing to remove, a
     /// refit that fails.
     pub fn apply(&mut self, operation: &Operation) -> Result<Applied, OnlineError> {
+        self.apply_unless(operation, &Cancel::new())
+    }
+
+    /// [`apply`](Self::apply), in which a refit looks at a flag: one that is cancelled changes nothing. All
+    /// other operations are too quick for that.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply), and a refit that was cancelled.
+    pub fn apply_unless(
+        &mut self,
+        operation: &Operation,
+        cancel: &Cancel,
+    ) -> Result<Applied, OnlineError> {
         let rows_left = match operation {
             Operation::Add {
                 axis,
@@ -31,7 +45,7 @@ impl Online {
                 self.rebuild();
                 Ok(0)
             }
-            Operation::Refit { sweeps } => self.refit(*sweeps).map(|()| 0),
+            Operation::Refit { sweeps } => self.refit(*sweeps, cancel).map(|()| 0),
             Operation::Settings(settings) => check_settings(*settings).map(|()| {
                 self.settings = *settings;
                 0
@@ -54,6 +68,11 @@ impl Online {
         self.hashes[axis].push(hash);
         let typical = self.targets.typical[axis];
         self.targets.counts[axis].push(typical);
+        if axis == Axis::Item
+            && let Some(recent) = &mut self.recent_counts
+        {
+            recent.push(recent_now(typical));
+        }
         self.weights.rescale(&self.observed);
         Ok(())
     }

@@ -75,6 +75,35 @@ pub enum OnlineError {
         /// The number in the rows.
         got: u64,
     },
+    /// Rows whose counts are not those of the model.
+    #[error(
+        "{axis} {row} has {got} interactions in the training rows and {expected} in the model; give the rows \
+         that it was trained on, prepared as they were"
+    )]
+    OtherCounts {
+        /// The side.
+        axis: Axis,
+        /// The first row that differs.
+        row: u32,
+        /// Its interactions in the model.
+        expected: u32,
+        /// Its interactions in the rows.
+        got: u32,
+    },
+    /// Rows with another latest time than those that the model was trained on.
+    #[error(
+        "the latest time is {got} in the training rows and {expected} in the model; give the rows that it \
+         was trained on"
+    )]
+    OtherTimes {
+        /// The latest time in the model.
+        expected: i64,
+        /// The latest time in the rows.
+        got: i64,
+    },
+    /// A refit that was cancelled.
+    #[error("the refit was cancelled; nothing has changed")]
+    Cancelled,
     /// A scheme whose terms are not those of the model's weights.
     #[error(
         "the scheme has {got} terms, the model's weights have {expected}; give the scheme that it was trained with"

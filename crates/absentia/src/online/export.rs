@@ -21,12 +21,14 @@ impl Online {
     pub fn to_model(&self) -> Result<Model, OnlineError> {
         let factors = |axis: Axis| Factors::from(self.factors[axis].clone());
         Ok(Model::from_parts(ModelParts {
+            related: None,
             user_factors: factors(Axis::User),
             item_factors: factors(Axis::Item),
             weights: self.missing_weights()?,
             transform: self.targets.transform,
             user_counts: self.targets.counts.users.clone(),
             item_counts: self.targets.counts.items.clone(),
+            recent_counts: self.recent_counts.clone(),
             params: self.params.clone(),
             history: self.history.clone(),
             neighbours: None,

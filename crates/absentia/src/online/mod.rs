@@ -20,12 +20,15 @@
 //! | `step` | improving one row |
 //! | `refit` | rebuilding the caches, training all rows |
 //! | `ranking` | the best items of a user |
+//! | `single_row` | users that are not stored, and why an item has its score |
 //! | `export` | the state as a model, and its objective |
+//! | `memory` | what it takes, before it is made |
 //! | `snapshot` | the whole state as plain data |
 
 mod apply;
 mod error;
 mod export;
+mod memory;
 mod observed;
 mod operation;
 mod pair;
@@ -33,6 +36,7 @@ mod ranking;
 mod refit;
 mod rows;
 mod rule;
+mod single_row;
 mod snapshot;
 mod start;
 mod step;
@@ -46,6 +50,7 @@ pub use rule::WeightMode;
 pub use snapshot::{OnlineParts, StoredEntries};
 pub use start::Options;
 
+use crate::data::Duplicates;
 use crate::error::Axis;
 use crate::fit::Sweep;
 use crate::linalg::Dense;
@@ -88,6 +93,8 @@ pub struct Online {
     factors: Sides<Dense>,
     observed: Observed,
     targets: FrozenTargets,
+    /// What items are rescaled by, if recent interactions count more; frozen at the last refit.
+    recent_counts: Option<Vec<f32>>,
     weights: OnlineWeights,
     caches: Sides<GrowingCache>,
     /// Number of rows before the first one that was added, and the hashes of those that were.
@@ -111,6 +118,12 @@ impl Online {
     #[must_use]
     pub fn settings(&self) -> Settings {
         self.settings
+    }
+
+    /// What becomes of several interactions of a pair.
+    #[must_use]
+    pub fn duplicates(&self) -> Duplicates {
+        self.observed.histories.duplicates
     }
 
     /// The latest time of any interaction; 0 if there are no times.
@@ -221,7 +234,11 @@ impl Online {
         if rho == 0.0 {
             return 1.0;
         }
-        f64::from(self.targets.counts.items[item].max(1)).powf(f64::from(rho)) as f32
+        let count = match &self.recent_counts {
+            Some(recent) => f64::from(recent[item]),
+            None => f64::from(self.targets.counts.items[item].max(1)),
+        };
+        count.powf(f64::from(rho)) as f32
     }
 }
 

@@ -101,20 +101,26 @@ pub(super) struct UserEntry {
 }
 
 impl Observed {
-    /// Takes the entries of every user, items rising.
-    pub(super) fn new(
-        n_items: usize,
-        users: impl Iterator<Item = Vec<UserEntry>>,
+    /// Takes the entries of every user, items rising; `lengths` are the numbers of entries of the items.
+    pub(super) fn new<E>(
+        lengths: &[usize],
+        users: impl Iterator<Item = Result<Vec<UserEntry>, E>>,
         histories: Histories,
         has_times: bool,
-    ) -> Self {
-        let mut items = vec![(Vec::new(), Vec::new(), Vec::new()); n_items];
+    ) -> Result<Self, E> {
+        let n_items = lengths.len();
+        let room = |&length: &usize| {
+            let numbers = || Vec::with_capacity(length);
+            (Vec::with_capacity(length), numbers(), numbers())
+        };
+        let mut items: Vec<(Vec<u32>, Vec<f32>, Vec<f32>)> = lengths.iter().map(room).collect();
         let (mut rows, mut raw, mut len) = (Vec::new(), Vec::new(), 0);
         let mut counts = Sides {
             users: Vec::new(),
             items: vec![0; n_items],
         };
         for (user, entries) in users.enumerate() {
+            let entries = entries?;
             let mut taken = 0;
             for entry in &entries {
                 let (indices, r, c) = &mut items[entry.item as usize];
@@ -136,7 +142,7 @@ impl Observed {
             raw.push(RawRow::new(&entries, has_times));
         }
         let items = items.into_iter();
-        Self {
+        Ok(Self {
             rows: Sides {
                 users: rows,
                 items: items
@@ -148,7 +154,7 @@ impl Observed {
             counts,
             len,
             has_times,
-        }
+        })
     }
 
     /// The entries of a user's row.

@@ -2,7 +2,12 @@
 
 use super::Online;
 use crate::error::Axis;
-use crate::ranking::{FactorScorer, ItemLists, RankError, RankRequest, Scored, rank};
+use crate::linalg::Dense;
+use crate::model::{ModelError, Similarity, similar_rows};
+use crate::ranking::{
+    FactorScorer, IndexedItems, ItemLists, PresentItems, RankError, RankRequest, Ranking, Scored,
+    rank,
+};
 
 impl Online {
     /// The best items of a user that the user has not interacted with: largest score first, equal scores
@@ -39,26 +44,119 @@ impl Online {
     /// # Errors
     /// A user or item that there is not.
     pub fn rank_of(&self, user: u32, item: u32) -> Result<u32, RankError> {
-        let targets: ItemLists = [vec![item]].into_iter().collect();
-        let request = RankRequest {
-            users: &[user],
-            targets: Some(&targets),
-            ..RankRequest::default()
+        for (axis, index) in [(Axis::User, user), (Axis::Item, item)] {
+            let count = self.n_rows(axis);
+            if index as usize >= count {
+                let what = "the pair to be ranked";
+                return Err(RankError::OutOfRange {
+                    what,
+                    axis,
+                    index,
+                    count,
+                });
+            }
+        }
+        // One item of one user: the scores of all are quicker than lists that are made for many users.
+        let own = self.score(user, item);
+        let is_before = |other: &u32| {
+            let score = self.score(user, *other);
+            score > own || (score >= own && *other < item)
         };
-        let rankings = self.rank(&request)?;
-        let rank = rankings.first().and_then(|ranking| *ranking.ranks.first()?);
-        Ok(rank.unwrap_or(u32::MAX))
+        let before = (0..self.n_rows(Axis::Item) as u32).filter(is_before);
+        Ok(1 + before.count() as u32)
     }
 
-    fn rank(&self, request: &RankRequest<'_>) -> Result<Vec<crate::ranking::Ranking>, RankError> {
-        let (users, items) = (&self.factors.users, &self.factors.items);
-        let scorer = FactorScorer::of_model(users.into(), items.into(), None);
-        if self.params.post_scale == 0.0 {
-            return rank(&scorer, request);
+    /// A copy of the items with an index, for [`best_items`](Self::best_items).
+    #[must_use]
+    pub fn index_items(&self) -> IndexedItems {
+        IndexedItems::new(self.factors.items.clone(), self.item_scales())
+    }
+
+    /// The best `top` items for each row of user factors, without those of its row of `exclude`, by an
+    /// index of the items as they were. `changed` are the items, rising, whose factors have changed since,
+    /// or more; no list depends on the age of the index.
+    ///
+    /// # Errors
+    /// Items that there are not, lists that do not rise, not one list for each user.
+    pub fn best_items(
+        &self,
+        users: &Dense,
+        (index, changed): (&IndexedItems, &[u32]),
+        top: usize,
+        exclude: &ItemLists,
+    ) -> Result<Vec<Vec<Scored>>, RankError> {
+        let scale = |item: u32| self.item_scale(item as usize);
+        let present = PresentItems {
+            factors: (&self.factors.items).into(),
+            scale: (self.params.post_scale != 0.0).then_some(&scale),
+            changed,
+        };
+        index.best(users, present, top, exclude)
+    }
+
+    /// The best `top` of some items, which rise, for one row of user factors.
+    ///
+    /// # Errors
+    /// Items that there are not, or that do not rise.
+    pub fn best_of(
+        &self,
+        user: &[f32],
+        items: &[u32],
+        top: usize,
+    ) -> Result<Vec<Scored>, RankError> {
+        let users = Dense::from_fn(1, user.len(), |_, f| user[f]);
+        let request = RankRequest {
+            users: &[0],
+            top,
+            allow: Some(items),
+            ..RankRequest::default()
+        };
+        let rankings = self.rank_rows(&users, &request)?;
+        let first = rankings.into_iter().next();
+        Ok(first.map(|ranking| ranking.top).unwrap_or_default())
+    }
+
+    /// The `n` rows of the same side that are most similar to a row, itself excluded.
+    ///
+    /// # Errors
+    /// A row that there is not.
+    pub fn similar(
+        &self,
+        axis: Axis,
+        row: u32,
+        n: usize,
+        by: Similarity,
+    ) -> Result<Vec<Scored>, ModelError> {
+        let count = self.n_rows(axis);
+        if row as usize >= count {
+            let index = row;
+            return Err(ModelError::Unknown { axis, index, count });
         }
-        let scale: Vec<f32> = (0..items.rows())
-            .map(|item| self.item_scale(item))
-            .collect();
-        rank(&scorer.scaled(&scale)?, request)
+        let lists = similar_rows((&self.factors[axis]).into(), &[row], n, by)?;
+        Ok(lists.into_iter().next().unwrap_or_default())
+    }
+
+    fn rank(&self, request: &RankRequest<'_>) -> Result<Vec<Ranking>, RankError> {
+        self.rank_rows(&self.factors.users, request)
+    }
+
+    fn rank_rows(
+        &self,
+        users: &Dense,
+        request: &RankRequest<'_>,
+    ) -> Result<Vec<Ranking>, RankError> {
+        let items = &self.factors.items;
+        let scorer = FactorScorer::of_model(users.into(), items.into(), None);
+        match self.item_scales() {
+            None => rank(&scorer, request),
+            Some(scale) => rank(&scorer.scaled(&scale)?, request),
+        }
+    }
+
+    /// The post-scaling of all items, where there is one.
+    #[must_use]
+    pub fn item_scales(&self) -> Option<Vec<f32>> {
+        let items = 0..self.factors.items.rows();
+        (self.params.post_scale != 0.0).then(|| items.map(|item| self.item_scale(item)).collect())
     }
 }

@@ -6,7 +6,7 @@ use super::start::observed_of;
 use super::targets::FrozenTargets;
 use super::weights::OnlineWeights;
 use crate::error::Axis;
-use crate::fit::{Init, Run, fit};
+use crate::fit::{Cancel, Init, Run, StopReason, fit};
 use crate::linalg::Dense;
 use crate::model::{Factors, Model};
 use crate::sides::Sides;
@@ -26,7 +26,7 @@ impl Online {
     }
 
     /// Trains all rows by ordinary sweeps from the present factors.
-    pub(super) fn refit(&mut self, sweeps: u32) -> Result<(), OnlineError> {
+    pub(super) fn refit(&mut self, sweeps: u32, cancel: &Cancel) -> Result<(), OnlineError> {
         let rows = self.observed.raw();
         let scheme = self.scheme_of_refit();
         let mut params = self.params.clone();
@@ -38,10 +38,14 @@ impl Online {
                 users: factors(Axis::User),
                 items: factors(Axis::Item),
             },
+            cancel: cancel.clone(),
             ..Run::default()
         };
-        let model = fit(&rows, &scheme, &params, run)?.model;
-        self.adopt(&model, scheme, &rows)
+        let fitted = fit(&rows, &scheme, &params, run)?;
+        if fitted.reason == StopReason::Cancelled {
+            return Err(OnlineError::Cancelled);
+        }
+        self.adopt(&fitted.model, scheme, &rows)
     }
 
     /// Takes over what a refit found, and freezes everything anew.
@@ -58,6 +62,7 @@ impl Online {
         self.weights = OnlineWeights::new(model.weights(), &scheme, self.mode, &observed);
         self.observed = observed;
         self.targets = targets;
+        self.recent_counts.clone_from(&model.parts().recent_counts);
         self.frozen = model.weights().frozen().clone();
         self.history = model.history().to_vec();
         self.scheme = scheme;

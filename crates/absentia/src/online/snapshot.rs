@@ -121,7 +121,7 @@ impl Online {
         let scheme = scheme.unwrap_or_else(|| model.weights().to_scheme());
         check_scheme(model, &scheme)?;
         check_sizes(model, &parts)?;
-        let observed = restored(parts.entries, parts.duplicates, model.n_items())?;
+        let observed = restored(&parts.entries, parts.duplicates, model.n_items())?;
         let (k, z) = (model.n_factors(), model.weights().rank());
         let v = parts.weights.as_ref();
         let v = Sides {
@@ -168,6 +168,7 @@ impl Online {
                 counts,
                 typical: parts.typical_counts,
             },
+            recent_counts: model.parts().recent_counts.clone(),
             weights,
             caches: Sides { users, items },
             trained_rows: parts.trained_rows.map(|rows| rows as usize),
@@ -181,10 +182,16 @@ impl Online {
 }
 
 fn stored(observed: &Observed) -> StoredEntries {
+    let len = observed.len as usize;
     let mut stored = StoredEntries {
         has_times: observed.has_times(),
         offsets: vec![0],
-        ..StoredEntries::default()
+        items: Vec::with_capacity(len),
+        events: Vec::with_capacity(len),
+        exposed: Vec::with_capacity(len),
+        targets: Vec::with_capacity(len),
+        weights: Vec::with_capacity(len),
+        histories: Vec::new(),
     };
     for user in 0..observed.rows.users.len() as u32 {
         for entry in observed.entries_of(user) {
@@ -205,12 +212,18 @@ fn stored(observed: &Observed) -> StoredEntries {
 
 /// The entries of a snapshot, checked: it may come from a file.
 fn restored(
-    stored: StoredEntries,
+    stored: &StoredEntries,
     duplicates: Duplicates,
     n_items: usize,
 ) -> Result<Observed, OnlineError> {
-    let mut users = Vec::with_capacity(stored.offsets.len());
-    for ends in stored.offsets.windows(2) {
+    let n_users = stored.offsets.len().saturating_sub(1);
+    let mut lengths = vec![0; n_items];
+    for &item in &stored.items {
+        if let Some(length) = lengths.get_mut(item as usize) {
+            *length += 1;
+        }
+    }
+    let of_user = |ends: &[u64]| {
         let (start, end) = (ends[0] as usize, ends[1] as usize);
         let mut entries: Vec<UserEntry> = Vec::with_capacity(end.saturating_sub(start));
         for at in start..end {
@@ -228,12 +241,11 @@ fn restored(
             let rc = (stored.targets[at], stored.weights[at]);
             entries.push(UserEntry { item, pair, rc });
         }
-        users.push(entries);
-    }
-    let n_users = users.len();
-    let pairs = stored.histories.into_iter();
+        Ok(entries)
+    };
+    let pairs = stored.histories.iter();
     let pairs: std::collections::BTreeMap<_, _> = pairs
-        .map(|(user, item, history)| ((user, item), history))
+        .map(|(user, item, history)| ((*user, *item), history.clone()))
         .collect();
     let has_times = stored.has_times;
     let histories = Histories {
@@ -241,7 +253,8 @@ fn restored(
         has_times,
         pairs,
     };
-    let observed = Observed::new(n_items, users.into_iter(), histories, has_times);
+    let users = stored.offsets.windows(2).map(of_user);
+    let observed = Observed::new(&lengths, users, histories, has_times)?;
     for (&(user, item), history) in &observed.histories.pairs {
         let is_known = (user as usize) < n_users
             && (item as usize) < n_items

@@ -9,9 +9,10 @@ use super::rule::WeightMode;
 use super::targets::FrozenTargets;
 use super::weights::OnlineWeights;
 use crate::data::{Duplicates, Interactions};
+use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
-use crate::model::Model;
+use crate::model::{Model, ModelError};
 use crate::sides::Sides;
 use crate::solver::RowScratch;
 use crate::solver::growing::GrowingCache;
@@ -36,28 +37,23 @@ impl Online {
     /// Makes a trained model learn from events. `rows` are the raw rows that it was trained on.
     ///
     /// # Errors
-    /// A model that does not minimise the objective, rows of another shape than the model's, and a
-    /// scheme with other terms than the model's weights.
+    /// A model that does not minimise the objective, rows that cannot be those that it was trained on
+    /// (another shape, other counts, another latest time), and a scheme with other terms than the model's
+    /// weights.
     pub fn new(
         model: &Model,
         rows: &Interactions<'_>,
         options: Options,
     ) -> Result<Self, OnlineError> {
         model.needs_objective("learn from events")?;
-        check_settings(options.settings)?;
-        let shapes = [
-            ("users", model.n_users(), rows.n_users()),
-            ("items", model.n_items(), rows.n_items()),
-        ];
-        for (what, expected, got) in shapes {
-            if expected != got {
-                return Err(OnlineError::OtherRows {
-                    what,
-                    expected: expected as u64,
-                    got: got as u64,
-                });
+        if model.related().is_some() {
+            return Err(ModelError::Relations {
+                what: "learn from events",
             }
+            .into());
         }
+        check_settings(options.settings)?;
+        check_rows(model, rows)?;
         let scheme = options
             .scheme
             .unwrap_or_else(|| model.weights().to_scheme());
@@ -95,6 +91,7 @@ impl Online {
                 .unwrap_or(0),
             observed,
             targets,
+            recent_counts: parts.recent_counts.clone(),
             weights,
             caches,
             hashes: Sides::default(),
@@ -103,6 +100,50 @@ impl Online {
             scratch: RowScratch::default(),
         })
     }
+}
+
+/// Rejects rows that cannot be those of the model, as far as the model tells: it has the number of
+/// interactions of every row, unless it was imported, and the latest time if its weights decay.
+fn check_rows(model: &Model, rows: &Interactions<'_>) -> Result<(), OnlineError> {
+    let shapes = [
+        ("users", model.n_users(), rows.n_users()),
+        ("items", model.n_items(), rows.n_items()),
+    ];
+    for (what, expected, got) in shapes {
+        if expected != got {
+            return Err(OnlineError::OtherRows {
+                what,
+                expected: expected as u64,
+                got: got as u64,
+            });
+        }
+    }
+    let parts = model.parts();
+    let counts = [
+        (Axis::User, &parts.user_counts, rows.user_counts()),
+        (Axis::Item, &parts.item_counts, rows.item_counts()),
+    ];
+    for (axis, expected, got) in counts {
+        let is_known = expected.iter().any(|&count| count > 0);
+        let differs = expected.iter().zip(&got).position(|(x, y)| x != y);
+        if let Some(row) = differs.filter(|_| is_known) {
+            return Err(OnlineError::OtherCounts {
+                axis,
+                row: row as u32,
+                expected: expected[row],
+                got: got[row],
+            });
+        }
+    }
+    let transform = &parts.transform;
+    let frozen = rows.freeze(transform.targets, transform.confidence)?;
+    if frozen.now != transform.now {
+        return Err(OnlineError::OtherTimes {
+            expected: transform.now,
+            got: frozen.now,
+        });
+    }
+    Ok(())
 }
 
 /// Whether the values of interactions vary.
@@ -119,8 +160,7 @@ pub(super) fn observed_of(
     targets: &FrozenTargets,
     histories: Histories,
 ) -> Result<Observed, OnlineError> {
-    let mut users = Vec::with_capacity(rows.n_users());
-    for user in 0..rows.n_users() {
+    let of_user = |user: usize| {
         let (range, row) = (rows.by_user().range(user), rows.by_user().row(user));
         let entry = |(at, &item): (usize, &u32)| {
             let position = range.start + at;
@@ -137,17 +177,14 @@ pub(super) fn observed_of(
             let rc = targets.of_pair((user as u32, item), pair)?;
             Ok(UserEntry { item, pair, rc })
         };
-        let entries: Result<Vec<_>, OnlineError> =
-            row.indices.iter().enumerate().map(entry).collect();
-        users.push(entries?);
-    }
+        row.indices.iter().enumerate().map(entry).collect()
+    };
     let has_times = rows.times().is_some();
-    Ok(Observed::new(
-        rows.n_items(),
-        users.into_iter(),
-        histories,
-        has_times,
-    ))
+    let lengths: Vec<usize> = (0..rows.n_items())
+        .map(|item| rows.by_item().row_len(item))
+        .collect();
+    let users = (0..rows.n_users()).map(of_user);
+    Observed::new(&lengths, users, histories, has_times)
 }
 
 /// Rejects a scheme whose terms are not those of the model.

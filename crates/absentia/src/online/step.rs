@@ -107,8 +107,13 @@ impl Online {
         self.caches[axis].replace(old, WeightedRow { weights, factors });
     }
 
-    /// Whether a row has not learned anything yet. Two such rows are a fixed point of every step.
-    pub(super) fn is_blank(&self, axis: Axis, row: u32) -> bool {
+    /// Whether a row has not learned anything yet: its factors are 0. Two such rows are a fixed point of every
+    /// step.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn is_blank(&self, axis: Axis, row: u32) -> bool {
         self.factors[axis]
             .row(row as usize)
             .iter()

@@ -275,6 +275,19 @@ impl OnlineWeights {
             .collect();
     }
 
+    /// `s_t v_t` of a row that has no weights of its own, with this many interactions.
+    pub(super) fn of_new_row(&self, axis: Axis, count: u32) -> Vec<f32> {
+        let of_column = |(t, rule): (usize, &Rule)| {
+            let v = match rule {
+                Rule::Live { exponents, .. } => exponents[axis].map_or(1.0, |x| power(count, x)),
+                Rule::Frozen if count > 0 => self.means[axis][t],
+                Rule::Frozen => self.idle[axis][t],
+            };
+            (self.scales[t] * f64::from(v)) as f32
+        };
+        self.rules.iter().enumerate().map(of_column).collect()
+    }
+
     /// `v` that a row has with this many interactions.
     fn row_at(&self, axis: Axis, row: usize, count: u32) -> Vec<f32> {
         let own = self.v[axis].row(row);

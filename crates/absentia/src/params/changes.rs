@@ -28,6 +28,7 @@ impl Params {
             targets,
             confidence,
             post_scale,
+            post_scale_half_life,
             init_std,
             seed,
             learning_rate,
@@ -52,6 +53,11 @@ impl Params {
             (
                 "post_scale",
                 post_scale.to_bits() != earlier.post_scale.to_bits(),
+            ),
+            (
+                "post_scale_half_life",
+                post_scale_half_life.map(f64::to_bits)
+                    != earlier.post_scale_half_life.map(f64::to_bits),
             ),
             ("init_std", init_std.to_bits() != earlier.init_std.to_bits()),
             ("seed", *seed != earlier.seed),

@@ -33,6 +33,14 @@ impl Params {
         )?;
         real("reg_exponent", self.reg_exponent, true, "finite")?;
         real("post_scale", self.post_scale, true, "finite")?;
+        if let Some(half_life) = self.post_scale_half_life {
+            real(
+                "post_scale_half_life",
+                half_life as f32,
+                half_life > 0.0,
+                "above 0",
+            )?;
+        }
         real("init_std", self.init_std, self.init_std > 0.0, "above 0")?;
         real(
             "learning_rate",

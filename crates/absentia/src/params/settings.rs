@@ -15,6 +15,7 @@ use crate::data::{Confidence, Targets};
 /// | `targets` | `r_ui` | binary | |
 /// | `confidence` | `c_ui` | 1 | |
 /// | `post_scale` | ρ in `q_i n_i^ρ` | 0 | finite |
+/// | `post_scale_half_life` | half-life of the counts `n_i` in it | none: all rows count alike | > 0 |
 /// | `init_std` | σ of the Gaussian start | 0.01 | > 0 |
 /// | `learning_rate` | step of `bpr` and `sgd-observed` | 0.05 | > 0 |
 /// | `seed` | | 0 | |
@@ -50,6 +51,10 @@ pub struct Params {
     pub confidence: Confidence,
     /// Exponent ρ: item factors are rescaled by `n_i^ρ` after training.
     pub post_scale: f32,
+    /// Half-life of a row in the counts `n_i` of the rescaling, in the unit of the times; all rows count alike
+    /// when not given.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub post_scale_half_life: Option<f64>,
     /// Standard deviation of the Gaussian start.
     pub init_std: f32,
     /// Seed of the Gaussian start.
@@ -75,6 +80,7 @@ impl Default for Params {
             targets: Targets::default(),
             confidence: Confidence::default(),
             post_scale: 0.0,
+            post_scale_half_life: None,
             init_std: 0.01,
             seed: 0,
             learning_rate: 0.05,
@@ -132,6 +138,13 @@ impl Params {
     #[must_use]
     pub fn solver(mut self, solver: impl Into<Method>) -> Self {
         self.solver = solver.into();
+        self
+    }
+
+    /// Sets the half-life of a row in the counts of the rescaling, in the unit of the times.
+    #[must_use]
+    pub fn post_scale_half_life(mut self, half_life: f64) -> Self {
+        self.post_scale_half_life = Some(half_life);
         self
     }
 

@@ -60,6 +60,16 @@ impl<'a> FactorRows<'a> {
         &self.values[row * self.stride..row * self.stride + self.k]
     }
 
+    /// Number of rows.
+    pub(crate) fn n_rows(&self) -> u32 {
+        self.rows as u32
+    }
+
+    /// Number of factors K.
+    pub(crate) fn n_factors(&self) -> usize {
+        self.k
+    }
+
     fn first_not_finite(&self) -> Option<usize> {
         // Without an early exit, so that the compiler can test many numbers at a time.
         let is_finite = |row: usize| {

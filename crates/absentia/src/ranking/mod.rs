@@ -7,6 +7,7 @@
 //! | `catalogue`, `state`, `scan` | scoring blocks of items for tiles of users |
 //! | `screen` | skipping items that cannot enter a list |
 //! | `index` | an index of all items, built once for many rankings |
+//! | `indexed_items` | an index that is kept while some items change |
 //! | `small_batch` | a few users, without any preparation |
 //! | `seen`, `lists` | which items are not ranked for which user |
 
@@ -14,6 +15,7 @@ mod catalogue;
 mod error;
 mod factors;
 mod index;
+mod indexed_items;
 mod lists;
 mod memory;
 mod rank;
@@ -34,6 +36,7 @@ pub use error::RankError;
 pub(crate) use error::check_range;
 pub use factors::{FactorRows, FactorScorer};
 pub(crate) use index::LazyIndex;
+pub use indexed_items::{IndexedItems, PresentItems};
 pub use lists::{ItemLists, UserItems};
 pub use memory::ranking_bytes;
 pub(crate) use rank::BATCH;

@@ -92,6 +92,21 @@ impl PopularityScorer {
         let scores = item_counts.iter().map(|&count| count as f32).collect();
         Self { n_users, scores }
     }
+
+    /// Ranks items by their number of late interactions, and those that are equal in that by all of them
+    /// ([`latest_item_counts`](crate::data::latest_item_counts)).
+    #[must_use]
+    pub fn lately(n_users: usize, latest: &[u32], all: &[u32]) -> Self {
+        let counts: Vec<(u32, u32)> = latest.iter().copied().zip(all.iter().copied()).collect();
+        let mut distinct = counts.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let place = |count| distinct.partition_point(|other| other < count) as f32;
+        Self {
+            n_users,
+            scores: counts.iter().map(place).collect(),
+        }
+    }
 }
 
 impl Scorer for PopularityScorer {

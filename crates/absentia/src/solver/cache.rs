@@ -32,9 +32,13 @@ pub(crate) struct GramCache {
 impl GramCache {
     /// Sums over all rows of `factors` (padded), each weighted by its row of `weights`.
     pub(crate) fn new(factors: &Dense, weights: &Dense, kernels: Kernels) -> Self {
-        let (k, z) = (factors.stride(), weights.cols());
+        let sums = gram_sums(factors, weights, kernels, 0).total();
+        Self::of_sums(factors.stride(), weights.cols(), sums)
+    }
+
+    /// Takes the [sums](gram_sums) over all rows, of factors with `k` numbers a row, padding included.
+    pub(crate) fn of_sums(k: usize, z: usize, sums: Option<Vec<f64>>) -> Self {
         let (blocks, triangle) = (k / LANES, triangle(k));
-        let sums = gram_sums(factors, weights, kernels, 0..usize::MAX).total();
         let sums = sums.unwrap_or_else(|| vec![0.0; z * triangle]);
         let mut panels = Buffer::default();
         let strips = panels.room(blocks * z * k * LANES);
@@ -230,12 +234,13 @@ fn levels(grain: usize) -> usize {
     grain.ilog2() as usize + 2
 }
 
-/// Blocks on and below the diagonals of the Z sums, in `f64`, over a range of chunks of rows.
-fn gram_sums(
+/// Blocks on and below the diagonals of the Z sums, in `f64`, over rows that begin with chunk `first` of
+/// the whole matrix.
+pub(crate) fn gram_sums(
     factors: &Dense,
     weights: &Dense,
     kernels: Kernels,
-    chunks: Range<usize>,
+    first: usize,
 ) -> RowSum<Vec<f64>> {
     let (z, k) = (weights.cols(), factors.stride());
     let triangle = triangle(k);
@@ -254,7 +259,7 @@ fn gram_sums(
         sums
     };
     let grain = grain(factors.rows(), k, z);
-    RowSum::over(factors.rows(), chunks, grain, &of_chunk)
+    RowSum::over_part(first, factors.rows(), grain, &of_chunk)
 }
 
 /// The `f32` sums of one chunk.
@@ -409,7 +414,16 @@ mod tests {
         let factors = Dense::from_fn(rows, k, |row, f| ((row * 31 + f * 17) % 101) as f32 / 7.0);
         let weights = Dense::from_fn(rows, 2, |row, t| 1.0 / (row + 3 * t + 1) as f32);
         let kernels = Kernels::in_use();
-        let part = |chunks| gram_sums(&factors, &weights, kernels, chunks);
+        let part = |chunks: Range<usize>| {
+            let first = chunks.start * CHUNK_ROWS;
+            let part = |matrix: &Dense| {
+                let end = rows.min(chunks.end * CHUNK_ROWS);
+                Dense::from_fn(end - first, matrix.cols(), |row, col| {
+                    matrix.row(first + row)[col]
+                })
+            };
+            gram_sums(&part(&factors), &part(&weights), kernels, chunks.start)
+        };
         let whole = part(0..6).total().unwrap();
         for cuts in [[0, 1, 6], [0, 3, 6], [0, 5, 6]] {
             let (left, right) = (part(cuts[0]..cuts[1]), part(cuts[1]..cuts[2]));

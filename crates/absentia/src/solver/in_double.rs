@@ -14,10 +14,9 @@ use std::sync::atomic::Ordering;
 use rayon::prelude::*;
 
 use super::cache::Inner;
-use super::objective::has_few_entries;
 use super::{Halt, Side, missing_weight, observed_row};
 use crate::linalg::Dense;
-use crate::row_sums::sum_rows;
+use crate::row_sums::RowSum;
 
 /// A pivot below this share of the absolute values of its terms is rounding.
 const PIVOT: f64 = 1e-13;
@@ -41,19 +40,15 @@ pub(crate) struct DoubleCache {
 
 impl DoubleCache {
     pub(crate) fn new(factors: &Dense, weights: &Dense) -> Self {
-        let (k, z) = (factors.cols(), weights.cols());
-        let of_chunk = |rows: Range<usize>| {
-            let mut sums = vec![0.0; z * k * k];
-            for row in rows {
-                for (sums, weight) in sums.chunks_exact_mut(k * k).zip(weights.row(row)) {
-                    add_square(sums, f64::from(*weight), factors.row(row));
-                }
-            }
-            sums
-        };
+        let sums = double_sums(factors, weights, 0).total();
+        Self::of_sums(factors.cols(), weights.cols(), sums)
+    }
+
+    /// Takes the [sums](double_sums) over all rows.
+    pub(crate) fn of_sums(k: usize, z: usize, sums: Option<Vec<f64>>) -> Self {
         Self {
             k,
-            sums: sum_rows(factors.rows(), of_chunk).unwrap_or_else(|| vec![0.0; z * k * k]),
+            sums: sums.unwrap_or_else(|| vec![0.0; z * k * k]),
         }
     }
 
@@ -87,6 +82,21 @@ impl DoubleCache {
     }
 }
 
+/// The sums of the caches over rows that begin with chunk `first` of the whole matrix.
+pub(crate) fn double_sums(factors: &Dense, weights: &Dense, first: usize) -> RowSum<Vec<f64>> {
+    let (k, z) = (factors.cols(), weights.cols());
+    let of_chunk = |rows: Range<usize>| {
+        let mut sums = vec![0.0; z * k * k];
+        for row in rows {
+            for (sums, weight) in sums.chunks_exact_mut(k * k).zip(weights.row(row)) {
+                add_square(sums, f64::from(*weight), factors.row(row));
+            }
+        }
+        sums
+    };
+    RowSum::over_part(first, factors.rows(), 1, &of_chunk)
+}
+
 /// Bytes that the caches of both sides take in double precision, with two sums of each thread while they
 /// are built.
 pub(crate) fn double_bytes(k: usize, z: usize, threads: usize) -> u64 {
@@ -106,15 +116,14 @@ fn add_square(matrix: &mut [f64], weight: f64, q: &[f32]) {
     }
 }
 
-/// Writes to `after` every row of `before`, improved with the other side held fixed.
+/// Writes to `after` every row of `before`, improved with the other side held fixed. With `by_entry`,
+/// whether a row improves is seen from all of its entries: the side then has all rows of the other one.
 pub(crate) fn half_sweep_in_double(
-    steps: Steps,
+    (steps, by_entry): (Steps, bool),
     (before, after): (&Dense, &mut Dense),
-    side: &Side<'_>,
+    (side, cache): (&Side<'_>, &DoubleCache),
 ) -> Result<(), Halt> {
-    let cache = DoubleCache::new(side.fixed, side.fixed_weights);
     let (k, stride) = (before.cols(), before.stride());
-    let by_entry = has_few_entries(before.rows(), side.fixed.rows(), k);
     let rows = after.as_mut_slice().par_chunks_exact_mut(stride);
     rows.enumerate().try_for_each(|(row, out)| {
         if side.cancelled.load(Ordering::Relaxed) {
@@ -122,7 +131,7 @@ pub(crate) fn half_sweep_in_double(
         }
         out.copy_from_slice(before.padded_row(row));
         let start: Vec<f64> = out[..k].iter().map(|x| f64::from(*x)).collect();
-        let quadratic = Quadratic::of_row(row, &cache, side);
+        let quadratic = Quadratic::of_row(row, cache, side);
         let improved = match steps {
             Steps::Blocks(size) => quadratic.in_blocks(start.clone(), size),
             Steps::Conjugate(steps) => quadratic.conjugate_gradients(start.clone(), steps),

@@ -42,11 +42,10 @@ use rayon::prelude::*;
 use crate::data::{Entries, Row, Values};
 use crate::linalg::Dense;
 use crate::linalg::kernels::{Gathered, Kernels};
-use crate::row_sums::{CHUNK_ROWS, RowSum, Summand};
+use crate::row_sums::{RowSum, Summand};
 use cache::GramCache;
-pub(crate) use objective::EntryLoss;
-pub use objective::Objective;
 pub(crate) use objective::ridge;
+pub use objective::{EntryLoss, Objective};
 pub(crate) use tile::Tile;
 pub(crate) use tiles::{MAX_STORED_ENTRIES, Tiles, scratch_bytes, stored_layout_bytes};
 
@@ -169,16 +168,24 @@ pub(crate) fn half_sweep<S: RowSolver>(
         })
         .collect();
     let mut total = RowSum::default();
-    let mut chunk = (0, EntryLoss::default());
+    let mut current: Option<(usize, EntryLoss)> = None;
     for (rows, loss) in tiles.rows().zip(losses) {
-        let at = rows.start / CHUNK_ROWS;
-        if at != chunk.0 {
-            let (done, sum) = std::mem::replace(&mut chunk, (at, EntryLoss::default()));
-            total = total.merge(RowSum::of_chunk(done, sum));
+        let (chunk, loss) = (tiles.chunk_of(rows.start), loss?);
+        match &mut current {
+            Some((at, sum)) if *at == chunk => sum.add(loss),
+            _ => {
+                let mut sum = EntryLoss::default();
+                sum.add(loss);
+                if let Some((done, sum)) = current.replace((chunk, sum)) {
+                    total = total.merge(RowSum::of_chunk(done, sum));
+                }
+            }
         }
-        chunk.1.add(loss?);
     }
-    Ok(total.merge(RowSum::of_chunk(chunk.0, chunk.1)))
+    Ok(match current {
+        Some((done, sum)) => total.merge(RowSum::of_chunk(done, sum)),
+        None => total,
+    })
 }
 
 /// Solves the rows of a side exactly, on the calling thread: for a few rows, whatever trained the

@@ -9,20 +9,20 @@
 use std::ops::Range;
 
 use super::cache::Inner;
-use crate::data::{Interactions, Values};
+use crate::data::{Entries, Interactions, Values};
 use crate::linalg::Dense;
-use crate::row_sums::{Summand, sum_rows};
+use crate::row_sums::{RowSum, Summand};
 use crate::weights::MissingWeights;
 
 /// What the rows of a half-sweep and their observed entries contribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct EntryLoss {
+pub struct EntryLoss {
     /// `Σ_R c (r − p·q)²`.
-    pub(crate) observed: f64,
+    pub observed: f64,
     /// `Σ_R (a·b) (p·q)²`, which the sum over all entries counts and the missing part must not.
-    pub(crate) counted_as_missing: f64,
+    pub counted_as_missing: f64,
     /// `Σ_u λ_u |p_u|²` of the rows just solved.
-    pub(crate) ridge: f64,
+    pub ridge: f64,
 }
 
 impl EntryLoss {
@@ -74,6 +74,11 @@ pub(crate) fn missing_of_all(all: Inner, loss: &EntryLoss, may_be_negative: bool
 
 /// `Σ_u λ_u |p_u|²`.
 pub(crate) fn ridge(factors: &Dense, penalty: &Values<'_>) -> f64 {
+    ridge_sums(factors, penalty, 0).total().unwrap_or(0.0)
+}
+
+/// `λ_u |p_u|²` of rows that begin with chunk `first` of the whole matrix.
+pub(crate) fn ridge_sums(factors: &Dense, penalty: &Values<'_>, first: usize) -> RowSum<f64> {
     let square = |row: usize| -> f64 {
         let row = factors.row(row).iter();
         row.map(|x| f64::from(*x) * f64::from(*x)).sum()
@@ -82,7 +87,7 @@ pub(crate) fn ridge(factors: &Dense, penalty: &Values<'_>) -> f64 {
         rows.map(|row| f64::from(penalty.get(row)) * square(row))
             .sum()
     };
-    sum_rows(factors.rows(), of_chunk).unwrap_or(0.0)
+    RowSum::over_part(first, factors.rows(), 1, &of_chunk)
 }
 
 /// What the observed entries add to J, from the factors alone, in `f64` throughout.
@@ -92,12 +97,23 @@ pub(crate) fn entry_loss(
     p: &Dense,
     q: &Dense,
 ) -> EntryLoss {
+    let sums = entry_losses(data.by_user(), (weights.a(), weights.b()), (p, q), 0);
+    sums.total().unwrap_or_default()
+}
+
+/// The same of users that begin with chunk `first` of all users.
+pub(crate) fn entry_losses(
+    by_user: &Entries<'_>,
+    (a, b): (&Dense, &Dense),
+    (p, q): (&Dense, &Dense),
+    first: usize,
+) -> RowSum<EntryLoss> {
     let row_loss = |user: usize| {
-        let row = data.by_user().row(user);
+        let row = by_user.row(user);
         let mut loss = EntryLoss::default();
         for (n, &item) in row.indices.iter().enumerate() {
             let predicted = dot(p.padded_row(user), q.padded_row(item as usize));
-            let weight = dot(weights.a().row(user), weights.b().row(item as usize));
+            let weight = dot(a.row(user), b.row(item as usize));
             let error = f64::from(row.r.get(n)) - predicted;
             loss.observed += f64::from(row.c.get(n)) * error * error;
             loss.counted_as_missing += weight * predicted * predicted;
@@ -109,7 +125,7 @@ pub(crate) fn entry_loss(
         rows.for_each(|user| loss.add(row_loss(user)));
         loss
     };
-    sum_rows(p.rows(), of_chunk).unwrap_or_default()
+    RowSum::over_part(first, p.rows(), 1, &of_chunk)
 }
 
 /// Products of factors that may be summed where nothing but a sum over every entry is exact. Where there
@@ -129,10 +145,21 @@ pub(crate) fn missing_entry_by_entry(
     p: &Dense,
     q: &Dense,
 ) -> f64 {
+    let sums = missing_by_entry(data.by_user(), weight, (p, q), 0);
+    sums.total().unwrap_or(0.0)
+}
+
+/// The same of users that begin with chunk `first` of all users, and all items.
+pub(crate) fn missing_by_entry(
+    by_user: &Entries<'_>,
+    weight: impl Fn(usize, usize) -> f64 + Sync,
+    (p, q): (&Dense, &Dense),
+    first: usize,
+) -> RowSum<f64> {
     let of_user = |user: usize| {
         let mut total = 0.0;
-        let mut observed = data.by_user().row(user).indices.iter().peekable();
-        for item in 0..data.n_items() {
+        let mut observed = by_user.row(user).indices.iter().peekable();
+        for item in 0..q.rows() {
             if observed.next_if(|&&seen| seen as usize == item).is_none() {
                 let predicted = dot(p.padded_row(user), q.padded_row(item));
                 total += weight(user, item) * predicted * predicted;
@@ -140,7 +167,8 @@ pub(crate) fn missing_entry_by_entry(
         }
         total
     };
-    sum_rows(data.n_users(), |users| users.map(of_user).sum()).unwrap_or(0.0)
+    let of_chunk = |users: Range<usize>| users.map(of_user).sum();
+    RowSum::over_part(first, p.rows(), 1, &of_chunk)
 }
 
 /// `Σ_R c (Σ_f |p_f q_f|)²`, from at most `most` entries at equal distances: what the rounding of
@@ -152,9 +180,30 @@ pub(crate) fn size_of_predictions(
     most: usize,
 ) -> f64 {
     let entries = data.by_user();
-    let (offsets, step) = (entries.offsets(), entries.len().div_ceil(most).max(1));
-    let (mut sum, mut count) = (0.0, 0.0);
-    for at in (step / 2..entries.len()).step_by(step) {
+    size_of_all(
+        &prediction_sizes(entries, (p, q), (0, entries.len()), most),
+        entries.len(),
+    )
+}
+
+/// The sum over all entries, from those of a sample of them.
+pub(crate) fn size_of_all(sample: &[f64], entries: usize) -> f64 {
+    let sum = sample.iter().fold(0.0, |sum, size| sum + size);
+    sum * entries as f64 / f64::max(sample.len() as f64, 1.0)
+}
+
+/// `c (Σ_f |p_f q_f|)²` of the sample's entries, as far as they are in a part: `before` entries of all
+/// come before it.
+pub(crate) fn prediction_sizes(
+    entries: &Entries<'_>,
+    (p, q): (&Dense, &Dense),
+    (before, all): (usize, usize),
+    most: usize,
+) -> Vec<f64> {
+    let (offsets, step) = (entries.offsets(), all.div_ceil(most).max(1));
+    let sample = (step / 2..all).step_by(step);
+    let own = sample.filter(|at| (before..before + entries.len()).contains(at));
+    let size_at = |at: usize| {
         let user = offsets.partition_point(|&offset| offset <= at as u64) - 1;
         let products = p
             .row(user)
@@ -163,10 +212,9 @@ pub(crate) fn size_of_predictions(
         let size: f64 = products
             .map(|(p, q)| (f64::from(*p) * f64::from(*q)).abs())
             .sum();
-        sum += f64::from(entries.weights().get(at)) * size * size;
-        count += 1.0;
-    }
-    sum * entries.len() as f64 / f64::max(count, 1.0)
+        f64::from(entries.weights().get(at)) * size * size
+    };
+    own.map(|at| size_at(at - before)).collect()
 }
 
 /// Several sums at once, so that they need not wait for each other.

@@ -63,6 +63,8 @@ pub(crate) fn stored_layout_bytes(rows: usize, entries: usize, values: usize) ->
 
 /// How the rows of one side are cut into tiles; depends on the data and on K only.
 pub(crate) struct Tiles {
+    /// The chunk of the whole matrix that the first row is the first of.
+    first_chunk: usize,
     rows: Vec<Range<usize>>,
     /// The layout of each sorted tile after its first use; empty if layouts are not stored.
     layouts: Vec<OnceLock<Layout>>,
@@ -83,6 +85,7 @@ impl Tiles {
     pub(crate) fn new(observed: &Entries<'_>, stride: usize) -> Self {
         let limit = entries_in(TILE_BYTES, stride) as u64;
         Self {
+            first_chunk: 0,
             rows: cut(observed, TILE_ROWS, limit, limit, LANES),
             layouts: Vec::new(),
         }
@@ -95,9 +98,23 @@ impl Tiles {
         let rows = cut(observed, SORTED_ROWS, all, longest, 1);
         let kept = if observed.len() > most { 0 } else { rows.len() };
         Self {
+            first_chunk: 0,
             rows,
             layouts: (0..kept).map(|_| OnceLock::new()).collect(),
         }
+    }
+
+    /// The same tiles, of rows that begin with this chunk of a larger matrix.
+    pub(crate) fn starting_at(self, first_chunk: usize) -> Self {
+        Self {
+            first_chunk,
+            ..self
+        }
+    }
+
+    /// The chunk of the whole matrix that a row of these is in.
+    pub(crate) fn chunk_of(&self, row: usize) -> usize {
+        self.first_chunk + row / CHUNK_ROWS
     }
 
     /// The rows of each tile.

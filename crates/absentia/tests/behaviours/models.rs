@@ -1,7 +1,8 @@
 //! What a trained model answers.
 
+use absentia::data::{Duplicates, Triplets};
 use absentia::fit::{Init, Run};
-use absentia::model::{NewEntry, RowWeights, Similarity};
+use absentia::model::{NewEntry, RowUpdate, RowWeights, Similarity};
 use absentia::ranking::RankRequest;
 use absentia::weights::Scheme;
 use absentia::{Axis, Params, Solver};
@@ -88,6 +89,68 @@ fn folding_in_is_the_exact_minimiser_and_explanations_add_up() {
         fold.solve(&[NewEntry::new(1), NewEntry::new(1)], &RowWeights::Like(0))
             .is_err()
     );
+}
+
+/// Items are rescaled by counts of late, which stay what they were when the model is kept or folded into.
+#[test]
+fn items_are_rescaled_by_recent_counts() {
+    let users: Vec<u32> = (0..60).map(|at| at % 12).collect();
+    let items: Vec<u32> = (0..60).map(|at| (at * at + at / 12) % 9).collect();
+    let times: Vec<i64> = (0..60).map(|at| 1_000 * at).collect();
+    let rows = Triplets::new(&users, &items).times(&times);
+    let data = rows.build(12, 9, Duplicates::Sum).unwrap();
+    let base = Params::new().factors(3).iterations(4).post_scale(0.5);
+    let model = train(
+        &data,
+        &Scheme::uniform(0.1),
+        base.clone().post_scale_half_life(9_000.0),
+    )
+    .model;
+    let counts = data.recent_item_counts(9_000.0).unwrap();
+    let scale = model.item_scale().unwrap();
+    for (scale, count) in scale.iter().zip(&counts) {
+        assert!((scale - count.sqrt()).abs() < 1e-6, "{scale} {count}");
+    }
+    let by_all = train(&data, &Scheme::uniform(0.1), base.clone()).model;
+    assert_eq!(model.item_factors(), by_all.item_factors());
+    assert_ne!(model.item_scale(), by_all.item_scale());
+    let again = by_all
+        .with_recent_counts(Some((9_000.0, counts.clone())))
+        .unwrap();
+    assert_eq!(again.item_scale(), model.item_scale());
+    let back = again.clone().with_recent_counts(None).unwrap();
+    assert_eq!(back.params().post_scale_half_life, None);
+    assert!(
+        again
+            .clone()
+            .with_recent_counts(Some((9_000.0, vec![1.0; 3])))
+            .is_err()
+    );
+    assert!(
+        again
+            .clone()
+            .with_recent_counts(Some((9_000.0, vec![0.0; 9])))
+            .is_err()
+    );
+    // Two rows more, made now.
+    let mut grown = again;
+    let update = RowUpdate {
+        row: 4,
+        factors: vec![0.1; 3],
+        interactions: data.item_counts()[4] + 2,
+    };
+    grown.replace_rows(Axis::Item, &[update]).unwrap();
+    let grown = f64::from(grown.item_scale().unwrap()[4]).powi(2);
+    assert!(
+        (grown - f64::from(counts[4]) - 2.02).abs() < 1e-5,
+        "{grown}"
+    );
+    let bare = Triplets::new(&users, &items)
+        .build(12, 9, Duplicates::Sum)
+        .unwrap();
+    let params = base.post_scale_half_life(9_000.0).check().unwrap();
+    let refused = fit(&bare, &Scheme::uniform(0.1), &params, Run::default()).unwrap_err();
+    assert!(refused.to_string().contains("time"), "{refused}");
 }
 
 #[test]

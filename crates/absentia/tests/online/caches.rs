@@ -28,6 +28,11 @@ fn caches_follow_twenty_thousand_operations() {
 #[test]
 #[ignore = "takes minutes"]
 fn caches_follow_a_million_operations() {
-    let off = drift(&Setup::new(live_sum(), WeightMode::Live), 1_000_000);
-    assert!(off <= 1e-9, "{off}");
+    for (scheme, mode) in [
+        (live_sum(), WeightMode::Live),
+        (rank_three(), WeightMode::Frozen),
+    ] {
+        let off = drift(&Setup::new(scheme, mode), 1_000_000);
+        assert!(off <= 1e-9, "{off}");
+    }
 }

@@ -1,12 +1,15 @@
 //! Events that cannot be learned, and events that cost much.
 
 use absentia::Axis;
-use absentia::data::{Confidence, Targets};
+use absentia::data::{Confidence, Duplicates, Interactions, Targets, Triplets};
+use absentia::fit::Cancel;
 use absentia::model::RowWeights;
-use absentia::online::{Event, MAX_EVENTS, Online, OnlineError, Operation, Settings, WeightMode};
+use absentia::online::{
+    Event, MAX_EVENTS, Online, OnlineError, Operation, Options, PairEvent, Settings, WeightMode,
+};
 use absentia::weights::{Scheme, Strength};
 
-use crate::setup::{Setup, live_sum, params, rows};
+use crate::setup::{ITEMS, Setup, USERS, caches_from_scratch, difference, live_sum, params, rows};
 
 fn refused(online: &mut Online, operation: &Operation) -> OnlineError {
     let before = online.parts();
@@ -157,21 +160,35 @@ fn times_from_the_future_have_the_weight_of_now() {
 
 #[test]
 fn many_events_on_one_pair_keep_a_bounded_history() {
+    keep_a_bounded_history(5_000, 0);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn a_million_events_on_one_pair_keep_a_bounded_history() {
+    keep_a_bounded_history(1_000_000, 1);
+}
+
+fn keep_a_bounded_history(events: u32, steps: u32) {
     let mut setup = Setup::new(
         Scheme::popularity(Strength::Mean(0.1), 0.4),
         WeightMode::Live,
     );
-    setup.options.settings.steps = 0;
+    setup.options.settings.steps = steps;
     let mut online = setup.online();
     let before = online.to_rows();
     let at = before.by_user().row(4).indices[0];
     let value = before.by_user().row(4).r.get(0);
-    for _ in 0..5_000 {
+    let bytes = online.bytes();
+    for _ in 0..events {
         online.apply(&Operation::Insert(Event::new(4, at))).unwrap();
     }
     assert_eq!(online.counts(Axis::User)[4], before.user_counts()[4]);
     let now = online.to_rows().by_user().row(4).r.get(0);
-    assert!((now - value - 5_000.0).abs() < 1.0, "{now}");
+    assert!((now - value - events as f32).abs() < 1.0, "{now}");
+    let history = (2 * MAX_EVENTS * size_of::<PairEvent>()) as u64;
+    assert!(online.bytes() <= bytes + history + 1024);
+    assert!(online.objective().unwrap().total().is_finite());
     let parts = online.parts();
     assert_eq!(parts.entries.histories.len(), 1);
     assert_eq!(parts.entries.histories[0].2.events.len(), MAX_EVENTS);
@@ -203,4 +220,142 @@ fn a_user_with_every_item_can_still_learn() {
             .all(|x| x.is_finite())
     );
     assert!(online.objective().unwrap().total().is_finite());
+}
+
+/// Entries of a row of a million items are learned by a few events: each costs what the row costs, and no
+/// more. Erasing the user steps every item once.
+#[test]
+#[ignore = "takes minutes"]
+fn a_user_with_a_million_items_is_learned_and_erased() {
+    let items = 1_000_000_u32;
+    let setup = Setup::new(Scheme::uniform(0.1), WeightMode::Frozen);
+    let mut online = setup.with_steps(0);
+    let bytes = online.bytes();
+    for item in 0..items {
+        if item as usize >= online.n_rows(Axis::Item) {
+            let add = Operation::Add {
+                axis: Axis::Item,
+                hash: item.into(),
+                weights: RowWeights::Frozen,
+            };
+            online.apply(&add).unwrap();
+        }
+        online
+            .apply(&Operation::Insert(Event::new(6, item)))
+            .unwrap();
+    }
+    // Each item is a row of its own: its factors and what holds its entry, and no more than that.
+    let row = u64::from(items) * (4 * 32 + 256);
+    assert!(online.bytes() <= bytes + row, "{}", online.bytes());
+    let settings = Settings::default();
+    online.apply(&Operation::Settings(settings)).unwrap();
+    for user in 0..20 {
+        let event = Event::new(user, items - 1 - user);
+        online.apply(&Operation::Insert(event)).unwrap();
+        online
+            .apply(&Operation::Insert(Event::new(6, user)))
+            .unwrap();
+    }
+    assert_eq!(online.columns(Axis::User, 6).len(), items as usize);
+    assert!(
+        online
+            .factors(Axis::User)
+            .row(6)
+            .iter()
+            .all(|x| x.is_finite())
+    );
+    online.apply(&Operation::Erase { user: 6 }).unwrap();
+    assert!(online.columns(Axis::User, 6).is_empty());
+    for axis in [Axis::User, Axis::Item] {
+        let off = difference(online.cache_sums(axis), &caches_from_scratch(&online, axis));
+        assert!(off <= 1e-9, "{off}");
+    }
+}
+
+#[test]
+fn rows_that_cannot_be_those_of_the_model_are_refused() {
+    let setup = Setup::new(Scheme::uniform(0.1), WeightMode::Frozen);
+    let start = |rows: &Interactions<'_>| Online::new(&setup.model, rows, Options::default());
+    assert!(start(&setup.rows).is_ok());
+    let (mut users, mut items) = (Vec::new(), Vec::new());
+    for user in 0..USERS as u32 {
+        for item in setup.rows.seen(user) {
+            users.push(user);
+            items.push(item);
+        }
+    }
+    let built = |users: &[u32], items: &[u32], shape: (usize, usize)| {
+        let rows = Triplets::new(users, items).build(shape.0, shape.1, Duplicates::Sum);
+        start(&rows.unwrap()).unwrap_err()
+    };
+    let error = built(&users, &items, (USERS, ITEMS + 1));
+    assert!(matches!(
+        error,
+        OnlineError::OtherRows { what: "items", .. }
+    ));
+    let last = users.len() - 1;
+    let error = built(&users[..last], &items[..last], (USERS, ITEMS));
+    let expected = setup.rows.user_counts()[USERS - 1];
+    let found = OnlineError::OtherCounts {
+        axis: Axis::User,
+        row: USERS as u32 - 1,
+        expected,
+        got: expected - 1,
+    };
+    assert_eq!(error, found);
+    // The same counts of users, and other items.
+    let other = (0..ITEMS as u32).find(|&item| !setup.rows.seen(users[last]).any(|i| i == item));
+    items[last] = other.unwrap();
+    let error = built(&users, &items, (USERS, ITEMS));
+    assert!(
+        matches!(
+            error,
+            OnlineError::OtherCounts {
+                axis: Axis::Item,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn rows_of_other_times_are_refused_where_weights_decay() {
+    let decay = Confidence::Decay {
+        half_life: 100.0,
+        now: None,
+    };
+    let params = params().confidence(decay);
+    let setup = Setup::with(rows(), Scheme::uniform(0.1), WeightMode::Frozen, &params);
+    let (mut users, mut items) = (Vec::new(), Vec::new());
+    for user in 0..USERS as u32 {
+        for item in setup.rows.seen(user) {
+            users.push(user);
+            items.push(item);
+        }
+    }
+    let times: Vec<i64> = users.iter().map(|_| 7).collect();
+    let rows = Triplets::new(&users, &items).times(&times);
+    let rows = rows.build(USERS, ITEMS, Duplicates::Error).unwrap();
+    let error = Online::new(&setup.model, &rows, Options::default()).unwrap_err();
+    assert!(
+        matches!(error, OnlineError::OtherTimes { got: 7, .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_refit_that_is_cancelled_changes_nothing() {
+    let setup = Setup::new(live_sum(), WeightMode::Live);
+    let mut online = setup.online();
+    online.apply(&Operation::Insert(Event::new(1, 2))).unwrap();
+    let (parts, factors) = (online.parts(), online.factors(Axis::User).clone());
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let refit = Operation::Refit { sweeps: 3 };
+    let error = online.apply_unless(&refit, &cancel).unwrap_err();
+    assert_eq!(error, OnlineError::Cancelled);
+    assert_eq!(online.parts(), parts);
+    assert_eq!(online.factors(Axis::User).as_slice(), factors.as_slice());
+    assert!(online.apply(&refit).is_ok());
 }

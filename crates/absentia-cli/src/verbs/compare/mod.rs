@@ -12,10 +12,11 @@ use absentia::fit::{Cancel, StopReason};
 use absentia::ranking::PopularityScorer;
 use absentia::weights::SchemeSpec;
 use absentia_io::time::TimeUnit;
-use absentia_job::text::SplitRule;
+use absentia_job::text::{RelationSpec, SplitRule};
 use absentia_job::{
     Execution, ExposedEntries, GivenSettings, Input, Job, TrainingData, ValidationSettings,
 };
+use absentia_search::popularity_scorers;
 use anyhow::{Context as _, Result};
 
 use super::evaluate::{Difference, differences};
@@ -42,7 +43,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["split", "pick"])]
     test: Vec<String>,
     /// Hold rows out of the data instead: leave-one-out (the default without --test), last:N,
-    /// ratio:SHARE, time:FROM.
+    /// ratio:SHARE, time:FROM, or time:SHARE, the latest of all rows.
     #[arg(long, value_name = "RULE")]
     split: Option<SplitRule>,
     /// Which rows --split holds out: latest, random or drift [default: latest where there are times,
@@ -57,6 +58,9 @@ pub(crate) struct Compare {
     /// the baselines that leave no choice of weights: these are trained once.
     #[arg(long, value_name = "NAME", num_args = 1, default_value = "eals")]
     solver: Vec<Method>,
+    /// Side information, as for train. Every variant that can take it is trained without it and with it.
+    #[arg(long, value_name = "RELATION", num_args = 1)]
+    relation: Vec<RelationSpec>,
     #[command(flatten)]
     settings: GivenSettings,
     #[command(flatten)]
@@ -72,7 +76,8 @@ pub(crate) struct Compare {
         default_value = "recall,ndcg"
     )]
     metrics: Vec<String>,
-    /// Also rank items by their popularity, as a floor.
+    /// Also rank items by their popularity, over all rows and, where there are times, over the latest twentieth of
+    /// them; a model that does worse says so.
     #[arg(long)]
     baseline: bool,
     /// Write a report with charts and tables, readable offline.
@@ -80,6 +85,14 @@ pub(crate) struct Compare {
     report: Option<PathBuf>,
     #[command(flatten)]
     data: DataArgs,
+}
+
+/// What is trained.
+struct Variant {
+    weights: SchemeSpec,
+    method: Method,
+    /// Whether with the relations.
+    is_related: bool,
 }
 
 /// One variant, trained and measured.
@@ -102,6 +115,7 @@ impl Compare {
             .reads("--init", &self.settings.init)
             .reads("--test", &self.test)
             .reads("--weights", self.weights.iter().flat_map(|w| w.paths()))
+            .reads_relations(&self.relation)
             .writes("--report", &self.report)
     }
 
@@ -119,9 +133,8 @@ impl Compare {
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
         let mut variants: Vec<Compared> = Vec::new();
-        for (weights, method) in self.variants() {
-            let Some(compared) =
-                self.variant(&prepared, &weights, method, &options, &cancel, context)?
+        for variant in self.variants() {
+            let Some(compared) = self.variant(&prepared, &variant, &options, &cancel, context)?
             else {
                 context
                     .ui
@@ -131,12 +144,18 @@ impl Compare {
             push(&mut variants, compared)?;
             show::line(variants.last(), context)?;
         }
+        let trained = variants.len();
         if self.baseline && !cancel.is_cancelled() {
-            push(&mut variants, floor(&prepared, &options)?)?;
-            show::line(variants.last(), context)?;
+            for (name, scorer) in popularity_scorers(&prepared.data) {
+                push(&mut variants, floor(name, &scorer, &prepared, &options)?)?;
+                show::line(variants.last(), context)?;
+            }
         }
         if !variants.is_empty() {
             show::tables(&variants, context)?;
+        }
+        for text in show::below_popularity(&variants, trained) {
+            context.ui.warn(text);
         }
         if let Some(path) = &self.report {
             show::report(path, &variants, &prepared)?;
@@ -157,6 +176,7 @@ impl Compare {
             reading: read,
             preparation: prepare,
             exposed: self.exposed.clone(),
+            relation: self.relation.clone(),
             settings: self.settings.clone(),
             validation: ValidationSettings {
                 valid: self.test.clone(),
@@ -171,7 +191,7 @@ impl Compare {
         }
     }
 
-    fn variants(&self) -> Vec<(SchemeSpec, Method)> {
+    fn variants(&self) -> Vec<Variant> {
         let mut variants = Vec::new();
         for &method in &self.solver {
             match (SchemeSpec::only_for(method), &self.weights[..]) {
@@ -185,24 +205,37 @@ impl Compare {
         // Schemes first, so that one scheme's solvers are listed together.
         let place = |weights: &SchemeSpec| self.weights.iter().position(|given| given == weights);
         variants.sort_by_key(|(weights, _)| place(weights).unwrap_or(usize::MAX));
-        variants
+        let both = |(weights, method): (SchemeSpec, Method)| {
+            let can = !self.relation.is_empty() && method.minimises_objective();
+            let variant = |is_related| Variant {
+                weights: weights.clone(),
+                method,
+                is_related,
+            };
+            [Some(variant(false)), can.then(|| variant(true))]
+        };
+        variants.into_iter().flat_map(both).flatten().collect()
     }
 
     /// Trains and measures one variant; nothing if it was interrupted.
     fn variant(
         &self,
         prepared: &TrainingData,
-        weights: &SchemeSpec,
-        method: Method,
+        variant: &Variant,
         options: &EvaluateOptions,
         cancel: &Cancel,
         context: &Context,
     ) -> Result<Option<Compared>> {
-        let name = self.name(weights, method);
-        let job = self.job(Some(weights), method, context);
+        let mut name = self.name(&variant.weights, variant.method);
+        if variant.is_related {
+            let relations = self.relation.iter().map(RelationSpec::name);
+            name = format!("{name}, {}", relations.collect::<Vec<_>>().join(", "));
+        }
+        let job = self.job(Some(&variant.weights), variant.method, context);
         // The held-out rows are for measuring the finished model: they choose no sweep.
         let mut training = job.training(Input {
             held_out: None,
+            related: prepared.related.as_ref().filter(|_| variant.is_related),
             ..prepared.input()
         })?;
         training.check_memory(&context.ui)?;
@@ -275,14 +308,18 @@ fn held_out(prepared: &TrainingData) -> Result<&TestSet> {
     prepared.held_out.as_ref().context("rows were held out")
 }
 
-fn floor(prepared: &TrainingData, options: &EvaluateOptions) -> Result<Compared> {
+/// A ranking that is the same for every user, measured.
+fn floor(
+    name: &str,
+    scorer: &PopularityScorer,
+    prepared: &TrainingData,
+    options: &EvaluateOptions,
+) -> Result<Compared> {
     let start = Instant::now();
-    let data = &prepared.data;
-    let scorer = PopularityScorer::new(data.n_users(), &data.item_counts());
-    let history = History::of(data);
+    let history = History::of(&prepared.data);
     Ok(Compared {
-        name: "most popular".to_owned(),
-        evaluation: evaluate(&scorer, &history, held_out(prepared)?, options, &|_, _| {})?,
+        name: name.to_owned(),
+        evaluation: evaluate(scorer, &history, held_out(prepared)?, options, &|_, _| {})?,
         seconds: start.elapsed().as_secs_f64(),
         iterations: 0,
         objective: None,

@@ -35,6 +35,35 @@ pub(super) fn line(compared: Option<&Compared>, context: &Context) -> Result<()>
     Ok(context.ui.json(&object)?)
 }
 
+/// Which models do worse than the most popular items, in words; the first variants are `trained`, the others are not.
+pub(super) fn below_popularity(variants: &[Compared], trained: usize) -> Vec<String> {
+    let (models, floors) = variants.split_at(trained);
+    let mut texts = Vec::new();
+    for model in models {
+        for floor in floors {
+            let pairs = model.evaluation.metrics.iter();
+            let pairs = pairs.zip(&floor.evaluation.metrics);
+            let lost: Vec<String> = pairs
+                .filter(|(own, other)| own.summary.mean < other.summary.mean)
+                .map(|(own, other)| {
+                    let (own_mean, other_mean) = (own.summary.mean, other.summary.mean);
+                    let (own_mean, other_mean) =
+                        (format::metric(own_mean), format::metric(other_mean));
+                    format!("{} {own_mean} against {other_mean}", own.name)
+                })
+                .collect();
+            if !lost.is_empty() {
+                let (name, floor) = (&model.name, &floor.name);
+                texts.push(format!(
+                    "{name} does worse than the {floor} items: {}",
+                    lost.join(", ")
+                ));
+            }
+        }
+    }
+    texts
+}
+
 /// The table for a person.
 pub(super) fn tables(variants: &[Compared], context: &Context) -> Result<()> {
     if context.ui.is_json() {

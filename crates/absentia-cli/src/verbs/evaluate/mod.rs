@@ -1,10 +1,12 @@
 //! `evaluate`: how good the rankings of a model are.
 
+mod cold;
 mod per_user;
 mod show;
 
 use std::path::PathBuf;
 
+use absentia::data::latest_item_counts;
 use absentia::evaluate::{
     Bootstrap, Candidates, EvaluateOptions, Evaluation, History, TestSet, bootstrap_difference,
     evaluate, paired_t_test,
@@ -12,6 +14,7 @@ use absentia::evaluate::{
 use absentia::memory::Stage;
 use absentia::ranking::{ItemLists, PopularityScorer, Scorer, UserItems, ranking_bytes};
 use absentia_io::{Dataset, IdMap};
+use absentia_job::text::RelationSpec;
 use absentia_job::{Listener as _, Reading, same_ids};
 use absentia_report::format::counted;
 use anyhow::Result;
@@ -24,8 +27,12 @@ use crate::loading::{enter_gathering, read_known, rows_and_users_in};
 use crate::measure;
 use crate::store::{self, Stored};
 use crate::ui::Ui;
+use cold::Cold;
 pub(crate) use show::{Difference, difference_json, metrics_json};
 use show::{evaluation_json, evaluation_tables};
+
+/// Name of the baseline that ranks items by their recent popularity.
+const RECENT: &str = "recent-popularity";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,7 +43,8 @@ Examples:
 
 All items that a user has not in --train are ranked; a user's mean counts once. Figures over sampled
 negatives (--negatives) are larger and can order models differently: they are labelled as such.
-docs/metrics.md defines every metric.";
+docs/metrics.md defines every metric. Of a model with relations, items and users without a row in
+training are measured apart as well: items among themselves and among all.";
 
 /// Measure a model on held-out interactions.
 #[derive(Debug, clap::Args)]
@@ -70,8 +78,9 @@ pub(crate) struct Evaluate {
     /// Another model to compare with, user by user: paired t-test and bootstrap interval.
     #[arg(long, value_name = "MODEL")]
     against: Option<PathBuf>,
-    /// Compare with a baseline: popularity ranks items by their number of interactions.
-    #[arg(long, value_name = "NAME", value_parser = ["popularity"], conflicts_with = "against")]
+    /// Compare with a baseline: popularity ranks items by their number of interactions; recent-popularity by
+    /// those of the latest twentieth of --train, which needs times.
+    #[arg(long, value_name = "NAME", value_parser = ["popularity", RECENT], conflicts_with = "against")]
     baseline: Option<String>,
     /// Rank only the test items and these sampled negatives: NCF's `.negative` files, or pairs.
     #[arg(long, value_name = "FILE")]
@@ -80,6 +89,9 @@ pub(crate) struct Evaluate {
     /// generalisation).
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["train", "negatives"])]
     fold_in: Vec<String>,
+    /// Attributes of folded-in users, TYPE-TYPE:FILE as in training; its options are those of the model.
+    #[arg(long, value_name = "RELATION", num_args = 1, requires = "fold_in")]
+    relation: Vec<RelationSpec>,
     #[command(flatten)]
     read: Reading,
 }
@@ -99,6 +111,8 @@ struct Setting {
     /// Bytes of `seen`.
     seen_bytes: u64,
     item_counts: Vec<u32>,
+    /// Rows of items among the latest of `--train`, if it has times.
+    latest_counts: Option<Vec<u32>>,
     left_out: LeftOut,
     names: Vec<String>,
     options: EvaluateOptions,
@@ -114,6 +128,7 @@ impl Evaluate {
             .reads("--against", &self.against)
             .reads("--negatives", &self.negatives)
             .reads("--fold-in", &self.fold_in)
+            .reads_relations(&self.relation)
             .writes("--per-user", &self.per_user)
     }
 
@@ -127,7 +142,8 @@ impl Evaluate {
         let measure = |stored: &Stored| setting.measure(&stored.model.scorer(), ui);
         let own = measure(&stored)?;
         let other = self.other(&setting, &stored, stored.users.len(), measure, ui)?;
-        self.report(&setting, &own, other.as_ref(), ui)
+        let cold = cold::measure(&setting, &stored.model, ui)?;
+        self.report(&setting, (&own, &cold), other.as_ref(), ui)
     }
 
     /// What the model is compared with: another model, which is measured by `measure`, or a baseline.
@@ -147,7 +163,18 @@ impl Evaluate {
         let Some(name) = &self.baseline else {
             return Ok(None);
         };
-        let scorer = PopularityScorer::new(n_users, &setting.item_counts);
+        let scorer = match (&setting.latest_counts, name.as_str()) {
+            (Some(latest), RECENT) => {
+                PopularityScorer::lately(n_users, latest, &setting.item_counts)
+            }
+            (None, RECENT) => {
+                let refusal =
+                    Refusal::data("--baseline recent-popularity needs --train with times");
+                let hint = "name the column with --time-col, or pass --baseline popularity";
+                return Err(refusal.hint(hint).into());
+            }
+            _ => PopularityScorer::new(n_users, &setting.item_counts),
+        };
         Ok(Some((name.clone(), setting.measure(&scorer, ui)?)))
     }
 
@@ -159,6 +186,7 @@ impl Evaluate {
             model,
             users,
             items,
+            related,
         } = stored;
         let mut test = read_known(&self.test, &self.read, (users, items), ui)?;
         if let Some(least) = self.min_rating {
@@ -178,12 +206,16 @@ impl Evaluate {
         let mut seen_bytes = 0;
         ui.memory().keep(held.bytes());
         let mut item_counts = model.parts().item_counts.clone();
+        let mut latest_counts = None;
         if !self.train.is_empty() {
             let train = read_known(&self.train, &self.read, ids, ui)?;
             if item_counts.iter().all(|&count| count == 0) {
                 // A model from elsewhere does not know what is popular.
                 (train.item.iter()).for_each(|&item| item_counts[item as usize] += 1);
             }
+            let times = train.time.as_ref();
+            latest_counts =
+                times.map(|times| latest_item_counts(&train.item, times, item_counts.len()));
             enter_gathering(&train, ui)?;
             let lists = UserItems::from_pairs(&train.user, &train.item)?;
             if !self.rank_seen {
@@ -203,6 +235,7 @@ impl Evaluate {
             seen,
             seen_bytes,
             item_counts,
+            latest_counts,
             left_out,
             options,
         };
@@ -210,6 +243,7 @@ impl Evaluate {
             model,
             users: ids.0,
             items: ids.1,
+            related,
         };
         Ok((setting, stored))
     }
@@ -218,7 +252,8 @@ impl Evaluate {
     fn run_folded(&self, stored: &Stored, ui: &Ui) -> Result<Outcome> {
         let mut options = measure::options(&self.metrics, &self.at)?;
         options.exclude_seen = !self.rank_seen;
-        let folded = FoldedUsers::read(&self.fold_in, &self.read, stored, ui)?;
+        let files = (&self.fold_in[..], &self.relation[..]);
+        let folded = FoldedUsers::read(files, &self.read, stored, ui)?;
         let test = folded.test(&self.test, &self.read, stored, ui)?;
         let left_out = self.left_out(test.unknown_rows, test.pairs.lists().len(), &test.pairs)?;
         let setting = Setting {
@@ -227,16 +262,17 @@ impl Evaluate {
             seen: Box::new(folded.seen.clone()),
             seen_bytes: folded.seen.bytes(),
             item_counts: stored.model.parts().item_counts.clone(),
+            latest_counts: None,
             left_out,
             options,
         };
         let own = setting.measure(&folded.scorer(&stored.model)?, ui)?;
         let measure = |other: &Stored| {
-            let folded = FoldedUsers::read(&self.fold_in, &self.read, other, ui)?;
+            let folded = FoldedUsers::read(files, &self.read, other, ui)?;
             setting.measure(&folded.scorer(&other.model)?, ui)
         };
         let other = self.other(&setting, stored, folded.users.len(), measure, ui)?;
-        self.report(&setting, &own, other.as_ref(), ui)
+        self.report(&setting, (&own, &[]), other.as_ref(), ui)
     }
 
     /// What of the test files is not measured, where some of their rows are unknown; of rows that
@@ -256,7 +292,7 @@ impl Evaluate {
     fn report(
         &self,
         setting: &Setting,
-        own: &Evaluation,
+        (own, cold): (&Evaluation, &[Cold]),
         other: Option<&(String, Evaluation)>,
         ui: &Ui,
     ) -> Result<Outcome> {
@@ -267,7 +303,20 @@ impl Evaluate {
             Some((_, other)) => differences(own, other)?,
             None => Vec::new(),
         };
-        ui.json(&evaluation_json(own, other, &differences, setting.left_out))?;
+        if let Some((name, other)) = other.filter(|_| self.baseline.is_some()) {
+            let pairs = own.metrics.iter().zip(&other.metrics);
+            let lost = pairs.filter(|(own, other)| own.summary.mean < other.summary.mean);
+            let lost: Vec<String> = lost.map(|(own, _)| own.name.to_string()).collect();
+            if !lost.is_empty() {
+                let lost = lost.join(", ");
+                ui.warn(format!("the model does worse than {name} in {lost}"));
+            }
+        }
+        let mut object = evaluation_json(own, other, &differences, setting.left_out);
+        if !cold.is_empty() {
+            object["cold"] = cold::json(cold);
+        }
+        ui.json(&object)?;
         if !ui.is_json() {
             let name = self.model.display().to_string();
             for table in evaluation_tables(&name, own, other, &differences) {
@@ -275,6 +324,9 @@ impl Evaluate {
             }
             let users = counted(own.users.len() as u64, "user");
             ui.say(format!("{users}, {}", own.candidates))?;
+            if !cold.is_empty() {
+                ui.table(&cold::table(cold))?;
+            }
             if let Some(text) = setting.left_out.text() {
                 ui.say(text)?;
             }
@@ -307,11 +359,22 @@ impl LeftOut {
 
 impl Setting {
     fn measure(&self, scorer: &dyn Scorer, ui: &Ui) -> Result<Evaluation> {
+        self.measure_on(scorer, &self.test, &self.options, ui)
+    }
+
+    /// Measures on other held-out rows, or among other items.
+    fn measure_on(
+        &self,
+        scorer: &dyn Scorer,
+        test: &TestSet,
+        options: &EvaluateOptions,
+        ui: &Ui,
+    ) -> Result<Evaluation> {
         let history = History::new(&*self.seen, &self.item_counts[..]);
-        let (users, items) = (self.test.users().len(), self.item_counts.len());
+        let (users, items) = (test.users().len(), self.item_counts.len());
         let total = users as u64;
-        let top = self.options.cutoffs.iter().copied().max().unwrap_or(0);
-        let names = self.options.metrics.len() * (self.options.cutoffs.len() + 1);
+        let top = options.cutoffs.iter().copied().max().unwrap_or(0);
+        let names = options.metrics.len() * (options.cutoffs.len() + 1);
         ui.enter(
             Stage::new("measuring")
                 .with("what users have seen", self.seen_bytes)
@@ -320,7 +383,7 @@ impl Setting {
                 .with("ranking", ranking_bytes(users, items, top)),
         )?;
         let bar = ui.progress().count("ranking", total, "users");
-        let evaluation = evaluate(scorer, &history, &self.test, &self.options, &|done, _| {
+        let evaluation = evaluate(scorer, &history, test, options, &|done, _| {
             bar.set(done as u64);
         });
         bar.finish();

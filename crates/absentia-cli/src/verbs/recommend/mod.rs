@@ -1,13 +1,16 @@
 //! `recommend`: the best items for a user, for many, for all.
 
+mod folded;
 mod sink;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use absentia::error::Axis;
 use absentia::memory::Stage;
 use absentia::ranking::{RankRequest, Scored, UserItems, ranking_bytes};
 use absentia_io::IdMap;
+use absentia_job::text::RelationSpec;
 use absentia_job::{Listener as _, Reading};
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
@@ -30,8 +33,11 @@ Examples:
   $ absentia recommend movies.absentia ann bob --train train.csv --top 3 --json
   $ absentia recommend movies.absentia --all --train train.csv --top 20 --out lists.csv
   $ absentia recommend movies.absentia --users-file users.txt --allow-seen --deny hidden.txt --out lists.jsonl
+  $ absentia recommend movies.absentia --fold-in test.csv --top 3
+  $ absentia recommend tagged.absentia ann --train train.csv --relation items-tags:new.csv
 
-A user gets the same list alone and among others.";
+A user gets the same list alone and among others. Users of --fold-in and --relation files are folded
+in from them, whether the model knows them or not; new items in them are ranked with the others.";
 
 /// List the best items for users.
 #[derive(Debug, clap::Args)]
@@ -58,6 +64,13 @@ pub(crate) struct Recommend {
     /// Recommend what users have seen as well.
     #[arg(long, conflicts_with = "train")]
     allow_seen: bool,
+    /// Files of interactions to fold in: of users, and of new items with users whom the model knows.
+    #[arg(long, value_name = "FILE", num_args = 1)]
+    fold_in: Vec<String>,
+    /// Attributes of users or new items to fold in, TYPE-TYPE:FILE as in training; its options are those of the
+    /// model.
+    #[arg(long, value_name = "RELATION", num_args = 1)]
+    relation: Vec<RelationSpec>,
     /// File of item ids, one a line: recommend only these.
     #[arg(long, value_name = "FILE")]
     allow: Option<PathBuf>,
@@ -94,12 +107,19 @@ impl Recommend {
             .reads("--train", &self.train)
             .reads("--allow", &self.allow)
             .reads("--deny", &self.deny)
+            .reads("--fold-in", &self.fold_in)
+            .reads_relations(&self.relation)
             .writes("--out", &self.out)
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let mut stored = store::load(&self.model, &context.ui)?;
-        let users = self.users(&stored.users)?;
+        let folds = !self.fold_in.is_empty() || !self.relation.is_empty();
+        let users = if folds {
+            Vec::new()
+        } else {
+            self.users(&stored.users)?
+        };
         let seen = self.seen(&mut stored, context)?;
         let allow = self
             .allow
@@ -137,6 +157,18 @@ impl Recommend {
             .as_ref()
             .map(|path| Sink::create(path))
             .transpose()?;
+        let mut n_users = users.len();
+        if folds {
+            let of = (&stored, seen.as_ref());
+            let lists = folded::lists(self, of, &request, context)?;
+            n_users = lists.len();
+            for list in &lists {
+                match &mut sink {
+                    Some(sink) => sink.push(list)?,
+                    None => show(list, context)?,
+                }
+            }
+        }
         for batch in users.chunks(BATCH) {
             let lists = stored.model.recommend(&RankRequest {
                 users: batch,
@@ -155,11 +187,10 @@ impl Recommend {
         if let (Some(sink), Some(path)) = (sink, &self.out) {
             let rows = sink.finish()?;
             context.ui.json(&serde_json::json!({
-                "users": users.len(), "rows": rows, "out": path,
+                "users": n_users, "rows": rows, "out": path,
             }))?;
             context.ui.note(format!(
-                "wrote {rows} recommendations for {} users to {}",
-                users.len(),
+                "wrote {rows} recommendations for {n_users} users to {}",
                 path.display()
             ));
         }
@@ -170,8 +201,7 @@ impl Recommend {
         if self.all {
             return Ok((0..known.len() as u32).collect());
         }
-        let listed = self.users_file.as_deref().map(id_list).transpose()?;
-        let ids = listed.as_ref().unwrap_or(&self.user);
+        let ids = self.named_users()?;
         if ids.is_empty() {
             let refusal = Refusal::usage("no user to recommend to");
             return Err(refusal
@@ -181,9 +211,16 @@ impl Recommend {
         ids.iter().map(|id| row_of(known, Axis::User, id)).collect()
     }
 
+    /// The ids that were given.
+    fn named_users(&self) -> Result<Vec<String>> {
+        let listed = self.users_file.as_deref().map(id_list).transpose()?;
+        Ok(listed.unwrap_or_else(|| self.user.clone()))
+    }
+
     fn seen(&self, stored: &mut Stored, context: &Context) -> Result<Option<UserItems>> {
         if self.train.is_empty() {
-            if self.allow_seen {
+            // Users that are folded in have seen what they are folded in from.
+            if self.allow_seen || !self.fold_in.is_empty() {
                 return Ok(None);
             }
             let refusal = Refusal::usage("without --train it is not known what users have seen");
@@ -215,16 +252,22 @@ fn item_rows(path: &std::path::Path, items: &IdMap, context: &Context) -> Result
 }
 
 fn named(stored: &Stored, user: u32, list: &[Scored]) -> UserList {
+    let user = stored.users.name(user).unwrap_or_default().into_owned();
+    named_by(user, list, &|item| stored.items.name(item))
+}
+
+/// A list with the names of its items.
+fn named_by<'n>(
+    user: String,
+    list: &[Scored],
+    name: &dyn Fn(u32) -> Option<Cow<'n, str>>,
+) -> UserList {
     let item = |scored: &Scored| Recommended {
-        item: stored
-            .items
-            .name(scored.item)
-            .unwrap_or_default()
-            .into_owned(),
+        item: name(scored.item).unwrap_or_default().into_owned(),
         score: scored.score,
     };
     UserList {
-        user: stored.users.name(user).unwrap_or_default().into_owned(),
+        user,
         items: list.iter().map(item).collect(),
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use absentia::fit::{Fitted, StopReason};
 use absentia::model::Factors;
 use absentia_job::text::ConfidenceRule;
-use absentia_job::{Fingerprint, Training};
+use absentia_job::{Fingerprint, Training, post_scaling_text};
 use absentia_report::format;
 use absentia_report::html::{ChartAxis, LineChart, Report};
 use absentia_report::terminal::{Cell, Column, Table};
@@ -208,7 +208,10 @@ impl Finished<'_> {
             ("weights on missing entries", self.weights()),
             ("targets", params.targets.to_string()),
             ("confidence", self.confidence()),
-            ("post-scaling", params.post_scale.to_string()),
+            (
+                "post-scaling",
+                post_scaling_text(params, self.training.input.unit()),
+            ),
             ("seed", params.seed.to_string()),
         ];
         for (name, value) in rows {

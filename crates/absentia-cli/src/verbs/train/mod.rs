@@ -25,6 +25,7 @@ Examples:
   $ absentia train ratings.csv --model movies.absentia --valid-split leave-one-out --valid-metric ndcg@20 --patience 3
   $ absentia train ratings.csv --model movies.absentia --checkpoint run.ckpt --checkpoint-every 5 --resume
   $ absentia train ratings.csv --factors 128 --dry-run
+  $ absentia train ratings.csv --model movies.absentia --relation items-tags:tags.csv,strength=0.3,weights=uniform:0.02
   $ absentia inspect movies.absentia --print-config > run.toml
   $ absentia train --config run.toml
 

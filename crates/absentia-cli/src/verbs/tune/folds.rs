@@ -6,8 +6,10 @@ use absentia::evaluate::TestSet;
 use absentia::memory::Stage;
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
+use absentia_job::text::RelationSpec;
 use absentia_job::{
-    JobError, Listener as _, data_fingerprint, defaults, pairs_of, without_held_out,
+    JobError, Listener as _, RelatedData, RelationRows, data_fingerprint, defaults, pairs_of,
+    unknown_text, without_held_out,
 };
 use absentia_report::format::counted;
 use absentia_search::{Fold, HoldOut, SearchError, SearchedData};
@@ -32,12 +34,19 @@ pub(super) struct Folds {
     pub(super) held_out: usize,
     /// The test rows of a study, none of which is in the data.
     pub(super) test: Option<TestSet>,
+    /// Relations that are trained with the data.
+    pub(super) related: Option<RelatedData>,
 }
 
 impl Folds {
     /// The ids of users and items, as a model keeps them.
     pub(super) fn ids(&self) -> Ids {
         Ids {
+            related: self
+                .related
+                .iter()
+                .flat_map(|one| one.ids.clone())
+                .collect(),
             users: self.loaded.users.clone(),
             items: self.loaded.items.clone(),
         }
@@ -47,7 +56,7 @@ impl Folds {
     pub(super) fn described(&self, args: &HeldOutArgs) -> SearchedData {
         let held_out: Vec<&TestSet> = self.parts.iter().map(|fold| &fold.held_out).collect();
         SearchedData {
-            fingerprint: data_fingerprint(&self.all, &self.ids(), &held_out),
+            fingerprint: self.fingerprint(&held_out),
             users: self.all.n_users(),
             items: self.all.n_items(),
             interactions: self.all.n_interactions(),
@@ -59,6 +68,18 @@ impl Folds {
         }
     }
 
+    /// What the data is known again by: its entries, and those of relations with their strengths.
+    fn fingerprint(&self, held_out: &[&TestSet]) -> String {
+        let ids = self.ids();
+        let mut parts = vec![data_fingerprint(&self.all, &ids, held_out)];
+        let relations = self.related.iter().flat_map(|one| &one.relations.relations);
+        parts.extend(relations.map(|relation| {
+            let entries = data_fingerprint(&relation.data, &ids, &[]);
+            format!("{entries}*{}", relation.strength)
+        }));
+        parts.join("-")
+    }
+
     /// Takes the folds out.
     pub(super) fn take(&mut self) -> Vec<Fold<'static>> {
         std::mem::take(&mut self.parts)
@@ -67,12 +88,18 @@ impl Folds {
 
 /// Reads the data without the test rows of a study, and holds rows out of it.
 pub(super) fn fold(
-    data: &DataArgs,
+    (data, relations): (&DataArgs, &[RelationSpec]),
     args: &HeldOutArgs,
     study: &[String],
     ui: &Ui,
 ) -> Result<Folds> {
     let mut loaded = load(data, ui)?;
+    let read = |spec| RelationRows::read(spec, data.read.skip_bad, ui);
+    let given: Vec<RelationRows> = relations
+        .iter()
+        .map(read)
+        .collect::<Result<_, JobError>>()?;
+    let related = loaded.relate(given, ui)?;
     loaded.report_ratings(&data.prepare, ui);
     loaded.merge_repeats(&data.prepare, ui)?;
     let mut test = None;
@@ -120,6 +147,7 @@ pub(super) fn fold(
         loaded,
         held_out,
         test,
+        related,
     })
 }
 
@@ -141,7 +169,15 @@ fn split(loaded: &Rows, args: &HeldOutArgs, ui: &Ui) -> Result<Vec<Fold<'static>
             .with("copy of the rows", log.bytes() + log.len() as u64)
             .with("matrix", matrix),
     )?;
-    hold_out.folds(log, shape).map_err(refused)
+    let folds = hold_out.folds(log, shape).map_err(refused)?;
+    if hold_out.rule.is_by_time() {
+        let parts = log.split(&hold_out.rule, 0)?;
+        let unknown = log.known(&parts).1;
+        if unknown.rows > 0 {
+            ui.note(unknown_text(unknown));
+        }
+    }
+    Ok(folds)
 }
 
 /// Says which flag to change.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use absentia::data::Pick;
 use absentia::fit::Cancel;
-use absentia_job::text::{ByteSize, SplitRule};
+use absentia_job::text::{ByteSize, RelationSpec, SplitRule};
 use absentia_job::{Execution, Input, Job, Listener as _};
 use absentia_search::{
     Budget, LogError, LogHeader, Scope, SearchOptions, SearchResult, StagedSearch, Study, Trial,
@@ -76,6 +76,10 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "FILE", num_args = 1, help_heading = "Validation")]
     #[arg(conflicts_with_all = ["model", "report"])]
     study: Vec<String>,
+    /// Side information that is trained with every trial, as for train; with --split cold-items:0.2, settings are
+    /// chosen for new items.
+    #[arg(long, value_name = "RELATION", num_args = 1)]
+    relation: Vec<RelationSpec>,
     #[command(flatten)]
     held_out: HeldOutArgs,
     #[command(flatten)]
@@ -92,7 +96,7 @@ pub(crate) struct HeldOutArgs {
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["split", "pick", "splits"])]
     valid: Vec<String>,
     /// Rows to hold out: share:SHARE of every user's rows and at least one, leave-one-out, last:N,
-    /// ratio:SHARE, time:FROM.
+    /// ratio:SHARE, time:FROM, time:SHARE (the latest of all rows), or all rows of some items or users: cold-items:SHARE, cold-users:SHARE.
     #[arg(long, value_name = "RULE", default_value = "share:0.2")]
     split: SplitRule,
     /// Which rows of a user are held out: latest; random; or drift, random rows that favour some kinds
@@ -137,6 +141,7 @@ impl Tune {
             .reads_data(&self.data)
             .reads("--valid", &self.held_out.valid)
             .reads("--study", &self.study)
+            .reads_relations(&self.relation)
             .writes("--out", [&self.output.out])
             .writes("--log", [self.log_path()])
             .writes("--log", self.old_log())
@@ -149,9 +154,11 @@ impl Tune {
         self.check_writable()?;
         let HeldOutArgs { pick, split, .. } = self.held_out;
         warn_of_pick(pick, split, &context.ui);
-        let mut folds = fold(&self.data, &self.held_out, &self.study, &context.ui)?;
+        let data = (&self.data, &self.relation[..]);
+        let mut folds = fold(data, &self.held_out, &self.study, &context.ui)?;
         let described = folds.described(&self.held_out);
-        let staged = StagedSearch::new(folds.take(), options)?;
+        let relations = folds.related.as_ref().map(|one| one.relations.clone());
+        let staged = StagedSearch::new(folds.take(), options)?.with_relations(relations);
         context.ui.enter(staged.stage())?;
         let header = LogHeader::new(&staged, &described);
         let log_path = self.log_path();
@@ -236,7 +243,8 @@ impl Tune {
         cancel: &Cancel,
         context: &Context,
     ) -> Result<Outcome> {
-        let job = settings::job(result.best(), folds.unit, &self.data);
+        let mut job = settings::job(result.best(), folds.unit, &self.data);
+        job.relation.clone_from(&self.relation);
         let text = settings::text(result, &staged.options().metric, &job)?;
         store::write_text(&self.output.out, &text)?;
         if let Some(path) = &self.output.report {
@@ -271,6 +279,7 @@ fn train(path: &Path, best: &Job, folds: &Folds, cancel: &Cancel, context: &Cont
         data: &folds.all,
         ids: &ids,
         held_out: None,
+        related: folds.related.as_ref().map(|one| &one.relations),
     })?;
     training.check_memory(&context.ui)?;
     let mut follow = Follow::new(&context.ui, training.params.iterations).without_lines();

@@ -47,6 +47,7 @@ const TEST: &[Sample] = &plain("test.csv");
 const MODEL: &[Sample] = &plain("model.absentia");
 const PAIRS: &[Sample] = &plain("pairs.csv");
 const CONFIG: &[Sample] = &plain("config.toml");
+const SETTINGS: &[Sample] = &plain("settings.toml");
 const USER_LIST: &[Sample] = &plain("users.txt");
 const SCALE: &[Sample] = &plain("scale.npy");
 const STRANGERS: &[Sample] = &plain("strangers.csv");
@@ -89,14 +90,15 @@ pub(super) fn use_of(verb: &str, name: &str) -> Option<Use> {
         ("import", "factors") => Use::Reads(FACTORS),
         ("import" | "train" | "tune", "model") => Use::Writes("written-model.absentia"),
         ("generate", "test") => Use::Writes("written-test.csv"),
-        ("split" | "export", "out") => Use::Writes("written-folder"),
+        ("split" | "export", "out") | ("serve", "folder") => Use::Writes("written-folder"),
         ("tune", "out") => Use::Writes("written-out.toml"),
         ("convert", "out") => Use::Writes("written-out.mtx"),
         ("stream", "out") => Use::Writes("written-out.absentia"),
         ("stream", "log") => Use::Writes("written.log"),
+        ("serve", "settings") => Use::Reads(SETTINGS),
         ("reproduce", "out") => Use::Writes("written-out.html"),
         ("reproduce", "data") => Use::Apart,
-        ("evaluate", "fold-in") => Use::Reads(STRANGERS),
+        ("evaluate" | "recommend", "fold-in") => Use::Reads(STRANGERS),
         (_, "model" | "against") => Use::Reads(MODEL),
         (_, "test" | "valid" | "study") => Use::Reads(TEST),
         (_, "data" | "events" | "train" | "ratings" | "yelp") => Use::Reads(DATA),
@@ -120,7 +122,11 @@ pub(super) fn use_of(verb: &str, name: &str) -> Option<Use> {
 
 /// Whether a command needs an argument beside those that clap requires.
 pub(super) fn is_needed(verb: &str, name: &str, given: &str) -> bool {
-    matches!(verb, "evaluate" | "recommend") && name == "train" && given != "fold-in"
+    match verb {
+        "evaluate" | "recommend" => name == "train" && given != "fold-in",
+        "serve" => name == "model",
+        _ => false,
+    }
 }
 
 /// Arguments that name no file, for a command that is soon done.
@@ -135,6 +141,7 @@ pub(super) fn other_words(verb: &str, given: &str) -> &'static str {
         "reproduce" => "slips --size tiny",
         "split" => "--by last:1",
         "convert" => "--time-col none",
+        "serve" => "--check --address 127.0.0.1:0",
         _ => "",
     }
 }
@@ -175,6 +182,7 @@ pub(super) fn fill(room: &Room) {
         "segment,category,weight\ns0,c0,0.1\ns0,c1,0.2\ns1,c0,0.3\ns1,c1,0.4\n",
     );
     room.write("config.toml", "threads = 1\n");
+    room.write("settings.toml", "[limits]\nconnections = 9\n");
     for (name, rows, columns) in [
         ("A", USERS, 2),
         ("B", ITEMS, 2),

@@ -56,7 +56,7 @@ const fn set(
     }
 }
 
-const CASES: [Case; 16] = [
+const CASES: [Case; 19] = [
     case(
         "train data.csv --model w.absentia -k 8 --iterations 6 --regularization 0.1 --checkpoint w.ckpt \
          --checkpoint-every 1 --resume --report w.html {}",
@@ -136,6 +136,21 @@ const CASES: [Case; 16] = [
         SEED,
         &["w.html"],
     ),
+    case(
+        "import {} --model w.absentia",
+        ("a/P.npy a/Q.npy", "b/P.npy b/Q.npy"),
+        &["w.absentia"],
+    ),
+    case(
+        "stream {} test.csv --train data.csv --log w.log --resume --out w.absentia",
+        ("a.absentia", "b.absentia"),
+        &["w.absentia", "w.log"],
+    ),
+    case(
+        "reproduce {} --size tiny --out w.html",
+        ("slips", "data slips"),
+        &["w.html"],
+    ),
 ];
 
 pub(crate) fn round(dice: &mut Dice, room: &Room) {
@@ -147,6 +162,7 @@ pub(crate) fn round(dice: &mut Dice, room: &Room) {
         let seed = if name == "a" { 1 } else { 2 };
         let line = "train data.csv -k 16 --iterations 1 --regularization 0.1";
         room.ok(&format!("{line} --model {name}.absentia --seed {seed}"));
+        room.ok(&format!("export {name}.absentia --out {name}"));
     }
     let clean = room.contents();
     // Each round has another share of the commands, so that a few rounds have them all.

@@ -42,6 +42,8 @@ fn stable(room: &Room, name: &str, bytes: Vec<u8>) -> Vec<u8> {
             assert!(is_whole, "{name} is not whole");
             b"page".to_vec()
         }
+        // Its records are checked by the run that goes on from it.
+        Some("log") => b"log".to_vec(),
         Some("jsonl") => {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             // The last line is being added.
@@ -62,7 +64,7 @@ fn stable(room: &Room, name: &str, bytes: Vec<u8>) -> Vec<u8> {
 /// Whether a file keeps the state of a run, for the next one to go on from.
 pub(super) fn holds_state(name: &str) -> bool {
     let extension = Path::new(name).extension().and_then(|end| end.to_str());
-    matches!(extension, Some("ckpt" | "jsonl"))
+    matches!(extension, Some("ckpt" | "jsonl" | "log"))
 }
 
 /// Whether a path is, or is in, what a command has not finished writing.

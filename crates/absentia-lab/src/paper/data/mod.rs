@@ -1,17 +1,21 @@
 //! The data sets: generated ones, and real ones if their files are there.
 
 mod readers;
+mod stream;
 
 use std::path::PathBuf;
 
 use absentia::Interactions;
 use absentia::data::{Duplicates, EventLog, Part, Pick, Split};
 use absentia::evaluate::TestSet;
-use absentia_io::ReadOptions;
+use absentia::memory::Stage;
+use absentia_io::{ReadOptions, expected_reading};
 use anyhow::{Context as _, Result};
 
 use super::lab::Lab;
 use super::scale::Size;
+pub(in crate::paper) use stream::{DUPLICATES, Stream, StreamEvent};
+
 use readers::{generated, given, labelled, latest_held_out, leave_one_out, options, rated, shop};
 
 /// A data set with rows held out.
@@ -35,7 +39,7 @@ pub(in crate::paper) struct Source {
     kind: Kind,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// train and test files of user and item.
     Given,
@@ -85,7 +89,7 @@ const REAL: [(&str, &str, &str, Kind); 6] = [
 
 /// The available data sets: given files, and real data sets that are there, or generated data
 /// where there is none.
-pub(in crate::paper) fn sources(lab: &Lab) -> Vec<Source> {
+pub(in crate::paper) fn sources(lab: &Lab<'_>) -> Vec<Source> {
     let source = |id, name: String, place: PathBuf, kind| Source {
         id,
         name,
@@ -130,6 +134,41 @@ impl Source {
         matches!(self.kind, Kind::Shop | Kind::Labelled | Kind::Generated)
     }
 
+    /// Whether its rows have times; generated ones are given some.
+    pub(in crate::paper) fn has_times(&self) -> bool {
+        let timed = [
+            Kind::Timed,
+            Kind::Rated,
+            Kind::Prepared,
+            Kind::Shop,
+            Kind::Generated,
+        ];
+        timed.contains(&self.kind)
+    }
+
+    /// Reads the rows in the order of their times; of a shop, what was viewed.
+    pub(in crate::paper) fn stream(&self, size: Size) -> Result<Stream> {
+        let (place, name) = (&self.place, &self.name);
+        let mut stream = match self.kind {
+            Kind::Rated => stream::from_file(place, &ReadOptions::default(), name),
+            Kind::Prepared => stream::from_file(place, &options(Some(3), Some(4)), name),
+            Kind::Shop => stream::from_file(
+                &place.join("train_view.tsv.gz"),
+                &options(None, Some(3)),
+                name,
+            ),
+            Kind::Timed => stream::from_file(
+                &place.join("ratings.tsv.gz"),
+                &options(Some(3), Some(4)),
+                name,
+            ),
+            _ => stream::from_generated(size, name),
+        }
+        .with_context(|| name.clone())?;
+        stream.events.truncate(size.online_events());
+        Ok(stream)
+    }
+
     /// Whether it is one of the larger sets, of which a quick run takes a sample.
     fn is_large(&self) -> bool {
         matches!(self.kind, Kind::Given)
@@ -156,6 +195,30 @@ impl Source {
             Kind::Shop | Kind::Labelled => 0.2,
             Kind::Timed | Kind::Generated => 0.1,
         }
+    }
+
+    /// What reading takes at its peak, by the sizes of the files: the rows twice and the matrix.
+    pub(in crate::paper) fn reading(&self) -> Option<Stage> {
+        let names: &[&str] = match self.kind {
+            Kind::Generated => return None,
+            Kind::Given | Kind::Labelled => &["train.tsv.gz", "test.tsv.gz"],
+            Kind::Timed => &["ratings.tsv.gz"],
+            Kind::Rated | Kind::Prepared => &[""],
+            Kind::Shop => &["train_view.tsv.gz", "train_cart.tsv.gz", "train_buy.tsv.gz"],
+        };
+        let paths: Vec<PathBuf> = names
+            .iter()
+            .map(|name| {
+                if name.is_empty() {
+                    self.place.clone()
+                } else {
+                    self.place.join(name)
+                }
+            })
+            .collect();
+        let stage = expected_reading(&paths, &options(None, None))?;
+        let rows = stage.parts.first()?.1;
+        Some(stage.with("rows to choose from", rows).with("matrix", rows))
     }
 
     /// Reads and splits the set.
@@ -191,6 +254,15 @@ impl Source {
 }
 
 impl Set {
+    /// Bytes of its rows.
+    pub(in crate::paper) fn bytes(&self) -> u64 {
+        let exposed = self
+            .exposed
+            .as_ref()
+            .map_or(0, |(users, _)| 8 * users.len());
+        self.train.bytes() + exposed as u64
+    }
+
     /// Holds one more interaction of each user out, at random, to choose settings by.
     pub(in crate::paper) fn validation(&self) -> Result<(Interactions<'static>, TestSet)> {
         let (mut users, mut items) = (Vec::new(), Vec::new());

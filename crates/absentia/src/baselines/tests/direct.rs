@@ -124,6 +124,40 @@ fn popularity_ranks_as_its_scorer_does() {
     assert_eq!(rank(&model.scorer(), &request).unwrap(), want);
 }
 
+/// Item 0 was taken three times long ago, item 1 twice of late.
+#[test]
+fn popularity_follows_confidence_that_decays() {
+    let times = [0, 0, 0, 100, 100, 50];
+    let rows = crate::data::Triplets::new(&[0, 1, 2, 0, 1, 2], &[0, 0, 0, 1, 1, 2]).times(&times);
+    let data = rows.build(3, 3, crate::data::Duplicates::Error).unwrap();
+    let confidence = crate::data::Confidence::Decay {
+        half_life: 50.0,
+        now: None,
+    };
+    let scores = |params: Params| {
+        let params = params.solver(Baseline::Popularity).check().unwrap();
+        let model = fit(&data, &NOWHERE, &params, Run::default()).unwrap().model;
+        model.scores(&[(2, 0), (2, 1), (2, 2)]).unwrap()
+    };
+    assert_eq!(scores(Params::new()), [3.0, 2.0, 1.0]);
+    assert_eq!(
+        scores(Params::new().confidence(confidence)),
+        [0.75, 2.0, 0.5]
+    );
+    let lately = PopularityScorer::lately(3, &[0, 2, 0], &data.item_counts());
+    let request = RankRequest {
+        users: &[2],
+        top: 3,
+        ..RankRequest::default()
+    };
+    let order: Vec<u32> = rank(&lately, &request).unwrap()[0]
+        .top
+        .iter()
+        .map(|scored| scored.item)
+        .collect();
+    assert_eq!(order, [1, 0, 2]);
+}
+
 #[test]
 fn itemknn_scores_are_sums_of_the_nearest_cosines() {
     let small = Small::new(0.0, false);

@@ -3,22 +3,10 @@
 use super::{CpuBackend, summed};
 use crate::error::Axis;
 use crate::fit::backend::{ObjectiveSums, Precision};
-use crate::solver::cache::Inner;
+use crate::fit::sums::{Missing, SAMPLE, SumParts};
 use crate::solver::in_double::DoubleCache;
-use crate::solver::objective::{
-    Objective, dot, entry_loss, missing_entry_by_entry, missing_of_all, size_of_predictions,
-};
-use crate::solver::{EntryLoss, ridge};
-
-/// Rounding of the products of two caches, as a share of the sum of their absolute values: caches that
-/// are summed in `f32` and in `f64`.
-const SINGLE: f64 = 1e-6;
-const DOUBLE: f64 = 1e-14;
-/// Rounding of a prediction in `f32` that is corrected sixteen factors at a time, as a share of the sum
-/// of the absolute values of its products.
-const PREDICTION: f64 = 2e-7;
-/// Number of entries that tell how large predictions are.
-const SAMPLE: usize = 128;
+use crate::solver::objective::{dot, entry_loss, missing_entry_by_entry, size_of_predictions};
+use crate::solver::ridge;
 
 impl CpuBackend<'_> {
     /// Forgets what the last half-sweep summed of factors that have changed since.
@@ -40,62 +28,42 @@ impl CpuBackend<'_> {
                 _ => ridge(&self.factors[axis], problem.penalty(axis)),
             })
             .sum();
-        let (missing, mut rounding) = self.missing(precision, &loss);
-        rounding += match precision {
-            Precision::Fast if measured.is_some() => self.rounding_of_predictions(&loss),
-            Precision::Double => DOUBLE * self.size_of_predictions(),
-            _ => 0.0,
+        let missing = self.missing(precision);
+        let (p, q) = (&self.factors.users, &self.factors.items);
+        let parts = SumParts {
+            precision,
+            is_measured: measured.is_some(),
+            loss,
+            regularization,
+            missing,
+            entries: problem.data().len(),
+            factors: p.cols(),
+            may_be_negative: problem.may_be_negative(),
         };
-        ObjectiveSums {
-            objective: Objective {
-                observed: loss.observed,
-                missing,
-                regularization,
-            },
-            rounding,
-        }
+        parts.objective(|| size_of_predictions(problem.data(), p, q, SAMPLE))
     }
 
-    /// The part of the missing entries, and how far off it may be.
-    fn missing(&mut self, precision: Precision, loss: &EntryLoss) -> (f64, f64) {
+    fn missing(&mut self, precision: Precision) -> Missing {
         let problem = self.problem;
         let (data, p, q) = (problem.data(), &self.factors.users, &self.factors.items);
         if let Some(w) = problem.dense(Axis::User) {
             let weight = |user: usize, item: usize| f64::from(w.row(user)[item]);
-            return (missing_entry_by_entry(data, weight, p, q), 0.0);
+            return Missing::Known(missing_entry_by_entry(data, weight, p, q));
         }
         let (a, b) = (problem.weights(Axis::User), problem.weights(Axis::Item));
-        let (all, share): (Inner, f64) = match precision {
+        match precision {
             Precision::Fast | Precision::Exact => {
                 let sp = summed(&mut self.caches.users, p, a, self.kernels);
                 let sq = summed(&mut self.caches.items, q, b, self.kernels);
-                (sp.inner(sq), SINGLE)
+                Missing::All(sp.inner(sq))
             }
             Precision::Double => {
-                let inner = DoubleCache::new(p, a).inner(&DoubleCache::new(q, b));
-                (inner, DOUBLE)
+                Missing::All(DoubleCache::new(p, a).inner(&DoubleCache::new(q, b)))
             }
             Precision::EveryEntry => {
                 let weight = |user: usize, item: usize| dot(a.row(user), b.row(item));
-                return (missing_entry_by_entry(data, weight, p, q), 0.0);
+                Missing::Known(missing_entry_by_entry(data, weight, p, q))
             }
-        };
-        let missing = missing_of_all(all, loss, problem.may_be_negative());
-        (missing, share * (all.size + loss.counted_as_missing.abs()))
-    }
-
-    /// How far off the loss of the observed entries may be, if their predictions are in `f32`. Their
-    /// errors are independent: of products with the entries' own errors, most cancels.
-    fn rounding_of_predictions(&self, loss: &EntryLoss) -> f64 {
-        let entries = self.problem.data().len() as f64;
-        let corrections = 1.0 + self.factors.users.cols() as f64 / 16.0;
-        let noise = PREDICTION * PREDICTION * corrections * self.size_of_predictions();
-        let underflow = entries * f64::from(f32::MIN_POSITIVE);
-        noise + 6.0 * (loss.observed * noise / entries.max(1.0)).sqrt() + underflow
-    }
-
-    fn size_of_predictions(&self) -> f64 {
-        let (p, q) = (&self.factors.users, &self.factors.items);
-        size_of_predictions(self.problem.data(), p, q, SAMPLE)
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! When items were there, on data.
 
-use super::slices::rows;
 use super::{Presence, Slices, TimeFactor};
 use crate::data::{Interactions, units_per_second};
 use crate::error::Axis;
@@ -101,7 +100,7 @@ impl Presence<Vec<Option<i64>>> {
             released: self.released.clone(),
         };
         let mut latest = i64::MIN;
-        for (_, item, time) in rows(data) {
+        for (_, item, time) in data.dated_rows() {
             let slice = resolved.slice(time);
             resolved.items[item].add(slice);
             latest = latest.max(time);
@@ -194,7 +193,7 @@ impl ResolvedPresence {
     pub(in crate::weights::schemes) fn columns(&self, data: &Interactions<'_>) -> (Dense, Dense) {
         let slices = self.n_slices();
         let mut a = Dense::zeros(data.n_users(), slices);
-        for (user, _, time) in rows(data) {
+        for (user, _, time) in data.dated_rows() {
             a.row_mut(user)[self.slice(time)] += 1.0;
         }
         for (user, &count) in data.user_counts().iter().enumerate() {

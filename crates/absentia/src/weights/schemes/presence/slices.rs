@@ -126,10 +126,12 @@ impl Slices {
         match self {
             Self::EqualCounts(count) => count,
             Self::Calendar(period) => {
-                let ends = rows(data).fold(None, |ends: Option<(i64, i64)>, (.., time)| {
-                    let (first, last) = ends.unwrap_or((time, time));
-                    Some((first.min(time), last.max(time)))
-                });
+                let ends = data
+                    .dated_rows()
+                    .fold(None, |ends: Option<(i64, i64)>, (.., time)| {
+                        let (first, last) = ends.unwrap_or((time, time));
+                        Some((first.min(time), last.max(time)))
+                    });
                 ends.map_or(1, |(first, last)| {
                     let per_second = units_per_second(last);
                     let number = |time: i64| period.number(time.div_euclid(per_second));
@@ -149,7 +151,7 @@ impl Slices {
         let no_rows = || WeightsError::NoInteractions { scheme: "slices" };
         match self {
             Self::EqualCounts(count) => {
-                let mut times: Vec<i64> = rows(data).map(|(.., time)| time).collect();
+                let mut times: Vec<i64> = data.dated_rows().map(|(.., time)| time).collect();
                 if times.is_empty() {
                     return Err(no_rows());
                 }
@@ -163,7 +165,7 @@ impl Slices {
                 Ok(starts)
             }
             Self::Calendar(period) => {
-                let times = || rows(data).map(|(.., time)| time);
+                let times = || data.dated_rows().map(|(.., time)| time);
                 let (first, last) = times().min().zip(times().max()).ok_or_else(no_rows)?;
                 let per_second = units_per_second(last);
                 let number = |time: i64| period.number(time.div_euclid(per_second));
@@ -193,20 +195,6 @@ fn at_places(times: &mut [i64], before: usize, places: &[usize], out: &mut Vec<i
     at_places(left, before, smaller, out);
     out.push(found);
     at_places(right, place + 1, &rest[1..], out);
-}
-
-/// User, item and time of every interaction of data that has times; exposed entries have none.
-pub(super) fn rows<'d>(
-    data: &'d Interactions<'_>,
-) -> impl Iterator<Item = (usize, usize, i64)> + 'd {
-    let times = data.times().unwrap_or_default();
-    let users = (0..data.n_users()).filter(move |_| !times.is_empty());
-    users.flat_map(move |user| {
-        let range = data.by_user().range(user);
-        let items = &data.by_user().indices()[range.clone()];
-        let taken = range.zip(items).filter(|(at, _)| !data.is_exposed(*at));
-        taken.map(move |(at, &item)| (user, item as usize, times[at]))
-    })
 }
 
 impl FromStr for Slices {

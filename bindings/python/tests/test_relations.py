@@ -1,0 +1,76 @@
+"""Side information: from tables in memory, sparse matrices and files to the same model."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import absentia
+
+USERS = ["ann", "ann", "bob", "bob", "cy", "cy", "dee", "dee"]
+ITEMS = ["heat", "fargo", "heat", "drive", "up", "coco", "up", "big"]
+TAGGED = ["heat", "fargo", "drive", "laura", "up", "coco", "big"]
+TAGS = ["noir", "noir", "noir", "noir", "family", "family", "family"]
+SMALL: Any = {"factors": 4, "iterations": 8, "regularization": 0.01, "weights": "uniform:0.1", "random_state": 1}
+
+
+def fitted(relations: Any, **options: Any) -> absentia.Factorizer:
+    return absentia.Factorizer(**SMALL).fit((USERS, ITEMS), relations=relations, **options)
+
+
+def test_tables_and_files_give_the_same_model(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "tags.csv"
+    path.write_text("item,tag\n" + "".join(f"{item},{tag}\n" for item, tag in zip(TAGGED, TAGS)))
+    options = "strength=0.4,weights=uniform:0.05"
+    model = fitted({"items-tags": ((TAGGED, TAGS), options)})
+    others = [
+        fitted({"items-tags": f"{path},{options}"}),
+        fitted(None, relation=f"items-tags:{path},{options}"),
+    ]
+    for other in others:
+        assert np.array_equal(other.item_factors_, model.item_factors_)
+        assert np.array_equal(other.factors_of("tags"), model.factors_of("tags"))
+    assert model.types_ == ["users", "items", "tags"]
+    assert model.ids_of("tags").tolist() == ["family", "noir"]
+    assert model.factors_of("tags").shape == (2, 4)
+    # Nobody has seen laura, which is known by its tag alone.
+    assert model.item_ids_.tolist()[-1] == "laura"
+    items, _ = model.recommend("ann", n=3)
+    assert "laura" in list(items)
+    with pytest.raises(ValueError, match="no towns; it has users, items, tags"):
+        model.factors_of("towns")
+
+
+def test_a_model_comes_back_with_its_relations(tmp_path: pathlib.Path) -> None:
+    model = fitted({"items-tags": (TAGGED, TAGS)})
+    model.save(tmp_path / "m.absentia")
+    loaded = absentia.Factorizer.load(tmp_path / "m.absentia")
+    assert np.array_equal(loaded.factors_of("tags"), model.factors_of("tags"))
+    assert loaded.ids_of("tags").tolist() == model.ids_of("tags").tolist()
+    with pytest.raises(ValueError, match="cannot be continued"):
+        model.partial_fit((["ann"], ["up"]))
+
+
+def test_rows_of_a_sparse_relation_are_the_columns_of_the_matrix() -> None:
+    matrix = sp.csr_matrix(np.array([[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 0]], dtype=np.float32))
+    tags = sp.csr_matrix(np.array([[1, 0], [1, 0], [0, 1], [1, 1]], dtype=np.float32))
+    model = absentia.Factorizer(**SMALL).fit(matrix, relations={"items-tags": tags})
+    assert model.item_factors_.shape == (4, 4)
+    assert model.factors_of("tags").shape == (2, 4)
+    plain = absentia.Factorizer(**SMALL).fit(matrix)
+    # Nobody has the last item: only its tags tell it apart from nothing.
+    assert np.abs(model.item_factors_[3]).max() > 10 * np.abs(plain.item_factors_[3]).max()
+
+
+def test_relations_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="none of its items"):
+        fitted({"items-tags": (["x", "y"], ["a", "b"])})
+    with pytest.raises(ValueError, match="same side"):
+        fitted({"users-users": (["ann"], ["bob"])})
+    assert fitted({"users-users": ((["ann"], ["bob"]), "context=yes")}).types_[-1] == "users of users"
+    with pytest.raises(ValueError, match="at least 0"):
+        fitted({"items-tags": ((TAGGED, TAGS), "strength=-1")})

@@ -1,0 +1,198 @@
+//! Requests that are malformed, huge, slow or many.
+
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::client::{Server, parsed, trained};
+
+const JSON: &str = "content-type: application/json\r\n";
+
+#[test]
+#[allow(clippy::too_many_lines, reason = "a list of requests")]
+fn wrong_bodies_are_refused_in_one_shape() {
+    let (_folder, path) = trained();
+    let server = Server::start(&path, "m.absentia");
+    let post = |body: &[u8]| server.send("POST", "/v1/events", JSON, body);
+    for wrong in [&b""[..], b"{", b"\xff\xfe", b"{\"events\": [NaN]}", b"nul"] {
+        post(wrong).refused(400, "bad_json");
+    }
+    for start in ["", "{\"events\": ", "{\"events\": [{\"user\": "] {
+        let deep = format!("{start}{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!([400, 422].contains(&post(deep.as_bytes()).status));
+    }
+    let with = |event: &str| post(format!("{{\"events\": [{event}]}}").as_bytes());
+    let twice = r#"{"user": "a", "user": "b", "item": "i1", "kind": "view"}"#;
+    with(twice).refused(422, "invalid_body");
+    with(r#"{"user": "a", "item": "i1", "kind": "view", "more": 1}"#).refused(422, "invalid_body");
+    with(r#"{"user": "a", "item": "i1"}"#).refused(422, "invalid_body");
+    with(r#"{"user": "a", "item": "i1", "kind": "view", "value": 1e999}"#).refused(400, "bad_json");
+    for (field, event) in [
+        (
+            "events[0].kind",
+            r#"{"user": "a", "item": "i1", "kind": "none"}"#.to_owned(),
+        ),
+        (
+            "events[0].user",
+            r#"{"user": "", "item": "i1", "kind": "view"}"#.to_owned(),
+        ),
+        (
+            "events[0].value",
+            r#"{"user": "a", "item": "i1", "kind": "rating"}"#.to_owned(),
+        ),
+        (
+            "events[0].value",
+            r#"{"user": "a", "item": "i1", "kind": "view", "value": 1e300}"#.to_owned(),
+        ),
+        (
+            "events[0].time",
+            r#"{"user": "a", "item": "i1", "kind": "view", "time": -1}"#.to_owned(),
+        ),
+        (
+            "events[0].time",
+            r#"{"user": "a", "item": "i1", "kind": "view", "time": 9000000000000000}"#.to_owned(),
+        ),
+        (
+            "events[0].item",
+            json!({"user": "a", "item": "x".repeat(2000), "kind": "view"}).to_string(),
+        ),
+    ] {
+        let reply = with(&event);
+        assert_eq!(
+            (reply.status, reply.json()["error"]["field"].as_str()),
+            (422, Some(field)),
+            "{reply:?}"
+        );
+    }
+    let many: Vec<_> = (0..1001)
+        .map(|_| json!({"user": "a", "item": "b", "kind": "view"}))
+        .collect();
+    server
+        .post("/v1/events", &json!({"events": many}))
+        .refused(422, "invalid_value");
+    post(&vec![b' '; 2 << 20]).refused(413, "body_too_large");
+    let packed = format!("{JSON}content-encoding: gzip\r\n");
+    let reply = server.send("POST", "/v1/events", &packed, b"\x1f\x8b\x08");
+    reply.refused(415, "unsupported_encoding");
+    let plain = "content-type: text/plain\r\n";
+    server
+        .send("POST", "/v1/events", plain, b"{}")
+        .refused(415, "unsupported_media_type");
+    server
+        .get("/v1/users/u1/recommendations?n=0")
+        .refused(422, "invalid_value");
+    server
+        .get("/v1/users/u1/recommendations?m=1")
+        .refused(400, "unknown_parameter");
+    server
+        .get("/v1/users/u1/recommendations?n=1&n=2")
+        .refused(400, "bad_query");
+    server
+        .get("/v1/users/%ff/recommendations")
+        .refused(404, "no_such_path");
+    server.get("/v1/events").refused(405, "method_not_allowed");
+    let users: Vec<String> = (0..257).map(|user| user.to_string()).collect();
+    server
+        .post("/v1/recommendations", &json!({"users": users}))
+        .refused(422, "invalid_value");
+    // A chunked body without end, and heads without end.
+    let head = "POST /v1/events HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n";
+    let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000)).repeat(32);
+    let endless = format!("{head}{JSON}connection: close\r\n\r\n{chunk}");
+    parsed(&server.raw(endless.as_bytes())).refused(413, "body_too_large");
+    let long = format!(
+        "GET / HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n",
+        "y".repeat(20 << 10)
+    );
+    // The answer may be lost, because the server does not read on.
+    let told = server.raw(long.as_bytes());
+    assert!(
+        told.is_empty() || told.starts_with("HTTP/1.1 431"),
+        "{told}"
+    );
+    assert_eq!(server.get("/readyz").ok()["sequence"], 0);
+    // Every status is counted.
+    let metrics = server.get("/metrics");
+    for status in [400, 413, 415, 422] {
+        let line = format!("route=\"/v1/events\",status=\"{status}\"");
+        assert!(metrics.body.contains(&line), "{line}");
+    }
+}
+
+#[test]
+fn slow_and_many_clients_do_not_hold_the_server() {
+    let (_folder, path) = trained();
+    let settings = "[limits]\nread_seconds = 1\nwrite_seconds = 1\nconnections = 12\n";
+    std::fs::write(path.join("s.toml"), settings).unwrap();
+    let server = Server::start(&path, "m.absentia --settings s.toml");
+    let mut slow: Vec<_> = (0..12).map(|_| server.connect()).collect();
+    for (at, stream) in slow.iter_mut().enumerate() {
+        let text = match at % 2 {
+            0 => "GET /healthz HTTP/1.1\r\nhost: local",
+            _ => {
+                "POST /v1/events HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"
+            }
+        };
+        stream.write_all(text.as_bytes()).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let refused = parsed(&server.raw(b""));
+    refused.refused(503, "too_many_connections");
+    // All of them are ended by the server.
+    for (at, stream) in slow.iter_mut().enumerate() {
+        let mut text = String::new();
+        let _ = stream.read_to_string(&mut text);
+        let expected = if at % 2 == 0 { "" } else { "HTTP/1.1 408" };
+        assert!(text.starts_with(expected), "{at}: {text}");
+    }
+    // A reader that takes nothing does not hold up a graceful stop.
+    let mut lazy = server.connect();
+    for _ in 0..2000 {
+        let text = b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        if lazy
+            .set_write_timeout(Some(Duration::from_millis(100)))
+            .is_err()
+            || lazy.write_all(text).is_err()
+        {
+            break;
+        }
+    }
+    assert_eq!(server.get("/v1/users/u1/recommendations").status, 200);
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn more_requests_than_fit_are_refused_early_and_served_again_later() {
+    let (_folder, path) = trained();
+    let settings = "[limits]\nwaiting_rankings = 2\nranking_threads = 1\n";
+    std::fs::write(path.join("s.toml"), settings).unwrap();
+    let server = Server::start(&path, "m.absentia --settings s.toml");
+    let users: Vec<String> = (0..256).map(|user| format!("u{user}")).collect();
+    let body = json!({"users": users, "n": 1000});
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let sending: Vec<_> = (0..24)
+            .map(|_| {
+                scope.spawn(|| {
+                    let replies = (0..10).map(|_| server.post("/v1/recommendations", &body));
+                    let replies = replies.inspect(|reply| {
+                        if reply.status != 200 {
+                            reply.refused(503, "overloaded");
+                            assert!(reply.head.contains("retry-after: 1"));
+                        }
+                    });
+                    replies.map(|reply| reply.status).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        sending
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert!(
+        statuses.contains(&200) && statuses.contains(&503),
+        "{statuses:?}"
+    );
+    assert_eq!(server.get("/v1/users/u1/recommendations").status, 200);
+}

@@ -1,0 +1,13 @@
+//! The server as a client sees it: real sockets, the real program.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod api;
+mod client;
+mod crash;
+mod dashboard;
+mod documents;
+mod guide;
+mod hostile;
+mod keys;
+mod kills;
+mod models;

@@ -1,0 +1,116 @@
+//! The register of models: activation, roll back, training in the background.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::client::{Server, run, trained};
+
+#[test]
+fn models_are_registered_activated_and_rolled_back_under_load() {
+    let (_folder, path) = trained();
+    let server = Server::start(&path, "m.absentia");
+    let event = json!({"events": [{"user": "u1", "item": "i2", "kind": "view"}]});
+    server.post("/v1/events", &event).ok();
+    let list = "/v1/users/u1/recommendations?n=50";
+    let before = server.get(list).ok();
+    // One sweep more, as a model of its own.
+    let begun = server.post("/v1/models/train", &json!({"sweeps": 2}));
+    assert_eq!(begun.status, 202, "{begun:?}");
+    let mut progress = Value::Null;
+    for _ in 0..300 {
+        progress = server.get("/v1/models/train").ok();
+        if progress["state"] != "running" {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(
+        (&progress["state"], &progress["version"]),
+        (&json!("done"), &json!(2)),
+        "{progress}"
+    );
+    assert_eq!(progress["objective"].as_array().unwrap().len(), 2);
+    assert_eq!(server.get(list).ok(), before);
+    // While lists are asked for, each is of one model or the other, and none fails.
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let mut versions = Vec::new();
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                versions.push(server.get(list).ok()["model"].as_u64().unwrap());
+            }
+            versions
+        });
+        let none = json!({});
+        assert_eq!(
+            server.post("/v1/models/2/activate", &none).ok()["active"],
+            2
+        );
+        assert_eq!(server.get(list).ok()["model"], 2);
+        assert_eq!(server.post("/v1/models/roll-back", &none).ok()["active"], 1);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let versions = asking.join().unwrap();
+        assert!(versions.iter().all(|version| [1, 2].contains(version)));
+    });
+    assert_eq!(server.get(list).ok(), before);
+    server.post("/v1/models/2/activate", &json!({})).ok();
+    let of_second = server.get(list).ok();
+    assert_ne!(of_second["items"], before["items"]);
+    server.kill();
+    let server = Server::start(&path, "m.absentia");
+    assert_eq!(server.get(list).ok(), of_second);
+    let models = server.get("/v1/models").ok();
+    assert_eq!(
+        (
+            &models["active"],
+            models["models"].as_array().unwrap().len()
+        ),
+        (&json!(2), 2)
+    );
+}
+
+#[test]
+fn a_model_that_does_not_fit_is_refused_and_the_old_one_serves_on() {
+    let (_folder, path) = trained();
+    std::fs::write(path.join("other.csv"), "user,item\na,x\nb,y\na,y\nc,x\n").unwrap();
+    run(
+        &path,
+        "train other.csv --model other.absentia -k 2 --regularization 0.1 --iterations 2 -q",
+    );
+    let server = Server::start(&path, "m.absentia");
+    let incoming = path.join("data/incoming");
+    std::fs::copy(path.join("other.absentia"), incoming.join("other.absentia")).unwrap();
+    std::fs::copy(path.join("m.absentia"), incoming.join("same.absentia")).unwrap();
+    let mut bytes = std::fs::read(path.join("m.absentia")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    std::fs::write(incoming.join("damaged.absentia"), bytes).unwrap();
+    let register = |file: &str| server.post("/v1/models", &json!({"file": file}));
+    register("other.absentia").refused(422, "model_refused");
+    register("damaged.absentia").refused(422, "model_refused");
+    register("none.absentia").refused(404, "file_not_found");
+    for outside in ["../m.absentia", "/etc/passwd", "", ".hidden"] {
+        register(outside).refused(422, "invalid_value");
+    }
+    let registered = register("same.absentia");
+    assert_eq!(
+        (registered.status, &registered.json()["version"]),
+        (201, &json!(2))
+    );
+    // Damaged between registration and activation.
+    let state = path.join("data/states/2-0.absentia");
+    let mut bytes = std::fs::read(&state).unwrap();
+    bytes.truncate(middle);
+    std::fs::write(state, bytes).unwrap();
+    server
+        .post("/v1/models/2/activate", &json!({}))
+        .refused(422, "model_refused");
+    server
+        .post("/v1/models/7/activate", &json!({}))
+        .refused(404, "model_not_found");
+    server
+        .post("/v1/models/roll-back", &json!({}))
+        .refused(409, "nothing_before");
+    assert_eq!(server.get("/v1/users/u1/recommendations").ok()["model"], 1);
+}

@@ -1,0 +1,222 @@
+//! A relation as it is written.
+
+use std::fmt;
+use std::str::FromStr;
+
+use absentia::data::Targets;
+use absentia::relations::TypePair;
+use absentia::weights::SchemeSpec;
+
+use super::ConfidenceRule;
+use crate::defaults;
+
+/// Side information: `items-tags:tags.csv,strength=0.3,weights=uniform:0.02`.
+///
+/// The file has a column for each of the two types, in their order. An option may hold commas: it ends where the
+/// next one starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RelationSpec {
+    /// The two types, and whether the second role has factors of its own.
+    pub types: TypePair,
+    /// The file.
+    pub file: String,
+    /// What all weights of the relation are multiplied by.
+    pub strength: f32,
+    /// Weights on its missing entries.
+    pub weights: SchemeSpec,
+    /// How targets follow from its values.
+    pub targets: Targets,
+    /// How weights of its entries follow from its values.
+    pub confidence: ConfidenceRule,
+    /// The regularization of the type that the relation adds.
+    pub regularization: Option<f32>,
+    /// The fewest entries that something of the second type must have; others are left out.
+    pub least: u32,
+}
+
+/// Why a text is no relation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RelationTextError(String);
+
+const OPTIONS: [&str; 7] = [
+    "strength",
+    "weights",
+    "targets",
+    "confidence",
+    "regularization",
+    "context",
+    "least",
+];
+
+impl RelationSpec {
+    /// A relation of a file, or of a table in memory, with the default of every option.
+    #[must_use]
+    pub fn new(first: &str, second: &str, file: &str) -> Self {
+        Self {
+            types: TypePair {
+                first: first.to_owned(),
+                second: second.to_owned(),
+                context: false,
+            },
+            file: file.to_owned(),
+            strength: defaults::RELATION_STRENGTH,
+            weights: defaults::relation_weights(),
+            targets: Targets::default(),
+            confidence: ConfidenceRule::default(),
+            regularization: None,
+            least: 1,
+        }
+    }
+
+    /// The name of the relation: its two types.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.types.name()
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), RelationTextError> {
+        let wrong = |expected: &str| wrong(format!("{name}={value}: expected {expected}"));
+        let number = || {
+            let number = value.parse::<f32>().ok().filter(|x| x.is_finite());
+            let number = number.filter(|&x| x >= 0.0);
+            number.ok_or_else(|| wrong("a number of at least 0"))
+        };
+        match name {
+            "strength" => self.strength = number()?,
+            "regularization" => self.regularization = Some(number()?),
+            "least" => self.least = value.parse().map_err(|_| wrong("a whole number"))?,
+            "weights" => self.weights = value.parse().map_err(|error| said(name, value, &error))?,
+            "targets" => self.targets = value.parse().map_err(|error| said(name, value, &error))?,
+            "confidence" => {
+                self.confidence = value.parse().map_err(|error| said(name, value, &error))?;
+            }
+            _ => {
+                self.types.context = match value {
+                    "yes" => true,
+                    "no" => false,
+                    _ => return Err(wrong("yes or no")),
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wrong(text: impl Into<String>) -> RelationTextError {
+    RelationTextError(text.into())
+}
+
+fn said(name: &str, value: &str, error: &dyn fmt::Display) -> RelationTextError {
+    wrong(format!("{name}={value}: {error}"))
+}
+
+impl FromStr for RelationSpec {
+    type Err = RelationTextError;
+
+    fn from_str(text: &str) -> Result<Self, RelationTextError> {
+        let form = "expected TYPE-TYPE:FILE, as in items-tags:tags.csv,strength=0.3";
+        let (types, rest) = text.split_once(':').ok_or_else(|| wrong(form))?;
+        let (first, second) = types.split_once('-').ok_or_else(|| wrong(form))?;
+        let is_name = |name: &str| !name.is_empty() && !name.contains(['-', ',', ' ', '=']);
+        if !is_name(first) || !is_name(second) {
+            return Err(wrong(form));
+        }
+        let mut pieces = rest.split(',');
+        let file = pieces.next().filter(|file| !file.is_empty());
+        let mut spec = Self::new(first, second, file.ok_or_else(|| wrong(form))?);
+        let mut options: Vec<(&str, String)> = Vec::new();
+        for piece in pieces {
+            let named = piece
+                .split_once('=')
+                .filter(|(name, _)| OPTIONS.contains(name));
+            match (named, options.last_mut()) {
+                (Some((name, value)), _) => options.push((name, value.to_owned())),
+                (None, Some((_, value))) => {
+                    value.push(',');
+                    value.push_str(piece);
+                }
+                (None, None) => {
+                    let known = OPTIONS.join(", ");
+                    return Err(wrong(format!("{piece}: expected an option of {known}")));
+                }
+            }
+        }
+        for (at, (name, value)) in options.iter().enumerate() {
+            if options[..at].iter().any(|(before, _)| before == name) {
+                return Err(wrong(format!("{name} is given twice")));
+            }
+            spec.set(name, value)?;
+        }
+        Ok(spec)
+    }
+}
+
+impl fmt::Display for RelationSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usual = Self::new(&self.types.first, &self.types.second, &self.file);
+        write!(
+            f,
+            "{}:{},strength={}",
+            self.types.name(),
+            self.file,
+            self.strength
+        )?;
+        if self.types.context {
+            f.write_str(",context=yes")?;
+        }
+        if self.least != usual.least {
+            write!(f, ",least={}", self.least)?;
+        }
+        if let Some(regularization) = self.regularization {
+            write!(f, ",regularization={regularization}")?;
+        }
+        if self.targets != usual.targets {
+            write!(f, ",targets={}", self.targets)?;
+        }
+        if self.confidence != usual.confidence {
+            write!(f, ",confidence={}", self.confidence)?;
+        }
+        write!(f, ",weights={}", self.weights)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relations_are_written_as_they_are_read() {
+        for text in [
+            "items-tags:tags.csv,strength=0.3,weights=uniform:0.02",
+            "users-users:friends.csv,strength=1,context=yes,weights=uniform:0.1",
+            "items-words:w.csv,strength=0.5,least=5,regularization=0.01,targets=normalized:0.1,0.2,\
+             confidence=log:2,0.5,weights=popularity:mean=0.1,alpha=0.4",
+        ] {
+            let spec: RelationSpec = text.parse().expect("a relation");
+            assert_eq!(spec.to_string(), text);
+        }
+        let short: RelationSpec = "items-tags:t.csv".parse().expect("a relation");
+        assert_eq!(short, RelationSpec::new("items", "tags", "t.csv"));
+        assert_eq!(short.to_string().parse(), Ok(short));
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for (text, part) in [
+            ("tags.csv", "TYPE-TYPE:FILE"),
+            ("items-tags:", "TYPE-TYPE:FILE"),
+            ("items:tags.csv", "TYPE-TYPE:FILE"),
+            ("items-tags-x:t.csv", "TYPE-TYPE:FILE"),
+            ("items-tags:t.csv,strong=1", "strength"),
+            ("items-tags:t.csv,strength=-1", "at least 0"),
+            ("items-tags:t.csv,strength=nan", "at least 0"),
+            ("items-tags:t.csv,strength=1,strength=2", "twice"),
+            ("items-tags:t.csv,context=maybe", "yes or no"),
+            ("items-tags:t.csv,weights=unfirm:1", "weights=unfirm:1"),
+        ] {
+            let error = text.parse::<RelationSpec>().expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

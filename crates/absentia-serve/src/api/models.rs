@@ -1,0 +1,120 @@
+//! `/v1/models`: the register, activation, roll back, training in the background.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::call::{Answer, Call};
+use super::json;
+use crate::core::Core;
+use crate::error::ApiError;
+use crate::jobs::{self, Order};
+
+/// Sweeps of one training.
+const MAX_SWEEPS: u32 = 1000;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Register {
+    file: String,
+    #[serde(default)]
+    sequence: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Train {
+    #[serde(default = "default_sweeps")]
+    sweeps: u32,
+    #[serde(default)]
+    activate: bool,
+}
+
+fn default_sweeps() -> u32 {
+    5
+}
+
+pub(super) async fn list(core: &Core, call: &Call) -> Result<Answer, ApiError> {
+    call.only(&[])?;
+    let task = |worker: &crate::ranking::Worker| {
+        let (models, activations) = (worker.store.models()?, worker.store.activations()?);
+        let history: Vec<_> = activations
+            .iter()
+            .map(|(version, at)| json!({"version": version, "time": at}))
+            .collect();
+        let active = worker.core.live().version;
+        Answer::json(
+            200,
+            &json!({"models": models, "active": active, "activations": history}),
+        )
+    };
+    core.rankings.run(task).await
+}
+
+pub(super) async fn register(core: &Arc<Core>, call: &Call) -> Result<Answer, ApiError> {
+    call.only(&[])?;
+    let Register { file, sequence } = json::read(call)?;
+    let version = finished(core, Order::Register { file, sequence }).await?;
+    Answer::json(201, &json!({"version": version}))
+}
+
+pub(super) async fn train(core: &Arc<Core>, call: &Call) -> Result<Answer, ApiError> {
+    call.only(&[])?;
+    let Train { sweeps, activate } = json::read(call)?;
+    if !(1..=MAX_SWEEPS).contains(&sweeps) {
+        let message = format!("it must be from 1 to {MAX_SWEEPS}");
+        return Err(ApiError::invalid("sweeps", message));
+    }
+    let (job, _) = begun(core, Order::Train { sweeps, activate }).await?;
+    Answer::json(202, &json!({"job": job}))
+}
+
+pub(super) fn progress(core: &Core, call: &Call) -> Result<Answer, ApiError> {
+    call.only(&[])?;
+    Answer::json(200, &core.jobs.progress())
+}
+
+pub(super) async fn activate(core: &Arc<Core>, call: &Call) -> Result<Answer, ApiError> {
+    call.only(&[])?;
+    let version = call.parameter(0).parse().map_err(|_| {
+        ApiError::not_found("model_not_found", "models have numbers: see GET /v1/models")
+    })?;
+    let version = finished(core, Order::Activate { version }).await?;
+    Answer::json(200, &json!({"active": version}))
+}
+
+pub(super) async fn roll_back(core: &Arc<Core>, call: &Call) -> Result<Answer, ApiError> {
+    call.only(&[])?;
+    let before = core.rankings.run(|worker| {
+        let active = worker.core.live().version;
+        let activations = worker.store.activations()?;
+        let before = activations
+            .iter()
+            .rev()
+            .find(|(version, _)| *version != active);
+        before
+            .map(|(version, _)| *version)
+            .ok_or_else(|| ApiError::new(409, "nothing_before", "no other model was active before"))
+    });
+    let version = before.await?;
+    let version = finished(core, Order::Activate { version }).await?;
+    Answer::json(200, &json!({"active": version}))
+}
+
+type Outcome = oneshot::Receiver<Result<u64, ApiError>>;
+
+/// Starts a job with a connection of its own.
+async fn begun(core: &Arc<Core>, order: Order) -> Result<(u64, Outcome), ApiError> {
+    let begin = move |worker: &crate::ranking::Worker| {
+        jobs::start(&worker.core, worker.store.reader()?, order)
+    };
+    core.rankings.run(begin).await
+}
+
+/// Does a job and waits for its end.
+async fn finished(core: &Arc<Core>, order: Order) -> Result<u64, ApiError> {
+    let (_, outcome) = begun(core, order).await?;
+    outcome.await.map_err(|_| ApiError::stopping())?
+}

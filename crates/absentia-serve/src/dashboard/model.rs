@@ -1,0 +1,262 @@
+//! The model: objective, settings, versions; activating, going back, training.
+
+use std::sync::Arc;
+
+use absentia::fit::Sweep;
+use absentia_io::model::{ModelInfo, inspect};
+use absentia_io::time::Moment;
+use absentia_report::format;
+use absentia_report::html::{Chart, ChartAxis, LineChart};
+use serde_json::{Value, json};
+
+use super::html::{Column, Html, Page, encoded, may_act, pairs, table};
+use crate::api::{Call, ask};
+use crate::auth::Principal;
+use crate::core::Core;
+use crate::error::ApiError;
+use crate::jobs::Progress;
+use crate::store::ModelEntry;
+
+/// Does what a form of the page asks for.
+pub(super) async fn act(
+    core: &Arc<Core>,
+    reader: &Principal,
+    path: &str,
+    form: &Call,
+) -> Result<(), ApiError> {
+    let (target, body) = match path {
+        "/dashboard/model/activate" => {
+            let version = encoded(form.text("version").unwrap_or_default());
+            (format!("/v1/models/{version}/activate"), json!({}))
+        }
+        "/dashboard/model/roll-back" => ("/v1/models/roll-back".to_owned(), json!({})),
+        "/dashboard/model/train" => {
+            let sweeps = form.text("sweeps").unwrap_or_default();
+            let sweeps: u32 = sweeps
+                .parse()
+                .map_err(|_| ApiError::invalid("sweeps", "it must be a whole number"))?;
+            let activate = form.text("activate").is_some();
+            let body = json!({"sweeps": sweeps, "activate": activate});
+            ("/v1/models/train".to_owned(), body)
+        }
+        _ => return Err(ApiError::not_found("no_such_page", "there is no such page")),
+    };
+    ask(core, reader, ("POST", &target), &body).await?;
+    Ok(())
+}
+
+/// What the page shows.
+struct Shown {
+    models: Vec<ModelEntry>,
+    activations: Vec<(u64, i64)>,
+    active: u64,
+    info: Option<ModelInfo>,
+}
+
+pub(super) async fn page(core: &Arc<Core>, reader: &Principal) -> Result<Page, ApiError> {
+    let shown = core.rankings.run(|worker| {
+        let active = worker.core.live().version;
+        let file = worker.core.folder.oldest(active);
+        Ok(Shown {
+            models: worker.store.models()?,
+            activations: worker.store.activations()?,
+            active,
+            info: file.and_then(|file| inspect(&file).ok()),
+        })
+    });
+    let shown = shown.await?;
+    let progress = core.jobs.progress();
+    let lead = format!("Model {} is active.", shown.active);
+    let mut page = Page::new("Model", &lead);
+    if progress.state == "running" {
+        page = page.again_after(2);
+    }
+    page = job(page, &progress);
+    if may_act(reader) {
+        page = page.push(train_form());
+    } else {
+        let text =
+            Html::text("Activating, going back and training need a key with the scope admin.");
+        page = page.push(Html::of_class("p", "soft", &text));
+    }
+    page = page.section("Versions").push(versions(&shown, reader));
+    if may_act(reader)
+        && shown
+            .activations
+            .iter()
+            .any(|(version, _)| *version != shown.active)
+    {
+        page = page.push(Html::trusted(
+            "<form class=\"line\" method=\"post\" action=\"/dashboard/model/roll-back\">\
+             <button>Go back to the version before</button></form>",
+        ));
+    }
+    let Some(info) = &shown.info else {
+        return Ok(page);
+    };
+    page = page.section("Objective");
+    page = page.push(objective(&info.history));
+    Ok(page.section("Settings").push(settings(info)))
+}
+
+fn job(page: Page, progress: &Progress) -> Page {
+    let what = match progress.kind {
+        "train" => "Training",
+        "register" => "Registering",
+        _ => "Activating",
+    };
+    let text = match progress.state {
+        "running" => {
+            let bar = Html::trusted(format!(
+                "<progress value=\"{}\" max=\"{}\"></progress> ",
+                progress.done, progress.total
+            ));
+            let text = Html::text(&format!("{what}: {}", progress.message));
+            return page.push(Html::of_class("p", "job", &bar.and(&text)));
+        }
+        "failed" => {
+            let text = format!("{what} failed: {}", progress.message);
+            return page.push(Html::of_class("p", "warning", &Html::text(&text)));
+        }
+        "done" => progress
+            .version
+            .map_or(format!("{what} is done."), |version| {
+                format!("{what} is done: model {version}.")
+            }),
+        _ => return page,
+    };
+    let page = page.push(Html::of_class("p", "job", &Html::text(&text)));
+    if progress.objective.len() < 2 {
+        return page;
+    }
+    let (x, y) = (ChartAxis::whole("sweep"), ChartAxis::linear("objective"));
+    let title = "Objective in the last training";
+    let chart = LineChart::new(title, x, y).curve("objective", &progress.objective);
+    page.push(Html::trusted(Chart::from(chart).wide()))
+}
+
+fn train_form() -> Html {
+    Html::trusted(
+        "<form class=\"line\" method=\"post\" action=\"/dashboard/model/train\">\
+         <label for=\"sweeps\">Train on all events so far, sweeps:</label>\
+         <input id=\"sweeps\" name=\"sweeps\" type=\"number\" min=\"1\" max=\"1000\" value=\"5\">\
+         <label><input type=\"checkbox\" name=\"activate\"> activate it then</label>\
+         <button>Train</button></form>",
+    )
+}
+
+fn versions(shown: &Shown, reader: &Principal) -> Html {
+    let rows: Vec<Vec<Html>> = shown
+        .models
+        .iter()
+        .rev()
+        .map(|model| {
+            let action = match (model.version == shown.active, may_act(reader)) {
+                (true, _) => Html::tag("strong", &Html::text("active")),
+                (false, false) => Html::default(),
+                (false, true) => Html::trusted(format!(
+                    "<form method=\"post\" action=\"/dashboard/model/activate\">\
+                     <input type=\"hidden\" name=\"version\" value=\"{}\"><button>Activate</button></form>",
+                    model.version
+                )),
+            };
+            vec![
+                Html::text(&model.version.to_string()),
+                Html::text(&model.source),
+                Html::text(&Moment(model.created / 1000).to_string()),
+                Html::text(&format::count(model.sequence)),
+                action,
+            ]
+        })
+        .collect();
+    let columns = [
+        Column::Number("version"),
+        Column::Text("made from"),
+        Column::Text("registered"),
+        Column::Number("trained up to record"),
+        Column::Text(""),
+    ];
+    table(&columns, &rows, "There are no models.")
+}
+
+fn objective(history: &[Sweep]) -> Html {
+    let Some(last) = history.last() else {
+        let text = Html::text("The model has no history of sweeps: it was imported.");
+        return Html::of_class("p", "soft", &text);
+    };
+    let value = |value: f64| format::significant(value, 6);
+    let facts = pairs(
+        "facts",
+        [
+            ("sweeps", history.len().to_string()),
+            ("objective", value(last.objective.total())),
+            ("error on observed pairs", value(last.objective.observed)),
+            ("scores of missing pairs", value(last.objective.missing)),
+            ("size of the factors", value(last.objective.regularization)),
+        ],
+    );
+    if history.len() < 2 {
+        return facts;
+    }
+    let points = |part: fn(&Sweep) -> f64| -> Vec<(f64, f64)> {
+        let places = history
+            .iter()
+            .map(|sweep| (sweep.iteration as f64, part(sweep)));
+        places.collect()
+    };
+    let title = "Objective after each sweep, and its three parts";
+    let chart = LineChart::new(
+        title,
+        ChartAxis::whole("sweep"),
+        ChartAxis::log("objective"),
+    )
+    .series("objective", &points(|sweep| sweep.objective.total()))
+    .series("observed pairs", &points(|sweep| sweep.objective.observed))
+    .series("missing pairs", &points(|sweep| sweep.objective.missing))
+    .series("factors", &points(|sweep| sweep.objective.regularization));
+    Html::trusted(Chart::from(chart).wide()).and(&facts)
+}
+
+/// The settings of the run, in words.
+fn settings(info: &ModelInfo) -> Html {
+    let params = &info.params;
+    let weights = format!("{} (rank {})", scheme(info), info.weights_rank);
+    pairs(
+        "facts",
+        [
+            (
+                "numbers that describe a user or item",
+                info.n_factors.to_string(),
+            ),
+            ("weights of missing pairs", weights),
+            ("how it was trained", params.solver.to_string()),
+            (
+                "penalty on large factors",
+                params.regularization.to_string(),
+            ),
+            ("exponent of the penalty", params.reg_exponent.to_string()),
+            ("what is learned of a value", params.targets.to_string()),
+            (
+                "scaling of scores by popularity",
+                params.post_scale.to_string(),
+            ),
+            ("seed of random numbers", params.seed.to_string()),
+            ("size of the file", format::bytes(info.bytes)),
+            ("written by", format!("absentia {}", info.product_version)),
+        ],
+    )
+}
+
+/// The weights as they were given, where the configuration has them.
+fn scheme(info: &ModelInfo) -> String {
+    let given = info.config.as_ref().and_then(|config| {
+        let config: toml::Table = config.parse().ok()?;
+        let weights = serde_json::to_value(config.get("weights")?).ok()?;
+        let first = match weights {
+            Value::Array(schemes) => schemes.into_iter().next()?,
+            given => given,
+        };
+        first.as_str().map(str::to_owned)
+    });
+    given.unwrap_or_else(|| info.weights.to_string())
+}

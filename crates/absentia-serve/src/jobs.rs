@@ -1,0 +1,326 @@
+//! Registering, activating and training models in the background, one at a time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use absentia::error::Axis;
+use absentia_online::{Learner, Opening, Record};
+use serde::Serialize;
+use tokio::sync::oneshot;
+
+use crate::clock::now_ms;
+use crate::core::Core;
+use crate::error::{ApiError, ServeError};
+use crate::queue::Full;
+use crate::state::{Command, Silent, State, file_digest, import};
+use crate::store::{ModelEntry, StoreReader};
+
+/// What the background thread does or did last.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Progress {
+    /// Its number, from 1; 0 if there was none.
+    pub job: u64,
+    /// `train`, `register` or `activate`.
+    pub kind: &'static str,
+    /// `running`, `done` or `failed`; `none` if there was none.
+    pub state: &'static str,
+    /// Steps that are done.
+    pub done: u32,
+    /// Steps in all.
+    pub total: u32,
+    /// What it does now, or what went wrong.
+    pub message: String,
+    /// The model that it makes or activates.
+    pub version: Option<u64>,
+    /// The objective after each sweep of a training.
+    pub objective: Vec<f64>,
+}
+
+/// The background thread of models.
+#[derive(Debug)]
+pub struct Jobs {
+    progress: Mutex<Progress>,
+    versions: AtomicU64,
+}
+
+impl Default for Jobs {
+    fn default() -> Self {
+        Self {
+            progress: Mutex::new(Progress {
+                state: "none",
+                ..Progress::default()
+            }),
+            versions: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Jobs {
+    /// What is done now or was done last.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.lock().clone()
+    }
+
+    /// Takes the largest number of a model.
+    pub(crate) fn start_versions(&self, last: u64) {
+        self.versions.store(last, Ordering::Relaxed);
+    }
+
+    pub(crate) fn next_version(&self) -> u64 {
+        self.versions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Progress)) {
+        change(&mut self.lock());
+    }
+
+    /// Begins a job, unless one runs.
+    fn begin(&self, kind: &'static str, total: u32) -> Result<u64, ApiError> {
+        let mut progress = self.lock();
+        if progress.state == "running" {
+            let message = format!(
+                "job {} ({}) runs; one runs at a time",
+                progress.job, progress.kind
+            );
+            return Err(ApiError::new(409, "job_running", message));
+        }
+        *progress = Progress {
+            job: progress.job + 1,
+            kind,
+            state: "running",
+            total,
+            ..Progress::default()
+        };
+        Ok(progress.job)
+    }
+
+    fn end(&self, outcome: &Result<u64, ApiError>) {
+        self.change(|progress| match outcome {
+            Ok(version) => {
+                progress.state = "done";
+                progress.done = progress.total;
+                progress.version = Some(*version);
+                progress.message = String::new();
+            }
+            Err(error) => {
+                progress.state = "failed";
+                progress.message.clone_from(&error.message);
+            }
+        });
+    }
+}
+
+/// What is to be done with models.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// Registers a file of the folder `incoming`.
+    Register {
+        /// Its name there.
+        file: String,
+        /// The last event that it was trained on.
+        sequence: u64,
+    },
+    /// Makes a registered model the active one.
+    Activate {
+        /// Its number.
+        version: u64,
+    },
+    /// Trains all rows from the present factors and all stored events.
+    Train {
+        /// Number of sweeps.
+        sweeps: u32,
+        /// Whether the result becomes active.
+        activate: bool,
+    },
+}
+
+impl Order {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Register { .. } => "register",
+            Self::Activate { .. } => "activate",
+            Self::Train { .. } => "train",
+        }
+    }
+}
+
+/// Starts a job; yields its number, and the model at its end.
+///
+/// # Errors
+/// A job runs already.
+pub fn start(
+    core: &Arc<Core>,
+    store: Box<dyn StoreReader>,
+    order: Order,
+) -> Result<(u64, oneshot::Receiver<Result<u64, ApiError>>), ApiError> {
+    let total = match order {
+        Order::Train { sweeps, .. } => sweeps + 1,
+        _ => 1,
+    };
+    let job = core.jobs.begin(order.kind(), total)?;
+    let (send, receive) = oneshot::channel();
+    let core = core.clone();
+    std::thread::spawn(move || {
+        let work = std::panic::AssertUnwindSafe(|| run(&core, &*store, order));
+        let outcome = std::panic::catch_unwind(work)
+            .unwrap_or_else(|_| Err(ApiError::new(500, "internal", "the job ended unexpectedly")));
+        core.jobs.end(&outcome);
+        let _ = send.send(outcome);
+    });
+    Ok((job, receive))
+}
+
+fn run(core: &Core, store: &dyn StoreReader, order: Order) -> Result<u64, ApiError> {
+    match order {
+        Order::Register { file, sequence } => register(core, store, &file, sequence),
+        Order::Activate { version } => activate(core, store, version),
+        Order::Train {
+            sweeps,
+            activate: then,
+        } => {
+            let version = train(core, sweeps)?;
+            if then {
+                activate(core, store, version)?;
+            }
+            Ok(version)
+        }
+    }
+}
+
+fn refused(error: &ServeError) -> ApiError {
+    ApiError::new(422, "model_refused", error.to_string())
+}
+
+/// Sends a command to the writer and waits.
+fn ask<T>(
+    core: &Core,
+    command: impl FnOnce(oneshot::Sender<Result<T, ApiError>>) -> Command,
+) -> Result<T, ApiError> {
+    let (send, receive) = oneshot::channel();
+    core.writes.push(command(send)).map_err(|full| match full {
+        Full::Limit => ApiError::overloaded(),
+        Full::Closed => ApiError::stopping(),
+    })?;
+    receive.blocking_recv().map_err(|_| ApiError::stopping())?
+}
+
+fn register(
+    core: &Core,
+    store: &dyn StoreReader,
+    file: &str,
+    sequence: u64,
+) -> Result<u64, ApiError> {
+    let Some(path) = core.folder.incoming(file) else {
+        let message = "it must be the name of a file in the folder `incoming` of the data folder";
+        return Err(ApiError::invalid("file", message));
+    };
+    if !path.is_file() {
+        let message = format!("there is no file {file:?} in the folder `incoming`");
+        return Err(ApiError::not_found("file_not_found", message).field("file"));
+    }
+    if sequence > store.last_sequence()? {
+        return Err(ApiError::invalid("sequence", "there is no such event yet"));
+    }
+    let erased = store.erased_users()?;
+    let opened = import(&path, &Opening::default(), &erased, &Silent);
+    let learner = opened.map_err(|error| refused(&error))?;
+    check_ids(core, &learner).map_err(|error| refused(&error))?;
+    let digest = file_digest(&path).map_err(|error| refused(&error))?;
+    let source = format!("the file {file}");
+    save(core, &learner, sequence, source, digest)
+}
+
+/// Saves a state as a new version and registers it.
+fn save(
+    core: &Core,
+    learner: &Learner,
+    sequence: u64,
+    source: String,
+    digest: String,
+) -> Result<u64, ApiError> {
+    let version = core.jobs.next_version();
+    let saved = learner.save(&core.folder.state(version, sequence));
+    saved.map_err(|error| ApiError::new(507, "not_saved", error.to_string()))?;
+    let model = ModelEntry {
+        version,
+        source,
+        digest,
+        sequence,
+        created: now_ms(),
+    };
+    ask(core, |answer| Command::Register { model, answer })?;
+    Ok(version)
+}
+
+fn activate(core: &Core, store: &dyn StoreReader, version: u64) -> Result<u64, ApiError> {
+    if !store.models()?.iter().any(|model| model.version == version) {
+        let message = format!("there is no model {version}");
+        return Err(ApiError::not_found("model_not_found", message));
+    }
+    core.jobs
+        .change(|progress| "loading the model".clone_into(&mut progress.message));
+    let mut opened = core
+        .folder
+        .load(version, store.last_sequence()?)
+        .map_err(|error| refused(&error))?;
+    check_ids(core, &opened.learner).map_err(|error| refused(&error))?;
+    core.jobs
+        .change(|progress| "learning later events".clone_into(&mut progress.message));
+    opened.replay(store).map_err(|error| refused(&error))?;
+    let state = Box::new(State::new(opened.learner, opened.sequence));
+    ask(core, |answer| Command::Activate {
+        version,
+        state,
+        answer,
+    })?;
+    Ok(version)
+}
+
+fn train(core: &Core, sweeps: u32) -> Result<u64, ApiError> {
+    let (copy, sequence) = ask(core, |answer| Command::Copy { answer })?;
+    let mut learner = copy.into_learner()?;
+    for done in 0..sweeps {
+        core.jobs.change(|progress| {
+            progress.done = done;
+            progress.message = format!("sweep {} of {sweeps}", done + 1);
+        });
+        learner.apply(&Record::Refit { sweeps: 1 })?;
+        let objective = learner.online().objective().map(|parts| parts.total());
+        core.jobs
+            .change(|progress| progress.objective.extend(objective.ok()));
+    }
+    core.jobs
+        .change(|progress| "saving the model".clone_into(&mut progress.message));
+    let source = format!(
+        "{sweeps} sweeps from model {} and {sequence} records",
+        core.live().version
+    );
+    save(core, &learner, sequence, source, String::new())
+}
+
+/// Refuses a model of other users and items: at least half of those that are known must be in it.
+fn check_ids(core: &Core, learner: &Learner) -> Result<(), ServeError> {
+    let live = core.live();
+    let state = live.read();
+    let (own, other) = (state.learner.ids(), learner.ids());
+    for (axis, side) in [(Axis::User, "users"), (Axis::Item, "items")] {
+        let (own, other) = match axis {
+            Axis::User => (&own.users, &other.users),
+            Axis::Item => (&own.items, &other.items),
+        };
+        let known = own.iter().filter(|id| other.get(id).is_some()).count();
+        if 2 * known < own.len() {
+            return Err(ServeError::OtherIds {
+                side,
+                known,
+                total: own.len(),
+            });
+        }
+    }
+    Ok(())
+}

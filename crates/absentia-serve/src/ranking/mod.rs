@@ -1,0 +1,17 @@
+//! Lists of items and the bounded pool of threads that makes them.
+//!
+//! | file | concept |
+//! | --- | --- |
+//! | `request` | whose list, how long, without which items |
+//! | `lists` | lists for several requests at one sequence number |
+//! | `pool` | the threads, their queue, and requests that wait too long |
+//!
+//! Requests that wait are ranked together. A thread takes the lock of the state once for all of them; each
+//! list is the one that scoring every item would give.
+
+mod lists;
+mod pool;
+mod request;
+
+pub use pool::{Pool, Worker};
+pub use request::{ItemOfUser, List, ListRequest, Listed, Seen, Who};

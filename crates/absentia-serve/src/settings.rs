@@ -1,0 +1,214 @@
+//! What kinds of events there are and what they weigh, and the limits of the server.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ServeError;
+
+/// What an event of a kind becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Meaning {
+    /// An interaction.
+    #[default]
+    Interaction,
+    /// The item was shown and not taken.
+    Exposure,
+}
+
+/// A kind of event.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Kind {
+    /// What it becomes.
+    pub meaning: Meaning,
+    /// Weight of the entry.
+    pub weight: f32,
+    /// Value if the event has none.
+    pub value: f32,
+    /// Whether the event must have a value.
+    pub needs_value: bool,
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self {
+            meaning: Meaning::Interaction,
+            weight: 1.0,
+            value: 1.0,
+            needs_value: false,
+        }
+    }
+}
+
+/// Limits of the server; `/openapi.json` documents them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Bytes of a body.
+    pub body_bytes: usize,
+    /// Bytes of the head of a request.
+    pub header_bytes: usize,
+    /// Seconds within which the head and then the body must arrive.
+    pub read_seconds: u64,
+    /// Seconds within which the answer must be taken.
+    pub write_seconds: u64,
+    /// Connections at a time.
+    pub connections: usize,
+    /// Requests that wait for a ranking thread.
+    pub waiting_rankings: usize,
+    /// Milliseconds that a request waits for a ranking thread at most.
+    pub ranking_wait_ms: u64,
+    /// Writing requests that wait.
+    pub waiting_writes: usize,
+    /// Ranking threads; one for each processor if 0.
+    pub ranking_threads: usize,
+    /// Seconds after which a server that stops does not wait for requests any more.
+    pub stop_seconds: u64,
+    /// Events after which the state is saved.
+    pub snapshot_events: u64,
+    /// Bytes of the database; no limit if 0.
+    pub database_bytes: u64,
+}
+
+/// Events of one request.
+pub const MAX_EVENTS: usize = 1000;
+/// Events of one request with a line for each.
+pub const MAX_BULK: usize = 10_000;
+/// Users of one request.
+pub const MAX_USERS: usize = 256;
+/// Length of a list.
+pub const MAX_LIST: usize = 1000;
+/// Last place of a list.
+pub const MAX_OFFSET: usize = 10_000;
+/// Ids to exclude in one request.
+pub const MAX_EXCLUDED: usize = 1000;
+/// Items of an unknown user.
+pub const MAX_ITEMS: usize = 1000;
+/// Bytes of an event id or an `Idempotency-Key`.
+pub const MAX_KEY_BYTES: usize = 128;
+/// Bytes of a title or category.
+pub const MAX_TITLE_BYTES: usize = 500;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 1 << 20,
+            header_bytes: 16 << 10,
+            read_seconds: 10,
+            write_seconds: 30,
+            connections: 1024,
+            waiting_rankings: 512,
+            ranking_wait_ms: 1000,
+            waiting_writes: 256,
+            ranking_threads: 0,
+            stop_seconds: 10,
+            snapshot_events: 10_000,
+            database_bytes: 0,
+        }
+    }
+}
+
+/// The settings file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Kinds of events by name.
+    pub kinds: BTreeMap<String, Kind>,
+    /// Limits.
+    pub limits: Limits,
+    /// Whether every request is logged, not only those that failed.
+    pub log_requests: bool,
+    /// Origins whose pages may call the server; none if empty.
+    pub cors_origins: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let weighing = |weight: f32| Kind {
+            weight,
+            ..Kind::default()
+        };
+        let rating = Kind {
+            needs_value: true,
+            ..Kind::default()
+        };
+        let impression = Kind {
+            meaning: Meaning::Exposure,
+            ..Kind::default()
+        };
+        let kinds = [
+            ("view", weighing(1.0)),
+            ("click", weighing(1.0)),
+            ("purchase", weighing(3.0)),
+            ("rating", rating),
+            ("impression", impression),
+        ];
+        Self {
+            kinds: kinds.map(|(name, kind)| (name.to_owned(), kind)).into(),
+            limits: Limits::default(),
+            log_requests: false,
+            cors_origins: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads a settings file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, unknown keys, numbers out of range.
+    pub fn read(path: &Path) -> Result<Self, ServeError> {
+        let wrong = |detail: String| ServeError::Settings {
+            path: path.display().to_string(),
+            detail,
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let settings: Self = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        for (name, kind) in &settings.kinds {
+            if !(kind.weight.is_finite() && kind.weight >= 0.0 && kind.value.is_finite()) {
+                return Err(wrong(format!(
+                    "kinds.{name}: weight must be at least 0, and weight and value finite"
+                )));
+            }
+        }
+        let limits = &settings.limits;
+        if limits.body_bytes == 0 || limits.connections == 0 || limits.header_bytes < 8192 {
+            return Err(wrong(
+                "limits: body_bytes and connections must be at least 1, header_bytes at least 8192"
+                    .to_owned(),
+            ));
+        }
+        Ok(settings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_sets_some_things_and_leaves_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("serve.toml");
+        std::fs::write(
+            &path,
+            "[kinds.listen]\nweight = 2\n[limits]\nconnections = 5\n",
+        )
+        .unwrap();
+        let settings = Settings::read(&path).unwrap();
+        assert_eq!(settings.kinds.len(), 1);
+        assert_eq!(settings.limits.connections, 5);
+        assert_eq!(settings.limits.body_bytes, Limits::default().body_bytes);
+        for wrong in [
+            "[limits]\nbodies = 5",
+            "[kinds.x]\nweight = -1",
+            "[limits]\nconnections = 0",
+        ] {
+            std::fs::write(&path, wrong).unwrap();
+            assert!(Settings::read(&path).is_err(), "{wrong}");
+        }
+    }
+}

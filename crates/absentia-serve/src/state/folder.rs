@@ -1,0 +1,264 @@
+//! The data folder: the database, the saved states, and the lock that keeps a second server out.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use absentia_job::Listener;
+use absentia_online::{Learner, Opening, Record, open};
+
+use crate::error::ServeError;
+use crate::store::{Digest, StoreReader, digest_of, hex, user_digest};
+
+/// Records that are read at a time.
+const CHUNK: usize = 10_000;
+
+/// The folder of a server.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+/// A model that has learned all records up to one.
+#[derive(Debug)]
+pub struct Opened {
+    /// The model.
+    pub learner: Learner,
+    /// The last record that it has learned.
+    pub sequence: u64,
+    /// What went wrong with newer states, in sentences.
+    pub warnings: Vec<String>,
+}
+
+/// A file of [`Folder`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct StateFile {
+    version: u64,
+    sequence: u64,
+    path: PathBuf,
+}
+
+/// Reads files without saying anything.
+pub(crate) struct Silent;
+
+impl Listener for Silent {}
+
+impl Folder {
+    /// Opens a folder or makes it.
+    ///
+    /// # Errors
+    /// A folder that another server uses, or that cannot be written.
+    pub fn open(path: &Path) -> Result<Self, ServeError> {
+        let shown = path.display().to_string();
+        for folder in [path.to_owned(), path.join("states"), path.join("incoming")] {
+            fs::create_dir_all(folder).map_err(ServeError::io(&shown))?;
+        }
+        let lock = File::create(path.join("lock")).map_err(ServeError::io(&shown))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self {
+                path: path.to_owned(),
+                _lock: lock,
+            }),
+            Err(fs::TryLockError::WouldBlock) => Err(ServeError::InUse(shown)),
+            Err(fs::TryLockError::Error(source)) => Err(ServeError::Io {
+                what: shown,
+                source,
+            }),
+        }
+    }
+
+    /// The database of a folder.
+    #[must_use]
+    pub fn database(folder: &Path) -> PathBuf {
+        folder.join("events.db")
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file of a state.
+    #[must_use]
+    pub fn state(&self, version: u64, sequence: u64) -> PathBuf {
+        let name = format!("{version}-{sequence}.absentia");
+        self.path.join("states").join(name)
+    }
+
+    /// A file in the folder of models that wait to be registered, if the name is that of a file.
+    #[must_use]
+    pub fn incoming(&self, name: &str) -> Option<PathBuf> {
+        let is_plain =
+            !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
+        is_plain.then(|| self.path.join("incoming").join(name))
+    }
+
+    fn states(&self) -> Vec<StateFile> {
+        let Ok(entries) = fs::read_dir(self.path.join("states")) else {
+            return Vec::new();
+        };
+        let mut files: Vec<StateFile> = entries
+            .filter_map(|entry| {
+                let path = entry.ok()?.path();
+                let name = path.file_name()?.to_str()?.strip_suffix(".absentia")?;
+                let (version, sequence) = name.split_once('-')?;
+                Some(StateFile {
+                    version: version.parse().ok()?,
+                    sequence: sequence.parse().ok()?,
+                    path: path.clone(),
+                })
+            })
+            .collect();
+        files.sort();
+        files
+    }
+
+    /// The oldest saved state of a version: the model as it was registered, unless a user was erased since.
+    #[must_use]
+    pub fn oldest(&self, version: u64) -> Option<PathBuf> {
+        let mut own = self.states().into_iter();
+        own.find(|file| file.version == version)
+            .map(|file| file.path)
+    }
+
+    /// Removes states of a version but the newest two and the first.
+    pub fn thin(&self, version: u64) {
+        let files = self.states();
+        let own: Vec<_> = files
+            .iter()
+            .filter(|file| file.version == version)
+            .collect();
+        for file in own.iter().skip(1).rev().skip(2) {
+            let _ = fs::remove_file(&file.path);
+        }
+    }
+
+    /// Removes all states of a version before one.
+    pub fn forget_before(&self, version: u64, sequence: u64) {
+        for file in self.states() {
+            if file.version == version && file.sequence < sequence {
+                let _ = fs::remove_file(&file.path);
+            }
+        }
+    }
+
+    /// Removes states of versions that are not registered, which a crash may leave.
+    pub fn remove_unregistered(&self, registered: &[u64]) {
+        for file in self.states() {
+            if !registered.contains(&file.version) {
+                let _ = fs::remove_file(&file.path);
+            }
+        }
+    }
+
+    /// Loads the newest whole state of a version. States that know more than the last record are left out:
+    /// they are from another database, such as the one before a backup was restored.
+    ///
+    /// # Errors
+    /// No state can be loaded.
+    pub fn load(&self, version: u64, last: u64) -> Result<Opened, ServeError> {
+        let mut warnings = Vec::new();
+        let mut failure = None;
+        for file in self.states().into_iter().rev() {
+            if file.version != version {
+                continue;
+            }
+            if file.sequence > last {
+                let path = file.path.display();
+                warnings.push(format!("{path}: the database ends at record {last}"));
+                continue;
+            }
+            match open(&file.path, &Opening::default(), &Silent) {
+                Ok(learner) => {
+                    return Ok(Opened {
+                        learner,
+                        sequence: file.sequence,
+                        warnings,
+                    });
+                }
+                Err(error) => {
+                    warnings.push(format!("{}: {error}", file.path.display()));
+                    failure = Some(error);
+                }
+            }
+        }
+        Err(match failure {
+            Some(error) => error.into(),
+            None => ServeError::NoModel(self.path.display().to_string()),
+        })
+    }
+
+    /// Rewrites the saved states of all versions but one without a user.
+    ///
+    /// # Errors
+    /// A state that cannot be read or written.
+    pub fn erase_from_others(&self, active: u64, user: &str) -> Result<(), ServeError> {
+        for file in self.states() {
+            if file.version == active {
+                continue;
+            }
+            let mut learner = open(&file.path, &Opening::default(), &Silent)?;
+            let user = user.to_owned();
+            if learner.apply(&Record::Erase { user }).is_ok() {
+                learner.save(&file.path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Opens a model file that is to be registered; erased users are erased from it.
+///
+/// # Errors
+/// A file that cannot be read, or a model that cannot learn from events.
+pub(crate) fn import(
+    path: &Path,
+    opening: &Opening,
+    erased: &[Digest],
+    listener: &dyn Listener,
+) -> Result<Learner, ServeError> {
+    let mut learner = open(path, opening, listener)?;
+    if !erased.is_empty() {
+        let erased: HashSet<&Digest> = erased.iter().collect();
+        let users = learner.ids().users.iter();
+        let gone = users.filter(|user| erased.contains(&user_digest(user)));
+        let gone: Vec<String> = gone.map(std::borrow::Cow::into_owned).collect();
+        for user in gone {
+            learner.apply(&Record::Erase { user })?;
+        }
+    }
+    Ok(learner)
+}
+
+/// The digest of a file.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn file_digest(path: &Path) -> Result<String, ServeError> {
+    let bytes = fs::read(path).map_err(ServeError::io(path.display().to_string()))?;
+    Ok(hex(&digest_of(&[&bytes])))
+}
+
+impl Opened {
+    /// Applies the records after the state, up to the last one.
+    ///
+    /// # Errors
+    /// The database cannot be read or is damaged.
+    pub fn replay(&mut self, store: &dyn StoreReader) -> Result<u64, ServeError> {
+        let mut replayed = 0;
+        loop {
+            let records = store.records(self.sequence, CHUNK)?;
+            let Some(&(last, _)) = records.last() else {
+                return Ok(replayed);
+            };
+            for record in records.iter().filter_map(|(_, record)| record.as_ref()) {
+                // What is rejected now was rejected before.
+                let _ = self.learner.apply(record);
+                replayed += 1;
+            }
+            self.sequence = last;
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The state that answers are made from, and the one thread that changes it.
+//!
+//! | file | concept |
+//! | --- | --- |
+//! | `live` | the active model behind a lock: what it has learned, its index, the items changed since |
+//! | `folder` | the data folder: which states are saved, opening the newest whole one |
+//! | `events` | events as they are sent, checked and turned into records |
+//! | `writer` | the writing thread: validate, commit, apply in order, acknowledge |
+//! | `erase` | erasing users from the state, the saved states and the database |
+//! | `background` | saving states and making indexes beside the writer |
+//!
+//! A state is saved as `states/VERSION-SEQUENCE.absentia`: a model file that has learned all records up to
+//! that sequence number. The first one of a version is the model as it was registered. Opening a version
+//! means to load its newest whole state and to apply the records after it, in order; a record that the model
+//! rejects is passed over, in every replay alike. That yields the same bits as before.
+
+mod background;
+mod erase;
+mod events;
+mod folder;
+mod live;
+mod writer;
+
+pub(crate) use erase::finish as finish_erasures;
+pub use events::{EventOutcome, EventsReply, NewEvent};
+pub use folder::{Folder, Opened};
+pub(crate) use folder::{Silent, file_digest, import};
+pub use live::{Live, State};
+pub use writer::{Command, Erased, Idempotency, Removed, Writer};

@@ -1,0 +1,528 @@
+//! The writing thread: validate, commit, apply in order, acknowledge.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use absentia::error::Axis;
+use absentia::ranking::IndexedItems;
+use absentia_online::{Record, StateCopy};
+use tokio::sync::oneshot;
+
+use super::background::{Background, Done};
+use super::erase;
+use super::events::{Checking, EventsReply, NewEvent, event_digest};
+use super::folder::Folder;
+use super::live::{Live, State};
+use crate::clock::now_ms;
+use crate::core::Core;
+use crate::error::ApiError;
+use crate::store::{CatalogueEntry, Change, Digest, ModelEntry, Reply, Store, StoreError};
+
+/// Events that are committed together at most.
+const GROUP: usize = 4096;
+/// Commands that are taken at a time.
+const COMMANDS: usize = 64;
+/// Records that are learned before readers get their turn.
+const TURN: usize = 8;
+
+type Answer<T> = oneshot::Sender<Result<T, ApiError>>;
+/// Events, what a retry is known by, and where the answer goes.
+type EventsRequest = (Vec<NewEvent>, Option<Idempotency>, Answer<(String, bool)>);
+
+/// A request that may be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    /// Digest of the key and of who sent it.
+    pub key: Digest,
+    /// Digest of the request.
+    pub request: Digest,
+}
+
+/// An event that was removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// The record that removed it.
+    pub sequence: u64,
+}
+
+/// A user that was erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Erased {
+    /// The record that erased the user.
+    pub sequence: u64,
+}
+
+/// What the writer is asked to do.
+pub enum Command {
+    /// Learns events; answers with the body of the reply, and whether it is one of an earlier request.
+    Events {
+        /// The events.
+        events: Vec<NewEvent>,
+        /// What a retry is known by.
+        idempotency: Option<Idempotency>,
+        /// Where the answer goes.
+        answer: Answer<(String, bool)>,
+    },
+    /// Removes an event.
+    RemoveEvent {
+        /// Its id.
+        id: String,
+        /// Where the answer goes.
+        answer: Answer<Removed>,
+    },
+    /// Erases a user.
+    EraseUser {
+        /// Id of the user.
+        user: String,
+        /// Where the answer goes.
+        answer: Answer<Erased>,
+    },
+    /// Adds or replaces catalogue entries.
+    Catalogue {
+        /// Of users or items.
+        axis: Axis,
+        /// The entries.
+        entries: Vec<CatalogueEntry>,
+        /// Where the answer goes.
+        answer: Answer<()>,
+    },
+    /// Copies the state.
+    Copy {
+        /// Where the copy goes, with its sequence number.
+        answer: Answer<(StateCopy, u64)>,
+    },
+    /// Registers a model whose state is saved.
+    Register {
+        /// The model.
+        model: ModelEntry,
+        /// Where the answer goes.
+        answer: Answer<()>,
+    },
+    /// Makes a state that was opened the active one, after it has learned what it lacks.
+    Activate {
+        /// Its number in the register.
+        version: u64,
+        /// The state.
+        state: Box<State>,
+        /// Where the answer goes.
+        answer: Answer<u64>,
+    },
+}
+
+impl std::fmt::Debug for Command {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Command")
+    }
+}
+
+/// The writing thread's state.
+pub struct Writer {
+    core: Arc<Core>,
+    store: Box<dyn Store>,
+    folder: Arc<Folder>,
+    background: Background,
+    /// The last record that was committed.
+    sequence: u64,
+    /// The last record that was saved with a state.
+    saved: u64,
+}
+
+impl Writer {
+    /// A writer on a store whose records are all learned.
+    #[must_use]
+    pub fn new(core: Arc<Core>, store: Box<dyn Store>, folder: Arc<Folder>, saved: u64) -> Self {
+        let sequence = core.live().read().sequence;
+        Self {
+            core,
+            store,
+            folder,
+            background: Background::new(),
+            sequence,
+            saved,
+        }
+    }
+
+    /// Works until the queue is closed, and then saves the state.
+    pub fn run(mut self) {
+        while let Some(commands) = self
+            .core
+            .writes
+            .take(1, COMMANDS, Duration::from_millis(100))
+        {
+            self.housekeeping();
+            let mut events = Vec::new();
+            for command in commands {
+                if let Command::Events { .. } = &command {
+                    events.push(command);
+                    continue;
+                }
+                self.events(std::mem::take(&mut events));
+                self.single(command);
+            }
+            self.events(events);
+        }
+        self.save_at_the_end();
+    }
+
+    fn single(&mut self, command: Command) {
+        match command {
+            Command::Events { .. } => self.events(vec![command]),
+            Command::RemoveEvent { id, answer } => {
+                let _ = answer.send(self.remove(&id));
+            }
+            Command::EraseUser { user, answer } => {
+                let _ = answer.send(self.erase(&user));
+            }
+            Command::Catalogue {
+                axis,
+                entries,
+                answer,
+            } => {
+                let change = |entry: &CatalogueEntry| Change::Catalogue(axis, entry.clone());
+                let changes: Vec<Change> = entries.iter().map(change).collect();
+                let committed = self.commit(&changes);
+                if committed.is_ok() {
+                    self.core.catalogue_mut().take(axis, entries);
+                }
+                let _ = answer.send(committed.map_err(ApiError::from));
+            }
+            Command::Copy { answer } => {
+                let live = self.core.live();
+                let state = live.read();
+                let copy = state.learner.copy_state().map_err(ApiError::from);
+                let _ = answer.send(copy.map(|copy| (copy, state.sequence)));
+            }
+            Command::Register { model, answer } => {
+                let committed = self.commit(&[Change::Model(model)]);
+                let _ = answer.send(committed.map_err(ApiError::from));
+            }
+            Command::Activate {
+                version,
+                state,
+                answer,
+            } => {
+                let _ = answer.send(self.activate(version, *state));
+            }
+        }
+    }
+
+    fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError> {
+        let committed = self.store.commit(changes);
+        self.core.status.note_commit(&committed);
+        if committed.is_ok() {
+            let appended = changes.iter().rev().find_map(|change| match change {
+                Change::Append { sequence, .. } => Some(*sequence),
+                _ => None,
+            });
+            self.sequence = appended.unwrap_or(self.sequence);
+            self.core.status.committed(self.sequence);
+        }
+        committed
+    }
+
+    /// Applies committed records; readers get their turn in between.
+    fn learn(&self, changes: &[Change]) -> Result<(), ApiError> {
+        let live = self.core.live();
+        let mut outcome = Ok(());
+        for turn in changes.chunks(TURN) {
+            let mut state = live.write();
+            for change in turn {
+                if let Change::Append {
+                    sequence, record, ..
+                } = change
+                    && let Err(error) = state.learn(*sequence, record)
+                {
+                    outcome = Err(ApiError::from(error));
+                }
+            }
+            self.core.status.learned(state.sequence);
+        }
+        outcome
+    }
+
+    /// Commits and learns the events of several requests together.
+    fn events(&mut self, commands: Vec<Command>) {
+        let mut commands = commands.into_iter().peekable();
+        while commands.peek().is_some() {
+            let (mut group, mut count) = (Vec::new(), 0);
+            while let Some(Command::Events {
+                events,
+                idempotency,
+                answer,
+            }) = commands.next_if(|_| count < GROUP)
+            {
+                count += events.len();
+                group.push((events, idempotency, answer));
+            }
+            self.group(group);
+        }
+    }
+
+    fn group(&mut self, requests: Vec<EventsRequest>) {
+        let mut changes = Vec::new();
+        let mut waiting = Vec::with_capacity(requests.len());
+        let mut replies: HashMap<Digest, Reply> = HashMap::new();
+        let live = self.core.live();
+        let state = live.read();
+        let mut checking = Checking {
+            settings: &self.core.settings,
+            learner: &state.learner,
+            store: &*self.store,
+            sequence: self.sequence,
+            latest: state.learner.online().latest(),
+            received: now_ms(),
+            known: HashMap::new(),
+        };
+        for (events, idempotency, answer) in requests {
+            match request(&mut checking, &mut replies, &events, idempotency) {
+                Ok(Checked::Earlier(body)) => waiting.push((answer, body, true)),
+                Ok(Checked::New(more, body)) => {
+                    changes.extend(more);
+                    waiting.push((answer, body, false));
+                }
+                Err(error) => {
+                    let _ = answer.send(Err(error));
+                }
+            }
+        }
+        drop(state);
+        if !changes.is_empty() {
+            if let Err(error) = self.commit(&changes) {
+                let error = ApiError::from(error);
+                for (answer, ..) in waiting {
+                    let _ = answer.send(Err(error.clone()));
+                }
+                return;
+            }
+            // Events were checked before, so that none is rejected.
+            let _ = self.learn(&changes);
+            self.core.metrics.count_events(count_appended(&changes));
+        }
+        for (answer, body, is_earlier) in waiting {
+            let _ = answer.send(Ok((body, is_earlier)));
+        }
+    }
+
+    fn remove(&mut self, id: &str) -> Result<Removed, ApiError> {
+        let gone = || ApiError::not_found("event_not_found", "there is no such event");
+        let event = self.store.event(&event_digest(id))?.ok_or_else(gone)?;
+        if event.deleted_by.is_some() {
+            return Err(gone());
+        }
+        let (user, item, time, is_exposure) = match event.record.ok_or_else(gone)? {
+            Record::Insert {
+                user, item, time, ..
+            } => (user, item, time, false),
+            Record::Expose { user, item, .. } => (user, item, None, true),
+            _ => return Err(gone()),
+        };
+        if is_exposure && self.core.live().read().has_taken(&user, &item) {
+            let message = "the item was taken after it was shown; delete that event first";
+            return Err(ApiError::new(409, "conflict", message));
+        }
+        let sequence = self.sequence + 1;
+        let changes = [
+            Change::Append {
+                sequence,
+                record: Record::Remove { user, item, time },
+                event: None,
+            },
+            Change::Deleted {
+                sequence: event.sequence,
+                by: sequence,
+            },
+        ];
+        self.commit(&changes)?;
+        self.learn(&changes)?;
+        Ok(Removed { sequence })
+    }
+
+    fn erase(&mut self, user: &str) -> Result<Erased, ApiError> {
+        let live = self.core.live();
+        let has_entries = {
+            let state = live.read();
+            let row = state.learner.row(Axis::User, user);
+            row.is_ok_and(|row| !state.learner.online().columns(Axis::User, row).is_empty())
+        };
+        let has_events = !self.store.events_of_user(user, 1)?.is_empty();
+        let has_title = self.store.catalogue_entry(Axis::User, user)?.is_some();
+        if !(has_entries || has_events || has_title) {
+            let message = "nothing is known of this user";
+            return Err(ApiError::not_found("user_not_found", message));
+        }
+        // No state with the user may appear later.
+        let finished = self.background.wait();
+        self.take_over(finished);
+        let (sequence, user) = (self.sequence + 1, user.to_owned());
+        let changes = [
+            Change::Append {
+                sequence,
+                record: Record::Erase { user: user.clone() },
+                event: None,
+            },
+            Change::EraseBegun {
+                user: user.clone(),
+                sequence,
+            },
+        ];
+        self.commit(&changes)?;
+        // A user that the model does not know has nothing to be erased from it.
+        let _ = self.learn(&changes);
+        erase::finish(
+            &mut *self.store,
+            &live,
+            &self.folder,
+            &[(user.clone(), sequence)],
+        )
+        .map_err(|error| {
+            let message = format!("erasing has begun and goes on at the next start: {error}");
+            ApiError::new(500, "erasure_unfinished", message)
+        })?;
+        self.core.catalogue_mut().forget(Axis::User, &user);
+        self.saved = sequence;
+        Ok(Erased { sequence })
+    }
+
+    fn activate(&mut self, version: u64, mut state: State) -> Result<u64, ApiError> {
+        loop {
+            let records = self.store.records(state.sequence, GROUP)?;
+            let Some(&(last, _)) = records.last() else {
+                break;
+            };
+            for (sequence, record) in records {
+                if let Some(record) = record {
+                    let _ = state.learn(sequence, &record);
+                }
+            }
+            state.sequence = last;
+        }
+        let at = now_ms();
+        self.commit(&[Change::Activate { version, at }])?;
+        self.core.status.learned(state.sequence);
+        self.core.replace_live(Live::new(version, state));
+        self.saved = 0;
+        Ok(self.sequence)
+    }
+
+    /// Takes over what background threads have done, and starts them where it is time.
+    fn housekeeping(&mut self) {
+        let finished = self.background.finished();
+        self.take_over(finished);
+        self.begin_index();
+        self.begin_saving();
+    }
+
+    fn take_over(&self, finished: Vec<Done>) {
+        let live = self.core.live();
+        for done in finished {
+            match done {
+                Done::Index(version, index) if version == live.version => {
+                    live.write().take_index(index);
+                    self.core.metrics.count_index();
+                }
+                Done::Index(..) => {}
+                Done::Saved(saved) => self.core.status.saved(saved),
+            }
+        }
+    }
+
+    /// Begins the next index if many items have changed.
+    fn begin_index(&mut self) {
+        let live = self.core.live();
+        let limit = changed_limit(&live);
+        if !self.background.makes_index && live.read().index().1.len() > limit {
+            // Nobody else changes the state: it can be read again without the lock of a writer.
+            live.write().copy_begun();
+            let (factors, scales) = {
+                let state = live.read();
+                let online = state.learner.online();
+                (online.factors(Axis::Item).clone(), online.item_scales())
+            };
+            let make = move || IndexedItems::new(factors, scales);
+            self.background.index(live.version, make);
+        }
+    }
+
+    /// Begins to save the state if it has learned much since it was saved last.
+    fn begin_saving(&mut self) {
+        let live = self.core.live();
+        let due = self.sequence.saturating_sub(self.saved);
+        if !self.background.saves && due >= self.core.settings.limits.snapshot_events {
+            let state = live.read();
+            let place = (live.version, state.sequence);
+            if let Ok(copy) = state.learner.copy_state() {
+                drop(state);
+                self.saved = place.1;
+                self.background.save(&self.folder, copy, place);
+            }
+        }
+    }
+
+    fn save_at_the_end(&mut self) {
+        let live = self.core.live();
+        let state = live.read();
+        if state.sequence > self.saved {
+            let path = self.folder.state(live.version, state.sequence);
+            let saved = state.learner.save(&path);
+            self.core
+                .status
+                .saved(saved.map_err(|error| error.to_string()));
+            self.folder.thin(live.version);
+        }
+    }
+}
+
+/// Items that may differ from the index before the next one is made.
+fn changed_limit(live: &Live) -> usize {
+    (live.read().learner.ids().items.len() / 64).clamp(64, 2048)
+}
+
+fn count_appended(changes: &[Change]) -> u64 {
+    let appended = changes.iter();
+    appended
+        .filter(|change| matches!(change, Change::Append { .. }))
+        .count() as u64
+}
+
+/// A request that was checked.
+enum Checked {
+    /// It was answered before, with this body.
+    Earlier(String),
+    /// Its changes and the body of its answer.
+    New(Vec<Change>, String),
+}
+
+fn request(
+    checking: &mut Checking<'_>,
+    replies: &mut HashMap<Digest, Reply>,
+    events: &[NewEvent],
+    idempotency: Option<Idempotency>,
+) -> Result<Checked, ApiError> {
+    if let Some(Idempotency { key, request }) = idempotency {
+        let earlier = match replies.get(&key) {
+            Some(reply) => Some(reply.clone()),
+            None => checking.store.reply(&key)?,
+        };
+        if let Some(reply) = earlier {
+            if reply.request == request {
+                return Ok(Checked::Earlier(reply.body));
+            }
+            let message = "this key was used before, for another request";
+            return Err(
+                ApiError::new(422, "idempotency_key_reused", message).field("Idempotency-Key")
+            );
+        }
+    }
+    let (mut changes, reply): (Vec<Change>, EventsReply) = checking.request(events)?;
+    let body = serde_json::to_string(&reply).unwrap_or_default();
+    if let Some(Idempotency { key, request }) = idempotency {
+        let reply = Reply {
+            request,
+            body: body.clone(),
+        };
+        replies.insert(key, reply.clone());
+        changes.push(Change::Reply { key, reply });
+    }
+    Ok(Checked::New(changes, body))
+}

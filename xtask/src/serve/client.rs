@@ -1,0 +1,171 @@
+//! A client that sends requests at a rate, whether or not earlier ones are answered, and one that sends
+//! the next request after each answer.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// What became of requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Report {
+    /// Answers with status 200.
+    pub(super) good: usize,
+    /// Other answers.
+    pub(super) refused: usize,
+    /// Latencies of the good ones in seconds, from the moment at which they were due.
+    pub(super) latencies: Vec<f64>,
+    /// How long it took.
+    pub(super) seconds: f64,
+}
+
+impl Report {
+    pub(super) fn rate(&self) -> f64 {
+        self.good as f64 / self.seconds.max(1e-9)
+    }
+
+    /// The latency that a share of the answers stayed within, in milliseconds.
+    pub(super) fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = ((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1));
+        sorted.get(at).map_or(f64::NAN, |seconds| seconds * 1e3)
+    }
+
+    fn join(reports: Vec<Self>, seconds: f64) -> Self {
+        let mut all = Self {
+            seconds,
+            ..Self::default()
+        };
+        for report in reports {
+            all.good += report.good;
+            all.refused += report.refused;
+            all.latencies.extend(report.latencies);
+        }
+        all
+    }
+}
+
+/// A connection that is kept.
+struct Connection {
+    stream: BufReader<TcpStream>,
+}
+
+impl Connection {
+    fn open(address: &str) -> Result<Self, String> {
+        let stream = TcpStream::connect(address).map_err(|error| format!("{address}: {error}"))?;
+        let _ = stream.set_nodelay(true);
+        let _ = stream.set_read_timeout(Some(Duration::from_secs(30)));
+        Ok(Self {
+            stream: BufReader::new(stream),
+        })
+    }
+
+    /// Sends a request and yields the status of its answer.
+    fn send(&mut self, request: &str) -> std::io::Result<u16> {
+        self.stream.get_mut().write_all(request.as_bytes())?;
+        let (mut line, mut status, mut length) = (String::new(), 0, 0);
+        loop {
+            line.clear();
+            if self.stream.read_line(&mut line)? == 0 {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            }
+            let text = line.trim_end().to_ascii_lowercase();
+            if text.is_empty() {
+                break;
+            }
+            if let Some(rest) = text.strip_prefix("http/1.1 ") {
+                status = rest
+                    .split(' ')
+                    .next()
+                    .and_then(|s| s.parse().ok())
+                    .unwrap_or(0);
+            }
+            if let Some(value) = text.strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap_or(0);
+            }
+        }
+        std::io::copy(&mut (&mut self.stream).take(length), &mut std::io::sink())?;
+        Ok(status)
+    }
+}
+
+/// Sends `make(0)`, `make(1)`, ... at a rate over a number of connections for some seconds.
+pub(super) fn at_rate(
+    address: &str,
+    connections: usize,
+    rate: f64,
+    seconds: f64,
+    make: impl Fn(usize) -> String + Sync,
+) -> Result<Report, String> {
+    let total = (rate * seconds) as usize;
+    let start = Instant::now() + Duration::from_millis(20);
+    run(address, connections, |at, connection, report| {
+        for number in (at..total).step_by(connections) {
+            let due = start + Duration::from_secs_f64(number as f64 / rate);
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            report.add(connection.send(&make(number)), due)?;
+        }
+        Ok(())
+    })
+}
+
+/// Sends a request after each answer over a number of connections for some seconds.
+pub(super) fn as_fast_as_possible(
+    address: &str,
+    connections: usize,
+    seconds: f64,
+    make: impl Fn(usize) -> String + Sync,
+) -> Result<Report, String> {
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    run(address, connections, |at, connection, report| {
+        for number in (at..).step_by(connections) {
+            let due = Instant::now();
+            if due >= end {
+                break;
+            }
+            report.add(connection.send(&make(number)), due)?;
+        }
+        Ok(())
+    })
+}
+
+impl Report {
+    fn add(&mut self, status: std::io::Result<u16>, due: Instant) -> Result<(), String> {
+        match status.map_err(|error| format!("a request failed: {error}"))? {
+            200 => {
+                self.good += 1;
+                self.latencies.push(due.elapsed().as_secs_f64());
+            }
+            _ => self.refused += 1,
+        }
+        Ok(())
+    }
+}
+
+fn run(
+    address: &str,
+    connections: usize,
+    work: impl Fn(usize, &mut Connection, &mut Report) -> Result<(), String> + Sync,
+) -> Result<Report, String> {
+    let start = Instant::now();
+    let reports: Result<Vec<Report>, String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..connections)
+            .map(|at| {
+                let work = &work;
+                scope.spawn(move || {
+                    let (mut connection, mut report) =
+                        (Connection::open(address)?, Report::default());
+                    work(at, &mut connection, &mut report)?;
+                    Ok(report)
+                })
+            })
+            .collect();
+        let joined = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err("a client panicked".to_owned()))
+        });
+        joined.collect()
+    });
+    Ok(Report::join(reports?, start.elapsed().as_secs_f64()))
+}
