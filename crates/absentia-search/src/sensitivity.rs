@@ -12,7 +12,7 @@ const PARTS: usize = 4;
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Sensitivity {
     /// Name of the setting.
-    pub name: &'static str,
+    pub name: String,
     /// Share of the variance of the metric that the setting alone explains, corrected for chance
     /// (adjusted R² over four parts of the axis of equal size, or its options); at least 0.
     pub share: f64,
@@ -74,7 +74,7 @@ fn of(space: &Space, trials: &[&Trial], at: usize) -> Sensitivity {
         trial.map_or_else(String::new, |trial| dimension.text(trial.point[at]))
     };
     Sensitivity {
-        name: dimension.name,
+        name: dimension.name.to_string(),
         share,
         best_from: end(best.and_then(|group| group.first())),
         best_to: end(best.and_then(|group| group.last())),

@@ -56,8 +56,6 @@ pub(crate) struct TrialRunner<'r> {
     evaluators: Vec<Evaluator<'r>>,
     /// What held-out rows count by, where they do not count alike.
     exposure: Option<&'r Exposure<'r>>,
-    /// Relations that are trained with every fold.
-    relations: Option<&'r Relations<'r>>,
     limits: Limits,
     /// Threads of its own: those of the caller may be gone after a fork.
     pool: &'r ThreadPool,
@@ -68,6 +66,8 @@ pub(crate) struct TrialRunner<'r> {
 pub(crate) struct TrialPlan<'p> {
     pub(crate) scheme: &'p Scheme,
     pub(crate) params: Params,
+    /// Relations that are trained with every fold.
+    pub(crate) relations: Option<&'p Relations<'p>>,
     /// Numbers of sweeps after which the model is measured; training continues while the metric rises.
     pub(crate) sweeps: &'p [usize],
     pub(crate) post_scaling: PostScaling,
@@ -111,7 +111,6 @@ impl<'r> TrialRunner<'r> {
             folds,
             evaluators: folds.iter().map(evaluator).collect::<Result<_, _>>()?,
             exposure: None,
-            relations: None,
             limits,
             pool,
             cancel,
@@ -121,12 +120,6 @@ impl<'r> TrialRunner<'r> {
     /// Counts held-out rows by how little was shown, where that is known.
     pub(crate) fn counted_by(mut self, exposure: Option<&'r Exposure<'r>>) -> Self {
         self.exposure = exposure;
-        self
-    }
-
-    /// Trains these relations with every fold.
-    pub(crate) fn related(mut self, relations: Option<&'r Relations<'r>>) -> Self {
-        self.relations = relations;
         self
     }
 
@@ -261,7 +254,7 @@ impl<'r> FoldRuns<'r> {
             .map(|fold| (fold, starts.next().unwrap_or_default(), before.next()))
             .collect();
         let (scheme, cancel) = (self.plan.scheme, self.runner.cancel);
-        let relations = self.runner.relations;
+        let relations = self.plan.relations;
         let train = |(fold, init, resume): (&Fold<'_>, Init, Option<Checkpoint>)| {
             let run = Run {
                 init,
@@ -295,7 +288,7 @@ impl<'r> FoldRuns<'r> {
             return folds.len();
         };
         let sizes = Sizes::of(&fold.train, self.plan.scheme, params, false);
-        let sizes = sizes.stacked(self.runner.relations);
+        let sizes = sizes.stacked(self.plan.relations);
         let plan = MemoryPlan::new(&sizes, params);
         folds.len().min((limit / plan.total().max(1)) as usize)
     }

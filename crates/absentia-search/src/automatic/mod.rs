@@ -293,8 +293,7 @@ impl Request<'_> {
         };
         let folds = [fold];
         let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?
-            .counted_by(self.exposure)
-            .related(self.relations);
+            .counted_by(self.exposure);
         let mut observer = |_: &[crate::trial::Trial]| {
             observer();
             true

@@ -204,7 +204,8 @@ fn at_zero(problem: &Problem<'_>) -> f64 {
         let square = |n: usize| f64::from(row.c.get(n)) * f64::from(row.r.get(n)).powi(2);
         (0..row.indices.len()).map(square).sum()
     };
-    sum_rows(entries.rows(), |rows| rows.map(of_row).sum()).unwrap_or(0.0)
+    let features = problem.features().iter().map(|block| block.at_zero);
+    sum_rows(entries.rows(), |rows| rows.map(of_row).sum()).unwrap_or(0.0) + features.sum::<f64>()
 }
 
 /// The passes of a baseline; J is computed from the factors each pass leaves.

@@ -75,6 +75,7 @@ impl Share {
             fixed,
             cache,
             penalty: &self.penalty,
+            features: &[],
             may_be_negative: false,
             wants_loss: false,
             kernels,
