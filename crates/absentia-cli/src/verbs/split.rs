@@ -66,7 +66,7 @@ pub(crate) struct SplitCommand {
     #[arg(long, value_name = "KIND", value_parser = ["gz", "zst"])]
     compress: Option<String>,
     #[command(flatten)]
-    data: DataArgs,
+    pub(crate) data: DataArgs,
 }
 
 /// What a split gave.

@@ -87,7 +87,7 @@ pub(crate) struct Stream {
     #[arg(long)]
     no_metrics: bool,
     #[command(flatten)]
-    read: Reading,
+    pub(crate) read: Reading,
 }
 
 /// What the run came to.
