@@ -151,7 +151,7 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Shows panics as ever, but for those that are reported as a damaged file.
+/// Shows panics as usual, except those that are reported as a damaged file.
 fn hide_panics_of_decoders() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -11,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use absentia::suggest;
-use absentia_job::keys::{Keys, text_of};
+use absentia_job::keys::text_of;
 use absentia_job::{ConfigFile, Entry, JobError};
 use clap::builder::{ArgPredicate, OsStr as ArgText};
 use clap::parser::ValueSource;

@@ -89,7 +89,7 @@ impl Job {
         TrainingData::new(rows, &self.preparation, listener)
     }
 
-    /// Adds pairs that were shown and not taken to the matrix of some data, but for those that are held out
+    /// Adds pairs that were shown and not taken to the matrix of some data, except those that are held out
     /// or excluded.
     ///
     /// # Errors

@@ -55,7 +55,7 @@ pub(crate) struct Compare {
     /// [default: popularity:mean=0.01,alpha=0.25; for a baseline, what it takes].
     #[arg(long, value_name = "SCHEME", num_args = 1)]
     weights: Vec<SchemeSpec>,
-    /// A solver to compare; give it several times. Every scheme is trained by every solver, but for
+    /// A solver to compare; give it several times. Every scheme is trained by every solver, except
     /// the baselines that leave no choice of weights: these are trained once.
     #[arg(long, value_name = "NAME", num_args = 1, default_value = "eals")]
     solver: Vec<Method>,
