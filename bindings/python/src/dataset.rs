@@ -26,7 +26,7 @@ pub(crate) struct Dataset(pub(crate) TrainingData);
 /// Ids of users and of items.
 type IdMaps = (Py<IdMap>, Py<IdMap>);
 
-/// A table in memory: users, items, values, weights, times, and the ids that its numbers stand for.
+/// A table in memory: users, items, values, weights, times, and the ids of its numbers.
 type Columns = (
     Column<u32>,
     Column<u32>,
@@ -88,9 +88,7 @@ pub(crate) enum InMemory {
 
 fn relation(py: Python<'_>, given: &InMemory) -> PyResult<RelationRows> {
     let (text, rows) = match given {
-        InMemory::Entries((text, columns)) => {
-            (text, RelationTable::Entries(copied(py, columns)?))
-        }
+        InMemory::Entries((text, columns)) => (text, RelationTable::Entries(copied(py, columns)?)),
         InMemory::Features((text, ids, columns, numbers)) => {
             let array = numbers.bind(py).try_readonly()?;
             let (rows, width) = (array.shape()[0], array.shape()[1]);

@@ -102,7 +102,11 @@ fn stacked(
     Ok((data, Scheme::low_rank(a, b)))
 }
 
-fn relations(content: Content<'static>, second: &str, count: usize) -> Result<Relations<'static>, Failure> {
+fn relations(
+    content: Content<'static>,
+    second: &str,
+    count: usize,
+) -> Result<Relations<'static>, Failure> {
     let types = TypePair {
         first: "items".to_owned(),
         second: second.to_owned(),
@@ -165,10 +169,7 @@ fn main() -> Result<(), Failure> {
     let k = numbers.first().copied().unwrap_or(128);
     let columns = numbers.get(1).copied().unwrap_or(256);
     let rounds = numbers.get(2).copied().unwrap_or(3);
-    let (main, tags) = (
-        pairs(USERS, ITEMS, ROWS, 1),
-        pairs(ITEMS, TAGS, TAGGED, 2),
-    );
+    let (main, tags) = (pairs(USERS, ITEMS, ROWS, 1), pairs(ITEMS, TAGS, TAGGED, 2));
     let data = matrix(&main, (USERS, ITEMS))?;
     let uniform = Scheme::uniform(0.02);
     let tagged = relations(
@@ -181,15 +182,25 @@ fn main() -> Result<(), Failure> {
         "tags",
         TAGS,
     )?;
-    let numbers = Dense::from_fn(ITEMS, columns, |row, column| ((row * 31 + column * 17) % 101) as f32);
+    let numbers = Dense::from_fn(ITEMS, columns, |row, column| {
+        ((row * 31 + column * 17) % 101) as f32
+    });
     let features = Features::new(&numbers, vec![true; ITEMS], Scaling::Together)?;
     let described = relations(Content::Features(features), "vectors", columns)?;
     let (all, low_rank) = stacked(&main, &tags, 0.5)?;
-    println!("K = {k}, {columns} columns of features; processor milliseconds of a sweep, least of {rounds} rounds");
+    println!(
+        "K = {k}, {columns} columns of features; processor milliseconds of a sweep, least of {rounds} rounds"
+    );
     for solver in [Solver::Eals, Solver::Subspace { block: 16 }, Solver::Als] {
-        let params = Params::new().factors(k).iterations(SWEEPS).regularization(0.01);
+        let params = Params::new()
+            .factors(k)
+            .iterations(SWEEPS)
+            .regularization(0.01);
         let params = params.threads(1).solver(solver);
-        let raw = params.clone().targets(Targets::Raw).confidence(Confidence::Column);
+        let raw = params
+            .clone()
+            .targets(Targets::Raw)
+            .confidence(Confidence::Column);
         let (params, raw) = (params.check()?, raw.check()?);
         let mut least = [f64::INFINITY; 5];
         for _ in 0..rounds {

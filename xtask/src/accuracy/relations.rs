@@ -268,7 +268,13 @@ mod tests {
         assert_eq!(figures(&line, false), "recall@20 0.1500 [0.1000, 0.2000]");
         line["cold"] = json!({"items_among_themselves": part(0.35), "items_among_all": part(0.16)});
         let shown = figures(&line, false);
-        assert!(shown.contains("themselves recall@100 0.3500 [0.3000, 0.4000]"), "{shown}");
-        assert!(shown.contains("all recall@20 0.1600 [0.1000, 0.2000]"), "{shown}");
+        assert!(
+            shown.contains("themselves recall@100 0.3500 [0.3000, 0.4000]"),
+            "{shown}"
+        );
+        assert!(
+            shown.contains("all recall@20 0.1600 [0.1000, 0.2000]"),
+            "{shown}"
+        );
     }
 }
