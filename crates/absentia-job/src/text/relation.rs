@@ -16,7 +16,7 @@ use crate::defaults;
 /// next one starts.
 ///
 /// A `.npy` array, or a table with `dense=yes`, has a row of numbers for each of the first type instead.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct RelationSpec {
     /// The two types, and whether the second role has factors of its own.
     pub types: TypePair,
@@ -36,6 +36,13 @@ pub struct RelationSpec {
     pub least: u32,
     /// How numbers are read and scaled, if every entry is one.
     pub features: Option<FeatureSpec>,
+}
+
+/// Two relations are equal if they train the same, whether a default was given or not.
+impl PartialEq for RelationSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
 }
 
 /// How features are read and scaled.
@@ -302,6 +309,7 @@ mod tests {
         }
         let short: RelationSpec = "items-tags:t.csv".parse().expect("a relation");
         assert_eq!(short, RelationSpec::new("items", "tags", "t.csv"));
+        assert_eq!(short.to_string().parse(), Ok(short.clone()));
         // What is not given is written with its default.
         let written = "items-tags:t.csv,strength=0.5,weights=uniform:0.02";
         assert_eq!(short.to_string(), written);

@@ -63,7 +63,7 @@ pub(super) fn write(
     if !known.is_empty() {
         let mut bars = BarChart::new("Share of the variance that a setting explains");
         for one in &known {
-            bars = bars.bar(one.name, one.share);
+            bars = bars.bar(&*one.name, one.share);
         }
         report = report.chart(bars);
     }

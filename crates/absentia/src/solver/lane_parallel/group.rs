@@ -162,7 +162,7 @@ impl GroupSolver {
     /// `−Σ_t a_ut (S_t p_u)` of its rows on one block, with what features add.
     fn start_gradients(
         &mut self,
-        (group, layout): (&Group, &Layout),
+        (group, layout): (&Group, &LaneLayout),
         block: usize,
         tile: &Tile<'_>,
         side: &Side<'_>,
