@@ -286,6 +286,7 @@ impl Request<'_> {
             metric: RECALL_AT_20,
             sample_sizes: &[MOST_USERS],
             seed,
+            among_new: false,
         };
         let limits = Limits {
             threads: self.params.threads,
