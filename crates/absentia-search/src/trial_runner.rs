@@ -20,7 +20,6 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::SearchError;
 use crate::evaluator::{Evaluator, Measured};
-use crate::exposure::Exposure;
 use crate::fold::Fold;
 use crate::post_scale::{PostScaling, StepSizes, best_post_scale};
 use crate::trial::Measurement;
@@ -56,8 +55,6 @@ pub(crate) struct Limits {
 pub(crate) struct TrialRunner<'r> {
     folds: &'r [Fold<'r>],
     evaluators: Vec<Evaluator<'r>>,
-    /// What held-out rows count by, where they do not count alike.
-    exposure: Option<&'r Exposure<'r>>,
     limits: Limits,
     /// Threads of its own: those of the caller may be gone after a fork.
     pool: &'r ThreadPool,
@@ -105,17 +102,10 @@ impl<'r> TrialRunner<'r> {
         Ok(Self {
             folds,
             evaluators: folds.iter().map(evaluator).collect::<Result<_, _>>()?,
-            exposure: None,
             limits,
             pool,
             cancel,
         })
-    }
-
-    /// Counts held-out rows by how little was shown, where that is known.
-    pub(crate) fn counted_by(mut self, exposure: Option<&'r Exposure<'r>>) -> Self {
-        self.exposure = exposure;
-        self
     }
 
     /// Trains and measures, starting from the factors of another trial or from random ones.
@@ -184,7 +174,7 @@ impl<'r> TrialRunner<'r> {
     ) -> Result<Measured, SearchError> {
         let measure = |(run, evaluator): (&Checkpoint, &Evaluator<'_>)| {
             let model: Model = run.model.clone().with_post_scale(rho);
-            evaluator.measure(&model, sample, self.exposure)
+            evaluator.measure(&model, sample)
         };
         let folds: Vec<Result<Measured, SearchError>> = self.pool.install(|| {
             let pairs = runs.par_iter().zip(&self.evaluators);
