@@ -106,11 +106,12 @@ pub(super) struct Page {
     seconds: Option<u32>,
 }
 
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 5] = [
     ("/dashboard", "Overview"),
     ("/dashboard/look-up", "Look up"),
     ("/dashboard/model", "Model"),
     ("/dashboard/data", "Data"),
+    ("/dashboard/quality", "Quality"),
 ];
 
 impl Page {

@@ -124,6 +124,12 @@ impl Online {
         self.settings
     }
 
+    /// Number of sweeps that the settings of the model ask for.
+    #[must_use]
+    pub fn sweeps(&self) -> usize {
+        self.params.iterations
+    }
+
     /// What becomes of several interactions of a pair.
     #[must_use]
     pub fn duplicates(&self) -> Duplicates {
