@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod api;
+mod browser;
 mod client;
 mod crash;
 mod dashboard;

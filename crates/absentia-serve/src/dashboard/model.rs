@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use absentia::fit::Sweep;
 use absentia_io::model::{ModelInfo, inspect};
-use absentia_io::time::Moment;
 use absentia_report::format;
 use absentia_report::html::{Chart, ChartAxis, LineChart};
 use serde_json::{Value, json};
 
-use super::html::{Column, Html, Page, encoded, may_act, pairs, table};
+use super::html::{Column, Html, Page, encoded, may_act, pairs, table, when};
 use crate::api::{Call, ask};
 use crate::auth::Principal;
 use crate::core::Core;
@@ -169,19 +168,19 @@ fn versions(shown: &Shown, reader: &Principal) -> Html {
             };
             vec![
                 Html::text(&model.version.to_string()),
-                Html::text(&model.source),
-                Html::text(&Moment(model.created / 1000).to_string()),
-                Html::text(&format::count(model.sequence)),
                 action,
+                Html::text(&model.source),
+                when(model.created),
+                Html::text(&format::count(model.sequence)),
             ]
         })
         .collect();
     let columns = [
         Column::Number("version"),
+        Column::Text(""),
         Column::Text("made from"),
         Column::Text("registered"),
         Column::Number("trained up to record"),
-        Column::Text(""),
     ];
     table(&columns, &rows, "There are no models.")
 }

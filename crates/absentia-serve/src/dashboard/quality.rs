@@ -48,7 +48,6 @@ pub(super) fn page(core: &Arc<Core>) -> Page {
 }
 
 fn highlights(quality: &Summary) -> Vec<(&'static str, String)> {
-    let share = quality.live.events as f64 / quality.events.max(1) as f64;
     vec![
         (
             "found by the live model",
@@ -65,9 +64,9 @@ fn highlights(quality: &Summary) -> Vec<(&'static str, String)> {
         (
             "events measured",
             format!(
-                "{} ({})",
+                "{} of {}",
                 format::count(quality.live.events),
-                format::percent(share)
+                format::count(quality.events)
             ),
         ),
     ]
@@ -162,10 +161,19 @@ fn caches(quality: &Summary) -> Html {
         "facts",
         [
             (
-                "drift: largest relative difference to sums made anew",
-                format!("{:.1e}", drift.relative),
+                "cache drift",
+                // A hyphen at which no line ends.
+                format!("{:.1e}", drift.relative).replace('-', "\u{2011}"),
             ),
             ("compared at record", format::count(drift.sequence)),
         ],
     )
+    .and(&Html::of_class(
+        "p",
+        "soft",
+        &Html::text(
+            "The drift is the largest difference between the caches, which follow every event, and sums made \
+             anew, relative to the largest sum.",
+        ),
+    ))
 }
