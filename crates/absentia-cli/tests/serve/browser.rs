@@ -121,22 +121,40 @@ impl Browser {
         self.evaluate(&code).as_u64().unwrap()
     }
 
-    /// Presses the mouse on an element and waits for the page that follows.
+    /// Presses the mouse on an element and waits for the page that follows. A page that is laid out anew
+    /// meanwhile may have moved the element away: then it is pressed again.
     pub(crate) fn click(&mut self, selector: &str) {
-        let place = self.evaluate(&format!(
-            "(() => {{ const e = document.querySelector({}); e.scrollIntoView({{block: 'center'}});
-              const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()",
-            json!(selector)
-        ));
-        assert!(place[0].is_number(), "there is no {selector}");
-        self.events.clear();
-        for kind in ["mousePressed", "mouseReleased"] {
-            let press = json!({
-                "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1,
-            });
-            self.call("Input.dispatchMouseEvent", &press);
+        for _ in 0..4 {
+            let place = self.evaluate(&format!(
+                "(() => {{ const e = document.querySelector({}); e.scrollIntoView({{block: 'center'}});
+                  const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()",
+                json!(selector)
+            ));
+            assert!(place[0].is_number(), "there is no {selector}");
+            self.events.clear();
+            for kind in ["mousePressed", "mouseReleased"] {
+                let press = json!({
+                    "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1,
+                });
+                self.call("Input.dispatchMouseEvent", &press);
+            }
+            if !self.events.is_empty() || self.has_message() {
+                return self.loaded();
+            }
         }
-        self.loaded();
+        panic!("nothing follows a click on {selector}");
+    }
+
+    /// Whether a message comes within some seconds.
+    fn has_message(&mut self) -> bool {
+        let patience = |seconds| Some(Duration::from_secs(seconds));
+        self.socket.get_ref().set_read_timeout(patience(5)).unwrap();
+        let has_message = self.socket.fill_buf().is_ok_and(|bytes| !bytes.is_empty());
+        self.socket
+            .get_ref()
+            .set_read_timeout(patience(60))
+            .unwrap();
+        has_message
     }
 
     /// Types into a field, whose text is replaced.
