@@ -3,12 +3,8 @@
 use super::Online;
 use super::error::OnlineError;
 use super::operation::{Applied, Event, Operation};
-<<<<<<< HEAD
-use super::pair::{Pair, PairEvent};
-use super::refit::TrainFrom;
-=======
 use super::pair::{PairEntry, PairEvent};
->>>>>>> main
+use super::refit::TrainFrom;
 use super::start::check_settings;
 use super::step::RowStep;
 use crate::data::{DataError, recent_now};

@@ -48,12 +48,8 @@ mod weights;
 pub use drift::CacheCheck;
 pub use error::OnlineError;
 pub use operation::{Applied, Event, MAX_STEPS, Operation, Settings};
-<<<<<<< HEAD
-pub use pair::{History, MAX_EVENTS, PairEvent};
-pub use refit::TrainFrom;
-=======
 pub use pair::{MAX_EVENTS, PairEvent, PairHistory};
->>>>>>> main
+pub use refit::TrainFrom;
 pub use rule::WeightMode;
 pub use snapshot::{OnlineParts, StoredEntries};
 pub use start::Options;
