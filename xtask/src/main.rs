@@ -45,9 +45,10 @@ cargo xtask <task>
   bench online [TRAIN.tsv.gz] [K]
            events that an online model learns in a second, beside a half-sweep; Gowalla's rows if they
            are beside the repository
-  bench serve [--program FILE]
-           the server under load on Gowalla at K = 128: lists, beside events, acknowledgements in
-           synchronisations of the disk, 100,000 events replayed, and implicit behind FastAPI
+  bench serve [--program FILE] [--quick] [--no-peer]
+           the server under load on Gowalla at K = 128, beside implicit behind FastAPI: lists, lists beside
+           events, acknowledgements in synchronisations of the disk, 100,000 events replayed, overload;
+           prints every figure beside its target
   bench versus REV [--rounds 5]
            the head against another revision, taking turns: sweeps at K = 32, 64, 128 and 256, reading,
            recommending for all users; prints the best of all rounds and ratios

@@ -11,7 +11,7 @@ use crate::{cargo, repository, run, target};
 
 /// What tests use from Python: the modules that show it is there, and what pip installs. Those that
 /// the package needs come first; without the others some tests are skipped.
-const PACKAGES: [(&[&str], &[&str]); 4] = [
+const PACKAGES: [(&[&str], &[&str]); 5] = [
     (&["numpy", "safetensors"], &["numpy", "safetensors"]),
     (
         &["scipy", "tqdm", "pytest"],
@@ -27,6 +27,8 @@ const PACKAGES: [(&[&str], &[&str]); 4] = [
             "scikit-learn",
         ],
     ),
+    // The examples of docs/serving.md.
+    (&["requests"], &["requests"]),
     (
         &["mypy", "pyright", "matplotlib", "optuna"],
         &["mypy", "pyright[nodejs]", "matplotlib", "optuna"],
