@@ -190,7 +190,8 @@ fn parse(argv: Vec<OsString>) -> Result<Cli, ParseError> {
 }
 
 fn execute(cli: &Cli) -> anyhow::Result<Outcome> {
-    cli.files().check()?;
+    let files = cli.files();
+    files.check()?;
     let threads = cli.global.threads.map(|n| n as usize);
     if let Some(threads) = threads {
         rayon::ThreadPoolBuilder::new()
@@ -202,7 +203,8 @@ fn execute(cli: &Cli) -> anyhow::Result<Outcome> {
             cli.global.json,
             cli.global.quiet,
             cli.global.memory_limit.map(|ByteSize(bytes)| bytes),
-        ),
+        )
+        .leave_output(files.take_output()),
         threads,
     };
     let outcome = cli.verb.run(&context);

@@ -62,6 +62,7 @@ fn run(
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
     let bytes = path.metadata().map_err(Error::io(path))?.len();
+    builder.found(&layout.found);
     let batches = Batches {
         reader,
         path: Arc::clone(path),
