@@ -29,6 +29,7 @@ cargo xtask <task>
   setup    what the tests use beyond Rust, where it can be installed: Chromium (Debian's package),
            and a Python environment; tests that miss them say so and are skipped
   python   the tests of the Python package alone
+  site     the documentation as a site, in target/site; fails where a link leads nowhere
   wheel    wheels of the Python package for Linux (manylinux2014), x86-64 and aarch64, in
            target/wheels; installs maturin and zig from PyPI, needs rustup's targets
   bench    against implicit, irspack, cmfrec and buffalo, installed in an environment each: seconds
@@ -92,6 +93,10 @@ fn main() -> ExitCode {
         Some("python") => {
             python::setup();
             python::test()
+        }
+        Some("site") => {
+            python::setup();
+            python::site()
         }
         Some("wheel") => python::wheel(),
         Some("setup") => {

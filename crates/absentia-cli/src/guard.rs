@@ -117,7 +117,10 @@ impl Files {
 
     /// Refuses to read standard input twice, or to write two results to standard output.
     fn check_standard(&self) -> Result<(), Refusal> {
-        let lists = [(&self.read, "reads standard input"), (&self.written, "writes to standard output")];
+        let lists = [
+            (&self.read, "reads standard input"),
+            (&self.written, "writes to standard output"),
+        ];
         for (files, what) in lists {
             let mut named = files.iter().filter(|file| is_standard(&file.path));
             if let (Some(first), Some(second)) = (named.next(), named.next()) {

@@ -77,7 +77,9 @@ impl Format {
     pub fn from_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
-            "gz" | "zst" | "zstd" | "bz2" | "xz" | "zip" => Self::from_path(Path::new(path.file_stem()?)),
+            "gz" | "zst" | "zstd" | "bz2" | "xz" | "zip" => {
+                Self::from_path(Path::new(path.file_stem()?))
+            }
             "csv" => Some(Self::Csv),
             "tsv" | "tab" => Some(Self::Tsv),
             "rating" => Some(Self::Rating),

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use crate::error::JobError;
 use crate::job::Job;
-use crate::keys::{Field as _, Keys, NamedFields, key_of};
+use crate::keys::{Field as _, Keys, NamedFields, key_of, usual_name};
 
 impl Keys for Job {
     fn fields(&mut self) -> NamedFields<'_> {
@@ -60,7 +60,10 @@ impl Job {
             return Ok(field.read(key, value)?);
         }
         let keys = Self::keys();
-        let similar = similar(key, keys.iter().map(String::as_str));
+        let similar = match usual_name(key).filter(|usual| keys.iter().any(|key| key == usual)) {
+            Some(usual) => vec![usual],
+            None => similar(key, keys.iter().map(String::as_str)),
+        };
         Err(JobError::UnknownKey {
             key: key.to_owned(),
             similar: similar.into_iter().map(str::to_owned).collect(),

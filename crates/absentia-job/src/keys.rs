@@ -141,6 +141,22 @@ pub(crate) fn key_of(field: &str) -> String {
     field.replace('_', "-")
 }
 
+/// The key that other programs call by this name.
+#[must_use]
+pub fn usual_name(name: &str) -> Option<&'static str> {
+    Some(match name.replace('_', "-").as_str() {
+        "lambda" | "reg" | "l2" | "reg-param" | "regularisation" => "regularization",
+        "rank" | "dim" | "dimensions" | "n-factors" | "num-factors" | "embedding-size" => "factors",
+        "epochs" | "sweeps" | "n-iter" | "num-iterations" | "max-iter" => "iterations",
+        "lr" => "learning-rate",
+        "random-state" | "random-seed" => "seed",
+        "num-threads" | "n-jobs" | "jobs" => "threads",
+        "sep" | "delimiter" => "separator",
+        "output" => "out",
+        _ => return None,
+    })
+}
+
 /// Lists the fields of a group, with their keys where those are not the names of the fields. A field that is
 /// left out does not compile.
 macro_rules! keys {

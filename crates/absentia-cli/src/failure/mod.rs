@@ -256,10 +256,9 @@ fn exit_of_file_error(error: &absentia_io::Error) -> Exit {
         (absentia_io::Error::BadOption { .. } | absentia_io::Error::NoFactors { .. }, _) => {
             Exit::Usage
         }
-        (
-            absentia_io::Error::TooManyRows { .. } | absentia_io::Error::TooLarge { .. },
-            _,
-        ) => Exit::Memory,
+        (absentia_io::Error::TooManyRows { .. } | absentia_io::Error::TooLarge { .. }, _) => {
+            Exit::Memory
+        }
         (_, absentia::Fault::Caller) => Exit::Data,
         (_, absentia::Fault::NotFound) => Exit::NotFound,
         _ => Exit::Failed,

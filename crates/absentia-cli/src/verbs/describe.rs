@@ -45,7 +45,10 @@ impl Describe {
         let description = loaded.log.describe();
         let columns = context.ui.columns_read();
         context.ui.json(&Described {
-            columns: columns.iter().map(|(role, name)| (role.name(), &name[..])).collect(),
+            columns: columns
+                .iter()
+                .map(|(role, name)| (role.name(), &name[..]))
+                .collect(),
             description: &description,
         })?;
         if !context.ui.is_json() {
@@ -69,7 +72,9 @@ struct Described<'d> {
 
 /// Which column was read as what, in words.
 fn columns_text(columns: &[(Role, String)]) -> String {
-    let shown = columns.iter().map(|(role, name)| format!("{role} from {name:?}"));
+    let shown = columns
+        .iter()
+        .map(|(role, name)| format!("{role} from {name:?}"));
     shown.collect::<Vec<_>>().join(", ")
 }
 

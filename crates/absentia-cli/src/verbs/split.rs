@@ -7,9 +7,7 @@ use absentia::error::Axis;
 use absentia_io::time::TimeUnit;
 use absentia_io::{FileSet, Format, id_list_paths, writing_bytes};
 use absentia_job::text::SplitRule;
-use absentia_job::{
-    Listener as _, defaults, report_held_out_less, split_rows, unknown_text,
-};
+use absentia_job::{Listener as _, defaults, report_held_out_less, split_rows, unknown_text};
 use absentia_report::format::counted;
 
 use crate::args::{DataArgs, warn_of_pick, warn_without};

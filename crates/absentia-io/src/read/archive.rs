@@ -115,11 +115,13 @@ fn place(
         method,
         CompressionMethod::Stored | CompressionMethod::Deflated
     ) {
-        return Err(unsupported(format!("compression by {method} in a zip archive")));
+        return Err(unsupported(format!(
+            "compression by {method} in a zip archive"
+        )));
     }
-    let start = entry.data_start().ok_or_else(|| {
-        Error::corrupt(path, FORMAT, "the start of its file is not known")
-    })?;
+    let start = entry
+        .data_start()
+        .ok_or_else(|| Error::corrupt(path, FORMAT, "the start of its file is not known"))?;
     Ok(Place {
         method,
         start,

@@ -117,6 +117,17 @@ pub fn is_decoding() -> bool {
     DECODING.get()
 }
 
+/// Shows panics as ever, but for those of decoders, which are reported as a damaged file. A program calls it
+/// once, at its start.
+pub fn hide_panics_of_decoders() {
+    let show = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !is_decoding() {
+            show(panic);
+        }
+    }));
+}
+
 /// Calls into a decoder that panics on some damaged files, and turns that into an error like any other.
 pub(super) fn guarded<T, E: ToString>(
     path: &Path,

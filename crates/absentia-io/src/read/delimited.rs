@@ -121,7 +121,10 @@ fn layout(
     } else {
         let places: Vec<String> = (1..=width).map(|place| place.to_string()).collect();
         let roles = Roles::by_place(&places, &kinds, &options.columns, source.path())?;
-        let names: Vec<String> = places.iter().map(|place| format!("column {place}")).collect();
+        let names: Vec<String> = places
+            .iter()
+            .map(|place| format!("column {place}"))
+            .collect();
         (roles, roles.found(&names))
     };
     let first_line = if header { line + 1 } else { *line };

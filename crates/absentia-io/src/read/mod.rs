@@ -34,7 +34,7 @@ mod thrift;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use arrow_ipc::is_decoding;
+pub use arrow_ipc::{hide_panics_of_decoders, is_decoding};
 use builder::Builder;
 use chunk::IdRule;
 pub use memory::{blocks, expected_reading, reading};

@@ -33,7 +33,9 @@ pub fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
 /// A pattern for the files of a folder, with the extension that most of them have.
 fn example(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let files = entries.map(|entry| entry.path()).filter(|path| path.is_file());
+    let files = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file());
     let mut extensions: Vec<String> = files
         .filter_map(|path| Some(path.extension()?.to_str()?.to_owned()))
         .collect();

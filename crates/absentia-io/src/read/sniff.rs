@@ -118,7 +118,9 @@ impl Sample {
             return false;
         }
         let differs: Vec<bool> = (0..first.len())
-            .map(|place| self.kind_of(&first[place]) == Kind::Text && self.kind(place, 1) != Kind::Text)
+            .map(|place| {
+                self.kind_of(&first[place]) == Kind::Text && self.kind(place, 1) != Kind::Text
+            })
             .collect();
         differs.iter().skip(2).any(|&d| d)
             || (self.rows.len() > 2 && differs.len() > 1 && differs.iter().all(|&d| d))

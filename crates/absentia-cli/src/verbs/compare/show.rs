@@ -11,7 +11,7 @@ use std::path::Path;
 use super::Compared;
 use crate::cli::Context;
 use crate::store;
-use crate::verbs::evaluate::{difference_json, metrics_json};
+use crate::verbs::evaluate::{difference_json, mean_cell, metrics_json};
 
 /// One object for a variant that is complete.
 pub(super) fn line(compared: Option<&Compared>, context: &Context) -> Result<()> {
@@ -100,8 +100,7 @@ fn table(variants: &[Compared]) -> Table {
 fn cells(compared: &Compared) -> Vec<Cell> {
     let mut cells = vec![Cell::text(compared.name.as_str())];
     for (at, metric) in compared.evaluation.metrics.iter().enumerate() {
-        let (low, high) = metric.summary.interval();
-        cells.push(Cell::mean(metric.summary.mean, (high - low) / 2.0));
+        cells.push(mean_cell(&metric.summary));
         let test = compared.differences.get(at);
         cells.push(Cell::text(
             test.map_or_else(String::new, |difference| p_only(difference.test.p)),

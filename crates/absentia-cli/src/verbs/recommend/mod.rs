@@ -70,7 +70,8 @@ pub(crate) struct Recommend {
     /// Length of the lists.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = parse_length)]
     top: usize,
-    /// Files of what users have seen, which is not recommended; those trained on, as a rule.
+    /// Files of what users have seen, which is not recommended; those trained on, as a rule. Models of
+    /// `train --keep-seen` have it.
     #[arg(long, value_name = "FILE", num_args = 1)]
     train: Vec<String>,
     /// Recommend what users have seen as well.
@@ -216,12 +217,17 @@ impl Recommend {
 
     fn seen(&self, stored: &mut Stored, context: &Context) -> Result<Option<UserItems>> {
         if self.train.is_empty() {
+            let kept = stored.seen.take().filter(|_| !self.allow_seen);
+            if kept.is_some() {
+                return Ok(kept);
+            }
             // Users that are folded in have seen what they are folded in from.
             if self.allow_seen || !self.fold_in.is_empty() || !self.items.is_empty() {
                 return Ok(None);
             }
             let refusal = Refusal::usage("without --train it is not known what users have seen");
-            let hint = "pass --train FILE, or --allow-seen to recommend anything";
+            let hint = "pass --train FILE, or --allow-seen to recommend anything; models of `train \
+                        --keep-seen` need neither";
             return Err(refusal.hint(hint).into());
         }
         let train = read_known(&self.train, &self.read, stored.take_ids(), &context.ui)?;

@@ -26,10 +26,7 @@ impl Recommend {
             return Err(nobody().into());
         }
         let named = self.known(named, |id| known.get(id).is_some(), ui)?;
-        named
-            .iter()
-            .map(|user| user.row(known))
-            .collect()
+        named.iter().map(|user| user.row(known)).collect()
     }
 
     /// The ids that were given.
@@ -65,7 +62,9 @@ impl Recommend {
         }
         if named.is_empty() {
             let refusal = Refusal::not_found("the model knows none of these users");
-            return Err(refusal.hint("are the ids those of the training data?").into());
+            return Err(refusal
+                .hint("are the ids those of the training data?")
+                .into());
         }
         Ok(named)
     }
@@ -78,7 +77,9 @@ impl Named {
             match (error.downcast::<Refusal>(), &self.place) {
                 (Ok(refusal), Some(place)) => {
                     let refusal = refusal.at(place);
-                    refusal.and_hint("--skip-unknown leaves such users out").into()
+                    refusal
+                        .and_hint("--skip-unknown leaves such users out")
+                        .into()
                 }
                 (Ok(refusal), None) => refusal.into(),
                 (Err(error), _) => error,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use absentia::fit::{Fitted, StopReason};
 use absentia::model::Factors;
+use absentia::ranking::UserItems;
 use absentia_job::text::ConfidenceRule;
 use absentia_job::{Fingerprint, Training, post_scaling_text};
 use absentia_report::format;
@@ -62,7 +63,10 @@ impl Finished<'_> {
             let refusal = Refusal::interrupted("interrupted before the first sweep was complete");
             return Err(refusal.hint("no model was saved").into());
         }
-        store::save(path, &self.fitted.model, ids, self.config)?;
+        let seen = running
+            .keep_seen
+            .then(|| UserItems::from_interactions(self.training.input.data));
+        store::save(path, &self.fitted.model, ids, self.config, seen.as_ref())?;
         if let Some(path) = &running.report {
             self.report(path)?;
         }

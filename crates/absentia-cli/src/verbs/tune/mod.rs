@@ -289,7 +289,7 @@ fn train(path: &Path, best: &Job, folds: &Folds, cancel: &Cancel, context: &Cont
         ..Execution::default()
     })?;
     follow.finish();
-    store::save(path, &fitted.model, &ids, &best.table())?;
+    store::save(path, &fitted.model, &ids, &best.table(), None)?;
     context.ui.note(format!(
         "saved a model with these settings to {}",
         path.display()

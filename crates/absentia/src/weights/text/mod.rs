@@ -9,8 +9,8 @@ use std::str::FromStr;
 pub use error::{SpecError, SpecErrorKind};
 pub(super) use options::{Options, Syntax, Vocabulary};
 
-use super::scheme::{ByPath, Scheme, SchemeSpec, Term};
 use super::default::MEAN;
+use super::scheme::{ByPath, Scheme, SchemeSpec, Term};
 use super::schemes::{FACTORS, SYNTAXES, read_product, usual_options};
 use crate::suggest::closest;
 
@@ -250,7 +250,10 @@ mod tests {
             ),
             ("available", "available:mean=0.01,slices=20,sharpness=0.1"),
         ] {
-            assert_eq!(parse(text).map(|spec| spec.to_string()), Ok(meant.to_owned()));
+            assert_eq!(
+                parse(text).map(|spec| spec.to_string()),
+                Ok(meant.to_owned())
+            );
         }
         for (text, missing) in [
             ("groups", "table is missing"),
