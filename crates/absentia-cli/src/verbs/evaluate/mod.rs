@@ -93,7 +93,7 @@ pub(crate) struct Evaluate {
     #[arg(long, value_name = "RELATION", num_args = 1, requires = "fold_in")]
     relation: Vec<RelationSpec>,
     #[command(flatten)]
-    read: Reading,
+    pub(crate) read: Reading,
 }
 
 /// Test rows that cannot be measured, for the model does not know their user or item.
@@ -187,7 +187,7 @@ impl Evaluate {
             users,
             items,
             related,
-            seen,
+            seen: kept,
         } = stored;
         let mut test = read_known(&self.test, &self.read, (users, items), ui)?;
         if let Some(least) = self.min_rating {
@@ -245,7 +245,7 @@ impl Evaluate {
             users: ids.0,
             items: ids.1,
             related,
-            seen,
+            seen: kept,
         };
         Ok((setting, stored))
     }

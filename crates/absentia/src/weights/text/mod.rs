@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use error::{SpecError, SpecErrorKind};
-pub(super) use options::{Options, Syntax, Vocabulary};
+pub(super) use options::{SchemeOptions, Syntax, Vocabulary};
 
 use super::default::MEAN;
 use super::scheme::{ByPath, Scheme, SchemeSpec, Term};
@@ -114,7 +114,7 @@ fn read_scheme(line: &str, scheme: &str) -> Result<Term<ByPath>, SpecError> {
         let usual = syntax.strength;
         let usual = usual.map_or_else(String::new, |name| format!("{name}={MEAN}"));
         let options = options.unwrap_or(&usual);
-        let mut options = Options::new(line, scheme, &syntax.words, options)?;
+        let mut options = SchemeOptions::new(line, scheme, &syntax.words, options)?;
         let term = (syntax.read)(&mut options)?;
         options.finish()?;
         return Ok(term);

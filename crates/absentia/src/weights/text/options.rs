@@ -27,11 +27,11 @@ pub(in crate::weights) struct Syntax {
     /// those that are made of files have none.
     pub(in crate::weights) strength: Option<&'static str>,
     /// Reads its options.
-    pub(in crate::weights) read: fn(&mut Options<'_>) -> Result<Term<ByPath>, SpecError>,
+    pub(in crate::weights) read: fn(&mut SchemeOptions<'_>) -> Result<Term<ByPath>, SpecError>,
 }
 
 /// The options of one scheme that have not been read yet.
-pub(in crate::weights) struct Options<'t> {
+pub(in crate::weights) struct SchemeOptions<'t> {
     /// The whole line.
     line: &'t str,
     /// The scheme and its options.
@@ -40,7 +40,7 @@ pub(in crate::weights) struct Options<'t> {
     words: Vec<&'t str>,
 }
 
-impl<'t> Options<'t> {
+impl<'t> SchemeOptions<'t> {
     /// Splits `options` at commas; `line` and `term` contain them and are there for positions.
     ///
     /// # Errors
