@@ -159,10 +159,13 @@ impl Finished<'_> {
         let sweeps = || ChartAxis::whole("sweep");
         let mut report = Report::new("Training run")
             .paragraph(&format!(
-                "{} interactions of {} users with {} items, weights {}.",
+                "{}{} interactions of {} users with {} items, K = {}, λ = {}, weights {}.",
+                self.setting(),
                 format::count(self.training.input.data.n_interactions() as u64),
                 format::count(self.training.input.data.n_users() as u64),
                 format::count(self.training.input.data.n_items() as u64),
+                self.fitted.model.params().factors,
+                self.fitted.model.params().regularization,
                 self.weights()
             ))
             .chart(
@@ -185,6 +188,18 @@ impl Finished<'_> {
         }
         let report = report.table("Parameters", &self.parameters());
         store::write_text(path, &report.render())
+    }
+
+    /// The files and how rows were held out, in words.
+    fn setting(&self) -> String {
+        let files = self.config.get("data").and_then(toml::Value::as_array);
+        let Some(files) = files else {
+            return String::new();
+        };
+        let names: Vec<&str> = files.iter().filter_map(toml::Value::as_str).collect();
+        let split = self.config.get("valid-split").and_then(toml::Value::as_str);
+        let held_out = split.map_or_else(String::new, |rule| format!(", held out by {rule}"));
+        format!("{}{held_out}: ", names.join(", "))
     }
 
     fn weights(&self) -> String {

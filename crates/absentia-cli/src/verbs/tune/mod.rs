@@ -248,7 +248,8 @@ impl Tune {
         let text = settings::text(result, &staged.options().metric, &job)?;
         store::write_text(&self.output.out, &text)?;
         if let Some(path) = &self.output.report {
-            page::write(path, staged, result, folds, &text)?;
+            let setting = self.data.data.join(", ");
+            page::write(path, staged, result, folds, (&setting, &text))?;
         }
         show::result(staged, result, &self.output.out, context)?;
         if result.interrupted {
