@@ -11,6 +11,7 @@ use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::model::Factors;
 use crate::sides::Sides;
+use crate::solver::objective::losses_at_zero;
 
 /// Where a run starts.
 pub(super) struct Start {
@@ -48,7 +49,9 @@ pub(super) fn start(
         });
     }
     let from = match init {
-        Init::Gaussian => StartedFrom::Random,
+        Init::Gaussian => StartedFrom::Random {
+            at_zero: losses_at_zero(data.by_user(), 0).total().unwrap_or(0.0),
+        },
         Init::Sketch { .. } | Init::Given { .. } => StartedFrom::Factors,
     };
     let (users, items) = match init {
