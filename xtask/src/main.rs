@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod bench;
+mod cluster;
 mod documents;
 mod imports;
 mod memory;
@@ -76,6 +77,10 @@ cargo xtask <task>
   faults [--rounds 100] [--seed 7]
            kills a server at random moments of storing, saving, making indexes, exchanging models and
            starting; every acknowledged event must be there once, and the state that of a replay
+  cluster [WORD ...]
+           training on a Ray cluster of seven nodes, all of them processes of this machine: every solver and
+           kind of weights on 2, 3 and 7 workers, and kills of workers and nodes at 20 random moments, beside one
+           process; words choose tests
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
 ";
 
@@ -106,6 +111,7 @@ fn main() -> ExitCode {
         Some("msrv") => toolchains::oldest_rust(),
         Some("miri") => toolchains::miri(),
         Some("torture") => torture::torture(&arguments[1..]),
+        Some("cluster") => cluster::test(&arguments[1..]),
         Some("faults") => torture::faults(&arguments[1..]),
         Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
         _ => Err(HELP.to_owned()),

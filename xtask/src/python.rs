@@ -11,7 +11,7 @@ use crate::{cargo, repository, run, target};
 
 /// What tests use from Python: the modules that show it is there, and what pip installs. Those that
 /// the package needs come first; without the others some tests are skipped.
-const PACKAGES: [(&[&str], &[&str]); 4] = [
+const PACKAGES: [(&[&str], &[&str]); 5] = [
     (&["numpy", "safetensors"], &["numpy", "safetensors"]),
     (
         &["scipy", "tqdm", "pytest"],
@@ -27,6 +27,8 @@ const PACKAGES: [(&[&str], &[&str]); 4] = [
             "scikit-learn",
         ],
     ),
+    // The version of the extra `ray` in pyproject.toml.
+    (&["ray"], &["ray==2.60.0"]),
     (
         &["mypy", "pyright", "matplotlib", "optuna"],
         &["mypy", "pyright[nodejs]", "matplotlib", "optuna"],
@@ -85,7 +87,7 @@ pub(crate) fn speed() -> Result<(), String> {
 }
 
 /// Python with the package as it was built under this profile.
-fn package(python: &Path, profile: &str) -> Result<Command, String> {
+pub(crate) fn package(python: &Path, profile: &str) -> Result<Command, String> {
     let folder = repository().join("bindings/python/python");
     let built = target().join(profile).join(format!(
         "{}_core{}",

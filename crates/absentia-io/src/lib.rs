@@ -70,7 +70,7 @@ pub use dataset::Dataset;
 pub use error::Error;
 pub use file_set::FileSet;
 pub use format::Format;
-pub use ids::{IdMap, RawIds};
+pub use ids::{IdMap, RawIds, id_borders};
 pub use read::{
     DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, blocks,
     expand, expected_reading, is_decoding, read, read_with_ids, reading,

@@ -15,6 +15,6 @@ mod worker;
 
 pub use in_process::{InProcess, LocalWorkers};
 pub use message::{Reply, Request, from_bytes, to_bytes};
-pub use plan::Plan;
+pub use plan::{Plan, chunk_work};
 pub use sharded::{Sharded, Trouble, Workers};
 pub use worker::{Received, Worker, WorkerError};

@@ -18,24 +18,24 @@ impl Plan {
     /// may be left without rows of a side that has few chunks.
     #[must_use]
     pub fn new(problem: &Problem<'_>, workers: usize) -> Self {
-        let lengths = Sides::from_fn(|axis| {
-            let offsets = problem.entries(axis).offsets().windows(2);
-            let lengths = offsets.map(|ends| (ends[1] - ends[0]) as u32);
-            lengths.collect::<Vec<u32>>()
+        let work = Sides::from_fn(|axis| {
+            let entries = problem.entries(axis);
+            let chunks = entries.rows().div_ceil(CHUNK_ROWS);
+            let work = |chunk: usize| {
+                let rows = rows_of(&(chunk..chunk + 1), entries.rows());
+                let entries = entries.offsets()[rows.end] - entries.offsets()[rows.start];
+                chunk_work(rows.len(), entries)
+            };
+            (0..chunks).map(work).collect()
         });
-        Self::of_lengths(&lengths, workers)
+        Self::of_work(&work, workers)
     }
 
-    /// Divides rows with these numbers of entries.
+    /// Divides chunks of this much [work](chunk_work).
     #[must_use]
-    pub fn of_lengths(lengths: &Sides<Vec<u32>>, workers: usize) -> Self {
+    pub fn of_work(work: &Sides<Vec<u64>>, workers: usize) -> Self {
         let workers = workers.max(1);
-        let cuts = lengths.as_ref().map(|lengths| {
-            // A row costs about as much as a few dozen entries.
-            let work = |chunk: &[u32]| -> u64 { chunk.iter().map(|n| u64::from(*n) + 32).sum() };
-            let chunks = lengths.chunks(CHUNK_ROWS);
-            cuts(&chunks.map(work).collect::<Vec<u64>>(), workers)
-        });
+        let cuts = work.as_ref().map(|work| cuts(work, workers));
         let range = |cuts: &[usize], worker: usize| cuts[worker]..cuts[worker + 1];
         let of_worker = |worker: usize| cuts.as_ref().map(|cuts| range(cuts, worker));
         Self {
@@ -54,6 +54,12 @@ impl Plan {
     pub fn rows(&self, worker: usize, axis: Axis, rows: usize) -> Range<usize> {
         rows_of(&self.workers[worker][axis], rows)
     }
+}
+
+/// The work of a chunk of rows with this many entries: a row costs about as much as a few dozen of them.
+#[must_use]
+pub fn chunk_work(rows: usize, entries: u64) -> u64 {
+    entries + 32 * rows as u64
 }
 
 /// Where to cut a row of tasks so that every part has about the same work.

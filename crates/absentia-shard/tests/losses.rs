@@ -89,7 +89,7 @@ impl Workers for Mortal<'_> {
         let request: Request = from_bytes(&to_bytes(request).unwrap()).unwrap();
         if self.life == 0 {
             self.deaths += 1;
-            self.life = 1 + self.next(9);
+            self.life = 1 + self.next(30);
             // Some have answered, some have not: the rows of the dead one are gone in any case.
             if self.next(2) == 0 {
                 self.workers.ask(step, &request)?;

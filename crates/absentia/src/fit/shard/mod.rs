@@ -11,13 +11,16 @@ mod share;
 
 use super::backend::Precision;
 use super::cpu;
-use super::init::gaussian_part;
+use super::error::FitError;
+use super::init::{Init, gaussian_part};
 use super::observer::Cancel;
 use super::problem::Problem;
+use super::start::check_given;
 use crate::data::Entries;
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
+use crate::model::Factors;
 use crate::params::{Params, Solver};
 use crate::row_sums::RowSum;
 use crate::sides::Sides;
@@ -101,6 +104,27 @@ impl ShardParts {
         }
     }
 
+    /// Cuts the same out of two problems: one whose entries are those of the users, and one whose entries are
+    /// those of the items, each a [part](crate::data::WholeMatrix) of the same matrix. `before` is the number of
+    /// entries of users before these, `entries` that of all.
+    #[must_use]
+    pub fn join(
+        users: &Problem<'_>,
+        items: SideParts,
+        chunks: Range<usize>,
+        (entries, before): (usize, usize),
+    ) -> Self {
+        Self {
+            sides: Sides {
+                users: SideParts::cut((users, Axis::User), chunks),
+                items,
+            },
+            shape: users.shape(),
+            entries: (entries, before),
+            may_be_negative: users.may_be_negative(),
+        }
+    }
+
     /// The rows of one side.
     #[must_use]
     pub fn rows(&self, axis: Axis) -> Range<usize> {
@@ -128,6 +152,31 @@ pub fn random_rows(params: &Params, axis: Axis, rows: Range<usize>) -> Dense {
         Axis::Item => 1,
     };
     gaussian_part(rows, params.factors, params.init_std, params.seed, side)
+}
+
+impl ShardParts {
+    /// The factors that its rows start from: random ones, or its rows of given ones. A sketch, which needs all
+    /// entries, is not made; random factors take its place.
+    ///
+    /// # Errors
+    /// Given factors that are not finite or of another shape.
+    pub fn start(&self, init: &Init, params: &Params) -> Result<Sides<Dense>, FitError> {
+        let given = |axis: Axis, factors: &Factors| {
+            check_given(axis, factors, (self.shape[axis], params.factors))?;
+            let (first, rows) = (self.rows(axis).start, self.rows(axis).len());
+            let value = |row: usize, f: usize| factors.row(first + row)[f];
+            Ok::<_, FitError>(Dense::from_fn(rows, params.factors, value))
+        };
+        Ok(match init {
+            Init::Given { users, items } => Sides {
+                users: given(Axis::User, users)?,
+                items: given(Axis::Item, items)?,
+            },
+            Init::Gaussian | Init::Sketch { .. } => {
+                Sides::from_fn(|axis| random_rows(params, axis, self.rows(axis)))
+            }
+        })
+    }
 }
 
 impl Shard {

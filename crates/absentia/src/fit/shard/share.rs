@@ -30,7 +30,8 @@ pub struct SideParts {
 
 impl SideParts {
     /// Cuts the rows of some chunks out of a problem.
-    pub(super) fn cut((problem, axis): (&Problem<'_>, Axis), chunks: Range<usize>) -> Self {
+    #[must_use]
+    pub fn cut((problem, axis): (&Problem<'_>, Axis), chunks: Range<usize>) -> Self {
         let all = problem.entries(axis);
         let rows = rows_of(&chunks, all.rows());
         let (entries, needs) = all.part(rows.clone());
