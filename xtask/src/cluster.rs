@@ -26,3 +26,16 @@ pub(crate) fn test(words: &[String]) -> Result<(), String> {
     }
     run(command.current_dir(repository().join("bindings/python")))
 }
+
+/// Measures sweeps on two workers: `cargo xtask bench cluster`.
+pub(crate) fn bench(words: &[String]) -> Result<(), String> {
+    python::setup();
+    let interpreter =
+        python::interpreter().filter(|python| python::has_modules(python, &["ray", "pyarrow"]));
+    let interpreter = interpreter.ok_or("Ray and pyarrow are needed and could not be installed")?;
+    crate::bench::build(&["absentia-python", "absentia-cli"])?;
+    let script = repository().join("xtask/python/cluster_speed.py");
+    run(python::package(&interpreter, "release")?
+        .arg(script)
+        .args(words))
+}

@@ -54,6 +54,8 @@ cargo xtask <task>
            recommending for all users; prints the best of all rounds and ratios
   bench python
            seconds of a sweep from Python beside the command line's, and how soon Ctrl-C ends a call
+  bench cluster [yelp amazon] [--factors 64,128] [--rounds 3]
+           seconds of a sweep of two workers of one thread on Ray, beside one process of two threads
   accuracy study | gowalla
            whether held-out rows predict the test, and the figure of the Gowalla leaderboard
   accuracy table [--seconds 180] [--only gowalla,amazon-book,...] [--again]

@@ -58,6 +58,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(factors::solve_rows, module)?)?;
     module.add_function(wrap_pyfunction!(job::default_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(job::job_of_file, module)?)?;
     module.add_function(wrap_pyfunction!(job::setting_names, module)?)?;
     module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::prepare, module)?)?;

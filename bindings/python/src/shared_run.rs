@@ -94,6 +94,16 @@ impl SharedRun {
         .collect()
     }
 
+    /// What each worker needs, in bytes: its part, the rows of others at a time, and what it gets of others in a
+    /// sweep; and the memory that its machine has left.
+    #[getter]
+    fn needs(&self) -> Vec<(u64, u64, u64, Option<u64>)> {
+        let needs = self.agreed.needs.iter();
+        needs
+            .map(|need| (need.part, need.gathered, need.received, need.memory))
+            .collect()
+    }
+
     /// Rejects a checkpoint of other data or other parameters.
     fn check_resume(&self, data: &str, params: &str) -> PyResult<()> {
         if data != self.agreed.data {

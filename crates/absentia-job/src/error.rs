@@ -214,6 +214,19 @@ pub enum JobError {
         /// What to do instead.
         remedy: &'static str,
     },
+    /// A worker whose machine has too little memory.
+    #[error(
+        "worker {worker} needs {needed} bytes more to train its part, and its machine has {memory} left: use more \
+         workers on more machines, or fewer factors"
+    )]
+    WorkerMemory {
+        /// The worker.
+        worker: usize,
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that are left.
+        memory: u64,
+    },
     /// Workers of one run that do not agree.
     #[error("workers 0 and {worker} do not have the same {what}: {first} and {other}")]
     WorkersDiffer {

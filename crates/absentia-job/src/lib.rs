@@ -76,7 +76,7 @@ pub use related::{RelatedData, RelationRows, read_relation};
 pub use resume::same_ids;
 pub use rows::{Rows, take_log};
 pub use settings::{GivenSettings, half_life_of, post_scaling_text};
-pub use shared::{Agreed, Bundle, Facts, Finished, Frame, Opened, Part, Platform, Spread};
+pub use shared::{Agreed, Bundle, Facts, Finished, Frame, Need, Opened, Part, Platform, Spread};
 pub use training::{Execution, Measuring, Training};
 pub use training_data::{Input, TrainingData, split_rows};
 pub use validation::ValidationSettings;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use absentia::error::Axis;
 use absentia::fit::Outline;
 use absentia::fit::backend::{Problem, RowSum};
-use absentia::fit::shard::ShardParts;
+use absentia::fit::shard::{ShardParts, SideParts};
 use absentia::{InstructionSet, Params, Sides};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
@@ -61,7 +61,9 @@ pub struct Facts {
     worker: usize,
     workers: usize,
     rows: Sides<Range<usize>>,
+    /// Rows of each side that its entries of the other side name, and those of them that others own.
     needs: Sides<usize>,
+    foreign: Sides<usize>,
     shape: Sides<usize>,
     entries: usize,
     rank: usize,
@@ -71,6 +73,20 @@ pub struct Facts {
     params: String,
     data: String,
     platform: Platform,
+    /// Bytes of its entries, weights and penalties.
+    bytes: u64,
+    /// Bytes that its machine has left, where the system says so.
+    memory: Option<u64>,
+}
+
+/// Bytes of entries, weights and penalties of a part.
+fn bytes_of(parts: &ShardParts) -> u64 {
+    let of_side = |side: &SideParts| {
+        let dense = side.own_weights.as_slice().len() + side.fixed_weights.as_slice().len();
+        let needs = side.needs.len();
+        side.entries.bytes() + side.penalty.bytes() + 4 * (dense + needs) as u64
+    };
+    of_side(&parts.sides.users) + of_side(&parts.sides.items)
 }
 
 impl Facts {
@@ -89,6 +105,11 @@ impl Facts {
             workers,
             rows: Sides::from_fn(|axis| parts.rows(axis)),
             needs: Sides::from_fn(|axis: Axis| parts.sides[axis.other()].needs.len()),
+            foreign: Sides::from_fn(|axis: Axis| {
+                let own = parts.rows(axis);
+                let needs = parts.sides[axis.other()].needs.iter();
+                needs.filter(|row| !own.contains(&(**row as usize))).count()
+            }),
             shape: parts.shape,
             entries: parts.entries.0,
             rank: problem.weights(Axis::User).cols(),
@@ -97,6 +118,8 @@ impl Facts {
             params: params.map_err(|error| JobError::Syntax(error.to_string()))?,
             data,
             platform: Platform::here(),
+            bytes: bytes_of(parts),
+            memory: absentia_io::limits::memory_available(),
         })
     }
 }
@@ -124,8 +147,41 @@ pub struct Agreed {
     pub rows: Vec<Sides<Range<usize>>>,
     /// A number for the data.
     pub data: String,
-    /// Rows of each side that leave their worker before a half-sweep of the other side.
-    pub travelling: Sides<usize>,
+    /// What each worker needs.
+    pub needs: Vec<Need>,
+}
+
+/// What a worker needs while it trains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Bytes of its part: entries, weights, and factors before and after a half-sweep.
+    pub part: u64,
+    /// Bytes of the rows of others, as they arrive and as they are read.
+    pub gathered: u64,
+    /// Bytes that it gets of others in a sweep.
+    pub received: u64,
+    /// Bytes that its machine has left when its entries are in memory, where the system says so.
+    pub memory: Option<u64>,
+}
+
+impl Need {
+    fn of(facts: &Facts, factors: usize) -> Self {
+        let padded = factors.next_multiple_of(16);
+        let own = facts.rows.users.len() + facts.rows.items.len();
+        // Rows that it has itself do not travel, but are copied.
+        let largest = facts.needs.users.max(facts.needs.items);
+        Self {
+            part: facts.bytes + 8 * (own * padded) as u64,
+            gathered: 4 * (largest * (factors + padded)) as u64,
+            received: 4 * ((facts.foreign.users + facts.foreign.items) * factors) as u64,
+            memory: facts.memory,
+        }
+    }
+
+    /// Bytes that it takes from now on: its entries are in memory.
+    fn to_come(&self, facts: &Facts) -> u64 {
+        self.part - facts.bytes + self.gathered
+    }
 }
 
 impl Agreed {
@@ -145,17 +201,24 @@ impl Agreed {
         let first = first.clone();
         let mut at_zero = RowSum::default();
         let mut rows = Vec::new();
-        let mut travelling = Sides { users: 0, items: 0 };
+        let params: Params = serde_json::from_str(&first.params)
+            .map_err(|error| JobError::Syntax(error.to_string()))?;
+        let mut needs = Vec::new();
         for (worker, own) in facts.into_iter().enumerate() {
             own.check(&first, worker)?;
-            for axis in [Axis::User, Axis::Item] {
-                travelling[axis] += own.needs[axis];
+            let need = Need::of(&own, params.factors);
+            let to_come = need.to_come(&own);
+            if let Some(memory) = own.memory.filter(|memory| *memory < to_come) {
+                return Err(JobError::WorkerMemory {
+                    worker,
+                    needed: to_come,
+                    memory,
+                });
             }
+            needs.push(need);
             at_zero = at_zero.merge(own.at_zero);
             rows.push(own.rows);
         }
-        let params: Params = serde_json::from_str(&first.params)
-            .map_err(|error| JobError::Syntax(error.to_string()))?;
         let at_zero = at_zero.total().unwrap_or(0.0);
         Ok(Self {
             outline: Outline {
@@ -169,7 +232,7 @@ impl Agreed {
             rows,
             // The squares of all targets, with their weights, tell values apart.
             data: format!("{}-{:016x}", first.data, at_zero.to_bits()),
-            travelling,
+            needs,
         })
     }
 }

@@ -17,7 +17,7 @@ use crate::listener::Listener;
 use crate::training::Training;
 use crate::validation::HeldOutRows;
 
-pub use facts::{Agreed, Facts, Platform};
+pub use facts::{Agreed, Facts, Need, Platform};
 pub use frame::Frame;
 pub use spread::{Bundle, Finished, Opened, Spread};
 

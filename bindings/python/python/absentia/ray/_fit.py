@@ -137,6 +137,7 @@ def fit(
     _running.append(shards)
     try:
         run = shards.start()
+        _LOG.info("%s", plan(run))
         state = shards.resume() if resume else None
         step, history = state if state is not None else (0, None)
         with Progress(callback, show_progress, run.iterations) as progress:
@@ -154,6 +155,28 @@ def fit(
     finally:
         _running.remove(shards)
     return Fit(shards, history, reason)
+
+
+def plan(run: Any) -> str:
+    """What a run needs, in words."""
+    users, items = run.shape
+    lines = [f"{run.entries:,} entries of {users:,} users and {items:,} items, {run.factors} factors"]
+    for worker, (part, gathered, received, memory) in enumerate(run.needs):
+        left = "" if memory is None else f"; its machine has {_size(memory)} left"
+        lines.append(
+            f"worker {worker}: {_size(part)} for its part, {_size(gathered)} for rows of others, "
+            f"{_size(received)} received in a sweep{left}"
+        )
+    lines.append(f"in all {_size(sum(need[2] for need in run.needs))} travel in a sweep")
+    return "\n".join(lines)
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
 
 
 def _keys(source: Any, job: Any, given: Dict[str, Any]) -> Dict[str, Any]:
