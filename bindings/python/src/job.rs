@@ -38,7 +38,7 @@ pub(crate) fn job_of_file(path: PathBuf) -> PyResult<(String, Option<String>, Op
     Ok((text, output("model"), output("checkpoint")))
 }
 
-/// The argument of Python that a key stands for.
+/// The argument of Python for a key.
 pub(crate) fn argument(key: &str) -> String {
     match key {
         "seed" => "random_state".to_owned(),
