@@ -30,8 +30,12 @@ def folder(tmp_path_factory):
     for side, (numbers, letter) in sides.items():
         # As the engine orders ids: by bytes.
         ids = sorted({f"{letter}{number}" for number in numbers})
-        np.save(folder / f"{side}.npy", random.uniform(0.0, 0.2, size=(len(ids), 3)).astype(np.float32))
-        np.save(folder / f"{side}-start.npy", random.normal(0.0, 0.1, size=(len(ids), 8)).astype(np.float32))
+        for name, table in {
+            "weights": random.uniform(0.0, 0.2, size=(len(ids), 3)),
+            "start": random.normal(0.0, 0.1, size=(len(ids), 8)),
+        }.items():
+            with open(folder / f"{side}-{name}.csv", "w") as file:
+                file.writelines(f"{id},{','.join(f'{x:.5f}' for x in row)}\n" for id, row in zip(ids, table))
         with open(folder / f"{side}-groups.csv", "w") as file:
             file.write("id,group\n")
             file.writelines(f"{name},{'abc'[number % 3]}\n" for number, name in enumerate(ids))

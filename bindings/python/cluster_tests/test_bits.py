@@ -21,8 +21,8 @@ CASES = {
     "raw targets": {"targets": "raw", "confidence": "log:2,0.5", **UNIFORM},
     "added ratings": {"targets": "raw", "duplicates": "sum", **UNIFORM},
     "minimum rating": {"min_rating": 3, **UNIFORM},
-    "rank 3, eals": {"weights": "lowrank:{folder}/users.npy,{folder}/items.npy", "solver": "eals"},
-    "rank 3, als": {"weights": "lowrank:{folder}/users.npy,{folder}/items.npy", "solver": "als"},
+    "rank 3, eals": {"weights": "lowrank:{folder}/users-weights.csv,{folder}/items-weights.csv", "solver": "eals"},
+    "rank 3, als": {"weights": "lowrank:{folder}/users-weights.csv,{folder}/items-weights.csv", "solver": "als"},
     "groups": {"weights": "groups:{folder}/table.csv,{folder}/users-groups.csv,{folder}/items-groups.csv"},
     "k-core": {"k_core": 3, **UNIFORM},
 }
@@ -56,7 +56,7 @@ def test_pairs_that_were_shown_and_not_taken(nodes, folder):
 
 
 def test_factors_that_are_given(nodes, folder):
-    source, init = str(folder / "part-*.csv"), [str(folder / f"{side}-start.npy") for side in ("users", "items")]
+    source, init = str(folder / "part-*.csv"), [str(folder / f"{side}-start.csv") for side in ("users", "items")]
     expected = ray_cluster.bits(alone(source, UNIFORM, init=init))
     with fit(source, workers=3, init=init, **BASE, **UNIFORM) as run:
         assert ray_cluster.bits(run.model()) == expected

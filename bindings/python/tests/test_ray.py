@@ -51,6 +51,34 @@ def test_workers_have_the_bits_of_one_process(nodes, source, workers, spread):
     assert model.recommend("u17", n=5, exclude_seen=False)[0].tolist() == alone.recommend("u17", n=5, exclude_seen=False)[0].tolist()
 
 
+def test_lists_for_all_users_are_those_of_one_process(nodes, source, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    from absentia.ray import recommend_all
+
+    model = tmp_path / "model.absentia"
+    one(source, weights="uniform:0.05").save(model)
+    paths = recommend_all(model, tmp_path / "lists", train=source, top=4, workers=2)
+    expected = recommend_all(model, tmp_path / "whole", train=source, top=4, workers=1)
+    tables = [parquet.read_table(path).to_pydict() for path in paths]
+    whole = parquet.read_table(expected[0]).to_pydict()
+    assert len(tables) == 2 and len(set(whole["user"])) > 4000
+    for name, values in whole.items():
+        assert [value for table in tables for value in table[name]] == values
+
+
+def test_a_configuration_file_is_trained_as_by_the_command_line(nodes, source, tmp_path):
+    from absentia.ray.__main__ import main
+
+    config = tmp_path / "run.toml"
+    text = f'data = "{source}"\nfactors = 8\niterations = 2\nregularization = 0.05\nweights = "uniform:0.05"\n'
+    config.write_text(text)
+    model = tmp_path / "model.absentia"
+    assert main(["train", str(config), "--workers", "2", "--address", nodes[0].address]) == 1
+    assert main(["train", str(config), "--workers", "2", "--address", nodes[0].address, "--model", str(model)]) == 0
+    alone = absentia.Factorizer(factors=8, iterations=2, regularization=0.05, weights="uniform:0.05", random_state=0)
+    assert ray_cluster.bits(absentia.Factorizer.load(model)) == ray_cluster.bits(alone.fit(source))
+
+
 def test_a_killed_worker_changes_no_bit_and_another_number_goes_on(nodes, source, tmp_path):
     import signal
 

@@ -8,5 +8,6 @@
 """
 
 from ._fit import Fit, fit
+from ._recommend import recommend_all
 
-__all__ = ["Fit", "fit"]
+__all__ = ["Fit", "fit", "recommend_all"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
@@ -38,6 +39,7 @@ class Workers:
         self._facts: List[bytes] = [b""] * count
         self.rows: Rows = []
         self.losses = 0
+        self._closed = False
         # The rows that each worker has for each other one, by side, as references to objects.
         self._parts: Dict[str, Optional[List[List[Any]]]] = {side: None for side in SIDES}
         self.actors: List[Any] = [None] * count
@@ -97,11 +99,18 @@ class Workers:
             if isinstance(error.cause, lost):
                 raise _core.LostWorkers(str(error.cause).strip().splitlines()[0]) from error
             # What the engine said, without the stack of another process.
-            raise error.cause from error if isinstance(error.cause, Exception) else error
+            if isinstance(error.cause, Exception):
+                raise error.cause from error
+            raise
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("the run is closed, and its workers have ended")
 
     def _replace_lost(self) -> None:
         """Starts actors in the place of those that do not answer."""
-        alive: List[Tuple[int, Any]] = []
+        # A run that was interrupted must not start workers again.
+        self._check_open()
         for index, actor in enumerate(self.actors):
             if actor is None:
                 continue
@@ -109,8 +118,6 @@ class Workers:
                 self._ray.get(actor.process.remote(), timeout=self._patience)
             except self._ray.exceptions.RayError:
                 self.actors[index] = None
-            else:
-                alive.append((index, actor))
         for index, actor in enumerate(self.actors):
             if actor is None:
                 self.actors[index] = self._actor.remote(self._settings, index, self._count)
@@ -195,8 +202,6 @@ class Workers:
         """Stores the state after a step, if there is a folder to store it in."""
         if self._folder is None:
             return
-        import json
-
         name = _store.name_of(json.loads(history)[-1]["iteration"])
         written = self._get([actor.store.remote(self._path, name, rows) for actor, rows in zip(self.actors, self.rows)])
         manifest = {
@@ -230,10 +235,12 @@ class Workers:
 
     def on_one(self, method: str, *arguments: Any) -> Any:
         """Calls a method of the first worker with the rows of all."""
+        self._check_open()
         return self._get([getattr(self.actors[0], method).remote(*arguments, *self.all_rows())])[0]
 
     def close(self) -> None:
         """Ends the workers."""
+        self._closed = True
         for actor in self.actors:
             if actor is not None:
                 self._ray.kill(actor)
