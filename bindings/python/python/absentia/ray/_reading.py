@@ -6,8 +6,6 @@ from typing import Any, Callable, List
 
 from .. import _core
 
-SIDES = ("users", "items")
-
 Get = Callable[[List[Any]], List[Any]]
 
 
@@ -25,8 +23,8 @@ def read_parts(actors: List[Any], get: Get) -> List[bytes]:
     """Makes the part of every worker, and yields what they must agree on."""
     count = len(actors)
     opened = get([actor.read_part.remote() for actor in actors])
-    *borders, _ = _core.borders_of(opened)
-    shape = tuple(_number(actors, side, side_borders, get) for side, side_borders in zip(SIDES, borders))
+    user_borders, item_borders, _ = _core.borders_of(opened)
+    shape = (_number(actors, "users", user_borders, get), _number(actors, "items", item_borders, get))
     rows = get([actor.rows_by_chunk.remote(shape) for actor in actors])
     chunks = _core.divided(rows, shape, count)
     bundles = [listed(returning(actor.bundles, count).remote(chunks), count) for actor in actors]
