@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod bench;
+mod cluster;
 mod documents;
 mod imports;
 mod licences;
@@ -59,6 +60,8 @@ cargo xtask <task>
            recommending for all users; prints the best of all rounds and ratios
   bench python
            seconds of a sweep from Python beside the command line's, and how soon Ctrl-C ends a call
+  bench cluster [yelp amazon] [--factors 64,128] [--rounds 3]
+           seconds of a sweep of two workers of one thread on Ray, beside one process of two threads
   accuracy study | gowalla
            whether held-out rows predict the test, and the figure of the Gowalla leaderboard
   accuracy table [--seconds 180] [--only gowalla,amazon-book,...] [--again]
@@ -82,6 +85,10 @@ cargo xtask <task>
   faults [--rounds 100] [--seed 7]
            kills a server at random moments of storing, saving, making indexes, exchanging models and
            starting; every acknowledged event must be there once, and the state that of a replay
+  cluster [WORD ...]
+           training on a Ray cluster of seven nodes, all of them processes of this machine: every solver and
+           kind of weights on 2, 3 and 7 workers, and kills of workers and nodes at 20 random moments, beside one
+           process; words choose tests
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
 ";
 
@@ -118,6 +125,7 @@ fn main() -> ExitCode {
         Some("msrv") => toolchains::oldest_rust(),
         Some("miri") => toolchains::miri(),
         Some("torture") => torture::torture(&arguments[1..]),
+        Some("cluster") => cluster::test(&arguments[1..]),
         Some("faults") => torture::faults(&arguments[1..]),
         Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
         _ => Err(HELP.to_owned()),

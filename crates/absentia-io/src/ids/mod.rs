@@ -3,6 +3,7 @@
 mod index;
 mod order;
 mod raw;
+mod shared;
 mod similar;
 mod store;
 
@@ -11,6 +12,7 @@ use std::borrow::Cow;
 use crate::error::Error;
 use index::Index;
 pub use raw::RawIds;
+pub use shared::borders as id_borders;
 pub(crate) use store::canonical_integer;
 use store::{Store, hash_integer, hash_text};
 
