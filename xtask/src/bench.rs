@@ -20,6 +20,7 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
         Some("reading") => reading(),
         Some("ranking") => example("absentia", "ranking_speed", &[]),
         Some("online") => example("absentia", "online_speed", &words[1..]),
+        Some("relations") => example("absentia", "relations_speed", &words[1..]),
         Some("serve") => crate::serve::bench(&words[1..]),
         Some("versus") => crate::versus::versus(&words[1..]),
         Some("python") => crate::python::speed(),

@@ -51,6 +51,9 @@ cargo xtask <task>
   bench online [TRAIN.tsv.gz] [K]
            events that an online model learns in a second, beside a half-sweep; Gowalla's rows if they
            are beside the repository
+  bench relations [K] [COLUMNS] [ROUNDS]
+           a sweep with tags beside that of the stacked matrix, and what features add to a sweep beside
+           their matrix products
   bench serve [--program FILE] [--quick] [--no-peer]
            the server under load on Gowalla at K = 128, beside implicit behind FastAPI: lists, lists beside
            events, acknowledgements in synchronisations of the disk, 100,000 events replayed, overload;
@@ -64,6 +67,8 @@ cargo xtask <task>
            seconds of a sweep of two workers of one thread on Ray, beside one process of two threads
   accuracy study | gowalla
            whether held-out rows predict the test, and the figure of the Gowalla leaderboard
+  accuracy relations [--seconds 300] [--seeds 1,2,3] [--program FILE] [--no-peers]
+           tags of articles for known and new ones, tuned, beside cmfrec: the figures of docs/relations.md
   accuracy table [--seconds 180] [--only gowalla,amazon-book,...] [--again]
            tuned uniform, popularity, everything, learned weights and implicit side by side, with
            intervals and seconds, in target/accuracy/table.md

@@ -198,6 +198,24 @@ pub enum JobError {
         /// Users or items.
         entity: &'static str,
     },
+    /// Features whose columns are the rows of a type that is there without them.
+    #[error(
+        "{relation}: the columns of features are a type of their own, and {entity} is in another relation"
+    )]
+    FeatureType {
+        /// The relation.
+        relation: String,
+        /// Its second type.
+        entity: String,
+    },
+    /// An array by position for ids that are not row numbers.
+    #[error("{file} is an array by position, but ids of {entity} are not row numbers")]
+    FeatureIds {
+        /// The array.
+        file: String,
+        /// The type of its rows.
+        entity: String,
+    },
     /// Entries of a relation that cannot be.
     #[error("{relation}: {source}")]
     RelationData {

@@ -63,7 +63,9 @@ pub use config_file::{ConfigFile, Entry};
 pub use error::JobError;
 pub use exposed_entries::ExposedEntries;
 pub use files::{read_files, read_known};
-pub use fingerprint::{Fingerprint, of_data as data_fingerprint};
+pub use fingerprint::{
+    Fingerprint, of_data as data_fingerprint, of_relation as relation_fingerprint,
+};
 pub use held_out::{ExposedPairs, pairs_of, without_held_out};
 pub use job::Job;
 pub use listener::{Choice, Event, Listener, Step};
@@ -72,7 +74,7 @@ pub use message::{Level, unknown_text};
 pub use preparation::{Preparation, merge_repeats};
 pub use preset::Preset;
 pub use reading::Reading;
-pub use related::{RelatedData, RelationRows, read_relation};
+pub use related::{RelatedData, RelationRows, RelationTable, read_relation};
 pub use resume::same_ids;
 pub use rows::{Rows, take_log};
 pub use settings::{GivenSettings, half_life_of, post_scaling_text};

@@ -280,8 +280,7 @@ impl Request<'_> {
             memory: self.params.memory_limit,
         };
         let folds = [fold];
-        let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?
-            .related(self.relations);
+        let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?;
         let mut observer = |_: &[crate::trial::Trial]| {
             observer();
             true

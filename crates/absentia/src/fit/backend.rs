@@ -108,6 +108,11 @@ pub trait Device: Sync {
     /// The backend for one problem.
     type Backend<'p>: LocalBackend;
 
+    /// Whether its backends read blocks of features, whose entries are not among those of the problem.
+    fn takes_features(&self) -> bool {
+        false
+    }
+
     /// Yields a backend that starts from the given factors, whose rows are padded to whole lanes.
     fn backend<'p>(
         &self,

@@ -32,7 +32,7 @@ use crate::baselines;
 use crate::data::Interactions;
 use crate::model::Model;
 use crate::params::{CheckedParams, Method, Params};
-use crate::relations::Relations;
+use crate::relations::{RelationError, Relations};
 use crate::weights::Scheme;
 use backend::{Cpu, Device, Problem, ProblemParts};
 use learned::EstimateStage;
@@ -163,6 +163,13 @@ pub fn fit_related<D: Device>(
             users: data.n_users(),
             items: data.n_items(),
         });
+    }
+    if let Some(relations) = relations
+        && let Some(relation) = relations.with_features().next()
+        && !device.takes_features()
+    {
+        let relation = relations.name(relation);
+        return Err(RelationError::Device { relation }.into());
     }
     let params = &baselines::shaped(params)?;
     let plan = planned((data, scheme), relations, params, &run)?;

@@ -8,7 +8,7 @@ use crate::data::{Entries, FrozenTransform, Interactions, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::params::{Method, Params, Solver};
-use crate::relations::{ComposedParts, Composition, RelationError, Relations};
+use crate::relations::{ComposedParts, Composition, FeatureBlock, RelationError, Relations};
 use crate::sides::Sides;
 use crate::solver::penalty::{penalties, row_penalty};
 use crate::weights::{MissingWeights, Scheme};
@@ -37,6 +37,8 @@ pub struct Problem<'a> {
     penalty: Sides<Values<'static>>,
     may_be_negative: bool,
     params: Params,
+    /// Blocks whose entries are all observed; they are not among those of `data`.
+    features: Vec<FeatureBlock>,
     /// What belongs to whom, if there are several relations.
     composed: Option<ComposedParts>,
 }
@@ -72,6 +74,7 @@ impl<'a> Problem<'a> {
             dense,
             penalty,
             params,
+            features: Vec::new(),
             composed: None,
         })
     }
@@ -117,6 +120,7 @@ impl<'a> Problem<'a> {
         let Composition {
             data,
             weights,
+            features,
             parts: composed,
         } = Composition::new(&parts.data, &parts.weights, relations)?;
         let mut problem = Self::new(ProblemParts {
@@ -126,6 +130,7 @@ impl<'a> Problem<'a> {
             ..parts
         })?;
         problem.set_penalties(&composed)?;
+        problem.features = features;
         problem.composed = Some(composed);
         Ok(problem)
     }
@@ -156,6 +161,24 @@ impl<'a> Problem<'a> {
             self.penalty[axis] = Values::from_vec(each);
         }
         Ok(())
+    }
+
+    /// Blocks whose entries are all observed.
+    pub(crate) fn features(&self) -> &[FeatureBlock] {
+        &self.features
+    }
+
+    /// The columns of the weights on missing entries that are those of features.
+    pub(super) fn feature_components(&self) -> Vec<usize> {
+        self.features.iter().map(|block| block.component).collect()
+    }
+
+    /// Whether an entry is one of features.
+    pub(super) fn is_feature(&self, user: usize, item: usize) -> bool {
+        let has = |block: &FeatureBlock| {
+            block.ranges.users.contains(&user) && block.ranges.items.contains(&item)
+        };
+        self.features.iter().any(has)
     }
 
     /// What belongs to whom, if there are several relations.

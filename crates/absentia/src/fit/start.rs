@@ -50,7 +50,7 @@ pub(super) fn start(
     }
     let from = match init {
         Init::Gaussian => StartedFrom::Random {
-            at_zero: losses_at_zero(data.by_user(), 0).total().unwrap_or(0.0),
+            at_zero: at_zero(problem),
         },
         Init::Sketch { .. } | Init::Given { .. } => StartedFrom::Factors,
     };
@@ -71,6 +71,13 @@ pub(super) fn start(
         best: None,
         from,
     })
+}
+
+/// `Σ_R c r²`, features included: the loss of factors that predict 0.
+fn at_zero(problem: &Problem<'_>) -> f64 {
+    let entries = losses_at_zero(problem.data().by_user(), 0);
+    let features = problem.features().iter().map(|block| block.at_zero);
+    entries.total().unwrap_or(0.0) + features.sum::<f64>()
 }
 
 /// Checks that a checkpoint has the parameters and weights of the run that is resumed from it.

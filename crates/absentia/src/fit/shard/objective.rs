@@ -2,7 +2,7 @@
 
 use super::Caches;
 use crate::fit::backend::{ObjectiveSums, Precision};
-use crate::fit::sums::{Missing, SumParts};
+use crate::fit::sums::{FeatureSums, Missing, SumParts};
 use crate::row_sums::RowSum;
 use crate::sides::Sides;
 use crate::solver::EntryLoss;
@@ -88,6 +88,8 @@ impl Totals<'_> {
             loss: measured.unwrap_or_else(|| share.loss.total().unwrap_or_default()),
             regularization,
             missing,
+            // Shards are not given features.
+            features: FeatureSums::default(),
             entries: self.entries,
             factors: self.factors,
             may_be_negative: self.may_be_negative,

@@ -99,6 +99,7 @@ impl Share {
             fixed,
             cache,
             penalty: &self.parts.penalty,
+            features: &[],
             may_be_negative: false,
             wants_loss: false,
             kernels,
