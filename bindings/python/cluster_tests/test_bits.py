@@ -70,3 +70,25 @@ def test_a_run_goes_on_with_another_number_of_workers(nodes, folder, tmp_path):
     fit(source, workers=7, callback=lambda sweep, *_: sweep == 2, **stored).close()
     with fit(source, workers=3, resume=True, **stored) as run:
         assert ray_cluster.bits(run.model()) == expected
+
+
+def test_sweeps_that_are_repeated_in_double_precision(nodes, tmp_path):
+    """Where observed entries weigh far less than missing ones, workers also need all rows of the other side."""
+    with open(tmp_path / "dense.csv", "w") as file:
+        file.write("user,item\n")
+        file.writelines(f"{user},{item}\n" for user in range(2100) for item in range(40) if (user + item) % 10)
+    settings = {
+        "factors": 32,
+        "iterations": 4,
+        "regularization": 1e-6,
+        "reg_exponent": 0.0,
+        "confidence": 0.01,
+        "weights": "uniform:1",
+        "init_std": 0.5,
+        "random_state": 1,
+        "solver": "als",
+    }
+    source = str(tmp_path / "dense.csv")
+    expected = ray_cluster.bits(absentia.Factorizer(**settings).fit(source))
+    with fit(source, workers=2, **settings) as run:
+        assert ray_cluster.bits(run.model()) == expected
