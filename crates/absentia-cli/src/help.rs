@@ -10,13 +10,23 @@ const USUAL_WIDTH: usize = 100;
 /// their help fitted to the terminal.
 pub(crate) fn arranged(command: Command) -> Command {
     let width = width();
+    // Only arguments of a command that was built can be shown.
+    let mut built = command.clone();
+    built.build();
     let names = command
         .get_subcommands()
         .map(|verb| verb.get_name().to_owned());
     let names: Vec<String> = names.collect();
     let command = with_notes(command, width);
     names.iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |verb| with_notes(data_first(verb), width))
+        let usage = built.find_subcommand(name).map(usage);
+        command.mut_subcommand(name, |verb| {
+            let verb = with_notes(data_first(verb), width);
+            match usage {
+                Some(usage) => verb.override_usage(usage),
+                None => verb,
+            }
+        })
     })
 }
 
@@ -27,23 +37,27 @@ fn width() -> usize {
     width.unwrap_or(USUAL_WIDTH)
 }
 
-/// Puts positional arguments and required flags before the others, whatever groups they come from.
-fn data_first(verb: Command) -> Command {
-    let positional = verb.get_positionals().map(ToString::to_string);
-    let required = verb
+/// Positional arguments and required flags before the others.
+fn usage(built: &Command) -> String {
+    let positional = built.get_positionals().map(ToString::to_string);
+    let required = built
         .get_opts()
         .filter(|arg| arg.is_required_set())
         .map(ToString::to_string);
     let words: Vec<String> = positional.chain(required).collect();
-    let usage = format!("absentia {} {}", verb.get_name(), words.join(" "));
-    let verb = verb.mut_args(|arg| {
+    let usage = format!("absentia {} {}", built.get_name(), words.join(" "));
+    format!("{} [OPTIONS]", usage.trim_end())
+}
+
+/// Lists positional arguments before all flags, whatever groups they come from.
+fn data_first(verb: Command) -> Command {
+    verb.mut_args(|arg| {
         if arg.is_positional() {
             arg.help_heading(None::<&'static str>)
         } else {
             arg
         }
-    });
-    verb.override_usage(format!("{} [OPTIONS]", usage.trim_end()))
+    })
 }
 
 fn with_notes(command: Command, width: usize) -> Command {

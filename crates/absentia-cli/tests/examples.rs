@@ -40,7 +40,9 @@ fn verbs(help: &str) -> Vec<String> {
         .lines()
         .skip(1)
         .take_while(|line| line.starts_with("  "));
-    let words = lines.filter_map(|line| line.split_whitespace().next());
+    // Descriptions go on in lines that are indented further.
+    let first = lines.filter(|line| !line.starts_with("   "));
+    let words = first.filter_map(|line| line.split_whitespace().next());
     words.map(str::to_owned).collect()
 }
 

@@ -2,10 +2,13 @@
 
 use std::process::Command;
 
-use absentia::Dense;
+use absentia::data::{Duplicates, Triplets};
 use absentia::model::Factors;
 use absentia::ranking::RankRequest;
-use absentia_io::model::{ExportOptions, Layout, export, save_checkpoint};
+use absentia::weights::Scheme;
+use absentia::{Dense, Params, Run, fit};
+use absentia_io::IdMap;
+use absentia_io::model::{ExportOptions, Ids, Layout, export, save_checkpoint};
 
 use crate::build::{bits, tiny};
 
@@ -170,13 +173,24 @@ type Found = (Vec<Vec<u32>>, Vec<Vec<f32>>);
 
 #[test]
 fn programs_that_serve_give_the_lists_of_the_model() {
-    let (checkpoint, ids) = tiny();
+    let users = [0, 0, 1, 1, 2, 2, 2];
+    let data = Triplets::new(&users, &[0, 1, 1, 2, 2, 3, 0]);
+    let data = data.build(3, 4, Duplicates::Sum).unwrap();
+    let params = Params::new().factors(3).iterations(6).regularization(0.01);
+    let params = params.post_scale(0.3).check().unwrap();
+    let model = fit(&data, &Scheme::uniform(0.1), &params, Run::default());
+    let model = model.unwrap().model;
+    let ids = Ids {
+        users: IdMap::dense(3),
+        items: IdMap::dense(4),
+        related: Vec::new(),
+    };
     let request = RankRequest {
         users: &[0, 1],
         top: 2,
         ..RankRequest::default()
     };
-    let expected = checkpoint.model.recommend(&request).unwrap();
+    let expected = model.recommend(&request).unwrap();
     for (layout, import, script) in [
         (Layout::Faiss, "import faiss", FAISS_LISTS),
         (Layout::Onnx, "import onnx, onnxruntime", ONNX_LISTS),
@@ -190,7 +204,7 @@ fn programs_that_serve_give_the_lists_of_the_model() {
             layout,
             post_scale: None,
         };
-        export(&checkpoint.model, &ids, folder.path(), options).unwrap();
+        export(&model, &ids, folder.path(), options).unwrap();
         let output = Command::new(python)
             .args(["-c", script])
             .arg(folder.path())
