@@ -164,6 +164,7 @@ impl GivenSettings {
             // If the regularization is given, the factors are used as trained.
             post_scale: self.regularization.is_none() && self.post_scale.is_none(),
             recipe: false,
+            by_time: false,
         }
     }
 

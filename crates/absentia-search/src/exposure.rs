@@ -76,7 +76,11 @@ impl<'w> Exposure<'w> {
         // The error of a ratio of two sums over users, to first order.
         let square = |(hits, all): &(f64, f64)| (hits - score * all).powi(2);
         let stderr = users.iter().map(square).sum::<f64>().sqrt() / all;
-        Ok(Measured { score, stderr })
+        Ok(Measured {
+            score,
+            stderr,
+            ..Measured::default()
+        })
     }
 }
 

@@ -26,6 +26,15 @@ pub(crate) fn blocks() -> Interactions<'static> {
     build(&pairs())
 }
 
+/// All of it, with times that rise with the users.
+pub(crate) fn timed_blocks() -> Interactions<'static> {
+    let (users, items): (Vec<u32>, Vec<u32>) = pairs().into_iter().unzip();
+    let times: Vec<i64> = users.iter().map(|&user| i64::from(user) * 86_400).collect();
+    let built = Triplets::new(&users, &items).times(&times);
+    let built = built.build(60, 40, Duplicates::Error);
+    built.expect("pairs in range").into_owned()
+}
+
 /// Every seventh pair held out of the rest.
 pub(crate) fn fold() -> (Interactions<'static>, TestSet) {
     fold_from(3)

@@ -7,6 +7,7 @@ const BOTH: Automatic = Automatic {
     regularization: true,
     post_scale: true,
     recipe: false,
+    by_time: false,
 };
 
 /// Users of forty tastes who take what is to their taste, mostly, or whatever is popular.

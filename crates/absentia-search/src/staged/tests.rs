@@ -156,7 +156,8 @@ fn middle_rungs_start_from_the_rung_below() {
             is_last: false,
         };
         let made = search.run(&runner, &planned(factors, rung), &rung_of, start);
-        made.unwrap().unwrap()
+        let (trial, trained, _) = made.unwrap().unwrap();
+        (trial, trained)
     };
     let (_, small) = run(4, 0, None);
     let (warm, grown) = run(8, 1, Some(&small));
