@@ -50,7 +50,8 @@ pub struct Job {
     pub solver: Option<Method>,
     /// Weights on missing entries; see below for all of them [default:
     /// popularity:mean=0.01,alpha=0.25; without --targets and --regularization, another mean is used if
-    /// it does better on a held-out fifth of the rows; a baseline has its own].
+    /// it does better on a held-out fifth of the rows, and without --post-scale also the age of items if the data has times
+    /// and that is better by more than noise; a baseline has its own].
     #[cfg_attr(feature = "clap", arg(long, value_name = "SCHEME", num_args = 1))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Weights on missing entries"))]
     pub weights: Vec<SchemeSpec>,

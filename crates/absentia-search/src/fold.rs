@@ -135,7 +135,7 @@ impl HoldOut {
     /// Holds rows out of a log, in as many ways as there are folds.
     ///
     /// # Errors
-    /// Users are held out whole; several folds of a rule that has one result; no row is held out, or
+    /// Users are held out whole; more folds than the rule has; no row is held out, or
     /// every row is; the rule needs times that the log does not have.
     pub fn folds(
         &self,
@@ -145,8 +145,9 @@ impl HoldOut {
         if matches!(self.rule, Split::HeldOutUsers { .. }) {
             return Err(SearchError::WholeUsers);
         }
-        if self.folds.is_some_and(|folds| folds > self.most_folds()) {
-            return Err(SearchError::SingleFold);
+        let most = self.most_folds();
+        if self.folds.is_some_and(|folds| folds > most) {
+            return Err(SearchError::TooManyFolds { most });
         }
         let first = Fold::of_log(log, shape, &self.rule, 0)?;
         let users = first.held_out.users().len();
@@ -234,6 +235,31 @@ pub(crate) fn hashed_unit(user: u32, item: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use absentia::data::LogColumns;
+
+    #[test]
+    fn folds_by_time_end_where_the_one_before_begins() {
+        let user: Vec<u32> = (0..1000).map(|row| row * 7 % 50).collect();
+        let item: Vec<u32> = (0..1000).map(|row| row * 11 % 40).collect();
+        let mut columns = LogColumns::default();
+        (columns.user, columns.item) = (user, item);
+        columns.time = Some((0..1000).collect());
+        let log = EventLog::new(columns).unwrap();
+        let by_time = |test: f64, folds| HoldOut {
+            rule: Split::TimeShare { test, valid: 0.0 },
+            folds,
+        };
+        let folds = by_time(0.1, None).folds(&log, (50, 40)).unwrap();
+        let latest: Vec<i64> = folds
+            .iter()
+            .map(|fold| fold.train.latest_time().unwrap())
+            .collect();
+        assert_eq!(latest, [899, 799, 699]);
+        assert_eq!(by_time(0.2, None).folds(&log, (50, 40)).unwrap().len(), 1);
+        assert_eq!(by_time(0.1, Some(1)).folds(&log, (50, 40)).unwrap().len(), 1);
+        let refused = by_time(0.1, Some(4)).folds(&log, (50, 40));
+        assert!(matches!(refused, Err(SearchError::TooManyFolds { most: 3 })));
+    }
 
     #[test]
     fn a_tilt_changes_how_popular_held_out_items_are() {

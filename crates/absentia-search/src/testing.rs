@@ -35,6 +35,13 @@ pub(crate) fn timed_blocks() -> Interactions<'static> {
     built.expect("pairs in range").into_owned()
 }
 
+/// The same, with the latest rows of every user held out of it.
+pub(crate) fn timed_fold() -> (Interactions<'static>, TestSet) {
+    let held = timed_blocks().hold_out(0.15, 0);
+    let held_out = TestSet::from_pairs(&held.users, &held.items);
+    (held.rest, held_out.expect("columns of one length"))
+}
+
 /// Every seventh pair held out of the rest.
 pub(crate) fn fold() -> (Interactions<'static>, TestSet) {
     fold_from(3)

@@ -30,6 +30,16 @@ pub(crate) fn ndcg_beside(name: MetricName) -> Option<MetricName> {
 }
 
 impl UserScores {
+    /// The same metric and NDCG for users 0, 1 and so on.
+    #[cfg(test)]
+    pub(crate) fn made_up(values: &[f32]) -> Self {
+        Self {
+            users: (0..values.len() as u32).collect(),
+            metric: values.to_vec(),
+            ndcg: values.to_vec(),
+        }
+    }
+
     /// Takes the values of an evaluation.
     pub(crate) fn of(evaluation: &Evaluation, name: MetricName) -> Self {
         let values = |name: MetricName| {

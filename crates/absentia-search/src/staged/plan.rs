@@ -239,6 +239,13 @@ impl Planner<'_> {
         if let Some(simpler) = self.best_of_family(trials, rung).filter(|_| made > 1) {
             return promoted(&simpler);
         }
+        if let Some(recipe) = best_recipe(trials, schedule, rung).filter(|_| made > 1) {
+            let point = recipe.point.clone();
+            return PlannedTrial {
+                point,
+                ..promoted(&recipe)
+            };
+        }
         match next_best {
             Some(candidate) if made < 2 || made.is_multiple_of(2) => promoted(candidate),
             _ => self.near_the_best(trials, schedule, rung),
@@ -296,6 +303,17 @@ impl Planner<'_> {
         let moved = times.and_then(|times| self.space.penalised(point, times));
         moved.unwrap_or_else(|| point.to_vec())
     }
+}
+
+/// The best recipe of the first rung, on the first rung with all factors: what does well on other data may need all of
+/// them.
+fn best_recipe(trials: &[Trial], schedule: &Schedule, rung: usize) -> Option<Trial> {
+    let is_recipe = |trial: &&&Trial| trial.origin == Origin::Recipe;
+    let first = ranked(trials, 0);
+    let best = *first.iter().find(is_recipe)?;
+    let is_same = |trial: &Trial| trial.rung == rung && trial.point == best.point;
+    let is_wanted = rung == schedule.first_full() && !trials.iter().any(is_same);
+    is_wanted.then(|| best.clone())
 }
 
 /// The trials of the highest rung below `rung` that has any with a score, best first.
