@@ -82,7 +82,7 @@ class Fold:
         return self.matrices[by_value]
 
     def recalls(self, model, most_users):
-        """Recall of every so many-th user with a held-out row, so that at most so many are measured."""
+        """Recall over users with a held-out row: evenly spaced ones, if there are more than the limit."""
         users = numpy.flatnonzero(self.sizes)
         users = users[:: max(1, -(-len(users) // most_users))]
         lists, _ = model.recommend(users, self.matrix(False)[users], N=AT, filter_already_liked_items=True)

@@ -165,7 +165,7 @@ fn test_modules(file: &Path) -> Vec<PathBuf> {
     names.map(|name| folder.join(name)).collect()
 }
 
-/// Rust files of a folder, but for tests and what they share.
+/// Rust files of a folder, except tests and what they share.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -297,7 +297,7 @@ fn members(group: &str) -> Vec<String> {
     members
 }
 
-/// The path with `super` replaced by what it stands for in a module.
+/// The path with `super` replaced by what it means in a module.
 fn resolved(path: Vec<String>, module: &[String]) -> Vec<String> {
     let up = path.iter().take_while(|word| *word == "super").count();
     if up == 0 {

@@ -67,7 +67,7 @@ cargo xtask <task>
   neon     the tests of kernels and of exactness as an aarch64 machine runs them, in emulation;
            installs Debian's qemu-user and cross compiler, and rustup's target
   msrv     everything built with the oldest Rust that Cargo.toml declares; rustup installs it
-  miri     the tests of the scalar kernels in Miri, but for a few long ones, in about ten minutes; rustup
+  miri     the tests of the scalar kernels in Miri, except a few long ones, in about ten minutes; rustup
            installs it (nightly)
   torture [--minutes 10] [--seed 0] [--only SECTION] [--round N]
            random attacks on the program, an equal share of the time for each section: kills, damaged

@@ -13,7 +13,7 @@ pub(super) fn test() -> Result<(), String> {
     if !(has_program(LINKER) && has_program(EMULATOR)) {
         install("qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross")?;
     }
-    // Where Rust did not come by rustup, the target may be there all the same.
+    // Where Rust did not come by rustup, the target may still be there.
     if has_program("rustup") {
         run(Command::new("rustup").args(["target", "add", TARGET]))?;
     }

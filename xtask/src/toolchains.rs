@@ -13,7 +13,7 @@ pub(super) fn oldest_rust() -> Result<(), String> {
 }
 
 /// Tests that Miri does not run. One starts processes. The others would take longer than all the rest; a
-/// shorter test covers the lane-parallel kernels, and quantised rows have no `unsafe` but for AVX-512.
+/// shorter test covers the lane-parallel kernels, and quantised rows have no `unsafe` except for AVX-512.
 const NOT_IN_MIRI: [&str; 3] = ["every_set", "rows_side_by_side", "quantised"];
 
 /// Runs the tests of the scalar kernels, which hold all `unsafe` of the engine, and of their memory in Miri:

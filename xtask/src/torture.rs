@@ -36,7 +36,7 @@ pub(crate) fn torture(arguments: &[String]) -> Result<(), String> {
     run(&mut command)
 }
 
-/// Kills a server again and again.
+/// Kills a server repeatedly.
 pub(crate) fn faults(arguments: &[String]) -> Result<(), String> {
     let mut command = cargo(&["test", "--workspace", "--all-features", "--test", "serve"]);
     let rounds = value_of(arguments, "--rounds")?.map_or("100", String::as_str);

@@ -23,7 +23,7 @@ pub(crate) struct Dataset(pub(crate) TrainingData);
 /// Ids of users and of items.
 type IdMaps = (Py<IdMap>, Py<IdMap>);
 
-/// A table in memory: users, items, values, weights, times, and the ids that its numbers stand for.
+/// A table in memory: users, items, values, weights, times, and the ids of its numbers.
 type Columns = (
     Column<u32>,
     Column<u32>,

@@ -1,4 +1,4 @@
-//! External ids and the rows they stand for.
+//! External ids and their rows.
 
 use absentia_io::{IdMap as Ids, RawIds};
 use numpy::PyArray1;
@@ -13,7 +13,7 @@ use crate::pool::{interruptible, interruptible_if_long, released};
 /// Ids taken between two looks at the signals.
 const CHUNK: usize = 1 << 17;
 
-/// External ids and the rows they stand for.
+/// External ids and their rows.
 #[pyclass(frozen, module = "absentia._core")]
 pub(crate) struct IdMap(pub(crate) Ids);
 

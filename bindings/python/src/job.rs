@@ -21,7 +21,7 @@ pub(crate) fn parse(text: &str) -> PyResult<Job> {
     Ok(job)
 }
 
-/// The argument of Python that a key stands for.
+/// The argument of Python for a key.
 pub(crate) fn argument(key: &str) -> String {
     match key {
         "seed" => "random_state".to_owned(),

@@ -9,7 +9,7 @@ use absentia::fit::Cancel;
 use absentia::online::{Settings, WeightMode};
 use absentia_io::{IdMap, RawIds};
 use absentia_job::{Input, Job, TrainingData};
-use absentia_online::{GivenSettings, LearnError, Learner, Opening, Record, Trained, open};
+use absentia_online::{LearnError, Learner, LearningSettings, Opening, Record, Trained, open};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -32,9 +32,9 @@ pub(crate) struct Online {
 }
 
 /// How a model learns: whether weights follow the counts, the number of steps, the weight of new entries.
-type Manner = (bool, Option<u32>, Option<f32>);
+type Learning = (bool, Option<u32>, Option<f32>);
 /// Values, weights and times of events.
-type Numbers = (
+type EventColumns = (
     Option<Column<f32>>,
     Option<Column<f32>>,
     Option<Column<i64>>,
@@ -46,12 +46,12 @@ type List = (Vec<String>, Vec<f32>);
 impl Online {
     /// Makes a model learn from events, given the rows that it was trained on.
     #[staticmethod]
-    #[pyo3(signature = (model, data, manner, exposed=None, threads=None))]
+    #[pyo3(signature = (model, data, learning, exposed=None, threads=None))]
     fn start(
         py: Python<'_>,
         model: Py<Model>,
         data: Data,
-        manner: Manner,
+        learning: Learning,
         exposed: Option<Exposed>,
         threads: Option<usize>,
     ) -> PyResult<Self> {
@@ -84,7 +84,11 @@ impl Online {
                     rows: shown.as_ref().unwrap_or_else(|| matrix.matrix()),
                     duplicates: entries.duplicates(),
                 };
-                Learner::start(trained, mode(manner), given(manner).or(Settings::default()))
+                Learner::start(
+                    trained,
+                    mode(learning),
+                    given(learning).or(Settings::default()),
+                )
             })?;
             started.or_raise()
         })?;
@@ -93,12 +97,12 @@ impl Online {
 
     /// Opens a model file: one that was saved with its events, or one and the files it was trained on.
     #[staticmethod]
-    #[pyo3(signature = (path, train, manner, threads=None))]
+    #[pyo3(signature = (path, train, learning, threads=None))]
     fn open(
         py: Python<'_>,
         path: PathBuf,
         train: Vec<String>,
-        manner: Manner,
+        learning: Learning,
         threads: Option<usize>,
     ) -> PyResult<Self> {
         let learner = interruptible(py, move |py, _| {
@@ -106,11 +110,11 @@ impl Online {
             let opened = detached(py, threads, || {
                 let opening = Opening {
                     train,
-                    weights: mode(manner),
-                    settings: given(manner).or(Settings::default()),
+                    weights: mode(learning),
+                    settings: given(learning).or(Settings::default()),
                 };
                 let mut learner = open(&path, &opening, &notices)?;
-                let settings = given(manner).or(learner.online().settings());
+                let settings = given(learning).or(learner.online().settings());
                 if settings != learner.online().settings() {
                     learner.apply(&Record::Settings(settings))?;
                 }
@@ -131,7 +135,7 @@ impl Online {
         operation: &str,
         users: Vec<String>,
         items: Vec<String>,
-        numbers: Numbers,
+        numbers: EventColumns,
     ) -> PyResult<u64> {
         let records = Records::new(py, operation, users, items, &numbers)?;
         let is_long = records.users.len() > 16;
@@ -169,7 +173,7 @@ impl Online {
         steps: Option<u32>,
         weight_of_new: Option<f32>,
     ) -> PyResult<u64> {
-        let given = GivenSettings {
+        let given = LearningSettings {
             steps,
             weight_of_new,
         };
@@ -329,7 +333,7 @@ impl Online {
     }
 }
 
-fn mode((live, _, _): Manner) -> WeightMode {
+fn mode((live, _, _): Learning) -> WeightMode {
     if live {
         WeightMode::Live
     } else {
@@ -337,8 +341,8 @@ fn mode((live, _, _): Manner) -> WeightMode {
     }
 }
 
-fn given((_, steps, weight_of_new): Manner) -> GivenSettings {
-    GivenSettings {
+fn given((_, steps, weight_of_new): Learning) -> LearningSettings {
+    LearningSettings {
         steps,
         weight_of_new,
     }
@@ -367,7 +371,7 @@ impl Records {
         operation: &str,
         users: Vec<String>,
         items: Vec<String>,
-        (values, weights, times): &Numbers,
+        (values, weights, times): &EventColumns,
     ) -> PyResult<Self> {
         let operation = match operation {
             "insert" => Kind::Insert,

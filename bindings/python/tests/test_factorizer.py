@@ -33,8 +33,8 @@ def test_a_penalty_that_is_not_given_is_chosen():
     again = again.fit(matrix())
     np.testing.assert_array_equal(again.item_factors_, one.item_factors_)
     np.testing.assert_array_equal(again.item_scale_, one.item_scale_)
-    told = Factorizer(factors=6, regularization=0.5).fit(matrix())
-    assert (told.regularization_, told.post_scale_, told.targets_) == (0.5, 0.0, "binary")
+    given = Factorizer(factors=6, regularization=0.5).fit(matrix())
+    assert (given.regularization_, given.post_scale_, given.targets_) == (0.5, 0.0, "binary")
 
 
 def test_a_recipe_that_is_not_given_is_chosen_and_kept(tmp_path):
@@ -43,16 +43,16 @@ def test_a_recipe_that_is_not_given_is_chosen_and_kept(tmp_path):
     taste = rng.integers(0, 4, 300)[:, None] == rng.integers(0, 4, 120)[None, :]
     dense = sp.csr_matrix(np.where(rng.random((300, 120)) < np.where(taste, 0.6, 0.05), 1.0, 0.0))
     model = Factorizer(factors=6).fit(dense)
-    told = Factorizer(factors=6, weights="popularity:mean=0.01,alpha=0.25", targets="binary").fit(dense)
+    given = Factorizer(factors=6, weights="popularity:mean=0.01,alpha=0.25", targets="binary").fit(dense)
     assert model.weights is None and model.targets is None
     missing = dense.toarray() == 0
 
     def mean(fitted):
         return (fitted.weights_.a @ fitted.weights_.b.T)[missing].mean()
 
-    means = [mean(model), mean(told)]
+    means = [mean(model), mean(given)]
     assert means[1] == pytest.approx(0.01, rel=1e-3)
-    assert (model.targets_, means[0]) != (told.targets_, pytest.approx(means[1]))
+    assert (model.targets_, means[0]) != (given.targets_, pytest.approx(means[1]))
     grown = pickle.loads(pickle.dumps(Factorizer(factors=6).fit(dense))).partial_fit(dense, seen=dense)
     assert (grown.regularization_, grown.post_scale_, grown.targets_) == (
         model.regularization_,
@@ -102,10 +102,10 @@ def test_factors_are_views(fitted):
 
 
 def test_a_callback_ends_the_run():
-    told = []
-    model = Factorizer(factors=3, iterations=50).fit(matrix(), callback=lambda *args: told.append(args) or len(told) == 4)
+    given = []
+    model = Factorizer(factors=3, iterations=50).fit(matrix(), callback=lambda *args: given.append(args) or len(given) == 4)
     assert len(model.history_) == 4 and model.stop_reason_ == "callback"
-    assert told[-1] == (4, model.history_[-1].seconds, model.history_[-1].objective)
+    assert given[-1] == (4, model.history_[-1].seconds, model.history_[-1].objective)
 
 
 def test_an_exception_of_a_callback_comes_out():
@@ -176,10 +176,10 @@ def test_exposed_pairs_are_pushed_down():
     x = matrix()
     shown = sp.csr_matrix(matrix(seed=9))
     plain = Factorizer(factors=6, weights=0.05).fit(x)
-    told = Factorizer(factors=6, weights=0.05).fit(x, exposed=shown, exposed_weight=5.0)
+    given = Factorizer(factors=6, weights=0.05).fit(x, exposed=shown, exposed_weight=5.0)
     refused = (shown.toarray() != 0) & (x.toarray() == 0)
     mean = lambda m: np.abs(m.user_factors_ @ m.item_factors_.T)[refused].mean()
-    assert mean(told) < mean(plain)
+    assert mean(given) < mean(plain)
 
 
 @pytest.mark.parametrize("solver, scheme", [("bpr", 1.0), ("sgd-observed", 0.0)])

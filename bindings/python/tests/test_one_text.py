@@ -53,7 +53,6 @@ ACCEPTED: List[Dict[str, Any]] = [
     {"solver": "itemknn"},
     {"solver": "subspace:2"},
     {"targets": "raw", "regularization": 0.1},
-    {"targets": "raw:junk", "regularization": 0.1},
     {"targets": "normalized:0.35", "regularization": 0.1},
     {"confidence": "linear:2", "regularization": 0.1},
     {"confidence": "log:10", "regularization": 0.1},
@@ -209,6 +208,8 @@ def test_one_text_gives_one_run(settings: Dict[str, Any], ratings: str, tmp_path
 REFUSED = [
     ("targets", "rough"),
     ("targets", "normalized"),
+    ("targets", "raw:junk"),
+    ("confidence", "column:junk"),
     ("confidence", "decay:30"),
     ("confidence", "linear"),
     ("solver", "als:3"),

@@ -1,7 +1,7 @@
 """One measured run of another library: ``python peers.py REQUEST`` prints one line of JSON.
 
 REQUEST is the JSON object that the benchmark's own runs take as well (see ``src/request.rs``). Every
-peer runs with its best settings for speed: float32, the threads asked for, BLAS on one thread where
+peer runs with its best settings for speed: float32, the requested number of threads, BLAS on one thread where
 the library asks for that (the benchmark sets the environment), no loss computed on the way.
 """
 

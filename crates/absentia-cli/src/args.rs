@@ -4,13 +4,14 @@ use absentia::Method;
 use absentia::data::Pick;
 use absentia::error::TextError;
 use absentia_io::time::TimeSpan;
+use absentia_job::keys::{Keys, NamedFields};
 use absentia_job::text::{Count, SplitRule};
 use absentia_job::{Job, Preparation, Reading};
 
 use crate::ui::Ui;
 
 /// Interaction files, and what to do with them before anything else.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct DataArgs {
     /// Interaction files or globs, read as one data set: CSV, TSV or any separator, .dat, .rating,
     /// .inter, adjacency lists, JSON lines, parquet, arrow, MatrixMarket, scipy .npz; gzip and zstd
@@ -21,6 +22,20 @@ pub(crate) struct DataArgs {
     pub(crate) read: Reading,
     #[command(flatten)]
     pub(crate) prepare: Preparation,
+}
+
+impl Keys for DataArgs {
+    fn fields(&mut self) -> NamedFields<'_> {
+        let Self {
+            data,
+            read,
+            prepare,
+        } = self;
+        let mut fields: NamedFields<'_> = vec![("data", data)];
+        fields.extend(read.fields());
+        fields.extend(prepare.fields());
+        fields
+    }
 }
 
 /// Shows the settings of a preset, and warns of settings that have no effect on any of these methods.

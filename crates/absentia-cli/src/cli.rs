@@ -4,10 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use absentia::InstructionSet;
+use absentia_job::keys::Keys;
 use absentia_job::text::ByteSize;
+use absentia_job::{ExposedEntries, GivenSettings, Job, Preparation, Reading};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::config;
+use crate::args::DataArgs;
+use crate::config::Config;
 use crate::failure::{Failure, Outcome, Refusal};
 use crate::guard::Files;
 use crate::ui::Ui;
@@ -56,9 +59,10 @@ pub(crate) struct GlobalArgs {
     pub(crate) memory_limit: Option<ByteSize>,
 }
 
-/// Lists the commands once: the variants of [`Verb`], and what is the same for all of them.
+/// Lists the commands once: the variants of [`Verb`], what is the same for all of them, and which of their
+/// fields are groups of a job's keys.
 macro_rules! commands {
-    ($($name:ident: $module:ident::$arguments:ident),* $(,)?) => {
+    ($($name:ident: $module:ident::$arguments:ident { $($field:ident: $group:ty),* }),* $(,)?) => {
         /// The commands.
         #[derive(Debug, Subcommand)]
         pub(crate) enum Verb {
@@ -72,6 +76,22 @@ macro_rules! commands {
                 }
             }
 
+            /// Arguments that are keys of a job.
+            #[allow(unused_variables)]
+            pub(crate) fn groups(&mut self) -> Vec<&mut dyn Keys> {
+                match self {
+                    $(Verb::$name(verb) => vec![$(&mut verb.$field),*],)*
+                }
+            }
+
+            /// The same groups of the command of this name, without values.
+            pub(crate) fn empty_groups(command: &str) -> Vec<Box<dyn Keys>> {
+                $(if stringify!($name).eq_ignore_ascii_case(command) {
+                    return vec![$(Box::new(<$group>::default())),*];
+                })*
+                Vec::new()
+            }
+
             fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
                 match self {
                     $(Verb::$name(verb) => verb.run(context),)*
@@ -82,25 +102,25 @@ macro_rules! commands {
 }
 
 commands! {
-    Train: train::Train,
-    Evaluate: evaluate::Evaluate,
-    Recommend: recommend::Recommend,
-    Similar: similar::Similar,
-    Explain: explain::Explain,
-    Stream: stream::Stream,
-    Serve: serve::Serve,
-    Split: split::SplitCommand,
-    Describe: describe::Describe,
-    Generate: generate::Generate,
-    Convert: convert::Convert,
-    Inspect: inspect::Inspect,
-    Export: export::Export,
-    Import: import::Import,
-    Compare: compare::Compare,
-    Tune: tune::Tune,
-    Completions: completions::Completions,
-    Demo: demo::Demo,
-    Reproduce: reproduce::Reproduce,
+    Train: train::Train { job: Job },
+    Evaluate: evaluate::Evaluate { read: Reading },
+    Recommend: recommend::Recommend { read: Reading },
+    Similar: similar::Similar {},
+    Explain: explain::Explain { read: Reading, prepare: Preparation },
+    Stream: stream::Stream { read: Reading },
+    Serve: serve::Serve {},
+    Split: split::SplitCommand { data: DataArgs },
+    Describe: describe::Describe { data: DataArgs },
+    Generate: generate::Generate {},
+    Convert: convert::Convert { data: DataArgs },
+    Inspect: inspect::Inspect {},
+    Export: export::Export {},
+    Import: import::Import { read: Reading },
+    Compare: compare::Compare { settings: GivenSettings, exposed: ExposedEntries, data: DataArgs },
+    Tune: tune::Tune { data: DataArgs },
+    Completions: completions::Completions {},
+    Demo: demo::Demo {},
+    Reproduce: reproduce::Reproduce {},
 }
 
 /// What a command gets besides its own arguments.
@@ -131,7 +151,7 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Shows panics as ever, but for those that are reported as a damaged file.
+/// Shows panics as usual, except those that are reported as a damaged file.
 fn hide_panics_of_decoders() {
     let show = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -176,17 +196,23 @@ fn usage(error: &clap::Error, json: bool) -> u8 {
     u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
-enum ParseError {
+#[derive(Debug)]
+pub(crate) enum ParseError {
     Clap(clap::Error),
     Config(anyhow::Error),
 }
 
-fn parse(argv: Vec<OsString>) -> Result<Cli, ParseError> {
-    let mut command = config::with_defaults(Cli::command(), &argv).map_err(ParseError::Config)?;
+/// The command of a command line, with the values of its configuration file.
+pub(crate) fn parse(argv: Vec<OsString>) -> Result<Cli, ParseError> {
+    let (config, mut command) = Config::read(Cli::command(), &argv).map_err(ParseError::Config)?;
     let matches = command
         .try_get_matches_from_mut(argv)
         .map_err(ParseError::Clap)?;
-    Cli::from_arg_matches(&matches).map_err(|error| ParseError::Clap(error.format(&mut command)))
+    let mut cli = Cli::from_arg_matches(&matches)
+        .map_err(|error| ParseError::Clap(error.format(&mut command)))?;
+    let set = config.set_keys(&mut cli.verb, &matches);
+    set.map_err(|error| ParseError::Config(error.into()))?;
+    Ok(cli)
 }
 
 fn execute(cli: &Cli) -> anyhow::Result<Outcome> {

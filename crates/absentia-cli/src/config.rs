@@ -2,78 +2,153 @@
 //!
 //! A key is the long name of a flag without its dashes, or the name of a positional argument in
 //! lower case. Keys at the top hold for every command that reads the file; a table named after a
-//! command holds for that command only. A preset is such a table that is built in; it gives way to
-//! the file, and both give way to flags: they become the defaults of the command's arguments before
-//! the command line is parsed.
+//! command holds for that command only.
+//!
+//! Keys of a job are set by the job itself, after the command line was parsed and where it does not name
+//! them. The other arguments of a command become defaults of clap.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::PathBuf;
 
 use absentia::suggest;
 use absentia_job::keys::text_of;
-use absentia_job::{ConfigFile, Entry, Preset};
+use absentia_job::{ConfigFile, Entry, JobError};
 use clap::builder::{ArgPredicate, OsStr as ArgText};
-use clap::{Arg, ArgAction, Command};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use toml::Value;
 
+use crate::cli::Verb;
 use crate::failure::Refusal;
 
-/// Yields the command with the values of its `--config` file and its `--preset` as defaults.
-///
-/// # Errors
-/// A file that cannot be read, a key that the command does not know, a value that it does not take.
-pub(crate) fn with_defaults(command: Command, argv: &[OsString]) -> anyhow::Result<Command> {
-    let mut built = command.clone();
-    built.build();
-    let verbs: Vec<String> = built
-        .get_subcommands()
-        .map(|verb| verb.get_name().to_owned())
-        .collect();
-    let Some(arguments) = verb_of(argv, &verbs).and_then(|verb| built.find_subcommand(verb)) else {
-        return Ok(command);
-    };
-    let verb = arguments.get_name();
-    let file = value_of(argv, "--config").map(|path| ConfigFile::read(Path::new(&path)));
-    let file = file.transpose()?;
-    let entries = file.as_ref().map_or_else(Vec::new, |file| {
+/// The configuration file of a command; it may be none.
+pub(crate) struct Config {
+    file: Option<ConfigFile>,
+    keys: Vec<JobKey>,
+}
+
+/// A key of a job that the file has.
+struct JobKey {
+    entry: Entry,
+    /// Number of the group that it belongs to.
+    group: usize,
+    /// Arguments that override it on the command line: its own, and those that conflict with it.
+    overridden_by: Vec<String>,
+}
+
+impl Config {
+    /// Reads the `--config` file of a command line, and yields the command with the file's values for
+    /// arguments that are not part of a job as defaults.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a key that the command does not know, a value that it does not take.
+    pub(crate) fn read(command: Command, argv: &[OsString]) -> anyhow::Result<(Self, Command)> {
+        let mut config = Self {
+            file: None,
+            keys: Vec::new(),
+        };
+        let Some(path) = value_of(argv, "--config") else {
+            return Ok((config, command));
+        };
+        let mut built = command.clone();
+        built.build();
+        let verbs: Vec<String> = built
+            .get_subcommands()
+            .map(|verb| verb.get_name().to_owned())
+            .collect();
+        let Some(arguments) = verb_of(argv, &verbs).and_then(|verb| built.find_subcommand(verb))
+        else {
+            return Ok((config, command));
+        };
+        let verb = arguments.get_name();
+        let file = ConfigFile::read(&path)?;
         let own = |table: &str| table == verb || !verbs.iter().any(|verb| table == verb);
         let holds = |entry: &&Entry| entry.table.as_deref().is_none_or(own);
-        file.entries.iter().filter(holds).collect()
-    });
-    let mut defaults: Vec<DefaultValue> = Vec::new();
-    let mut add = |default: Option<DefaultValue>| {
-        let Some(default) = default else { return };
-        // Those that come later win.
-        defaults.retain(|earlier| earlier.id != default.id);
-        defaults.push(default);
-    };
-    if let Some(preset) = preset(argv, &entries) {
-        for (key, value) in preset.table() {
-            // Presets are for training; other commands take of them what they have.
-            if find(arguments, &key).is_ok() {
-                add(DefaultValue::new(arguments, &key, &value)?);
+        let mut groups = Verb::empty_groups(verb);
+        let mut defaults: Vec<DefaultValue> = Vec::new();
+        for entry in file.entries.iter().filter(holds) {
+            let mut entry = entry.clone();
+            if let Some(table) = entry.table.as_ref().filter(|table| *table != verb) {
+                entry.key.clone_from(table);
+            }
+            let at = |refusal: Refusal| refusal.at(&format!("{}:{}", path.display(), entry.line));
+            let arg = find(arguments, &entry.key).map_err(at)?;
+            // Arguments of every command are not those of its job.
+            let mut candidates = groups.iter_mut().filter(|_| !arg.is_global_set());
+            let group = candidates.position(|group| group.has_key(&entry.key));
+            if let Some(group) = group {
+                file.set(&entry, groups[group].as_mut())?;
+                config.keys.push(JobKey::new(arguments, arg, entry, group));
+            } else if let Some(default) =
+                DefaultValue::new(arguments, &entry.key, &entry.value).map_err(at)?
+            {
+                // Those that come later win.
+                defaults.retain(|earlier| earlier.id != default.id);
+                defaults.push(default);
             }
         }
-    }
-    for (entry, file) in entries.into_iter().zip(file.iter().cycle()) {
-        let key = match &entry.table {
-            Some(table) if table != verb => table,
-            _ => &entry.key,
+        let is_given = |arg: &Arg| {
+            config
+                .keys
+                .iter()
+                .any(|key| key.overridden_by[0] == *arg.get_id())
         };
-        let default = DefaultValue::new(arguments, key, &entry.value);
-        let place = format!("{}:{}", file.path.display(), entry.line);
-        add(default.map_err(|refusal| refusal.at(&place))?);
+        let put = |arg: Arg| {
+            let default = defaults.iter().find(|default| default.id == *arg.get_id());
+            match default {
+                Some(default) => default.put_into(arg),
+                None if is_given(&arg) => arg.required(false),
+                None => arg,
+            }
+        };
+        let verb = verb.to_owned();
+        let command = command.mut_args(put);
+        let command = command.mut_subcommand(verb, |verb| verb.mut_args(put));
+        config.file = Some(file);
+        Ok((config, command))
     }
-    let put = |arg: Arg| {
-        let default = defaults.iter().find(|default| default.id == *arg.get_id());
-        match default {
-            Some(default) => default.put_into(arg),
-            None => arg,
+
+    /// Sets the keys of a job that the command line does not give.
+    ///
+    /// # Errors
+    /// A value that cannot be read.
+    pub(crate) fn set_keys(&self, verb: &mut Verb, matches: &ArgMatches) -> Result<(), JobError> {
+        let Some((file, (_, given))) = self.file.as_ref().zip(matches.subcommand()) else {
+            return Ok(());
+        };
+        let is_given = |id: &String| given.value_source(id) == Some(ValueSource::CommandLine);
+        let mut groups = verb.groups();
+        for key in &self.keys {
+            if !key.overridden_by.iter().any(is_given) {
+                file.set(&key.entry, groups[key.group])?;
+            }
         }
+        Ok(())
+    }
+}
+
+impl JobKey {
+    fn new(command: &Command, arg: &Arg, entry: Entry, group: usize) -> Self {
+        let conflicts = conflicts(command, arg).map(|other| other.get_id().to_string());
+        Self {
+            entry,
+            group,
+            overridden_by: std::iter::once(arg.get_id().to_string())
+                .chain(conflicts)
+                .collect(),
+        }
+    }
+}
+
+/// The arguments that cannot be given together with this one: a conflict is declared on one of the two.
+fn conflicts<'c>(command: &'c Command, arg: &'c Arg) -> impl Iterator<Item = &'c Arg> {
+    let declares = |one: &Arg, other: &Arg| {
+        let mut conflicts = command.get_arg_conflicts_with(one).into_iter();
+        conflicts.any(|arg| arg.get_id() == other.get_id())
     };
-    let verb = verb.to_owned();
-    let command = command.mut_args(put);
-    Ok(command.mut_subcommand(verb, |verb| verb.mut_args(put)))
+    command
+        .get_arguments()
+        .filter(move |other| declares(arg, other) || declares(other, arg))
 }
 
 /// The command that the words name.
@@ -88,7 +163,7 @@ fn verb_of(argv: &[OsString], verbs: &[String]) -> Option<String> {
 }
 
 /// The value of a flag that is given as two words or as one, the last one if it is given again.
-fn value_of(argv: &[OsString], flag: &str) -> Option<OsString> {
+fn value_of(argv: &[OsString], flag: &str) -> Option<PathBuf> {
     let mut value = None;
     let mut words = argv.iter().take_while(|word| *word != "--");
     while let Some(word) = words.next() {
@@ -98,16 +173,7 @@ fn value_of(argv: &[OsString], flag: &str) -> Option<OsString> {
             value = rest.strip_prefix('=').map(OsString::from).or(value);
         }
     }
-    value
-}
-
-/// The preset that the command line or the file names; anything else is refused as an argument.
-fn preset(argv: &[OsString], file: &[&Entry]) -> Option<Preset> {
-    if let Some(name) = value_of(argv, "--preset") {
-        return name.to_str()?.parse().ok();
-    }
-    let entry = file.iter().rev().find(|entry| entry.key == "preset")?;
-    entry.value.as_str()?.parse().ok()
+    value.map(PathBuf::from)
 }
 
 /// Why an argument does not take a text, found by parsing it alone.
@@ -171,18 +237,10 @@ impl DefaultValue {
             }
             texts
         };
-        // A conflict is declared on one of the two arguments.
-        let declares = |one: &Arg, other: &Arg| {
-            let mut conflicts = command.get_arg_conflicts_with(one).into_iter();
-            conflicts.any(|arg| arg.get_id() == other.get_id())
-        };
-        let conflicts = command
-            .get_arguments()
-            .filter(|other| declares(arg, other) || declares(other, arg));
         Ok(Some(Self {
             id: arg.get_id().to_string(),
             texts,
-            conflicts: conflicts
+            conflicts: conflicts(command, arg)
                 .map(|other| (other.get_id().to_string(), presence(other)))
                 .collect(),
             is_switch,
@@ -238,58 +296,48 @@ fn find<'c>(command: &'c Command, key: &str) -> Result<&'c Arg, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use absentia_job::keys::typed;
-    use clap::{ArgMatches, CommandFactory, FromArgMatches};
     use toml::Table;
 
-    use crate::cli::Cli;
+    use crate::cli::{Cli, ParseError, parse};
 
-    /// Every argument in force by its key, defaults included.
-    fn effective(command: &Command, matches: &ArgMatches) -> Table {
-        let mut table = Table::new();
-        for arg in command.get_arguments() {
-            let key = key_of(arg);
-            if let Some(value) = value_in_force(arg, matches) {
-                table.insert(key, value);
-            }
-        }
-        table
-    }
-
-    fn value_in_force(arg: &Arg, matches: &ArgMatches) -> Option<Value> {
-        let id = arg.get_id().as_str();
-        if matches!(arg.get_action(), ArgAction::SetTrue) {
-            let on = matches.try_get_one::<bool>(id).ok().flatten()?;
-            return on.then_some(Value::Boolean(true));
-        }
-        let raw = matches.try_get_raw(id).ok().flatten()?;
-        let mut values: Vec<Value> = raw.map(|text| typed(&text.to_string_lossy())).collect();
-        let many = arg
-            .get_num_args()
-            .is_some_and(|range| range.max_values() > 1)
-            || matches!(arg.get_action(), ArgAction::Append);
-        if many {
-            return (!values.is_empty()).then_some(Value::Array(values));
-        }
-        values.pop()
-    }
-
-    /// The arguments in force under a configuration, by their keys.
-    fn in_force(config: &str, argv: &[&str]) -> anyhow::Result<Table> {
+    /// The command under a configuration.
+    fn parsed(config: &str, argv: &[&str]) -> anyhow::Result<Cli> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("run.toml");
         std::fs::write(&path, config)?;
         let mut words: Vec<OsString> = argv.iter().map(OsString::from).collect();
         words.push("--config".into());
         words.push(path.into());
-        let mut command = with_defaults(Cli::command(), &words)?;
-        let matches = command.try_get_matches_from_mut(words)?;
-        Cli::from_arg_matches(&matches)?;
-        let (verb, matches) = matches.subcommand().expect("a command");
-        Ok(effective(
-            command.find_subcommand(verb).expect("known"),
-            matches,
-        ))
+        parse(words).map_err(|error| match error {
+            ParseError::Clap(error) => error.into(),
+            ParseError::Config(error) => error,
+        })
+    }
+
+    /// The keys of the job of `train` under a configuration.
+    fn in_force(config: &str, argv: &[&str]) -> anyhow::Result<Table> {
+        let Verb::Train(train) = parsed(config, argv)?.verb else {
+            anyhow::bail!("another command");
+        };
+        Ok(train.job.with_preset()?.table())
+    }
+
+    #[test]
+    fn arguments_beside_the_job_are_taken_too() -> anyhow::Result<()> {
+        let config = "solver = ['als', 'eals']\nfactors = 8\nat = [5, 10]\nthreads = 3\nseed = 2";
+        let words = ["absentia", "compare", "d.csv", "--at", "7", "--seed", "4"];
+        let cli = parsed(config, &words)?;
+        assert_eq!(cli.global.threads, Some(3));
+        let text = format!("{:?}", cli.verb);
+        for expected in [
+            "factors: Some(8)",
+            "seed: Some(4)",
+            "at: [7]",
+            "Als), Solver(Eals)",
+        ] {
+            assert!(text.contains(expected), "{expected}: {text}");
+        }
+        Ok(())
     }
 
     #[test]
@@ -368,7 +416,7 @@ mod tests {
             ),
             (
                 "preset = 'all'",
-                "run.toml:1: preset = \"all\": expected one of clicks",
+                "run.toml:1: preset = \"all\": expected clicks",
             ),
             ("data = [", "run.toml:1: "),
         ] {

@@ -52,7 +52,7 @@ impl Files {
         self.reads("DATA", &job.data)
             .reads_preparation(&job.preparation)
             .reads_exposed(&job.exposed)
-            .reads("--init", &job.settings.init)
+            .reads("--init", job.settings.init_files())
             .reads("--valid", &job.validation.valid)
             .reads("--weights", job.weights.iter().flat_map(|w| w.paths()))
             .reads_relations(&job.relation)

@@ -34,8 +34,8 @@ fn every_baseline_is_trained_saved_measured_and_asked() {
             .run("recommend m.absentia ann --train train.csv -n 3 --json")
             .ok();
         assert!(listed.stdout.contains("ann"), "{}", listed.stdout);
-        let told = sandbox.run("inspect m.absentia").ok();
-        assert!(told.stdout.contains(solver), "{}", told.stdout);
+        let shown = sandbox.run("inspect m.absentia").ok();
+        assert!(shown.stdout.contains(solver), "{}", shown.stdout);
     }
 }
 

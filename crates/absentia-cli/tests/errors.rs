@@ -271,8 +271,12 @@ fn errors_are_objects_where_json_is_asked_for() {
     let sandbox = Sandbox::new();
     for line in ["train nowhere.csv --model m.absentia", "train --warp"] {
         let ran = sandbox.run(&format!("{line} --json"));
-        let told: serde_json::Value = serde_json::from_str(&ran.stderr).expect("an object");
-        assert!(told["error"].is_string() && ran.code != 0, "{}", ran.stderr);
+        let message: serde_json::Value = serde_json::from_str(&ran.stderr).expect("an object");
+        assert!(
+            message["error"].is_string() && ran.code != 0,
+            "{}",
+            ran.stderr
+        );
     }
 }
 

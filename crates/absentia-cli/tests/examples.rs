@@ -115,10 +115,10 @@ fn the_instruction_set_is_chosen_by_the_environment() {
         assert_eq!(code, Some(0));
         assert!(out.trim_end().ends_with(&format!("({set})")), "{out}");
     }
-    let (code, _, told) = version("mmx");
+    let (code, _, message) = version("mmx");
     assert_eq!(code, Some(2));
     assert!(
-        told.contains("ABSENTIA_SIMD") && told.contains("scalar"),
-        "{told}"
+        message.contains("ABSENTIA_SIMD") && message.contains("scalar"),
+        "{message}"
     );
 }

@@ -12,8 +12,8 @@ fn absentia(folder: &Path, words: &[&str]) -> Output {
 
 fn done(folder: &Path, words: &[&str]) -> String {
     let output = absentia(folder, words);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{words:?}: {told}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words:?}: {message}");
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -98,8 +98,8 @@ fn a_run_that_was_killed_continues_from_its_log_to_the_same_model() {
         // What a kill leaves: whole lines and a part of one.
         std::fs::write(folder.join("part.log"), &log[..log.len() * share / 4]).unwrap();
         let resumed = stream(&["--log", "part.log", "--resume", "--out", "part.absentia"]);
-        let told = String::from_utf8_lossy(&resumed.stderr).into_owned();
-        assert!(resumed.status.success(), "{told}");
+        let message = String::from_utf8_lossy(&resumed.stderr).into_owned();
+        assert!(resumed.status.success(), "{message}");
         assert_eq!(std::fs::read(folder.join("part.log")).unwrap(), log);
         assert_eq!(
             lists(folder, "part.absentia"),
@@ -144,10 +144,10 @@ fn rows_that_are_not_those_of_the_model_are_refused_with_a_remedy() {
     std::fs::write(folder.join("fewer.csv"), fewer.join("\n")).unwrap();
     let words = ["stream", "m.absentia", "events.csv", "--train", "fewer.csv"];
     let output = absentia(folder, &words);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{message}");
     for part in ["in the training rows and", "in the model", "--train"] {
-        assert!(told.contains(part), "{told}");
+        assert!(message.contains(part), "{message}");
     }
 }
 

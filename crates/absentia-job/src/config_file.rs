@@ -11,6 +11,7 @@ use toml::de::{DeString, DeTable, DeValue, ValueDeserializer};
 
 use crate::error::JobError;
 use crate::job::Job;
+use crate::keys::Keys;
 
 /// The table of a configuration that holds for training.
 const TRAIN: &str = "train";
@@ -104,20 +105,22 @@ impl ConfigFile {
             if is_other || OF_OUTPUT.contains(&entry.key.as_str()) {
                 continue;
             }
-            let set = job.set(&entry.key, &entry.value);
-            set.map_err(|error| self.at(entry, error))?;
+            self.set(entry, &mut job)?;
         }
         job.with_preset()
     }
 
-    /// An error at the line of an entry.
-    #[must_use]
-    pub fn at(&self, entry: &Entry, reason: JobError) -> JobError {
-        JobError::Configuration {
+    /// Sets a key of a group to the value of an entry.
+    ///
+    /// # Errors
+    /// Names the line of a key that the group does not have, or of a value that cannot be read.
+    pub fn set(&self, entry: &Entry, group: &mut dyn Keys) -> Result<(), JobError> {
+        let set = group.set_key(&entry.key, &entry.value);
+        set.map_err(|reason| JobError::Configuration {
             path: self.path.clone(),
             line: entry.line,
             reason: Box::new(reason),
-        }
+        })
     }
 }
 

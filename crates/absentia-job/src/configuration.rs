@@ -1,6 +1,5 @@
 //! A job as keys and values: what a configuration file, a model file and Python write.
 
-use absentia::suggest::similar;
 use absentia::{Baseline, Method, Solver};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -48,23 +47,7 @@ impl Job {
     /// # Errors
     /// A key that no job has, a value that cannot be read.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), JobError> {
-        // `header = false` is `no-header = true`.
-        if *value == Value::Boolean(false) {
-            let opposite = format!("no-{key}");
-            if Self::keys().contains(&opposite) {
-                return self.set(&opposite, &Value::Boolean(true));
-            }
-        }
-        let mut fields = self.fields().into_iter();
-        if let Some((_, field)) = fields.find(|(name, _)| key_of(name) == key) {
-            return Ok(field.read(key, value)?);
-        }
-        let keys = Self::keys();
-        let similar = similar(key, keys.iter().map(String::as_str));
-        Err(JobError::UnknownKey {
-            key: key.to_owned(),
-            similar: similar.into_iter().map(str::to_owned).collect(),
-        })
+        self.set_key(key, value)
     }
 
     /// The keys that were given, with their values.
@@ -98,9 +81,7 @@ impl Job {
     /// Every key that a job has.
     #[must_use]
     pub fn keys() -> Vec<String> {
-        let mut job = Self::default();
-        let fields = job.fields().into_iter();
-        fields.map(|(name, _)| key_of(name)).collect()
+        Self::default().key_names()
     }
 
     /// Takes the values of a preset where none were given, and of the engine for the method.

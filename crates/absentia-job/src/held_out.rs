@@ -20,7 +20,7 @@ use crate::training_data::Input;
 /// The pairs of files, of users and items that the rows know, rated as high as the data has to be.
 ///
 /// # Errors
-/// Files that cannot be read, of which no row is known, or without the ratings that are asked for.
+/// Files that cannot be read, of which no row is known, or without the ratings that are required.
 pub fn pairs_of(
     rows: &mut Rows,
     files: &[String],

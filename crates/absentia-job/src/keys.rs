@@ -7,7 +7,10 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use absentia::suggest::similar;
 use toml::Value;
+
+use crate::error::JobError;
 
 /// A value that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,8 +35,11 @@ impl KeyError {
 }
 
 /// A field that can be read from a value and written as one.
-pub(crate) trait Field {
+pub trait Field {
     /// Sets the field from a value.
+    ///
+    /// # Errors
+    /// The value cannot be read.
     fn read(&mut self, key: &str, value: &Value) -> Result<(), KeyError>;
 
     /// The value, or `None` if the field was not given.
@@ -128,13 +134,48 @@ pub fn typed(text: &str) -> Value {
 ///
 /// The key of a field is its name with dashes, which is also the name of its flag: clap derives that from
 /// the field as well.
-pub(crate) trait Keys {
+pub trait Keys {
     /// Every field by its name.
     fn fields(&mut self) -> NamedFields<'_>;
+
+    /// Every key of the group.
+    fn key_names(&mut self) -> Vec<String> {
+        let fields = self.fields().into_iter();
+        fields.map(|(name, _)| key_of(name)).collect()
+    }
+
+    /// Whether a key is one of the group.
+    fn has_key(&mut self, key: &str) -> bool {
+        self.fields().iter().any(|(name, _)| key_of(name) == key)
+    }
+
+    /// Sets the value of a key, and replaces any earlier value; `header = false` is `no-header = true`.
+    ///
+    /// # Errors
+    /// A key that the group does not have, a value that cannot be read.
+    fn set_key(&mut self, key: &str, value: &Value) -> Result<(), JobError> {
+        let on = Value::Boolean(true);
+        let opposite = format!("no-{key}");
+        let (key, value) = if *value == Value::Boolean(false) && self.has_key(&opposite) {
+            (&*opposite, &on)
+        } else {
+            (key, value)
+        };
+        let mut fields = self.fields().into_iter();
+        if let Some((_, field)) = fields.find(|(name, _)| key_of(name) == key) {
+            return Ok(field.read(key, value)?);
+        }
+        let keys = self.key_names();
+        let similar = similar(key, keys.iter().map(String::as_str));
+        Err(JobError::UnknownKey {
+            key: key.to_owned(),
+            similar: similar.into_iter().map(str::to_owned).collect(),
+        })
+    }
 }
 
 /// Fields by their names.
-pub(crate) type NamedFields<'f> = Vec<(&'static str, &'f mut dyn Field)>;
+pub type NamedFields<'f> = Vec<(&'static str, &'f mut dyn Field)>;
 
 /// The key of a field.
 pub(crate) fn key_of(field: &str) -> String {

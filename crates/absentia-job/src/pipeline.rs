@@ -89,7 +89,7 @@ impl Job {
         TrainingData::new(rows, &self.preparation, listener)
     }
 
-    /// Adds pairs that were shown and not taken to the matrix of some data, but for those that are held out
+    /// Adds pairs that were shown and not taken to the matrix of some data, except those that are held out
     /// or excluded.
     ///
     /// # Errors
@@ -163,11 +163,8 @@ impl Job {
     /// # Errors
     /// Files that cannot be read, or of another number of factors.
     pub fn start(&self, training: &Training<'_>) -> Result<Init, JobError> {
-        start(
-            &self.settings.init,
-            training.input.ids,
-            training.params.factors,
-        )
+        let files: Vec<&str> = self.settings.init_files().collect();
+        start(&files, training.input.ids, training.params.factors)
     }
 
     /// How the models of the run are measured; not at all where no rows are held out.
@@ -188,11 +185,8 @@ impl Job {
     /// A metric that is none.
     pub fn fingerprint(&self, input: &Input<'_>) -> Result<Fingerprint, JobError> {
         let measuring = self.measuring()?;
-        Ok(Fingerprint::of(
-            input,
-            Some(&measuring),
-            &self.settings.init,
-        ))
+        let files: Vec<String> = self.settings.init_files().map(str::to_owned).collect();
+        Ok(Fingerprint::of(input, Some(&measuring), &files))
     }
 
     /// The job of a finished run: chosen values and defaults are written out, so that it can be repeated

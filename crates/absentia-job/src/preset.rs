@@ -24,7 +24,7 @@ pub enum Preset {
 }
 
 /// Keys and values of a preset, as a configuration file has them.
-type Keys = &'static [(&'static str, &'static str)];
+type PresetKeys = &'static [(&'static str, &'static str)];
 
 impl Preset {
     /// Every preset.
@@ -54,7 +54,7 @@ impl Preset {
         self.keys().iter().map(value).collect()
     }
 
-    fn keys(self) -> Keys {
+    fn keys(self) -> PresetKeys {
         // None sets the regularization: what suits one data set of a kind does not suit the next, so
         // that it is better chosen on rows held out.
         match self {

@@ -1,4 +1,4 @@
-//! Rows of files with the ids that their numbers stand for.
+//! Rows of files with the ids of their numbers.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::memory::beside_kept;
 use crate::preparation::{Preparation, merge_repeats, report_merged};
 use crate::reading::Reading;
 
-/// Rows and the ids that their numbers stand for.
+/// Rows and the ids of their numbers.
 #[derive(Debug)]
 pub struct Rows {
     /// The rows.

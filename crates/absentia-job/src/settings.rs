@@ -80,10 +80,7 @@ pub struct GivenSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     pub post_scale_half_life: Option<TimeSpan>,
     /// Start from these factors instead of random ones: P.npy,Q.npy (needs --dense-ids), or a model.
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "P,Q|MODEL", value_delimiter = ',')
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "P,Q|MODEL"))]
     pub init: Vec<String>,
     /// Standard deviation of the random initial factors [default: 0.01].
     #[cfg_attr(
@@ -154,6 +151,11 @@ impl GivenSettings {
             }
             method => method,
         }
+    }
+
+    /// The files of initial factors: given one by one, or in one text with a comma between them.
+    pub fn init_files(&self) -> impl Iterator<Item = &str> {
+        self.init.iter().flat_map(|files| files.split(','))
     }
 
     /// What is chosen automatically on held-out rows, except for targets and weights, which depend on the

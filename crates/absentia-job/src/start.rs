@@ -18,7 +18,7 @@ use crate::error::JobError;
 ///
 /// # Errors
 /// Files that cannot be read, or of another number of factors.
-pub(crate) fn start(files: &[String], ids: &Ids, factors: usize) -> Result<Init, JobError> {
+pub(crate) fn start(files: &[&str], ids: &Ids, factors: usize) -> Result<Init, JobError> {
     match files {
         [] => Ok(Init::Gaussian),
         [model] => start_from_model(Path::new(model), ids, factors),

@@ -40,7 +40,7 @@ fn of_json(key: &str, text: &str) -> Option<Job> {
 }
 
 /// Texts of every twin, and whether they are accepted.
-const TEXTS: [(&str, &str, bool); 48] = [
+const TEXTS: [(&str, &str, bool); 50] = [
     ("solver", "eals", true),
     ("solver", "subspace:32", true),
     ("solver", "itemknn:7", true),
@@ -50,7 +50,7 @@ const TEXTS: [(&str, &str, bool); 48] = [
     ("targets", "binary", true),
     ("targets", "normalized:0.35", true),
     ("targets", "normalized:0.35,0.1", true),
-    ("targets", "raw:junk", true),
+    ("targets", "raw:junk", false),
     ("targets", "normalized", false),
     ("targets", "rough", false),
     ("confidence", "2.5", true),
@@ -61,6 +61,8 @@ const TEXTS: [(&str, &str, bool); 48] = [
     ("confidence", "decay:30", false),
     ("confidence", "decay:soon", false),
     ("confidence", "column", true),
+    ("confidence", "column:junk", false),
+    ("init", "P.npy,Q.npy", true),
     ("confidence", "linear", false),
     ("weights", "popularity:mean=0.02,alpha=0.25", true),
     ("weights", "uniform:0.1", true),

@@ -34,4 +34,4 @@ pub use memory::record_bytes;
 pub use open::{Opening, StateCopy, Trained, open};
 pub use prequential::{Measured, Prequential};
 pub use record::Record;
-pub use settings::GivenSettings;
+pub use settings::LearningSettings;

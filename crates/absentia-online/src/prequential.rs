@@ -48,7 +48,7 @@ impl Prequential {
         }
     }
 
-    /// Measures where an item stands for a user, before the event is learned; yields its rank.
+    /// Measures the rank of an item for a user, before the event is learned; yields its rank.
     ///
     /// # Errors
     /// None for a sound model.

@@ -256,9 +256,15 @@ mod tests {
             .collect();
         assert_eq!(latest, [899, 799, 699]);
         assert_eq!(by_time(0.2, None).folds(&log, (50, 40)).unwrap().len(), 1);
-        assert_eq!(by_time(0.1, Some(1)).folds(&log, (50, 40)).unwrap().len(), 1);
+        assert_eq!(
+            by_time(0.1, Some(1)).folds(&log, (50, 40)).unwrap().len(),
+            1
+        );
         let refused = by_time(0.1, Some(4)).folds(&log, (50, 40));
-        assert!(matches!(refused, Err(SearchError::TooManyFolds { most: 3 })));
+        assert!(matches!(
+            refused,
+            Err(SearchError::TooManyFolds { most: 3 })
+        ));
     }
 
     #[test]

@@ -73,7 +73,10 @@ impl UserScores {
         let ndcg = sums.values().map(|(_, ndcg, count)| ndcg / count);
         Self {
             users: sums.keys().copied().collect(),
-            metric: sums.values().map(|(metric, _, count)| metric / count).collect(),
+            metric: sums
+                .values()
+                .map(|(metric, _, count)| metric / count)
+                .collect(),
             ndcg: if has_ndcg { ndcg.collect() } else { Vec::new() },
         }
     }
@@ -110,7 +113,9 @@ mod tests {
     /// Values of a hundred users that differ by `gain` and by noise of up to `noise` in either direction.
     fn pair(gain: f32, noise: f32) -> (UserScores, UserScores) {
         let of = |sign: f32| -> Vec<f32> {
-            let value = |at: u8| 0.5 + sign * (gain / 2.0 + noise * f32::from(at % 11) / 10.0 - noise / 2.0);
+            let value = |at: u8| {
+                0.5 + sign * (gain / 2.0 + noise * f32::from(at % 11) / 10.0 - noise / 2.0)
+            };
             (0..100).map(value).collect()
         };
         let (more, less) = (of(1.0), of(-1.0));
@@ -132,7 +137,10 @@ mod tests {
         more.ndcg = less.ndcg.iter().map(|ndcg| ndcg - 0.01).collect();
         assert!(!more.beats(&less));
         (more.ndcg, more.metric) = (Vec::new(), more.metric);
-        let without = UserScores { ndcg: Vec::new(), ..less };
+        let without = UserScores {
+            ndcg: Vec::new(),
+            ..less
+        };
         assert!(more.beats(&without));
     }
 
@@ -146,7 +154,10 @@ mod tests {
         };
         let mean = UserScores::mean_of(vec![one.clone(), other]);
         assert_eq!(mean.users, [0, 1, 2]);
-        assert_eq!((mean.metric, mean.ndcg), (vec![0.0, 0.5, 1.0], vec![0.0, 0.25, 0.5]));
+        assert_eq!(
+            (mean.metric, mean.ndcg),
+            (vec![0.0, 0.5, 1.0], vec![0.0, 0.25, 0.5])
+        );
         assert_eq!(UserScores::mean_of(vec![one.clone()]), one);
         assert!(!one.beats(&scores(&[0.0], &[0.0])));
     }

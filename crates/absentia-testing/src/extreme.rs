@@ -206,7 +206,7 @@ impl Extreme {
         text
     }
 
-    /// The flags of `absentia train` for the problem, but for the data, the weights on missing entries
+    /// The flags of `absentia train` for the problem, except the data, the weights on missing entries
     /// and the solver.
     #[must_use]
     pub fn flags(&self) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What goes into a matrix, what is refused, and what the transforms make of it.
+//! What goes into a matrix, what is refused, and how values are transformed.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::sync::Arc;

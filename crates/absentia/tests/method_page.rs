@@ -24,7 +24,7 @@ fn every_function_the_page_links_to_is_there() {
     assert!(found > 30, "{found}");
 }
 
-/// Formulas stand in indented lines; what is said of each up to the next one names a function.
+/// Formulas are in indented lines; what is said of each up to the next one names a function.
 #[test]
 fn every_formula_has_a_function() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

@@ -331,11 +331,11 @@ fn every_solver_reports_the_objective_that_is_written_out() {
                 let mut world = World::new(nu, [0.3, 0.7, 1.5]);
                 let fitted = world.train(solver, 4, warm).unwrap();
                 world.set(&fitted.model);
-                let told = fitted.model.history().last().unwrap().objective.total();
+                let reported = fitted.model.history().last().unwrap().objective.total();
                 let exact = world.objective();
                 assert!(
-                    (told - exact).abs() < 1e-5 * exact,
-                    "{solver:?}, nu {nu}, warm {warm}: {told} instead of {exact}"
+                    (reported - exact).abs() < 1e-5 * exact,
+                    "{solver:?}, nu {nu}, warm {warm}: {reported} instead of {exact}"
                 );
             }
         }

@@ -184,11 +184,11 @@ mod tests {
         );
     }
 
-    fn told(out: &Path, line: &str) -> Search {
+    fn shell_search(out: &Path, line: &str) -> Search {
         let mut command = Command::new("sh");
         command.args(["-c", line]);
         Search {
-            name: "told",
+            name: "shell_search",
             out: out.to_owned(),
             command,
         }
@@ -202,13 +202,16 @@ mod tests {
             std::env::temp_dir().join(format!("absentia-xtask-search-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let out = folder.join("found.toml");
-        let failed = search(vec![told(&out, "echo half > $1; echo why; exit 3")], false);
+        let failed = search(
+            vec![shell_search(&out, "echo half > $1; echo why; exit 3")],
+            false,
+        );
         assert!(failed.unwrap_err().contains("why"));
         assert!(!out.exists());
-        search(vec![told(&out, "echo one > $1")], false).unwrap();
-        search(vec![told(&out, "echo two > $1")], false).unwrap();
+        search(vec![shell_search(&out, "echo one > $1")], false).unwrap();
+        search(vec![shell_search(&out, "echo two > $1")], false).unwrap();
         assert_eq!(std::fs::read_to_string(&out).unwrap(), "one\n");
-        search(vec![told(&out, "echo two > $1")], true).unwrap();
+        search(vec![shell_search(&out, "echo two > $1")], true).unwrap();
         assert_eq!(std::fs::read_to_string(&out).unwrap(), "two\n");
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -21,7 +21,7 @@ const EVENTS: usize = 100_000;
 struct Running {
     child: Child,
     address: String,
-    told: serde_json::Value,
+    started: serde_json::Value,
 }
 
 impl Drop for Running {
@@ -95,12 +95,12 @@ fn start(program: &Path, folder: &Path) -> Result<Running, String> {
     BufReader::new(stdout)
         .read_line(&mut line)
         .map_err(|error| error.to_string())?;
-    let told: serde_json::Value = serde_json::from_str(&line).map_err(|_| "it did not start")?;
-    let address = told["address"].as_str().unwrap_or_default().to_owned();
+    let started: serde_json::Value = serde_json::from_str(&line).map_err(|_| "it did not start")?;
+    let address = started["address"].as_str().unwrap_or_default().to_owned();
     Ok(Running {
         child,
         address,
-        told,
+        started,
     })
 }
 
@@ -199,10 +199,10 @@ fn replay(program: &Path, folder: &Path) -> Result<(), String> {
     );
     drop(ours);
     let again = start(program, folder)?;
-    let seconds = again.told["seconds"].as_f64().unwrap_or(f64::NAN);
+    let seconds = again.started["seconds"].as_f64().unwrap_or(f64::NAN);
     eprintln!(
         "started again in {seconds:.2} s, {} records learned",
-        again.told["replayed"]
+        again.started["replayed"]
     );
     Ok(())
 }
@@ -249,7 +249,7 @@ fn peer(data: &Path) -> Result<Running, String> {
     let running = Running {
         child,
         address,
-        told: serde_json::Value::Null,
+        started: serde_json::Value::Null,
     };
     if line.trim() != "ready" {
         return Err(format!("it said {line:?}"));

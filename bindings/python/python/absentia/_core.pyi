@@ -17,7 +17,7 @@ Relation = Tuple[str, Table]
 Lists = Tuple[NDArray[np.int64], Floats]
 Path = Union[str, PathLike[str]]
 _Exposed = Tuple[Rows, Rows, Optional[Floats], Optional[float]]
-_Manner = Tuple[bool, Optional[int], Optional[float]]
+_Learning = Tuple[bool, Optional[int], Optional[float]]
 
 @final
 class Dataset:
@@ -149,10 +149,10 @@ class Model:
 class Online:
     @staticmethod
     def start(
-        model: Model, data: Data, manner: _Manner, exposed: Optional[_Exposed] = None, threads: Optional[int] = None
+        model: Model, data: Data, learning: _Learning, exposed: Optional[_Exposed] = None, threads: Optional[int] = None
     ) -> Online: ...
     @staticmethod
-    def open(path: Path, train: List[str], manner: _Manner, threads: Optional[int] = None) -> Online: ...
+    def open(path: Path, train: List[str], learning: _Learning, threads: Optional[int] = None) -> Online: ...
     def apply(
         self,
         operation: str,

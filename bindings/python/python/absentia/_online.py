@@ -68,7 +68,7 @@ class Online:
         weight_of_new: Optional[float] = None,
         num_threads: Optional[int] = None,
     ) -> None:
-        manner = (
+        learning = (
             bool(live),
             _params.optional(_params.whole, "steps", steps),
             _params.optional(_params.real, "weight_of_new", weight_of_new),
@@ -79,13 +79,13 @@ class Online:
             if train is not None and not is_files(train):
                 raise ValueError("train is the data of a model file, which is read from files: pass paths")
             files = [] if train is None else _options.paths(train)
-            self._core = _core.Online.open(os.fspath(model), files, manner, self._threads)
+            self._core = _core.Online.open(os.fspath(model), files, learning, self._threads)
             return
         trained = model._fitted()
         data = _training_rows(model, train)
         exposed = model._exposed if train is None else None
         self._kinds = (model._ids.users.kind, model._ids.items.kind)
-        self._core = _core.Online.start(trained, data.core, manner, exposed, self._threads)
+        self._core = _core.Online.start(trained, data.core, learning, exposed, self._threads)
 
     @classmethod
     def load(cls: Type[Self], path: Path, **options: Any) -> Self:

@@ -115,8 +115,8 @@ mod tests {
             (RowFault::Quote, "--skip-bad N"),
             (RowFault::LongLine { limit: 9 }, "--max-line"),
         ] {
-            let told = hint(&row(fault)).expect("a hint");
-            assert!(told.contains(flag), "{told} lacks {flag}");
+            let hint_text = hint(&row(fault)).expect("a hint");
+            assert!(hint_text.contains(flag), "{hint_text} lacks {flag}");
         }
     }
 
@@ -143,8 +143,8 @@ mod tests {
             (one, "--separator"),
             (binary, "--format"),
         ] {
-            let told = hint(&error).expect("a hint");
-            assert!(told.contains(flag), "{told} lacks {flag}");
+            let hint_text = hint(&error).expect("a hint");
+            assert!(hint_text.contains(flag), "{hint_text} lacks {flag}");
         }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "NAME")]
     to: Option<Format>,
     #[command(flatten)]
-    data: DataArgs,
+    pub(crate) data: DataArgs,
 }
 
 #[derive(Serialize)]

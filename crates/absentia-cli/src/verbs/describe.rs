@@ -24,7 +24,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Describe {
     #[command(flatten)]
-    data: DataArgs,
+    pub(crate) data: DataArgs,
 }
 
 impl Describe {

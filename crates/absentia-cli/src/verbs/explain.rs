@@ -56,9 +56,9 @@ pub(crate) struct Explain {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = parse_length)]
     top: usize,
     #[command(flatten)]
-    read: Reading,
+    pub(crate) read: Reading,
     #[command(flatten)]
-    prepare: Preparation,
+    pub(crate) prepare: Preparation,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]

@@ -56,7 +56,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "LAMBDA")]
     regularization: Option<f32>,
     #[command(flatten)]
-    read: Reading,
+    pub(crate) read: Reading,
 }
 
 impl Import {

@@ -40,7 +40,7 @@ pub(crate) struct SplitCommand {
     /// leave-one-out[,valid]; last:N[,VALID]; ratio:SHARE[,VALID] of every user's rows; share:SHARE,
     /// at least one row of every user;
     /// time:FROM[,VALID-FROM] (unix or 2020-01-31); time:SHARE[,VALID], the latest of all rows, as in time:0.1;
-    /// users:N[,VALID] held out whole, but for a history to fold them in from; cold-items:SHARE[,VALID] or
+    /// users:N[,VALID] held out whole, except for a history to fold them in from; cold-items:SHARE[,VALID] or
     /// cold-users:SHARE[,VALID]: all rows of some items or users.
     #[arg(
         long,
@@ -66,7 +66,7 @@ pub(crate) struct SplitCommand {
     #[arg(long, value_name = "KIND", value_parser = ["gz", "zst"])]
     compress: Option<String>,
     #[command(flatten)]
-    data: DataArgs,
+    pub(crate) data: DataArgs,
 }
 
 /// What a split gave.

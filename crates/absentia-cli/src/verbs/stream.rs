@@ -7,7 +7,7 @@ use absentia::fit::Cancel;
 use absentia::online::{OnlineError, Settings, WeightMode};
 use absentia_job::{Listener as _, Reading, read_files};
 use absentia_online::{
-    GivenSettings, LearnError, Learner, Log, Measured, Opening, Prequential, Record, events_of,
+    LearnError, Learner, LearningSettings, Log, Measured, Opening, Prequential, Record, events_of,
     open, record_bytes,
 };
 use absentia_report::format;
@@ -87,10 +87,10 @@ pub(crate) struct Stream {
     #[arg(long)]
     no_metrics: bool,
     #[command(flatten)]
-    read: Reading,
+    pub(crate) read: Reading,
 }
 
-/// What the run came to.
+/// The result of the run.
 #[derive(Serialize)]
 struct Summary {
     events: u64,
@@ -165,7 +165,7 @@ impl Stream {
 
     /// The settings that were given, and the others as they are.
     fn settings(&self, present: Settings) -> Settings {
-        let given = GivenSettings {
+        let given = LearningSettings {
             steps: self.steps,
             weight_of_new: self.weight_of_new,
         };

@@ -29,7 +29,7 @@ pub(super) struct Workspace {
 
 /// The folder of a set and its files.
 #[derive(Default, Deserialize, Serialize)]
-struct Record {
+struct SetRecord {
     /// Its name in the folder of the workspace; nothing for that folder itself.
     folder: Option<OsString>,
     names: Vec<String>,
@@ -39,7 +39,7 @@ impl Workspace {
     /// Makes a workspace in a folder, for files of that folder or of one in it.
     pub(super) fn create(place: &Path, folder: &Path, names: &[String]) -> io::Result<Self> {
         let name = folder.file_name().filter(|_| folder != place);
-        let record = Record {
+        let record = SetRecord {
             folder: name.map(Into::into),
             names: names.to_vec(),
         };
@@ -101,7 +101,7 @@ pub(crate) fn removed(path: &Path) -> bool {
 
 /// Removes a workspace. What is not known to belong to it goes to the folder of the set.
 fn clear(path: &Path) -> io::Result<()> {
-    let record = Record::read(&path.join(RECORD))?;
+    let record = SetRecord::read(&path.join(RECORD))?;
     let place = path.parent().unwrap_or(path);
     let folder = record.folder.map(|name| place.join(name));
     let folder = folder.as_deref().unwrap_or(place);
@@ -137,7 +137,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-impl Record {
+impl SetRecord {
     fn read(path: &Path) -> io::Result<Self> {
         let text = fs::read(path)?;
         if text.is_empty() {

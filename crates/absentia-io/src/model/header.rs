@@ -27,14 +27,14 @@ pub(super) const MAX_HEADER: usize = 100_000_000;
 
 /// A header that describes its file to the byte.
 #[derive(Debug)]
-pub(super) struct Header {
+pub(super) struct ModelHeader {
     tensors: Metadata,
     texts: HashMap<String, String>,
     /// Where the tensors start in the file.
     start: usize,
 }
 
-impl Header {
+impl ModelHeader {
     /// The length of header and length field together, given the first bytes of the file.
     pub(super) fn length(first: &[u8], file_len: u64, path: &Path) -> Result<usize, Error> {
         let (Some(length), Some(b'{')) = (first.first_chunk::<8>(), first.get(8)) else {

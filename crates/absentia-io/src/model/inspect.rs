@@ -10,7 +10,7 @@ use absentia::fit::Sweep;
 use absentia::weights::Frozen;
 use serde::de::DeserializeOwned;
 
-use super::header::{FORMAT, Header};
+use super::header::{FORMAT, ModelHeader};
 use super::related::{self, RelationsInfo};
 use super::{Kind, history, weights};
 use crate::error::Error;
@@ -96,7 +96,7 @@ pub fn inspect(path: &Path) -> Result<ModelInfo, Error> {
     })
 }
 
-fn id_form(header: &Header, integers: &str, text: &str) -> IdForm {
+fn id_form(header: &ModelHeader, integers: &str, text: &str) -> IdForm {
     if header.tensor(integers).is_some() {
         IdForm::Integers
     } else if header.tensor(text).is_some() {
@@ -111,7 +111,7 @@ struct Reader {
     path: PathBuf,
     file: File,
     bytes: u64,
-    header: Header,
+    header: ModelHeader,
 }
 
 impl Reader {
@@ -120,10 +120,10 @@ impl Reader {
         let bytes = file.metadata().map_err(Error::io(path))?.len();
         let mut head = Vec::new();
         read_up_to(&mut file, 9, &mut head).map_err(Error::io(path))?;
-        let length = Header::length(&head, bytes, path)?;
+        let length = ModelHeader::length(&head, bytes, path)?;
         let rest = length.saturating_sub(head.len());
         read_up_to(&mut file, rest, &mut head).map_err(Error::io(path))?;
-        let header = Header::parse(&head[..length.min(head.len())], bytes, path)?;
+        let header = ModelHeader::parse(&head[..length.min(head.len())], bytes, path)?;
         Ok(Self {
             path: path.to_owned(),
             file,

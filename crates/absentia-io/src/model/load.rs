@@ -16,7 +16,7 @@ use crate::error::Error;
 /// A model with what was stored beside it.
 #[derive(Clone, Debug)]
 pub struct LoadedModel {
-    /// The model; for a checkpoint, as it stood after its last sweep.
+    /// The model; for a checkpoint, as it was after its last sweep.
     pub model: Model,
     /// The ids of its rows.
     pub ids: Ids,

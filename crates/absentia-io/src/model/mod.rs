@@ -86,7 +86,7 @@ impl Kind {
         }
     }
 
-    fn of(header: &header::Header, path: &Path) -> Result<Self, Error> {
+    fn of(header: &header::ModelHeader, path: &Path) -> Result<Self, Error> {
         match header.text("kind") {
             Some("model") => Ok(Self::Model),
             Some("checkpoint") => Ok(Self::Checkpoint),

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use absentia::data::Duplicates;
-use absentia::online::{History, OnlineParts, PairEvent, Settings, StoredEntries, WeightMode};
+use absentia::online::{OnlineParts, PairEvent, PairHistory, Settings, StoredEntries, WeightMode};
 use absentia::{Model, Sides};
 use serde::{Deserialize, Serialize};
 
@@ -149,7 +149,7 @@ fn entries(opened: &Opened, has_times: bool) -> Result<StoredEntries, Error> {
         boost: boosts[at],
     };
     let histories = opened.list::<u8>("online_histories")?;
-    let histories: Vec<(u32, u32, History)> = serde_json::from_slice(&histories)
+    let histories: Vec<(u32, u32, PairHistory)> = serde_json::from_slice(&histories)
         .map_err(|error| opened.corrupt(format!("its repeated events: {error}")))?;
     Ok(StoredEntries {
         offsets: opened.list("online_offsets")?.to_vec(),

@@ -8,7 +8,7 @@ use absentia::model::Factors;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::header::{CHECKSUM, CHECKSUM_LEN, FORMAT, Header, not_a_model};
+use super::header::{CHECKSUM, CHECKSUM_LEN, FORMAT, ModelHeader, not_a_model};
 use super::map::{FileMap, Mapped};
 use super::tensor::Stored;
 use crate::error::Error;
@@ -17,12 +17,12 @@ use crate::error::Error;
 const MAX_COLS: usize = 1 << 20;
 
 /// The numbers of a tensor and its shape.
-type Found<'a, T> = (Mapped<T>, &'a [usize]);
+type TensorNumbers<'a, T> = (Mapped<T>, &'a [usize]);
 
 /// A mapped file with a header that fits it.
 pub(super) struct Opened {
     pub(super) path: PathBuf,
-    pub(super) header: Header,
+    pub(super) header: ModelHeader,
     map: FileMap,
 }
 
@@ -43,8 +43,8 @@ impl Opened {
             return Err(not_a_model(path));
         }
         let map = FileMap::open(path)?;
-        let length = Header::length(&map, map.len() as u64, path)?;
-        let header = Header::parse(&map[..length], map.len() as u64, path)?;
+        let length = ModelHeader::length(&map, map.len() as u64, path)?;
+        let header = ModelHeader::parse(&map[..length], map.len() as u64, path)?;
         let path = path.to_owned();
         let opened = Self { path, header, map };
         opened.verify()?;
@@ -78,7 +78,10 @@ impl Opened {
     }
 
     /// A tensor and its shape, or `None` if the file has no tensor of this name.
-    pub(super) fn find<T: Stored>(&self, name: &str) -> Result<Option<Found<'_, T>>, Error> {
+    pub(super) fn find<T: Stored>(
+        &self,
+        name: &str,
+    ) -> Result<Option<TensorNumbers<'_, T>>, Error> {
         let Some((info, range)) = self.header.tensor(name) else {
             return Ok(None);
         };

@@ -115,10 +115,10 @@ pub(super) fn tensors<'a>(
 }
 
 /// Relations with the ids of their types.
-type Found = (Arc<RelatedParts>, Vec<IdMap>);
+type LoadedRelations = (Arc<RelatedParts>, Vec<IdMap>);
 
 /// The relations of a file that has some.
-pub(super) fn load(opened: &Opened) -> Result<Option<Found>, Error> {
+pub(super) fn load(opened: &Opened) -> Result<Option<LoadedRelations>, Error> {
     if opened.header.tensor(RELATIONS).is_none() {
         return Ok(None);
     }

@@ -37,14 +37,14 @@ impl Stored for i64 {
 
 /// Rows of floats that need not be contiguous in memory.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
+pub(super) struct TensorRows<'a> {
     values: &'a [f32],
     count: usize,
     cols: usize,
     stride: usize,
 }
 
-impl<'a> From<&'a Factors> for Rows<'a> {
+impl<'a> From<&'a Factors> for TensorRows<'a> {
     fn from(factors: &'a Factors) -> Self {
         Self {
             values: factors.as_slice(),
@@ -55,7 +55,7 @@ impl<'a> From<&'a Factors> for Rows<'a> {
     }
 }
 
-impl<'a> From<&'a Dense> for Rows<'a> {
+impl<'a> From<&'a Dense> for TensorRows<'a> {
     fn from(dense: &'a Dense) -> Self {
         Self {
             values: dense.as_slice(),
@@ -66,7 +66,7 @@ impl<'a> From<&'a Dense> for Rows<'a> {
     }
 }
 
-impl Rows<'_> {
+impl TensorRows<'_> {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         if self.stride == self.cols {
             return out.write_all(bytemuck::cast_slice(self.values));
@@ -80,9 +80,9 @@ impl Rows<'_> {
     }
 }
 
-enum Source<'a> {
+enum TensorSource<'a> {
     Bytes(Cow<'a, [u8]>),
-    Rows(Rows<'a>),
+    TensorRows(TensorRows<'a>),
 }
 
 /// A named array to be written.
@@ -90,17 +90,20 @@ pub(super) struct Tensor<'a> {
     pub(super) name: Cow<'static, str>,
     pub(super) dtype: Dtype,
     pub(super) shape: Vec<usize>,
-    source: Source<'a>,
+    source: TensorSource<'a>,
 }
 
 impl<'a> Tensor<'a> {
-    pub(super) fn rows(name: impl Into<Cow<'static, str>>, rows: impl Into<Rows<'a>>) -> Self {
+    pub(super) fn rows(
+        name: impl Into<Cow<'static, str>>,
+        rows: impl Into<TensorRows<'a>>,
+    ) -> Self {
         let rows = rows.into();
         Self {
             name: name.into(),
             dtype: Dtype::F32,
             shape: vec![rows.count, rows.cols],
-            source: Source::Rows(rows),
+            source: TensorSource::TensorRows(rows),
         }
     }
 
@@ -118,7 +121,7 @@ impl<'a> Tensor<'a> {
             name: name.into(),
             dtype: T::DTYPE,
             shape,
-            source: Source::Bytes(bytes),
+            source: TensorSource::Bytes(bytes),
         }
     }
 
@@ -129,7 +132,7 @@ impl<'a> Tensor<'a> {
             name: name.into(),
             dtype: T::DTYPE,
             shape: vec![values.len() / cols, cols],
-            source: Source::Bytes(Cow::Owned(bytes.to_vec())),
+            source: TensorSource::Bytes(Cow::Owned(bytes.to_vec())),
         }
     }
 
@@ -140,8 +143,8 @@ impl<'a> Tensor<'a> {
 
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         match &self.source {
-            Source::Bytes(bytes) => out.write_all(bytes),
-            Source::Rows(rows) => rows.write(out),
+            TensorSource::Bytes(bytes) => out.write_all(bytes),
+            TensorSource::TensorRows(rows) => rows.write(out),
         }
     }
 }

@@ -55,7 +55,7 @@ fn load_frozen(opened: &Opened) -> Result<Frozen, Error> {
 }
 
 /// Number of components Z, from the header alone.
-pub(super) fn rank(header: &super::header::Header) -> Option<usize> {
+pub(super) fn rank(header: &super::header::ModelHeader) -> Option<usize> {
     header
         .tensor(A)
         .and_then(|(info, _)| info.shape.get(1).copied())

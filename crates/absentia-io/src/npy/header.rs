@@ -20,7 +20,7 @@ pub(super) struct ElementType {
 
 /// What precedes the elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct NpyHeader {
     pub(super) element: ElementType,
     pub(super) fortran: bool,
     pub(super) shape: Vec<usize>,
@@ -28,7 +28,7 @@ pub(super) struct Header {
     pub(super) length: u64,
 }
 
-impl Header {
+impl NpyHeader {
     pub(super) fn read(reader: &mut impl Read, path: &Path) -> Result<Self, Error> {
         let start: [u8; 8] = bytes(reader, path)?;
         if !start.starts_with(MAGIC) {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use super::header::{ElementType, Header};
+use super::header::{ElementType, NpyHeader};
 use super::{Array, Data};
 use crate::error::Error;
 
@@ -27,7 +27,7 @@ pub fn read_file(path: &Path) -> Result<Array, Error> {
 /// # Errors
 /// There are too few or too many bytes, the header does not fit them, or the array holds something other than numbers or strings.
 pub fn read(reader: &mut impl Read, available: u64, path: &Path) -> Result<Array, Error> {
-    let header = Header::read(reader, path)?;
+    let header = NpyHeader::read(reader, path)?;
     let Some((count, bytes)) = header.size() else {
         return Err(Error::corrupt(
             path,

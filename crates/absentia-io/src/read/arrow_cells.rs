@@ -14,7 +14,7 @@ use arrow_array::{
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::{ArrowError, DataType};
 
-type ArrowResult<T> = Result<T, ArrowError>;
+pub(super) type ArrowResult<T> = Result<T, ArrowError>;
 
 fn unsupported<T>(kind: &DataType, wanted: &str) -> ArrowResult<T> {
     Err(ArrowError::CastError(format!("{kind} is no {wanted}")))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 
-use super::arrow_cells::{self, Text, floats, integers, plain};
+use super::arrow_cells::{self, ArrowResult, Text, floats, integers, plain};
 use super::arrow_ipc::guarded;
 use super::chunk::{Chunk, IdRule, Key, Record, Shape};
 use super::options::ReadOptions;
@@ -24,7 +24,7 @@ pub(super) struct ArrowLayout {
 }
 
 /// A batch with its place in the file.
-pub(super) struct Batch {
+pub(super) struct ArrowBatch {
     pub(super) columns: RecordBatch,
     pub(super) first_row: u64,
     pub(super) bytes: u64,
@@ -80,14 +80,14 @@ impl ArrowLayout {
     }
 
     /// Parses a batch, whose arrays may be damaged in ways that decoding did not notice.
-    pub(super) fn parse_guarded(&self, batch: &Batch) -> Result<Chunk, Error> {
+    pub(super) fn parse_guarded(&self, batch: &ArrowBatch) -> Result<Chunk, Error> {
         guarded(&self.shape.path, self.format, || {
             Ok::<_, Error>(self.parse(batch))
         })?
     }
 
     /// Parses a batch that holds only the columns in [`places`](Self::places).
-    fn parse(&self, batch: &Batch) -> Result<Chunk, Error> {
+    fn parse(&self, batch: &ArrowBatch) -> Result<Chunk, Error> {
         let places = self.places();
         let array = |column| {
             let place = places
@@ -103,8 +103,8 @@ impl ArrowLayout {
                 "a batch lacks a column of the schema",
             )
         };
-        let users = Ids::new(array(Column::User).ok_or_else(missing)?).map_err(failed)?;
-        let items = Ids::new(array(Column::Item).ok_or_else(missing)?).map_err(failed)?;
+        let users = ArrowIds::new(array(Column::User).ok_or_else(missing)?).map_err(failed)?;
+        let items = ArrowIds::new(array(Column::Item).ok_or_else(missing)?).map_err(failed)?;
         let values = array(Column::Rating)
             .map(numbers)
             .transpose()
@@ -173,15 +173,13 @@ fn check_type(schema: &Schema, place: usize, column: Column, path: &Path) -> Res
     })
 }
 
-type ArrowResult<T> = Result<T, ArrowError>;
-
 /// Ids as integers where they are, as text otherwise.
-enum Ids {
+enum ArrowIds {
     Integers(Int64Array),
     Text(Text),
 }
 
-impl Ids {
+impl ArrowIds {
     fn new(array: &ArrayRef) -> ArrowResult<Self> {
         let array = plain(array)?;
         match array.data_type() {

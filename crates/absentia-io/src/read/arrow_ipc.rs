@@ -12,7 +12,7 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::ArrowError;
 
 use super::arrow_check;
-use super::arrow_columns::{ArrowLayout, Batch};
+use super::arrow_columns::{ArrowBatch, ArrowLayout};
 use super::builder::Builder;
 use super::options::ReadOptions;
 use super::pipeline::{self, Blocks};
@@ -86,9 +86,9 @@ pub(super) struct Batches<R> {
 }
 
 impl<R: Iterator<Item = Result<RecordBatch, ArrowError>> + Send> Blocks for Batches<R> {
-    type Block = Batch;
+    type Block = ArrowBatch;
 
-    fn next_block(&mut self) -> Result<Option<Batch>, Error> {
+    fn next_block(&mut self) -> Result<Option<ArrowBatch>, Error> {
         let reader = &mut self.reader;
         let Some(batch) = guarded(&self.path, self.format, || reader.next().transpose())? else {
             return Ok(None);
@@ -97,7 +97,7 @@ impl<R: Iterator<Item = Result<RecordBatch, ArrowError>> + Send> Blocks for Batc
         self.next_row += batch.num_rows() as u64;
         let bytes =
             std::mem::take(&mut self.first_bytes) + (self.per_row * batch.num_rows() as f64) as u64;
-        Ok(Some(Batch {
+        Ok(Some(ArrowBatch {
             columns: batch,
             first_row,
             bytes,

@@ -132,7 +132,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn append_all(&mut self, chunk: &Chunk, users: &Rows, items: &Rows) {
+    fn append_all(&mut self, chunk: &Chunk, users: &RowMap, items: &RowMap) {
         let data = &mut self.data;
         make_room(&mut data.user, chunk.users.rows.len());
         make_room(&mut data.item, chunk.items.rows.len());
@@ -145,7 +145,7 @@ impl<'a> Builder<'a> {
         extend(&mut data.weight, chunk.weight.as_deref());
     }
 
-    fn append_known(&mut self, chunk: &Chunk, users: &Rows, items: &Rows) -> Result<(), Error> {
+    fn append_known(&mut self, chunk: &Chunk, users: &RowMap, items: &RowMap) -> Result<(), Error> {
         make_room(&mut self.data.user, chunk.users.rows.len());
         make_room(&mut self.data.item, chunk.items.rows.len());
         for at in 0..chunk.users.rows.len() {
@@ -217,13 +217,13 @@ fn make_room<T>(column: &mut Vec<T>, more: usize) {
 }
 
 /// The row in the whole data set of each row of a chunk.
-enum Rows {
+enum RowMap {
     Same,
     Table(Vec<u32>),
     Sparse(FxHashMap<u32, u32>),
 }
 
-impl Rows {
+impl RowMap {
     fn get(&self, local: u32) -> u32 {
         match self {
             Self::Same => local,
@@ -242,16 +242,16 @@ impl Rows {
     }
 }
 
-fn rows_of(global: &mut IdMap, local: &IdColumn, unknown: Unknown) -> Result<Rows, Error> {
+fn rows_of(global: &mut IdMap, local: &IdColumn, unknown: Unknown) -> Result<RowMap, Error> {
     if !local.ids.is_dense() {
         return local
             .ids
             .iter_keys(|id| global.row(id, unknown))
-            .map(Rows::Table);
+            .map(RowMap::Table);
     }
     if unknown == Unknown::Add && (global.is_dense() || global.is_empty()) {
         *global = IdMap::dense(global.len().max(local.ids.len()) as u32);
-        return Ok(Rows::Same);
+        return Ok(RowMap::Same);
     }
     // A declared shape can be far larger than the rows there are, so only rows in use are looked up.
     let mut rows = FxHashMap::default();
@@ -260,7 +260,7 @@ fn rows_of(global: &mut IdMap, local: &IdColumn, unknown: Unknown) -> Result<Row
             entry.insert(global.row(crate::ids::IdRef::Integer(row.into()), unknown)?);
         }
     }
-    Ok(Rows::Sparse(rows))
+    Ok(RowMap::Sparse(rows))
 }
 
 impl IdMap {

@@ -67,7 +67,7 @@ pub(super) fn float_time(time: f64, unit: Option<TimeUnit>) -> Result<i64, RowFa
 
 /// What the cells of a column look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CellKind {
     /// A number.
     Number,
     /// A number large enough to be a unix time.
@@ -78,7 +78,7 @@ pub(super) enum Kind {
     Text,
 }
 
-impl Kind {
+impl CellKind {
     pub(super) fn of(cell: &[u8]) -> Self {
         const UNIX_TIME: f64 = 1e8;
         let cell = cell.trim_ascii();

@@ -2,13 +2,13 @@
 
 use super::blocks::TextBlocks;
 use super::builder::Builder;
-use super::cells::{self, Kind};
+use super::cells::{self, CellKind};
 use super::chunk::{Chunk, Record, Shape, Stop};
 use super::fields::{Fields, Separator};
 use super::options::ReadOptions;
 use super::pipeline;
 use super::roles::Roles;
-use super::sniff::{Found, Sample, heading, sniff};
+use super::sniff::{Sample, TextContent, heading, sniff};
 use super::source::Source;
 use super::text::{Framing, parse_block};
 use super::{adjacency, id_rules};
@@ -18,7 +18,7 @@ use crate::error::{Error, shorten};
 use crate::format::Format;
 
 /// Everything needed to understand a record.
-struct Layout {
+struct RecordLayout {
     separator: Separator,
     quotes: bool,
     width: usize,
@@ -43,8 +43,8 @@ pub(super) fn read(
             .then_some(Separator::Byte(b'\t')),
     );
     match sniff(&source, format, separator, options.quotes) {
-        Found::Adjacency => adjacency::read(source, options, builder),
-        Found::Rows(sample) => {
+        TextContent::Adjacency => adjacency::read(source, options, builder),
+        TextContent::Rows(sample) => {
             let layout = layout(&source, &sample, format, options)?;
             read_rows(source, &layout, options, builder)
         }
@@ -53,7 +53,7 @@ pub(super) fn read(
 
 fn read_rows(
     source: Source,
-    layout: &Layout,
+    layout: &RecordLayout,
     options: &ReadOptions,
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
@@ -88,7 +88,7 @@ fn layout(
     sample: &Sample,
     format: Format,
     options: &ReadOptions,
-) -> Result<Layout, Error> {
+) -> Result<RecordLayout, Error> {
     let Some((line, first)) = sample.rows.first() else {
         return Err(unreadable_start(source));
     };
@@ -106,7 +106,7 @@ fn layout(
             text,
         });
     }
-    let kinds: Vec<Kind> = (0..width)
+    let kinds: Vec<CellKind> = (0..width)
         .map(|place| sample.kind(place, usize::from(header)))
         .collect();
     let roles = if header {
@@ -121,7 +121,7 @@ fn layout(
         Roles::by_place(&places, &kinds, &options.columns, source.path())?
     };
     let first_line = if header { line + 1 } else { *line };
-    Ok(Layout {
+    Ok(RecordLayout {
         separator: sample.separator.clone(),
         quotes: options.quotes,
         width,
@@ -154,7 +154,7 @@ fn headings(first: &[Vec<u8>], format: Format) -> Vec<String> {
     first.iter().map(name).map(plain).collect()
 }
 
-impl Layout {
+impl RecordLayout {
     fn parse(
         &self,
         record: &[u8],

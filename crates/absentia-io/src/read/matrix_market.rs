@@ -20,7 +20,7 @@ const FORMAT: &str = "MatrixMarket file";
 
 /// What the banner and the size line say.
 #[derive(Debug)]
-struct Header {
+struct Banner {
     pattern: bool,
     rows: u32,
     columns: u32,
@@ -35,7 +35,7 @@ pub(super) fn read(
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
     let path = source.path().clone();
-    let header = Header::read(&source)?;
+    let header = Banner::read(&source)?;
     let shape = Shape {
         path: path.clone(),
         users: IdRule::Rows {
@@ -111,7 +111,7 @@ fn parse_entry(
     Ok(())
 }
 
-impl Header {
+impl Banner {
     fn read(source: &Source) -> Result<Self, Error> {
         let path = source.path();
         let mut lines = Records::new(source.head(), 1, None);

@@ -31,7 +31,7 @@ struct Matrix {
 /// Reads a matrix in CSR, CSC or COO form, keeping empty rows and columns.
 pub(super) fn read(path: &Arc<Path>, builder: &mut Builder<'_>) -> Result<(), Error> {
     let length = path.metadata().map_err(Error::io(path))?.len();
-    let matrix = Npz::open(path)?.matrix()?.summed();
+    let matrix = NpzArchive::open(path)?.matrix()?.summed();
     let shape = Shape {
         path: Arc::clone(path),
         users: IdRule::Rows {
@@ -118,12 +118,12 @@ fn rises(major: &[u32], minor: &[u32]) -> bool {
 }
 
 /// An open archive of arrays.
-struct Npz<'a> {
+struct NpzArchive<'a> {
     path: &'a Path,
     archive: ZipArchive<BufReader<File>>,
 }
 
-impl<'a> Npz<'a> {
+impl<'a> NpzArchive<'a> {
     fn open(path: &'a Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(Error::io(path))?;
         let length = file.metadata().map_err(Error::io(path))?.len();

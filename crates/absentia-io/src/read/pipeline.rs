@@ -42,13 +42,13 @@ pub(super) fn run<B: Blocks>(
 }
 
 /// Blocks read together, and how the source ended if it did.
-struct Batch<B> {
+struct BlockBatch<B> {
     blocks: Vec<B>,
     end: Option<Result<(), Error>>,
 }
 
 /// Reads up to `width` blocks; those before a failure still count, so that the first error in the file wins.
-fn read_batch<B: Blocks>(source: &mut B, width: usize) -> Batch<B::Block> {
+fn read_batch<B: Blocks>(source: &mut B, width: usize) -> BlockBatch<B::Block> {
     let mut blocks = Vec::with_capacity(width);
     let mut end = None;
     while blocks.len() < width && end.is_none() {
@@ -58,7 +58,7 @@ fn read_batch<B: Blocks>(source: &mut B, width: usize) -> Batch<B::Block> {
             Err(error) => end = Some(Err(error)),
         }
     }
-    Batch { blocks, end }
+    BlockBatch { blocks, end }
 }
 
 fn merge<B: Send + Sync>(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::cells::Kind;
+use super::cells::CellKind;
 use crate::column::{Column, ColumnRef, Columns};
 use crate::error::Error;
 
@@ -78,7 +78,7 @@ impl Roles {
     /// Finds columns by their headings, or by place where none is recognised.
     pub(super) fn by_heading_or_place(
         names: &[String],
-        kinds: &[Kind],
+        kinds: &[CellKind],
         columns: &Columns,
         path: &Path,
     ) -> Result<Self, Error> {
@@ -94,7 +94,7 @@ impl Roles {
     /// Finds columns by place: user, item, then rating and time as far as the cells look like them.
     pub(super) fn by_place(
         names: &[String],
-        kinds: &[Kind],
+        kinds: &[CellKind],
         columns: &Columns,
         path: &Path,
     ) -> Result<Self, Error> {
@@ -111,7 +111,7 @@ impl Roles {
         Ok(roles)
     }
 
-    fn guess_rating_and_time(&mut self, kinds: &[Kind], columns: &Columns) {
+    fn guess_rating_and_time(&mut self, kinds: &[CellKind], columns: &Columns) {
         let free: Vec<usize> = (0..kinds.len().min(4))
             .filter(|&p| !self.is_taken(p))
             .collect();
@@ -119,8 +119,8 @@ impl Roles {
             let last = nth + 1 == free.len();
             let kind = kinds[place];
             let open = |roles: &Self, column| !roles.has(column) && columns.get(column).is_none();
-            let like_time = kind == Kind::Date
-                || (kind == Kind::Large && last)
+            let like_time = kind == CellKind::Date
+                || (kind == CellKind::Large && last)
                 || (kind.is_number() && nth > 0);
             if like_time && open(self, Column::Time) {
                 self.set(Column::Time, place);
@@ -153,9 +153,9 @@ impl TableColumns {
         }
         let kind = |place| {
             let cell: Option<&String> = first_row.get(place);
-            Kind::of(cell.map_or(&[][..], |cell| cell.as_bytes()))
+            CellKind::of(cell.map_or(&[][..], |cell| cell.as_bytes()))
         };
-        let kinds: Vec<Kind> = (0..headings.len()).map(kind).collect();
+        let kinds: Vec<CellKind> = (0..headings.len()).map(kind).collect();
         Roles::by_place(headings, &kinds, columns, path).map(Self)
     }
 
@@ -192,14 +192,14 @@ fn missing(path: &Path, column: Column, names: &[String], wanted: Option<&Column
 mod tests {
     use super::*;
 
-    fn place(kinds: &[Kind], columns: &Columns) -> Roles {
+    fn place(kinds: &[CellKind], columns: &Columns) -> Roles {
         let names: Vec<String> = (1..=kinds.len()).map(|p| p.to_string()).collect();
         Roles::by_place(&names, kinds, columns, Path::new("x")).unwrap()
     }
 
     #[test]
     fn a_third_column_of_large_numbers_is_time() {
-        use Kind::{Date, Large, Number, Text};
+        use CellKind::{Date, Large, Number, Text};
         let auto = Columns::default();
         assert_eq!(
             place(&[Number, Number, Large], &auto).places,
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_recognised_heading_of_a_file_is_never_read_by_place() {
-        let kinds = [Kind::Number; 3];
+        let kinds = [CellKind::Number; 3];
         let read = |names: [&str; 3]| {
             let names = names.map(str::to_owned);
             Roles::by_heading_or_place(&names, &kinds, &Columns::default(), Path::new("x"))
@@ -276,7 +276,12 @@ mod tests {
             ..Columns::default()
         };
         let roles = place(
-            &[Kind::Number, Kind::Number, Kind::Number, Kind::Large],
+            &[
+                CellKind::Number,
+                CellKind::Number,
+                CellKind::Number,
+                CellKind::Large,
+            ],
             &columns,
         );
         assert_eq!(roles.places, [Some(1), Some(0), None, Some(3), None]);

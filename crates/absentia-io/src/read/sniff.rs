@@ -1,6 +1,6 @@
 //! Looks at the first lines of a text to find its separator and whether it has a header.
 
-use super::cells::Kind;
+use super::cells::CellKind;
 use super::fields::{Fields, Separator};
 use super::lines::Records;
 use super::source::Source;
@@ -65,24 +65,28 @@ impl Sample {
     }
 
     /// What most cells of a column look like, leaving out the first `skip` records.
-    pub(super) fn kind(&self, place: usize, skip: usize) -> Kind {
-        let kinds: Vec<Kind> = self
+    pub(super) fn kind(&self, place: usize, skip: usize) -> CellKind {
+        let kinds: Vec<CellKind> = self
             .rows
             .iter()
             .skip(skip)
             .filter_map(|(_, cells)| cells.get(place))
-            .map(|cell| Kind::of(cell))
+            .map(|cell| CellKind::of(cell))
             .collect();
-        let count = |wanted: fn(Kind) -> bool| kinds.iter().filter(|&&k| wanted(k)).count();
-        let numbers = count(Kind::is_number);
+        let count = |wanted: fn(CellKind) -> bool| kinds.iter().filter(|&&k| wanted(k)).count();
+        let numbers = count(CellKind::is_number);
         if 2 * numbers > kinds.len() {
-            let all_large = count(|k| k == Kind::Large) == numbers;
-            return if all_large { Kind::Large } else { Kind::Number };
+            let all_large = count(|k| k == CellKind::Large) == numbers;
+            return if all_large {
+                CellKind::Large
+            } else {
+                CellKind::Number
+            };
         }
-        if 2 * count(|k| k == Kind::Date) > kinds.len() {
-            Kind::Date
+        if 2 * count(|k| k == CellKind::Date) > kinds.len() {
+            CellKind::Date
         } else {
-            Kind::Text
+            CellKind::Text
         }
     }
 
@@ -104,7 +108,10 @@ impl Sample {
             return false;
         }
         let differs: Vec<bool> = (0..first.len())
-            .map(|place| Kind::of(&first[place]) == Kind::Text && self.kind(place, 1) != Kind::Text)
+            .map(|place| {
+                CellKind::of(&first[place]) == CellKind::Text
+                    && self.kind(place, 1) != CellKind::Text
+            })
             .collect();
         differs.iter().skip(2).any(|&d| d)
             || (self.rows.len() > 2 && differs.len() > 1 && differs.iter().all(|&d| d))
@@ -139,7 +146,7 @@ pub(super) fn heading(text: &str) -> &str {
 }
 
 /// What a text file holds.
-pub(super) enum Found {
+pub(super) enum TextContent {
     Rows(Sample),
     Adjacency,
 }
@@ -150,10 +157,10 @@ pub(super) fn sniff(
     format: Format,
     separator: Option<Separator>,
     quotes: bool,
-) -> Found {
+) -> TextContent {
     let text = whole_records(source);
     if let Some(separator) = separator {
-        return Found::Rows(Sample::cut(text, separator, quotes));
+        return TextContent::Rows(Sample::cut(text, separator, quotes));
     }
     let samples: Vec<Sample> = candidates(format)
         .into_iter()
@@ -172,10 +179,10 @@ pub(super) fn sniff(
                 && s.separator == Separator::Blanks
                 && s.is_adjacency() =>
         {
-            Found::Adjacency
+            TextContent::Adjacency
         }
-        Some(s) => Found::Rows(s),
-        None => Found::Rows(Sample {
+        Some(s) => TextContent::Rows(s),
+        None => TextContent::Rows(Sample {
             separator: Separator::Byte(b','),
             rows: Vec::new(),
         }),

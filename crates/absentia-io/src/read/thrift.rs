@@ -12,13 +12,11 @@ const DEEPEST: usize = 64;
 
 const BOOLEANS: [u8; 2] = [1, 2];
 
-type Checked<T> = Result<T, Error>;
-
 /// Walks over one structure at the start of what `reader` yields.
 ///
 /// # Errors
 /// When it does not end within `bytes` bytes, or promises more elements than that.
-pub(super) fn check(reader: impl Read, bytes: u64) -> Checked<()> {
+pub(super) fn check(reader: impl Read, bytes: u64) -> Result<(), Error> {
     Walk {
         rest: reader.take(bytes),
         promises: bytes,
@@ -33,7 +31,7 @@ struct Walk<R> {
 }
 
 impl<R: Read> Walk<R> {
-    fn structure(&mut self, depth: usize) -> Checked<()> {
+    fn structure(&mut self, depth: usize) -> Result<(), Error> {
         if depth > DEEPEST {
             return Err(damaged("structures nested too deeply".to_owned()));
         }
@@ -54,7 +52,7 @@ impl<R: Read> Walk<R> {
         }
     }
 
-    fn value(&mut self, kind: u8, depth: usize) -> Checked<()> {
+    fn value(&mut self, kind: u8, depth: usize) -> Result<(), Error> {
         match kind {
             1..=3 => self.skip(1),
             4..=6 => self.varint().map(drop),
@@ -71,14 +69,14 @@ impl<R: Read> Walk<R> {
         }
     }
 
-    fn list(&mut self, depth: usize) -> Checked<()> {
+    fn list(&mut self, depth: usize) -> Result<(), Error> {
         let header = self.byte()?;
         let (short, kind) = (u64::from(header >> 4), header & 0x0f);
         let count = if short == 15 { self.varint()? } else { short };
         self.elements(count, &[kind], depth)
     }
 
-    fn map(&mut self, depth: usize) -> Checked<()> {
+    fn map(&mut self, depth: usize) -> Result<(), Error> {
         let count = self.varint()?;
         if count == 0 {
             return Ok(());
@@ -87,7 +85,7 @@ impl<R: Read> Walk<R> {
         self.elements(count, &[kinds >> 4, kinds & 0x0f], depth)
     }
 
-    fn elements(&mut self, count: u64, kinds: &[u8], depth: usize) -> Checked<()> {
+    fn elements(&mut self, count: u64, kinds: &[u8], depth: usize) -> Result<(), Error> {
         if depth > DEEPEST {
             return Err(damaged("lists nested too deeply".to_owned()));
         }
@@ -106,13 +104,13 @@ impl<R: Read> Walk<R> {
         Ok(())
     }
 
-    fn byte(&mut self) -> Checked<u8> {
+    fn byte(&mut self) -> Result<u8, Error> {
         let mut byte = [0];
         self.rest.read_exact(&mut byte)?;
         Ok(byte[0])
     }
 
-    fn varint(&mut self) -> Checked<u64> {
+    fn varint(&mut self) -> Result<u64, Error> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -124,7 +122,7 @@ impl<R: Read> Walk<R> {
         Err(damaged("an unterminated number".to_owned()))
     }
 
-    fn skip(&mut self, count: u64) -> Checked<()> {
+    fn skip(&mut self, count: u64) -> Result<(), Error> {
         let skipped = std::io::copy(&mut self.rest.by_ref().take(count), &mut std::io::sink())?;
         if skipped < count {
             return Err(ErrorKind::UnexpectedEof.into());

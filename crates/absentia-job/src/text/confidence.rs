@@ -67,10 +67,11 @@ impl FromStr for ConfidenceRule {
         if let Ok(weight) = text.parse() {
             return Ok(Self(Confidence::Constant { weight }));
         }
-        let (name, options) = text.split_once(':').unwrap_or((text, ""));
+        if text == "column" {
+            return Ok(Self(Confidence::Column));
+        }
+        let (name, options) = text.split_once(':').ok_or_else(wrong)?;
         Ok(Self(match name {
-            // Whatever follows its colon is ignored.
-            "column" => Confidence::Column,
             "linear" => Confidence::Linear {
                 alpha: number(options)?,
             },
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn other_texts_are_refused() {
-        for text in ["", "linear", "linear:", "log:a", "sure"] {
+        for text in ["", "linear", "linear:", "log:a", "sure", "column:weight"] {
             assert!(text.parse::<ConfidenceRule>().is_err(), "{text}");
         }
         let bare = "decay:30".parse::<ConfidenceRule>().expect_err("no unit");

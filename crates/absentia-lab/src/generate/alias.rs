@@ -1,6 +1,6 @@
 //! Draws from a fixed distribution in constant time.
 
-use super::streams::Stream;
+use super::streams::RandomStream;
 
 /// Walker's alias table in Vose's construction.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ impl Alias {
     }
 
     /// Yields one of the names; there must be some.
-    pub(super) fn draw(&self, stream: &mut Stream) -> u32 {
+    pub(super) fn draw(&self, stream: &mut RandomStream) -> u32 {
         let slot = self.slots[stream.below(self.slots.len())];
         if stream.word() < slot.keep {
             slot.own

@@ -16,8 +16,8 @@ pub enum TestItems {
 }
 
 impl User<'_> {
-    /// Yields what the user makes of `count` items not shown in training, or of as many as there
-    /// are (under [`TestItems::Exposure`], as many as turn up in a reasonable number of draws).
+    /// Yields the feedback of the user on `count` items not shown in training, or on all of them if they
+    /// are fewer (under [`TestItems::Exposure`], on those found in a reasonable number of draws).
     #[must_use]
     pub fn held_out(&self, how: TestItems, count: usize) -> Feedback {
         let mut seen = Seen::new(self.generator.params().items);

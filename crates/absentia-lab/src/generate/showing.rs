@@ -3,7 +3,7 @@
 use super::alias::Alias;
 use super::catalogue::Catalogue;
 use super::params::{ExposureModel, GeneratorParams};
-use super::streams::{Purpose, Stream, Streams};
+use super::streams::{Purpose, RandomStream, Streams};
 
 /// Draws items from `π_g` in two steps, category then item, so that memory is
 /// `O(items + segments · categories)` and not `O(items · segments)`.
@@ -59,7 +59,7 @@ impl Showing {
         segment.min(self.groups - 1)
     }
 
-    pub(super) fn draw(&self, segment: usize, stream: &mut Stream) -> u32 {
+    pub(super) fn draw(&self, segment: usize, stream: &mut RandomStream) -> u32 {
         let category = self.category_of_group[self.group(segment)].draw(stream);
         self.item_of_category[category as usize].draw(stream)
     }
@@ -83,7 +83,7 @@ fn affinity(params: &GeneratorParams, streams: &Streams) -> Vec<f64> {
         .collect()
 }
 
-/// Yields the table to draw a category from, and what it makes of an item's popularity.
+/// Yields the table to draw a category from, and how it changes an item's popularity.
 fn choice(affinity: &[f64], sizes: &[f64]) -> (Alias, Vec<f64>) {
     let weights: Vec<f64> = affinity
         .iter()

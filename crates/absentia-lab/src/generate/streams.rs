@@ -29,19 +29,19 @@ impl Streams {
     }
 
     /// Yields the stream number `index` of a purpose, at its start.
-    pub(super) fn stream(&self, purpose: Purpose, index: u64) -> Stream {
+    pub(super) fn stream(&self, purpose: Purpose, index: u64) -> RandomStream {
         let mut rng = self.base.clone();
         rng.set_stream(index << 3 | purpose as u64);
-        Stream { rng }
+        RandomStream { rng }
     }
 }
 
 /// A sequence of random numbers.
-pub(super) struct Stream {
+pub(super) struct RandomStream {
     rng: ChaCha8Rng,
 }
 
-impl Stream {
+impl RandomStream {
     pub(super) fn word(&mut self) -> u32 {
         self.rng.next_u32()
     }

@@ -1,7 +1,7 @@
 //! What users would like if it were shown to them.
 
 use super::params::GeneratorParams;
-use super::streams::Stream;
+use super::streams::RandomStream;
 
 /// Turns the product of a user's and an item's vector into the probability of liking.
 #[derive(Clone, Debug)]
@@ -55,12 +55,12 @@ impl Taste {
 }
 
 /// Yields a vector with standard normal elements.
-pub(super) fn user_vector(stream: &mut Stream, rank: usize) -> Vec<f32> {
+pub(super) fn user_vector(stream: &mut RandomStream, rank: usize) -> Vec<f32> {
     (0..rank).map(|_| stream.normal() as f32).collect()
 }
 
 /// Fills in a direction, uniform on the sphere.
-pub(super) fn item_vector(stream: &mut Stream, vector: &mut [f32]) {
+pub(super) fn item_vector(stream: &mut RandomStream, vector: &mut [f32]) {
     vector.fill_with(|| stream.normal() as f32);
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     for x in vector {

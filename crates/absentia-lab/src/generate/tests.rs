@@ -116,7 +116,7 @@ fn popularity_and_activity_have_long_tails() {
     assert!(share_of_top(control.item_counts(), 0.01) < 0.03);
 }
 
-/// The log-log slope of popularity over rank is the exponent asked for.
+/// The log-log slope of popularity over rank is the requested exponent.
 #[test]
 fn popularity_follows_its_exponent() {
     let params = GeneratorParams {

@@ -2,7 +2,7 @@
 
 use super::generator::Generator;
 use super::seen::Seen;
-use super::streams::{Purpose, Stream};
+use super::streams::{Purpose, RandomStream};
 
 /// What a user made of the items they were shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -147,7 +147,7 @@ impl Feedback {
 /// A user being shown one item after the other.
 pub(super) struct Visit<'v> {
     user: &'v User<'v>,
-    pub(super) stream: Stream,
+    pub(super) stream: RandomStream,
     pub(super) seen: &'v mut Seen,
     pub(super) feedback: Feedback,
 }

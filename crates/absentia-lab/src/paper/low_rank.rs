@@ -65,7 +65,7 @@ fn places(counts: &[u32]) -> Vec<f64> {
         .collect()
 }
 
-/// Rank by rank: error, negative weights, what training makes of them, and accuracy.
+/// Rank by rank: error, negative weights, the result of training with them, and accuracy.
 pub(super) fn blocks(lab: &Lab<'_>, set: &Set) -> Result<Vec<Block>> {
     if set.train.n_users() * set.train.n_items() > MOST {
         return Ok(vec![Block::text(

@@ -18,7 +18,7 @@ pub(crate) fn find() -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// The document as it stands once the page's script has run.
+/// The document once the page's script has run.
 pub(crate) fn dump(browser: &Path, page: &Path, profile: &Path) -> String {
     let output = Command::new(browser)
         .args([

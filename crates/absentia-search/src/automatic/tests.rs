@@ -209,7 +209,10 @@ fn weights_by_age_and_recent_counts_are_kept_where_they_pay() {
         ..recipe
     };
     let data = dated(false);
-    let (with, without) = (chosen(&data, &params, by_time), chosen(&data, &params, recipe));
+    let (with, without) = (
+        chosen(&data, &params, by_time),
+        chosen(&data, &params, recipe),
+    );
     let is_by_time = |found: &ChosenSettings| {
         let by_age = found.scheme.as_ref().is_some_and(Scheme::needs_times);
         by_age || found.params.post_scale_half_life.is_some()

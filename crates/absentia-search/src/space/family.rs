@@ -110,12 +110,21 @@ mod tests {
         assert_eq!(uniform.params.targets, Targets::Binary);
         assert_eq!(uniform.params.confidence, Confidence::default());
         let timeless = space.settings(&space.within(Family::Timeless, &rich));
-        assert!(timeless.weights.to_string().starts_with("popularity*activity:"));
+        assert!(
+            timeless
+                .weights
+                .to_string()
+                .starts_with("popularity*activity:")
+        );
     }
 
     #[test]
     fn there_is_nothing_simpler_than_uniform_weights() {
-        assert!(Space::of(&timed_blocks(), Scope::Uniform).families().is_empty());
+        assert!(
+            Space::of(&timed_blocks(), Scope::Uniform)
+                .families()
+                .is_empty()
+        );
         let without_times = Space::of(&blocks(), Scope::All);
         assert_eq!(without_times.families(), [Family::Uniform]);
     }

@@ -146,7 +146,8 @@ impl Space {
                 },
                 targets: self.targets(point),
                 confidence: self.confidence(point),
-                post_scale_half_life: value(HALF_LIFE).and_then(|share| self.facts.half_life(share)),
+                post_scale_half_life: value(HALF_LIFE)
+                    .and_then(|share| self.facts.half_life(share)),
                 ..Params::default()
             },
         }

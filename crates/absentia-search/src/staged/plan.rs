@@ -155,7 +155,10 @@ impl Planner<'_> {
         } else if number < recipes.len() + RANDOM || ranked.is_empty() {
             (Origin::Random, proposer.random(number))
         } else if let Some(family) = family {
-            (Origin::Model, self.near_the_best_of(family, number, &ranked, 1.0))
+            (
+                Origin::Model,
+                self.near_the_best_of(family, number, &ranked, 1.0),
+            )
         } else {
             (Origin::Model, proposer.model(number, &ranked, 1.0))
         };

@@ -22,7 +22,11 @@ impl StagedSearch<'_> {
             return Ok(());
         }
         let mut simplest: Option<usize> = None;
-        for next in self.best_of_families(result, rung).into_iter().chain([best]) {
+        for next in self
+            .best_of_families(result, rung)
+            .into_iter()
+            .chain([best])
+        {
             simplest = match simplest {
                 Some(current) if current != next => {
                     let is_better = self.beats(runner, &result.trials, (next, current), kept)?;
@@ -59,7 +63,11 @@ impl StagedSearch<'_> {
         for number in [richer, simpler] {
             self.measure_users(runner, trials, number, kept)?;
         }
-        let of = |number| kept.users.get(number).filter(|users| **users != UserScores::default());
+        let of = |number| {
+            kept.users
+                .get(number)
+                .filter(|users| **users != UserScores::default())
+        };
         // Without them nothing speaks against the higher score.
         Ok(match (of(&richer), of(&simpler)) {
             (Some(richer), Some(simpler)) => richer.beats(simpler),

@@ -300,15 +300,23 @@ fn the_richest_settings_are_kept_only_if_they_beat_the_simpler_by_more_than_nois
         let trials: Vec<Trial> = points.iter().enumerate().map(trial).collect();
         let users = gains.iter().enumerate().map(|(number, &gain)| {
             let sign = if number % 2 == 0 { 1.0 } else { -1.0 };
-            (number, UserScores::made_up(&scores(gain - 0.06 * f32::from(sign > 0.0), sign)))
+            (
+                number,
+                UserScores::made_up(&scores(gain - 0.06 * f32::from(sign > 0.0), sign)),
+            )
         });
         let mut kept = Kept {
             users: users.collect(),
             ..Kept::default()
         };
         let mut result = staged.result(trials, false).unwrap();
-        staged.keep_simpler(&runner, &mut result, &mut kept).unwrap();
-        (result.best().number, result.not_kept().map(|trial| trial.number))
+        staged
+            .keep_simpler(&runner, &mut result, &mut kept)
+            .unwrap();
+        (
+            result.best().number,
+            result.not_kept().map(|trial| trial.number),
+        )
     };
     assert_eq!(kept([0.0, 0.3, 0.6]), (2, None));
     assert_eq!(kept([0.0, 0.3, 0.301]), (1, Some(2)), "times gain nothing");

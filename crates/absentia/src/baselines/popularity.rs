@@ -1,5 +1,5 @@
 //! Every user gets the items that most users took: `p_u = 1`, `q_i = Σ_u c_ui`. Without confidence this is the number
-//! of interactions; confidence that decays makes it the popularity of late.
+//! of interactions; confidence that decays makes it recent popularity.
 
 use super::{Pass, PassInput};
 use crate::linalg::Dense;

@@ -98,7 +98,7 @@ pub(crate) struct RowColumns<'c> {
 /// What the rows of a pair became.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MergedRow {
-    /// The row that stands for the others.
+    /// The row that represents the others.
     pub(crate) kept: u32,
     pub(crate) value: f32,
     pub(crate) weight: f32,

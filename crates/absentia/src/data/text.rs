@@ -12,16 +12,18 @@ use crate::error::TextError;
 impl FromStr for Targets {
     type Err = TextError;
 
-    /// Reads `raw`, `binary`, `log` or `normalized:0.35[,0.35]`; whatever follows the colon of a name
-    /// without options is ignored.
+    /// Reads `raw`, `binary`, `log` or `normalized:0.35[,0.35]`.
     fn from_str(text: &str) -> Result<Self, TextError> {
         let wrong = || TextError::new(text, "raw, binary, log or normalized:0.35[,0.35]");
-        let (name, options) = text.split_once(':').unwrap_or((text, ""));
-        Ok(match name {
-            "raw" => Targets::Raw,
-            "binary" => Targets::Binary,
-            "log" => Targets::Log,
-            "normalized" => {
+        let (name, options) = match text.split_once(':') {
+            Some((name, options)) => (name, Some(options)),
+            None => (text, None),
+        };
+        Ok(match (name, options) {
+            ("raw", None) => Targets::Raw,
+            ("binary", None) => Targets::Binary,
+            ("log", None) => Targets::Log,
+            ("normalized", Some(options)) => {
                 let (user, item) = options.split_once(',').unwrap_or((options, options));
                 Targets::Normalized {
                     user: user.trim().parse().map_err(|_| wrong())?,
@@ -169,8 +171,14 @@ mod tests {
 
     #[test]
     fn what_does_not_belong_is_refused() {
-        assert_eq!(read("raw:junk"), Ok(Targets::Raw));
-        for text in ["normalized", "normalized:", "normalized:a", "Raw"] {
+        for text in [
+            "normalized",
+            "normalized:",
+            "normalized:a",
+            "Raw",
+            "raw:",
+            "log:10",
+        ] {
             let error = read::<Targets>(text).unwrap_err();
             assert_eq!(error.text, text);
             assert!(error.to_string().contains("normalized:0.35"), "{error}");

@@ -81,12 +81,12 @@ pub(crate) fn least_squares_rows(
         .iter()
         .map(|&value| if value > least { 1.0 / value } else { 0.0 })
         .collect();
-    let mut turned = products.times(&vectors);
-    turned.scale_columns(&inverse);
+    let mut rotated = products.times(&vectors);
+    rotated.scale_columns(&inverse);
     let back = TallMatrix::from_fn(vectors.cols(), vectors.rows(), |row, col| {
         vectors.get(col, row)
     });
-    Ok(turned.times(&back))
+    Ok(rotated.times(&back))
 }
 
 #[cfg(test)]

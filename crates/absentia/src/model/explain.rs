@@ -4,11 +4,12 @@
 //! `p = H⁻¹ Σ_j c_j r_j q_j`, so the score of item i is `Σ_j c_j r_j q_iᵀ H⁻¹ q_j` (Hu, Koren and
 //! Volinsky 2008, section 5, here with any weights on the missing entries).
 
-use super::fold_in::{FoldIn, NewEntry, NewRow, RowEntries, RowWeights};
+use super::fold_in::{FoldIn, FoldedRow, NewEntry, RowEntries, RowWeights};
 use super::{Model, ModelError};
 use crate::error::Axis;
 use crate::linalg::{LANES, spd};
 use crate::solver::missing_weight;
+use crate::solver::quadratic::Quadratic;
 
 /// What one entry of the user adds to a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,12 +34,24 @@ pub struct Explanation {
     pub remainder: f64,
 }
 
-/// The quadratic `pᵀ H p − 2 pᵀ y` of a row in `f64`, and the coefficients `c r` of its entries.
-pub(super) struct Quadratic {
-    pub(super) h: Vec<f64>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests solve the row with it"))]
-    pub(super) y: Vec<f64>,
-    pub(super) pulls: Vec<f64>,
+impl Explanation {
+    /// Sorts contributions; without a score, theirs is the whole score.
+    pub(crate) fn of(mut contributions: Vec<Contribution>, score: Option<f64>) -> Self {
+        contributions.sort_by(|left, right| {
+            right
+                .contribution
+                .total_cmp(&left.contribution)
+                .then(left.relation.cmp(&right.relation))
+                .then(left.item.cmp(&right.item))
+        });
+        let explained: f64 = contributions.iter().map(|part| part.contribution).sum();
+        let score = score.unwrap_or(explained);
+        Self {
+            score,
+            contributions,
+            remainder: score - explained,
+        }
+    }
 }
 
 impl FoldIn<'_> {
@@ -100,71 +113,41 @@ impl FoldIn<'_> {
                 continue;
             }
             let at = self.block(relation)?.first_row + entry.index;
-            let pairs = self.fixed_row(at).iter().zip(&direction);
-            let along: f64 = pairs.map(|(q, x)| f64::from(*q) * x).sum();
+            let along = dot(self.fixed_row(at), &direction);
             contributions.push(Contribution {
                 relation,
                 item: entry.index,
                 contribution: pull * along,
             });
         }
-        contributions.sort_by(|left, right| {
-            right
-                .contribution
-                .total_cmp(&left.contribution)
-                .then(left.relation.cmp(&right.relation))
-                .then(left.item.cmp(&right.item))
-        });
-        let explained: f64 = contributions.iter().map(|part| part.contribution).sum();
         let pair = own.map(|own| match main.own {
             Axis::User => (own, other),
             Axis::Item => (other, own),
         });
         let score = match pair {
-            Some(pair) => f64::from(model.scores(&[pair])?[0]),
-            None => explained,
+            Some(pair) => Some(f64::from(model.scores(&[pair])?[0])),
+            None => None,
         };
-        Ok(Explanation {
-            score,
-            contributions,
-            remainder: score - explained,
-        })
+        Ok(Explanation::of(contributions, score))
     }
 
     /// The quadratic of a row; K² numbers, because contributions need all of H.
-    pub(super) fn quadratic(&self, row: &NewRow) -> Quadratic {
+    pub(super) fn quadratic(&self, row: &FoldedRow) -> Quadratic {
         let k = self.model().n_factors();
-        let (mut h, mut y) = (self.missing_part(row), vec![0.0; k]);
-        let mut pulls = Vec::with_capacity(row.entries.len());
+        let mut quadratic = Quadratic::of_missing(self.missing_part(row), k);
         for &(index, r, c) in &row.entries {
             let missing = missing_weight(&row.a, self.fixed_weights(index));
-            let (d, pull) = (f64::from(c) - missing, f64::from(c) * f64::from(r));
-            let q = self.fixed_row(index);
-            for f in 0..k {
-                y[f] += pull * f64::from(q[f]);
-                for g in 0..k {
-                    h[f * k + g] += d * f64::from(q[f]) * f64::from(q[g]);
-                }
-            }
-            pulls.push(pull);
+            let entry = (f64::from(r), f64::from(c));
+            quadratic.add(self.fixed_row(index), entry, missing);
         }
-        for f in 0..k {
-            h[f * k + f] += f64::from(row.lambda);
-        }
-        Quadratic { h, y, pulls }
+        quadratic.with_penalty(f64::from(row.lambda))
     }
 
-    /// `Σ_t a_t S_t`, full.
-    fn missing_part(&self, row: &NewRow) -> Vec<f64> {
+    /// `Σ_t a_t S_t`, its lower triangle at least.
+    fn missing_part(&self, row: &FoldedRow) -> Vec<f64> {
         let k = self.model().n_factors();
         if self.cancels(row) {
-            let mut h = self.in_double().weighted(&row.a);
-            for f in 0..k {
-                for g in 0..f {
-                    h[g * k + f] = h[f * k + g];
-                }
-            }
-            return h;
+            return self.in_double().weighted(&row.a);
         }
         let mut h = vec![0.0; k * k];
         for (t, &a) in row.a.iter().enumerate() {
@@ -177,6 +160,14 @@ impl FoldIn<'_> {
         }
         h
     }
+}
+
+/// What a row of factors is along a direction.
+pub(crate) fn dot(row: &[f32], direction: &[f64]) -> f64 {
+    row.iter()
+        .zip(direction)
+        .map(|(q, x)| f64::from(*q) * x)
+        .sum()
 }
 
 /// The post-scaling of an item, 1 where there is none.

@@ -46,7 +46,7 @@ impl Factors {
             rows: rows.len(),
             cols: self.cols,
             stride: self.stride,
-            values: Storage::shared(Part {
+            values: Storage::shared(SharedPart {
                 all: self.values.clone(),
                 range,
             }),
@@ -101,12 +101,12 @@ impl From<Dense> for Factors {
 }
 
 /// Some of the numbers of a matrix that others share.
-struct Part {
+struct SharedPart {
     all: Storage<'static, f32>,
     range: Range<usize>,
 }
 
-impl AsRef<[f32]> for Part {
+impl AsRef<[f32]> for SharedPart {
     fn as_ref(&self) -> &[f32] {
         &self.all[self.range.clone()]
     }

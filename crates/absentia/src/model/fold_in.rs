@@ -94,7 +94,7 @@ pub struct FoldIn<'m> {
 }
 
 /// A row as it enters the objective.
-pub(super) struct NewRow {
+pub(super) struct FoldedRow {
     /// Index, target and weight of each entry, in the order given.
     pub(super) entries: Vec<(u32, f32, f32)>,
     /// The row's weights on missing entries.
@@ -284,7 +284,7 @@ impl FoldIn<'_> {
 
     /// Whether single precision may leave little of the row's curvature: what entries take away from that
     /// of the missing ones cancels, or nothing keeps it above 0.
-    pub(super) fn cancels(&self, row: &NewRow) -> bool {
+    pub(super) fn cancels(&self, row: &FoldedRow) -> bool {
         let is_less = |&(index, _, c): &(u32, f32, f32)| {
             f64::from(c) < missing_weight(&row.a, self.fixed_weights(index))
         };
@@ -302,7 +302,7 @@ impl FoldIn<'_> {
     }
 
     /// The row with its targets, weights and regularization.
-    pub(super) fn row(&self, known: &[RowEntries<'_>]) -> Result<NewRow, ModelError> {
+    pub(super) fn row(&self, known: &[RowEntries<'_>]) -> Result<FoldedRow, ModelError> {
         self.model.needs_objective("fold in or explain rows")?;
         let mut a = vec![0.0; self.fixed_weights.cols()];
         let mut weighed = Vec::new();
@@ -331,7 +331,7 @@ impl FoldIn<'_> {
         } else {
             row_penalty(0, total, lambda, params.reg_exponent).map_err(|_| ModelError::NoMinimum)?
         };
-        Ok(NewRow {
+        Ok(FoldedRow {
             entries: weighed,
             a,
             lambda,

@@ -10,6 +10,7 @@ mod related;
 mod similar;
 
 pub use error::ModelError;
+pub(crate) use explain::dot;
 pub use explain::{Contribution, Explanation};
 pub use factors::Factors;
 pub use fold_in::{FoldIn, NewEntry, RowEntries, RowUpdate, RowWeights};

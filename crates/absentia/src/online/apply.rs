@@ -3,9 +3,9 @@
 use super::Online;
 use super::error::OnlineError;
 use super::operation::{Applied, Event, Operation};
-use super::pair::{Pair, PairEvent};
+use super::pair::{PairEntry, PairEvent};
 use super::start::check_settings;
-use super::step::Pass;
+use super::step::RowStep;
 use crate::data::{DataError, recent_now};
 use crate::error::Axis;
 use crate::fit::Cancel;
@@ -86,7 +86,7 @@ impl Online {
         let at = (event.user, event.item);
         check_numbers(at, [("value", event.value), ("weight", event.weight)])?;
         check_weight(at, event.weight)?;
-        let pair = Pair::Taken(PairEvent {
+        let pair = PairEntry::Taken(PairEvent {
             value: event.value,
             weight: event.weight,
             time: event.time.unwrap_or(self.latest),
@@ -109,7 +109,7 @@ impl Online {
         };
         let before = self.observed.pair(at);
         let merged = self.observed.histories.with(at, before, new);
-        let pair = Pair::Taken(merged.map_err(|error| of_pair(at, error))?);
+        let pair = PairEntry::Taken(merged.map_err(|error| of_pair(at, error))?);
         let rc = self.targets.of_pair(at, pair)?;
         self.observed.histories.push(at, before, new);
         self.latest = self.latest.max(time);
@@ -141,13 +141,13 @@ impl Online {
         check_numbers(at, [("weight", weight)])?;
         check_weight(at, weight)?;
         let pair = match self.observed.pair(at) {
-            Some(Pair::Taken(taken)) => {
+            Some(PairEntry::Taken(taken)) => {
                 // The interaction counts; that the pair was shown is remembered.
                 self.observed.histories.expose(at, taken, weight);
                 return Ok(0);
             }
-            Some(Pair::Exposed(known)) => Pair::Exposed(known.max(weight)),
-            None => Pair::Exposed(weight),
+            Some(PairEntry::Exposed(known)) => PairEntry::Exposed(known.max(weight)),
+            None => PairEntry::Exposed(weight),
         };
         let rc = self.targets.of_pair(at, pair)?;
         self.put(at, Some(pair), rc);
@@ -172,14 +172,14 @@ impl Online {
         let mut left = 0;
         for item in items {
             for _ in 0..self.settings.steps {
-                left += u32::from(!self.improve(Axis::Item, item, Pass::Coordinates));
+                left += u32::from(!self.improve(Axis::Item, item, RowStep::Coordinates));
             }
         }
         Ok(left)
     }
 
     /// Makes a pair what it is from now on: its entry, the counts, the weights and the caches.
-    fn put(&mut self, at: (u32, u32), pair: Option<Pair>, rc: (f32, f32)) {
+    fn put(&mut self, at: (u32, u32), pair: Option<PairEntry>, rc: (f32, f32)) {
         let change = self.observed.put(at, pair, rc);
         if change.entries != 0 {
             self.weights.entry(at, change.entries);
@@ -223,7 +223,7 @@ impl Online {
                 (Axis::User, user)
             }
         };
-        u32::from(!self.improve(axis, row, Pass::Exact))
+        u32::from(!self.improve(axis, row, RowStep::Exact))
     }
 
     /// The passes of an event: the user's row, then the item's.
@@ -231,7 +231,7 @@ impl Online {
         let mut left = 0;
         for _ in 0..self.settings.steps {
             for (axis, row) in [(Axis::User, user), (Axis::Item, item)] {
-                left += u32::from(!self.improve(axis, row, Pass::Coordinates));
+                left += u32::from(!self.improve(axis, row, RowStep::Coordinates));
             }
         }
         left

@@ -45,7 +45,7 @@ mod weights;
 
 pub use error::OnlineError;
 pub use operation::{Applied, Event, MAX_STEPS, Operation, Settings};
-pub use pair::{History, MAX_EVENTS, PairEvent};
+pub use pair::{MAX_EVENTS, PairEvent, PairHistory};
 pub use rule::WeightMode;
 pub use snapshot::{OnlineParts, StoredEntries};
 pub use start::Options;

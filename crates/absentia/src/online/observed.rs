@@ -1,6 +1,6 @@
 //! The observed entries of an online model: both sides, raw values, histories and counts.
 
-use super::pair::{Histories, Pair, PairEvent};
+use super::pair::{Histories, PairEntry, PairEvent};
 use super::rows::{Column, GrowingRow, make_room};
 use crate::data::{Interactions, MergedRows};
 use crate::error::Axis;
@@ -37,7 +37,7 @@ impl RawRow {
             |number: fn(&PairEvent) -> f32| Column::new(events.iter().map(number).collect());
         let exposed = entries
             .iter()
-            .filter(|entry| matches!(entry.pair, Pair::Exposed(_)));
+            .filter(|entry| matches!(entry.pair, PairEntry::Exposed(_)));
         Self {
             value: column(|event| event.value),
             weight: column(|event| event.weight),
@@ -52,11 +52,11 @@ impl RawRow {
     }
 
     /// What entry `at`, which is that of `item`, is.
-    fn pair(&self, at: usize, item: u32) -> Pair {
+    fn pair(&self, at: usize, item: u32) -> PairEntry {
         if self.exposed.binary_search(&item).is_ok() {
-            return Pair::Exposed(self.weight.get(at));
+            return PairEntry::Exposed(self.weight.get(at));
         }
-        Pair::Taken(PairEvent {
+        PairEntry::Taken(PairEvent {
             value: self.value.get(at),
             weight: self.weight.get(at),
             time: self.time.get(at).copied().unwrap_or(0),
@@ -96,7 +96,7 @@ pub(super) struct Change {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UserEntry {
     pub(super) item: u32,
-    pub(super) pair: Pair,
+    pub(super) pair: PairEntry,
     pub(super) rc: (f32, f32),
 }
 
@@ -127,7 +127,7 @@ impl Observed {
                 indices.push(user as u32);
                 r.push(entry.rc.0);
                 c.push(entry.rc.1);
-                if matches!(entry.pair, Pair::Taken(_)) {
+                if matches!(entry.pair, PairEntry::Taken(_)) {
                     taken += 1;
                     counts.items[entry.item as usize] += 1;
                 }
@@ -180,7 +180,7 @@ impl Observed {
     }
 
     /// What a pair is, if it is an entry.
-    pub(super) fn pair(&self, (user, item): (u32, u32)) -> Option<Pair> {
+    pub(super) fn pair(&self, (user, item): (u32, u32)) -> Option<PairEntry> {
         let at = self.rows.users[user as usize].position(item).ok()?;
         Some(self.raw[user as usize].pair(at, item))
     }
@@ -189,7 +189,7 @@ impl Observed {
     pub(super) fn put(
         &mut self,
         (user, item): (u32, u32),
-        pair: Option<Pair>,
+        pair: Option<PairEntry>,
         rc: (f32, f32),
     ) -> Change {
         let before = self.pair((user, item));
@@ -202,7 +202,7 @@ impl Observed {
             self.rows.users[user as usize].remove(item);
             self.rows.items[item as usize].remove(user);
         }
-        let taken = |pair: Option<Pair>| i32::from(matches!(pair, Some(Pair::Taken(_))));
+        let taken = |pair: Option<PairEntry>| i32::from(matches!(pair, Some(PairEntry::Taken(_))));
         let change = Change {
             entries: i32::from(pair.is_some()) - i32::from(before.is_some()),
             interactions: taken(pair) - taken(before),
@@ -216,10 +216,10 @@ impl Observed {
     }
 
     /// Raw values go with the entries of the user's row, which do not have the pair yet if it is new.
-    fn put_raw(&mut self, (user, item): (u32, u32), pair: Pair) {
+    fn put_raw(&mut self, (user, item): (u32, u32), pair: PairEntry) {
         let row = &self.rows.users[user as usize];
         let (raw, len) = (&mut self.raw[user as usize], row.len());
-        let (event, is_exposed) = (pair.event(), matches!(pair, Pair::Exposed(_)));
+        let (event, is_exposed) = (pair.event(), matches!(pair, PairEntry::Exposed(_)));
         match (raw.exposed.binary_search(&item), is_exposed) {
             (Err(at), true) => {
                 make_room(&mut raw.exposed);

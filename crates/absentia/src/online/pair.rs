@@ -20,19 +20,19 @@ pub struct PairEvent {
 
 /// What a pair is in the objective, if it is an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Pair {
+pub(super) enum PairEntry {
     /// Its interactions, merged.
     Taken(PairEvent),
     /// Shown and not taken, with the weight of that.
     Exposed(f32),
 }
 
-impl Pair {
+impl PairEntry {
     /// The raw values of its entry.
     pub(super) fn event(self) -> PairEvent {
         match self {
-            Pair::Taken(event) => event,
-            Pair::Exposed(weight) => PairEvent {
+            PairEntry::Taken(event) => event,
+            PairEntry::Exposed(weight) => PairEvent {
                 value: 0.0,
                 weight,
                 time: i64::MIN,
@@ -46,7 +46,7 @@ impl Pair {
 /// pair that was shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct History {
+pub struct PairHistory {
     /// Weight of the exposed entry that is restored if no interaction is left.
     pub exposed: Option<f32>,
     /// The interactions in the order in which they were learned.
@@ -62,7 +62,7 @@ pub(super) struct Histories {
     pub(super) duplicates: Duplicates,
     /// Whether interactions have times.
     pub(super) has_times: bool,
-    pub(super) pairs: BTreeMap<(u32, u32), History>,
+    pub(super) pairs: BTreeMap<(u32, u32), PairHistory>,
 }
 
 impl Histories {
@@ -70,10 +70,10 @@ impl Histories {
     pub(super) fn with(
         &self,
         (user, item): (u32, u32),
-        pair: Option<Pair>,
+        pair: Option<PairEntry>,
         event: PairEvent,
     ) -> Result<PairEvent, DataError> {
-        let Some(Pair::Taken(taken)) = pair else {
+        let Some(PairEntry::Taken(taken)) = pair else {
             return Ok(event);
         };
         match self.pairs.get(&(user, item)) {
@@ -86,15 +86,15 @@ impl Histories {
     }
 
     /// Records an interaction of a pair that was `pair`.
-    pub(super) fn push(&mut self, at: (u32, u32), pair: Option<Pair>, event: PairEvent) {
+    pub(super) fn push(&mut self, at: (u32, u32), pair: Option<PairEntry>, event: PairEvent) {
         let Some(pair) = pair else { return };
         let merging = self.merging();
         let history = self.pairs.entry(at).or_insert_with(|| match pair {
-            Pair::Taken(taken) => History {
+            PairEntry::Taken(taken) => PairHistory {
                 exposed: None,
                 events: vec![taken],
             },
-            Pair::Exposed(weight) => History {
+            PairEntry::Exposed(weight) => PairHistory {
                 exposed: Some(weight),
                 events: Vec::new(),
             },
@@ -114,24 +114,24 @@ impl Histories {
     pub(super) fn without(
         &self,
         at: (u32, u32),
-        pair: Option<Pair>,
+        pair: Option<PairEntry>,
         time: Option<i64>,
-    ) -> Option<Result<(Option<Pair>, usize), DataError>> {
+    ) -> Option<Result<(Option<PairEntry>, usize), DataError>> {
         let is_meant = |event: &PairEvent| time.is_none_or(|time| event.time == time);
         let Some(history) = self.pairs.get(&at) else {
             return match pair? {
-                Pair::Taken(event) => is_meant(&event).then_some(Ok((None, 0))),
-                Pair::Exposed(_) => time.is_none().then_some(Ok((None, 0))),
+                PairEntry::Taken(event) => is_meant(&event).then_some(Ok((None, 0))),
+                PairEntry::Exposed(_) => time.is_none().then_some(Ok((None, 0))),
             };
         };
         let position = history.events.iter().rposition(is_meant)?;
         let mut rest = history.events.clone();
         rest.remove(position);
         if rest.is_empty() {
-            return Some(Ok((history.exposed.map(Pair::Exposed), position)));
+            return Some(Ok((history.exposed.map(PairEntry::Exposed), position)));
         }
         let merged = self.merged(at, &rest);
-        Some(merged.map(|merged| (Some(Pair::Taken(merged)), position)))
+        Some(merged.map(|merged| (Some(PairEntry::Taken(merged)), position)))
     }
 
     /// Removes an interaction from the history of a pair.
@@ -149,7 +149,7 @@ impl Histories {
 
     /// Records that a pair with an interaction was shown.
     pub(super) fn expose(&mut self, at: (u32, u32), taken: PairEvent, weight: f32) {
-        let history = self.pairs.entry(at).or_insert_with(|| History {
+        let history = self.pairs.entry(at).or_insert_with(|| PairHistory {
             exposed: None,
             events: vec![taken],
         });
@@ -169,7 +169,7 @@ impl Histories {
     }
 
     /// Ends the extra weight of everything learned so far.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn end_boosts(&mut self) {
         for history in self.pairs.values_mut() {
             for event in &mut history.events {
                 event.boost = 1.0;

@@ -57,7 +57,7 @@ impl Online {
     ) -> Result<(), OnlineError> {
         let targets = FrozenTargets::new(model.parts().transform, &self.observed.counts);
         let mut histories = self.observed.histories.clone();
-        histories.settle();
+        histories.end_boosts();
         let observed = observed_of(rows, &targets, histories)?;
         self.weights = OnlineWeights::new(model.weights(), &scheme, self.mode, &observed);
         self.observed = observed;

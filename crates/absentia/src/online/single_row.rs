@@ -3,22 +3,16 @@
 
 use super::Online;
 use super::error::OnlineError;
-use super::pair::{Pair, PairEvent};
+use super::pair::{PairEntry, PairEvent};
 use crate::error::Axis;
 use crate::linalg::{Dense, spd};
-use crate::model::{Contribution, Explanation, ModelError, NewEntry};
+use crate::model::{Contribution, Explanation, ModelError, NewEntry, dot};
 use crate::solver::missing_weight;
 use crate::solver::penalty::row_penalty;
+use crate::solver::quadratic::Quadratic;
 
 /// Item, target and weight of an entry.
 type Entry = (u32, f32, f32);
-
-/// The quadratic `pᵀ H p − 2 pᵀ y` of a user, and the coefficients `c r` of the entries.
-struct Quadratic {
-    h: Vec<f64>,
-    y: Vec<f64>,
-    pulls: Vec<f64>,
-}
 
 impl Online {
     /// The factors of a user with these interactions, who is not stored: the minimiser of its part of the
@@ -63,25 +57,16 @@ impl Online {
         let mut direction: Vec<f64> = q.map(|q| f64::from(*q) * scale).collect();
         spd::solve(quadratic.h, &mut direction).ok_or(ModelError::NoMinimum)?;
         let taken = stored.iter().zip(quadratic.pulls);
-        let taken = taken.filter(|(entry, _)| matches!(entry.pair, Pair::Taken(_)));
-        let mut contributions: Vec<Contribution> = taken
+        let taken = taken.filter(|(entry, _)| matches!(entry.pair, PairEntry::Taken(_)));
+        let contributions: Vec<Contribution> = taken
             .map(|(entry, pull)| Contribution {
                 relation: None,
                 item: entry.item,
                 contribution: pull * dot(self.factors.items.row(entry.item as usize), &direction),
             })
             .collect();
-        contributions.sort_by(|left, right| {
-            let by_size = right.contribution.total_cmp(&left.contribution);
-            by_size.then(left.item.cmp(&right.item))
-        });
-        let explained: f64 = contributions.iter().map(|part| part.contribution).sum();
         let score = f64::from(self.score(user, item));
-        Ok(Explanation {
-            score,
-            contributions,
-            remainder: score - explained,
-        })
+        Ok(Explanation::of(contributions, Some(score)))
     }
 
     /// Entries of a user who is not stored, with their targets and weights.
@@ -95,9 +80,9 @@ impl Online {
                 return Err(OnlineError::Unknown { axis, row, count });
             }
             let pair = if entry.exposed {
-                Pair::Exposed(entry.weight)
+                PairEntry::Exposed(entry.weight)
             } else {
-                Pair::Taken(PairEvent {
+                PairEntry::Taken(PairEvent {
                     value: entry.value,
                     weight: entry.weight,
                     time: entry.time.unwrap_or(self.latest),
@@ -119,33 +104,16 @@ impl Online {
     }
 
     fn quadratic(&self, own: &[f32], entries: &[Entry]) -> Result<Quadratic, OnlineError> {
-        let (k, sums) = (self.params.factors, self.caches.items.sums());
-        let mut h = vec![0.0; k * k];
-        for (t, &a) in own.iter().enumerate() {
-            let cache = &sums[t * k * k..(t + 1) * k * k];
-            for f in 0..k {
-                for g in 0..=f {
-                    h[f * k + g] += f64::from(a) * cache[f * k + g];
-                }
-            }
-        }
+        let k = self.params.factors;
+        let mut quadratic = Quadratic::of_missing(self.caches.items.weighted(own), k);
         let of_sides = own.iter().zip(&self.weights.sums.items);
         let mut total: f64 = of_sides.map(|(a, sum)| f64::from(*a) * sum).sum();
-        let (mut y, mut pulls) = (vec![0.0; k], Vec::with_capacity(entries.len()));
         let (q, v): (&Dense, &Dense) = (&self.factors.items, &self.weights.v.items);
         for &(item, r, c) in entries {
-            let (row, item) = (q.row(item as usize), item as usize);
-            let more = f64::from(c) - missing_weight(own, v.row(item));
-            let pull = f64::from(c) * f64::from(r);
-            total += more;
-            for f in 0..k {
-                let part = more * f64::from(row[f]);
-                y[f] += pull * f64::from(row[f]);
-                for g in 0..=f {
-                    h[f * k + g] += part * f64::from(row[g]);
-                }
-            }
-            pulls.push(pull);
+            let (r, c) = (f64::from(r), f64::from(c));
+            let missing = missing_weight(own, v.row(item as usize));
+            total += c - missing;
+            quadratic.add(q.row(item as usize), (r, c), missing);
         }
         let (lambda, exponent) = (self.params.regularization, self.params.reg_exponent);
         let lambda = if lambda == 0.0 || exponent == 0.0 {
@@ -153,21 +121,8 @@ impl Online {
         } else {
             row_penalty(0, total, lambda, exponent).map_err(|_| ModelError::NoMinimum)?
         };
-        for f in 0..k {
-            h[f * k + f] += f64::from(lambda);
-            for g in 0..f {
-                h[g * k + f] = h[f * k + g];
-            }
-        }
-        Ok(Quadratic { h, y, pulls })
+        Ok(quadratic.with_penalty(f64::from(lambda)))
     }
-}
-
-fn dot(row: &[f32], direction: &[f64]) -> f64 {
-    row.iter()
-        .zip(direction)
-        .map(|(q, x)| f64::from(*q) * x)
-        .sum()
 }
 
 #[cfg(test)]

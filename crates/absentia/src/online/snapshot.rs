@@ -4,7 +4,7 @@ use super::Online;
 use super::error::OnlineError;
 use super::observed::{Observed, UserEntry};
 use super::operation::Settings;
-use super::pair::{Histories, History, Pair, PairEvent};
+use super::pair::{Histories, PairEntry, PairEvent, PairHistory};
 use super::rule::WeightMode;
 use super::start::{check_scheme, check_settings};
 use super::targets::FrozenTargets;
@@ -38,7 +38,7 @@ pub struct StoredEntries {
     /// Whether entries have times.
     pub has_times: bool,
     /// Histories of pairs: user, item, and what their entry does not say.
-    pub histories: Vec<(u32, u32, History)>,
+    pub histories: Vec<(u32, u32, PairHistory)>,
 }
 
 /// Everything about an online model that its [`Model`] does not have.
@@ -197,7 +197,9 @@ fn stored(observed: &Observed) -> StoredEntries {
         for entry in observed.entries_of(user) {
             stored.items.push(entry.item);
             stored.events.push(entry.pair.event());
-            stored.exposed.push(matches!(entry.pair, Pair::Exposed(_)));
+            stored
+                .exposed
+                .push(matches!(entry.pair, PairEntry::Exposed(_)));
             stored.targets.push(entry.rc.0);
             stored.weights.push(entry.rc.1);
         }
@@ -234,9 +236,9 @@ fn restored(
             }
             let event = stored.events[at];
             let pair = if stored.exposed[at] {
-                Pair::Exposed(event.weight)
+                PairEntry::Exposed(event.weight)
             } else {
-                Pair::Taken(event)
+                PairEntry::Taken(event)
             };
             let rc = (stored.targets[at], stored.weights[at]);
             entries.push(UserEntry { item, pair, rc });
@@ -258,7 +260,7 @@ fn restored(
     for (&(user, item), history) in &observed.histories.pairs {
         let is_known = (user as usize) < n_users
             && (item as usize) < n_items
-            && matches!(observed.pair((user, item)), Some(Pair::Taken(_)));
+            && matches!(observed.pair((user, item)), Some(PairEntry::Taken(_)));
         if !is_known || history.events.is_empty() {
             return Err(wrong("histories", n_users as u64, user.into()));
         }

@@ -4,7 +4,7 @@ use super::Online;
 use super::error::OnlineError;
 use super::observed::{Observed, UserEntry};
 use super::operation::{MAX_STEPS, Settings};
-use super::pair::{Histories, Pair, PairEvent};
+use super::pair::{Histories, PairEntry, PairEvent};
 use super::rule::WeightMode;
 use super::targets::FrozenTargets;
 use super::weights::OnlineWeights;
@@ -165,9 +165,9 @@ pub(super) fn observed_of(
         let entry = |(at, &item): (usize, &u32)| {
             let position = range.start + at;
             let pair = if rows.is_exposed(position) {
-                Pair::Exposed(row.c.get(at))
+                PairEntry::Exposed(row.c.get(at))
             } else {
-                Pair::Taken(PairEvent {
+                PairEntry::Taken(PairEvent {
                     value: row.r.get(at),
                     weight: row.c.get(at),
                     time: rows.times().map_or(0, |times| times[position]),

@@ -13,7 +13,7 @@ use crate::solver::{Side, improve_rows};
 
 /// How a row is improved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pass {
+pub(super) enum RowStep {
     /// One exact step for each coordinate, as `eals` makes them.
     Coordinates,
     /// The minimiser of the row.
@@ -26,7 +26,7 @@ static NOT_CANCELLED: AtomicBool = AtomicBool::new(false);
 impl Online {
     /// Improves a row and the caches with it; yields whether that was possible. A row without entries is
     /// 0, the minimiser of its part of the objective.
-    pub(super) fn improve(&mut self, axis: Axis, row: u32, pass: Pass) -> bool {
+    pub(super) fn improve(&mut self, axis: Axis, row: u32, pass: RowStep) -> bool {
         let (row, k) = (row as usize, self.params.factors);
         if self.observed.rows[axis][row].len() == 0 {
             self.set_factors(axis, row, &vec![0.0; k]);
@@ -40,7 +40,7 @@ impl Online {
     }
 
     /// The improved row, if it has a minimum.
-    fn improved(&mut self, axis: Axis, row: usize, pass: Pass) -> Option<Dense> {
+    fn improved(&mut self, axis: Axis, row: usize, pass: RowStep) -> Option<Dense> {
         let other = axis.other();
         let (fixed, fixed_weights) = (&self.factors[other], &self.weights.v[other]);
         let entries = self.observed.rows[axis][row].entries(fixed.rows());
@@ -67,13 +67,13 @@ impl Online {
         };
         let mut before = Dense::padded(1, fixed.cols());
         let block = match pass {
-            Pass::Coordinates => {
+            RowStep::Coordinates => {
                 before
                     .row_mut(0)
                     .copy_from_slice(self.factors[axis].row(row));
                 1
             }
-            Pass::Exact => before.stride(),
+            RowStep::Exact => before.stride(),
         };
         let after = improve_rows(&side, &before, block, &mut self.scratch).ok()?;
         after.row(0).iter().all(|x| x.is_finite()).then_some(after)

@@ -1,7 +1,7 @@
 //! Targets and weights of entries, by what was frozen at the last refit.
 
 use super::error::OnlineError;
-use super::pair::Pair;
+use super::pair::PairEntry;
 use crate::data::FrozenTransform;
 use crate::sides::Sides;
 
@@ -38,11 +38,11 @@ impl FrozenTargets {
     pub(super) fn of_pair(
         &self,
         (user, item): (u32, u32),
-        pair: Pair,
+        pair: PairEntry,
     ) -> Result<(f32, f32), OnlineError> {
         let (r, c) = match pair {
-            Pair::Exposed(weight) => (0.0, weight),
-            Pair::Taken(event) => {
+            PairEntry::Exposed(weight) => (0.0, weight),
+            PairEntry::Taken(event) => {
                 let (counts, typical) = (&self.counts, &self.typical);
                 let n_u = counts.users.get(user as usize).unwrap_or(&typical.users);
                 let n_i = counts.items.get(item as usize).unwrap_or(&typical.items);
@@ -110,12 +110,19 @@ mod tests {
             time: 0,
             boost: 2.0,
         };
-        let of = |pair| frozen.of_pair(pair, Pair::Taken(event)).unwrap();
+        let of = |pair| frozen.of_pair(pair, PairEntry::Taken(event)).unwrap();
         assert_eq!(of((0, 1)), of((1, 0)));
         assert!((of((0, 4)).0 - 1.0).abs() < 1e-6);
         assert!((of((0, 4)).1 - 2.0).abs() < 1e-6);
-        assert_eq!(frozen.of_pair((0, 0), Pair::Exposed(0.5)), Ok((0.0, 0.5)));
-        assert!(frozen.of_pair((0, 0), Pair::Exposed(-0.5)).is_err());
-        assert!(frozen.of_pair((0, 0), Pair::Exposed(f32::NAN)).is_err());
+        assert_eq!(
+            frozen.of_pair((0, 0), PairEntry::Exposed(0.5)),
+            Ok((0.0, 0.5))
+        );
+        assert!(frozen.of_pair((0, 0), PairEntry::Exposed(-0.5)).is_err());
+        assert!(
+            frozen
+                .of_pair((0, 0), PairEntry::Exposed(f32::NAN))
+                .is_err()
+        );
     }
 }

@@ -214,8 +214,8 @@ fn unfold(triangle: &[f64], block: usize, panel: &mut [f32]) {
             let (f, g) = (at / LANES, at % LANES);
             // Of blocks on the diagonal the lower triangle alone is taken: sums in another order
             // are not the same to the last bit.
-            let turned = row < block || (row == block && f < g);
-            *slot = from[if turned { g * LANES + f } else { at }] as f32;
+            let transposed = row < block || (row == block && f < g);
+            *slot = from[if transposed { g * LANES + f } else { at }] as f32;
         }
     }
 }

@@ -51,6 +51,11 @@ impl GrowingCache {
         &self.sums.sums
     }
 
+    /// `Σ_t a_t S_t`, of which the lower triangle is summed.
+    pub(crate) fn weighted(&self, a: &[f32]) -> Vec<f64> {
+        self.sums.weighted(a)
+    }
+
     /// Puts a row in the place of another: `S_t += b'_t q'q'ᵀ − b_t q qᵀ`.
     pub(crate) fn replace(&mut self, old: WeightedRow<'_>, new: WeightedRow<'_>) {
         let weights = old.weights.iter().zip(new.weights);

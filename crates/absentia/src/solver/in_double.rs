@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 use rayon::prelude::*;
 
 use super::cache::Inner;
+use super::quadratic::{Quadratic, add_square};
 use super::{Halt, Side, missing_weight, observed_row};
 use crate::linalg::Dense;
 use crate::row_sums::RowSum;
@@ -106,16 +107,6 @@ pub(crate) fn double_bytes(k: usize, z: usize, threads: usize) -> u64 {
         .saturating_mul(sums)
 }
 
-/// Adds `weight q qᵀ` to the lower triangle of a K × K matrix.
-fn add_square(matrix: &mut [f64], weight: f64, q: &[f32]) {
-    for (f, line) in matrix.chunks_exact_mut(q.len()).enumerate() {
-        let scaled = weight * f64::from(q[f]);
-        for (slot, q) in line[..=f].iter_mut().zip(q) {
-            *slot += scaled * f64::from(*q);
-        }
-    }
-}
-
 /// Writes to `after` every row of `before`, improved with the other side held fixed. With `by_entry`,
 /// whether a row improves is seen from all of its entries: the side then has all rows of the other one.
 pub(crate) fn half_sweep_in_double(
@@ -131,7 +122,7 @@ pub(crate) fn half_sweep_in_double(
         }
         out.copy_from_slice(before.padded_row(row));
         let start: Vec<f64> = out[..k].iter().map(|x| f64::from(*x)).collect();
-        let quadratic = Quadratic::of_row(row, cache, side);
+        let quadratic = RowQuadratic::of_row(row, cache, side);
         let improved = match steps {
             Steps::Blocks(size) => quadratic.in_blocks(start.clone(), size),
             Steps::Conjugate(steps) => quadratic.conjugate_gradients(start.clone(), steps),
@@ -174,7 +165,7 @@ fn loss(row: usize, p: &[f64], side: &Side<'_>) -> f64 {
 /// Solves the only row of a side exactly. `p` is its solution in single precision, and stays if it is no
 /// worse.
 pub(crate) fn solve_exactly_in_double(side: &Side<'_>, cache: &DoubleCache, p: &mut [f32]) {
-    let quadratic = Quadratic::of_row(0, cache, side);
+    let quadratic = RowQuadratic::of_row(0, cache, side);
     let single: Vec<f64> = p.iter().map(|x| f64::from(*x)).collect();
     let found = quadratic.in_blocks(vec![0.0; cache.k], cache.k);
     let rounded: Vec<f64> = found.iter().map(|x| f64::from(*x as f32)).collect();
@@ -186,8 +177,8 @@ pub(crate) fn solve_exactly_in_double(side: &Side<'_>, cache: &DoubleCache, p: &
     }
 }
 
-/// `p ↦ pᵀ H p − 2 pᵀ y` of one row.
-struct Quadratic {
+/// The quadratic of one row, and how far rounding may have spoilt it.
+struct RowQuadratic {
     k: usize,
     h: Vec<f64>,
     y: Vec<f64>,
@@ -195,11 +186,11 @@ struct Quadratic {
     terms: Vec<f64>,
 }
 
-impl Quadratic {
+impl RowQuadratic {
     fn of_row(row: usize, cache: &DoubleCache, side: &Side<'_>) -> Self {
         let (k, lambda) = (cache.k, f64::from(side.penalty.get(row)));
         let a = side.own_weights.row(row);
-        let (mut h, mut y) = (cache.weighted(a), vec![0.0; k]);
+        let mut quadratic = Quadratic::of_missing(cache.weighted(a), k);
         let mut terms = vec![lambda; k];
         for (a, matrix) in a.iter().zip(cache.matrices()) {
             for (f, terms) in terms.iter_mut().enumerate() {
@@ -211,19 +202,12 @@ impl Quadratic {
             let q = side.fixed.row(column as usize);
             let missing = missing_weight(a, side.fixed_weights.row(column as usize));
             let (c, r) = (f64::from(observed.c.get(n)), f64::from(observed.r.get(n)));
-            add_square(&mut h, c - missing, q);
-            for (f, q) in q.iter().enumerate() {
-                let q = f64::from(*q);
-                y[f] += c * r * q;
-                terms[f] += (c - missing).abs() * q * q;
+            quadratic.add(q, (r, c), missing);
+            for (terms, q) in terms.iter_mut().zip(q) {
+                *terms += (c - missing).abs() * f64::from(*q) * f64::from(*q);
             }
         }
-        for f in 0..k {
-            h[f * k + f] += lambda;
-            for g in 0..f {
-                h[g * k + f] = h[f * k + g];
-            }
-        }
+        let Quadratic { h, y, .. } = quadratic.with_penalty(lambda);
         Self { k, h, y, terms }
     }
 

@@ -17,7 +17,7 @@ use super::tiles::{SORTED_ENTRIES, is_long, longest};
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::LANES;
 use group::GroupSolver;
-pub(super) use layout::Layout;
+pub(super) use layout::LaneLayout;
 
 /// Maximum number of entries per lane, except for rows that have all sixteen lanes.
 pub(super) const PER_LANE: usize = 32;
@@ -42,7 +42,7 @@ pub(crate) struct ElementSolver;
 #[derive(Default)]
 pub(crate) struct LaneScratch {
     /// For tiles whose layout is not stored.
-    layout: Layout,
+    layout: LaneLayout,
     solver: GroupSolver,
     /// For rows that are too long for a group.
     long: block::BlockScratch,
@@ -62,7 +62,7 @@ impl RowSolver for ElementSolver {
         }
         let LaneScratch { layout, solver, .. } = scratch;
         let layout = if let Some(kept) = tile.layout {
-            kept.get_or_init(|| Layout::new(tile, side))
+            kept.get_or_init(|| LaneLayout::new(tile, side))
         } else {
             layout.arrange(tile, side);
             layout

@@ -30,6 +30,7 @@ pub(crate) mod lane_parallel;
 mod long_rows;
 pub(crate) mod objective;
 pub(crate) mod penalty;
+pub(crate) mod quadratic;
 mod tile;
 mod tiles;
 pub(crate) mod vanilla;

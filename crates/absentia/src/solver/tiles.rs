@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::lane_parallel::Layout;
+use super::lane_parallel::LaneLayout;
 use super::long_rows::PIECE;
 use crate::data::Entries;
 use crate::linalg::{Dense, LANES};
@@ -67,7 +67,7 @@ pub(crate) struct Tiles {
     first_chunk: usize,
     rows: Vec<Range<usize>>,
     /// The layout of each sorted tile after its first use; empty if layouts are not stored.
-    layouts: Vec<OnceLock<Layout>>,
+    layouts: Vec<OnceLock<LaneLayout>>,
 }
 
 /// One tile of a half-sweep.
@@ -77,7 +77,7 @@ pub(crate) struct TilePart<'f> {
     pub(super) before: &'f [f32],
     pub(super) after: &'f mut [f32],
     /// Where its layout is stored.
-    pub(super) layout: Option<&'f OnceLock<Layout>>,
+    pub(super) layout: Option<&'f OnceLock<LaneLayout>>,
 }
 
 impl Tiles {

@@ -91,7 +91,7 @@ fn folding_in_is_the_exact_minimiser_and_explanations_add_up() {
     );
 }
 
-/// Items are rescaled by counts of late, which stay what they were when the model is kept or folded into.
+/// Items are rescaled by recent counts, which stay what they were when the model is kept or folded into.
 #[test]
 fn items_are_rescaled_by_recent_counts() {
     let users: Vec<u32> = (0..60).map(|at| at % 12).collect();
@@ -203,7 +203,7 @@ fn recommendations_leave_out_what_was_seen_and_rank_like_scores() {
     assert!(model.recommend(&unknown).is_err());
 }
 
-/// A model that keeps being asked for one user makes its items ready; lists must not tell.
+/// A model that gets many requests for single users builds an index of its items; the lists stay the same.
 #[test]
 fn the_hundredth_user_gets_the_list_that_all_together_get() {
     let data = Generator::new(GeneratorParams::new(300, 700, 6000))
@@ -219,7 +219,7 @@ fn the_hundredth_user_gets_the_list_that_all_together_get() {
         deny: &[3, 5, 600],
         ..RankRequest::default()
     };
-    // Another post-scaling is another model, which must not use what this one made ready.
+    // Another post-scaling is another model, which must not use the index of this one.
     for model in [model.clone(), model.with_post_scale(0.4)] {
         for top in [10, 700] {
             let request = RankRequest { top, ..unseen };

@@ -26,9 +26,12 @@ pub(crate) fn run_again(sets: &[String], in_use: &str, filters: &[&str]) {
                 .args(["--skip", "every_set", "--skip", "on_dense"])
                 .output()
                 .unwrap();
-            let told = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success(), "{set}, {lane_parallel}: {told}");
-            assert!(!told.contains("running 0 tests"), "{filters:?}: {told}");
+            let message = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{set}, {lane_parallel}: {message}");
+            assert!(
+                !message.contains("running 0 tests"),
+                "{filters:?}: {message}"
+            );
         }
     }
 }

@@ -50,12 +50,17 @@ pub(super) fn write(program: &Program, folder: &Path, model: &Path) -> Result<St
         ((taken[segment][category] + 1.0) / f64::max(pairs, 1.0)).powf(POWER)
     };
     let row = |segment: usize| {
-        let cells: Vec<String> = (0..CLUSTERS).map(|category| rate(segment, category).to_string()).collect();
+        let cells: Vec<String> = (0..CLUSTERS)
+            .map(|category| rate(segment, category).to_string())
+            .collect();
         cells.join(",") + "\n"
     };
     let table: String = (0..CLUSTERS).map(row).collect();
     let list = |groups: &HashMap<String, usize>| -> String {
-        let mut lines: Vec<String> = groups.iter().map(|(id, group)| format!("{id},{group}\n")).collect();
+        let mut lines: Vec<String> = groups
+            .iter()
+            .map(|(id, group)| format!("{id},{group}\n"))
+            .collect();
         lines.sort();
         lines.concat()
     };
@@ -63,8 +68,14 @@ pub(super) fn write(program: &Program, folder: &Path, model: &Path) -> Result<St
     for (path, text) in paths.iter().zip([table, list(&users), list(&items)]) {
         std::fs::write(path, text).map_err(|error| on(path, &error))?;
     }
-    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    Ok(format!("popularity:mean=M,alpha=0 * groups:{}", paths.join(",")))
+    let paths: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    Ok(format!(
+        "popularity:mean=M,alpha=0 * groups:{}",
+        paths.join(",")
+    ))
 }
 
 fn text(path: &Path) -> Result<String, String> {
@@ -78,9 +89,14 @@ fn read_npy(path: &PathBuf) -> Result<Vec<Vec<f32>>, String> {
     let length = bytes.get(8..10).ok_or_else(wrong)?;
     let start = 10 + usize::from(u16::from_le_bytes([length[0], length[1]]));
     let header = String::from_utf8_lossy(bytes.get(10..start).ok_or_else(wrong)?).into_owned();
-    let shape = header.split("'shape': (").nth(1).and_then(|rest| rest.split(')').next());
+    let shape = header
+        .split("'shape': (")
+        .nth(1)
+        .and_then(|rest| rest.split(')').next());
     let columns = shape.and_then(|shape| shape.split(',').nth(1)?.trim().parse::<usize>().ok());
-    let columns = columns.filter(|count| *count > 0 && header.contains("<f4")).ok_or_else(wrong)?;
+    let columns = columns
+        .filter(|count| *count > 0 && header.contains("<f4"))
+        .ok_or_else(wrong)?;
     let numbers: Vec<f32> = bytes[start..]
         .chunks_exact(4)
         .map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]))
@@ -94,9 +110,12 @@ fn clusters(rows: &[Vec<f32>]) -> Vec<usize> {
     let step = (rows.len() / CLUSTERS).max(1);
     let mut centres: Vec<Vec<f32>> = rows.iter().step_by(step).take(CLUSTERS).cloned().collect();
     let nearest = |row: &[f32], centres: &[Vec<f32>]| {
-        let product = |centre: &Vec<f32>| -> f32 { centre.iter().zip(row).map(|(x, y)| x * y).sum() };
+        let product =
+            |centre: &Vec<f32>| -> f32 { centre.iter().zip(row).map(|(x, y)| x * y).sum() };
         let scored = centres.iter().map(product).enumerate();
-        scored.max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(place, _)| place)
+        scored
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map_or(0, |(place, _)| place)
     };
     for _ in 0..ROUNDS {
         let mut sums = vec![vec![0.0; centres[0].len()]; centres.len()];

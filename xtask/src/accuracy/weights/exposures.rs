@@ -25,7 +25,10 @@ pub(super) fn without(shown: &Path, others: &[PathBuf], out: &Path) -> Result<()
         taken.extend(pairs(other)?);
     }
     let mut text = "user,item\n".to_owned();
-    for pair in pairs(shown)?.into_iter().filter(|pair| !taken.contains(pair)) {
+    for pair in pairs(shown)?
+        .into_iter()
+        .filter(|pair| !taken.contains(pair))
+    {
         text.push_str(&pair);
         text.push('\n');
     }

@@ -82,21 +82,46 @@ impl Case {
 
     /// Trains; yields the metric on held-out rows by which the regularization was chosen, and the regularization. Where
     /// that is given, nothing is measured.
-    fn train(&self, program: &Program, (weights, model): (&str, &Path), other: &[String]) -> Result<Tuned, String> {
+    fn train(
+        &self,
+        program: &Program,
+        (weights, model): (&str, &Path),
+        other: &[String],
+    ) -> Result<Tuned, String> {
         let mut command = program.command("train");
-        command.arg(self.file("train.csv")).args(["--rating-col", "none", "--weights", weights]);
-        command.args(["--targets", "binary", "--post-scale", "0", "--factors", "64", "--threads", "1"]);
+        command
+            .arg(self.file("train.csv"))
+            .args(["--rating-col", "none", "--weights", weights]);
+        command.args([
+            "--targets",
+            "binary",
+            "--post-scale",
+            "0",
+            "--factors",
+            "64",
+            "--threads",
+            "1",
+        ]);
         command.args(other).arg("--model").arg(model);
         let output = command.stdout(Stdio::null()).output();
         let output = output.map_err(|error| on(model, &error))?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let after = |words: &str| said.split(words).nth(1)?.split([' ', ',']).next()?.trim().parse::<f64>().ok();
+        let after = |words: &str| {
+            said.split(words)
+                .nth(1)?
+                .split([' ', ','])
+                .next()?
+                .trim()
+                .parse::<f64>()
+                .ok()
+        };
         let tuned = |score: f64, lambda: f64| Tuned {
             score,
             weights: weights.to_owned(),
             regularization: lambda.to_string(),
         };
-        let measured = after("did best on rows held out: recall@20 ").zip(after("--regularization "));
+        let measured =
+            after("did best on rows held out: recall@20 ").zip(after("--regularization "));
         let is_given = other.iter().any(|word| word == "--regularization");
         match measured {
             _ if !output.status.success() => Err(format!("{weights}: {said}")),
@@ -107,7 +132,12 @@ impl Case {
     }
 
     /// Trains with each of some weights and other arguments; the best model is in `best`.
-    fn tune(&self, program: &Program, trials: &[(String, Vec<String>)], best: &Path) -> Result<Tuned, String> {
+    fn tune(
+        &self,
+        program: &Program,
+        trials: &[(String, Vec<String>)],
+        best: &Path,
+    ) -> Result<Tuned, String> {
         let mut found: Option<Tuned> = None;
         for (weights, other) in trials {
             let model = self.file("trial.absentia");
@@ -133,7 +163,13 @@ impl Case {
     }
 
     fn table(&self, program: &Program) -> Result<String, String> {
-        let columns = ["weights", "recall@20", "NDCG@20", "recall over uniform", "NDCG over uniform"];
+        let columns = [
+            "weights",
+            "recall@20",
+            "NDCG@20",
+            "recall over uniform",
+            "NDCG over uniform",
+        ];
         let floors = ["over most popular", "over most popular lately"];
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let mut heading: Vec<String> = columns.map(str::to_owned).to_vec();
@@ -145,7 +181,10 @@ impl Case {
         let (uniform, best) = (self.file("uniform.absentia"), self.file("best.absentia"));
         let tuned = self.tune(program, &trials(SCHEMES[0]), &uniform)?;
         text.push_str(&line(&self.row(program, &tuned.weights, &uniform, true)?));
-        for scheme in SCHEMES[1..].iter().filter(|one| self.has_times || !needs_times(one)) {
+        for scheme in SCHEMES[1..]
+            .iter()
+            .filter(|one| self.has_times || !needs_times(one))
+        {
             let found = self.tune(program, &trials(scheme), &best)?;
             text.push_str(&line(&self.row(program, &found.weights, &best, false)?));
         }
@@ -161,7 +200,10 @@ impl Case {
             let name = format!("{} and pairs that were shown", tuned.weights);
             text.push_str(&line(&self.row(program, &name, &best, false)?));
         }
-        for (name, baseline) in [("most popular", "popularity"), ("most popular lately", "recent-popularity")] {
+        for (name, baseline) in [
+            ("most popular", "popularity"),
+            ("most popular lately", "recent-popularity"),
+        ] {
             if self.has_times || baseline == "popularity" {
                 let said = self.evaluate(program, &uniform, &["--baseline", baseline])?;
                 let metric = |name: &str| short(said["other"][name].as_f64());
@@ -174,7 +216,13 @@ impl Case {
     }
 
     /// The cells of a model.
-    fn row(&self, program: &Program, weights: &str, model: &Path, is_uniform: bool) -> Result<Vec<String>, String> {
+    fn row(
+        &self,
+        program: &Program,
+        weights: &str,
+        model: &Path,
+        is_uniform: bool,
+    ) -> Result<Vec<String>, String> {
         let metrics = ["recall@20", "ndcg@20"];
         let own = self.evaluate(program, model, &["--baseline", "popularity"])?;
         let mut cells = vec![format!("`{weights}`")];
@@ -182,7 +230,11 @@ impl Case {
         let uniform = self.file("uniform.absentia");
         let against = match is_uniform {
             true => None,
-            false => Some(self.evaluate(program, model, &["--against", uniform.to_str().unwrap_or_default()])?),
+            false => Some(self.evaluate(
+                program,
+                model,
+                &["--against", uniform.to_str().unwrap_or_default()],
+            )?),
         };
         cells.extend(metrics.map(|metric| gain(against.as_ref(), metric)));
         cells.extend(metrics.map(|metric| gain(Some(&own), metric)));

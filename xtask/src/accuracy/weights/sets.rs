@@ -60,7 +60,10 @@ pub(super) const SETS: [Data; 7] = [
         folder: "retailrocket-sslrec",
         files: &["train_buy.tsv.gz"],
         reading: &["--no-header", "--rating-col", "none", "--time-col", "3"],
-        test: Some(("test_buy.tsv.gz", &["--no-header", "--rating-col", "none", "--time-col", "none"])),
+        test: Some((
+            "test_buy.tsv.gz",
+            &["--no-header", "--rating-col", "none", "--time-col", "none"],
+        )),
         protocol: Protocol::Shown(&["train_view.tsv.gz"]),
     },
     Data {
@@ -151,13 +154,18 @@ impl Data {
         convert(&[test], test_reading, "test.csv")?;
         let mut exposed = None;
         if let Protocol::Shown(files) = self.protocol {
-            let reading: Vec<&str> = match self.reading.iter().position(|word| *word == "--min-rating") {
-                Some(at) => self.reading[..at].to_vec(),
-                None => self.reading.to_vec(),
-            };
+            let reading: Vec<&str> =
+                match self.reading.iter().position(|word| *word == "--min-rating") {
+                    Some(at) => self.reading[..at].to_vec(),
+                    None => self.reading.to_vec(),
+                };
             convert(files, &reading, "shown.csv")?;
             let [shown, pairs] = ["shown.csv", "exposed.csv"].map(|name| out.join(name));
-            exposures::without(&shown, &["train.csv", "test.csv"].map(|name| out.join(name)), &pairs)?;
+            exposures::without(
+                &shown,
+                &["train.csv", "test.csv"].map(|name| out.join(name)),
+                &pairs,
+            )?;
             exposed = Some(pairs);
         }
         Ok(Case {

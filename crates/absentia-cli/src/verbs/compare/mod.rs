@@ -14,7 +14,8 @@ use absentia::weights::SchemeSpec;
 use absentia_io::time::TimeUnit;
 use absentia_job::text::{RelationSpec, SplitRule};
 use absentia_job::{
-    Execution, ExposedEntries, GivenSettings, Input, Job, TrainingData, ValidationSettings,
+    Execution, ExposedEntries, GivenSettings, Input, Job, JobError, TrainingData,
+    ValidationSettings,
 };
 use absentia_search::popularity_scorers;
 use anyhow::{Context as _, Result};
@@ -55,7 +56,7 @@ pub(crate) struct Compare {
     /// [default: popularity:mean=0.01,alpha=0.25; for a baseline, what it takes].
     #[arg(long, value_name = "SCHEME", num_args = 1)]
     weights: Vec<SchemeSpec>,
-    /// A solver to compare; give it several times. Every scheme is trained by every solver, but for
+    /// A solver to compare; give it several times. Every scheme is trained by every solver, except
     /// the baselines that leave no choice of weights: these are trained once.
     #[arg(long, value_name = "NAME", num_args = 1, default_value = "eals")]
     solver: Vec<Method>,
@@ -63,9 +64,9 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "RELATION", num_args = 1)]
     relation: Vec<RelationSpec>,
     #[command(flatten)]
-    settings: GivenSettings,
+    pub(crate) settings: GivenSettings,
     #[command(flatten)]
-    exposed: ExposedEntries,
+    pub(crate) exposed: ExposedEntries,
     /// Cut-offs, separated by commas.
     #[arg(long, value_name = "K", value_delimiter = ',', default_value = "20")]
     at: Vec<usize>,
@@ -81,13 +82,13 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     #[command(flatten)]
-    data: DataArgs,
+    pub(crate) data: DataArgs,
 }
 
 /// What is trained.
 struct Variant {
-    weights: SchemeSpec,
-    method: Method,
+    name: String,
+    job: Job,
     /// Whether with the relations.
     is_related: bool,
 }
@@ -109,7 +110,7 @@ impl Compare {
         Files::default()
             .reads_data(&self.data)
             .reads_exposed(&self.exposed)
-            .reads("--init", &self.settings.init)
+            .reads("--init", self.settings.init_files())
             .reads("--test", &self.test)
             .reads("--weights", self.weights.iter().flat_map(|w| w.paths()))
             .reads_relations(&self.relation)
@@ -117,12 +118,12 @@ impl Compare {
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        let job = self.job(context)?;
         for &method in &self.solver {
-            let job = self.job(None, method, context);
-            job.params(TimeUnit::default()).check()?;
+            let params = job.settings.params(method, None, TimeUnit::default());
+            params.check()?;
         }
         let ui = &context.ui;
-        let job = self.job(None, Method::default(), context);
         let own_flag = |key: &str| flag(key.strip_prefix("valid-").unwrap_or(key));
         warn_of_unused(&job, &self.solver, &own_flag, ui);
         let prepared = job.read(ui)?;
@@ -130,9 +131,8 @@ impl Compare {
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
         let mut variants: Vec<Compared> = Vec::new();
-        for variant in self.variants() {
-            let Some(compared) = self.variant(&prepared, &variant, &options, &cancel, context)?
-            else {
+        for variant in self.variants(&job) {
+            let Some(compared) = variant.train(&prepared, &options, &cancel, context)? else {
                 context
                     .ui
                     .warn("interrupted: the comparison is of what was complete");
@@ -160,15 +160,15 @@ impl Compare {
         Ok(Outcome::interrupted_if(cancel.is_cancelled()))
     }
 
-    /// The job of one variant.
-    fn job(&self, weights: Option<&SchemeSpec>, method: Method, context: &Context) -> Job {
+    /// What all variants share, with the schemes to compare.
+    fn job(&self, context: &Context) -> Result<Job, JobError> {
         let DataArgs {
             data,
             read,
             prepare,
         } = self.data.clone();
         let without_test = self.test.is_empty().then_some(SplitRule::LEAVE_ONE_OUT);
-        Job {
+        let job = Job {
             data,
             reading: read,
             preparation: prepare,
@@ -181,17 +181,17 @@ impl Compare {
                 valid_pick: self.pick,
                 ..ValidationSettings::default()
             },
-            weights: weights.into_iter().cloned().collect(),
-            solver: Some(method),
+            weights: self.weights.clone(),
             threads: context.threads,
             ..Job::default()
-        }
+        };
+        job.with_preset()
     }
 
-    fn variants(&self) -> Vec<Variant> {
+    fn variants(&self, job: &Job) -> Vec<Variant> {
         let mut variants = Vec::new();
         for &method in &self.solver {
-            match (SchemeSpec::only_for(method), &self.weights[..]) {
+            match (SchemeSpec::only_for(method), &job.weights[..]) {
                 (Some(own), _) => variants.push((own, method)),
                 (None, []) => variants.push((SchemeSpec::default_for(method), method)),
                 (None, given) => {
@@ -200,43 +200,63 @@ impl Compare {
             }
         }
         // Schemes first, so that one scheme's solvers are listed together.
-        let place = |weights: &SchemeSpec| self.weights.iter().position(|given| given == weights);
+        let place = |weights: &SchemeSpec| job.weights.iter().position(|given| given == weights);
         variants.sort_by_key(|(weights, _)| place(weights).unwrap_or(usize::MAX));
         let both = |(weights, method): (SchemeSpec, Method)| {
             let can = !self.relation.is_empty() && method.minimises_objective();
-            let variant = |is_related| Variant {
-                weights: weights.clone(),
-                method,
-                is_related,
-            };
+            let variant = |is_related| self.variant(job, (&weights, method), is_related);
             [Some(variant(false)), can.then(|| variant(true))]
         };
         variants.into_iter().flat_map(both).flatten().collect()
     }
 
-    /// Trains and measures one variant; nothing if it was interrupted.
-    fn variant(
-        &self,
+    fn variant(&self, job: &Job, own: (&SchemeSpec, Method), is_related: bool) -> Variant {
+        let (weights, method) = own;
+        let short = method.name();
+        let mut name = match (job.weights.len(), self.solver.len()) {
+            _ if SchemeSpec::only_for(method).is_some() => short.to_owned(),
+            (_, 1) => weights.to_string(),
+            (0 | 1, _) => short.to_owned(),
+            _ => format!("{weights}, {short}"),
+        };
+        if is_related {
+            let relations = self.relation.iter().map(RelationSpec::name);
+            name = format!("{name}, {}", relations.collect::<Vec<_>>().join(", "));
+        }
+        Variant {
+            name,
+            job: Job {
+                weights: vec![weights.clone()],
+                solver: Some(method),
+                ..job.clone()
+            },
+            is_related,
+        }
+    }
+}
+
+impl Variant {
+    /// Trains and measures it; nothing if it was interrupted.
+    fn train(
+        self,
         prepared: &TrainingData,
-        variant: &Variant,
         options: &EvaluateOptions,
         cancel: &Cancel,
         context: &Context,
     ) -> Result<Option<Compared>> {
-        let mut name = self.name(&variant.weights, variant.method);
-        if variant.is_related {
-            let relations = self.relation.iter().map(RelationSpec::name);
-            name = format!("{name}, {}", relations.collect::<Vec<_>>().join(", "));
-        }
-        let job = self.job(Some(&variant.weights), variant.method, context);
+        let Self {
+            name,
+            job,
+            is_related,
+        } = self;
         // The held-out rows are for measuring the finished model: they choose no sweep.
         let mut training = job.training(Input {
             held_out: None,
-            related: prepared.related.as_ref().filter(|_| variant.is_related),
+            related: prepared.related.as_ref().filter(|_| is_related),
             ..prepared.input()
         })?;
         training.check_memory(&context.ui)?;
-        if self.settings.regularization.is_none() {
+        if job.settings.regularization.is_none() {
             context.ui.note(format!("{name}:"));
         }
         match training.choose(cancel, &context.ui) {
@@ -279,17 +299,6 @@ impl Compare {
             evaluation,
             differences: Vec::new(),
         }))
-    }
-
-    /// What tells a variant from the others.
-    fn name(&self, weights: &SchemeSpec, method: Method) -> String {
-        let name = method.name();
-        match (self.weights.len(), self.solver.len()) {
-            _ if SchemeSpec::only_for(method).is_some() => name.to_owned(),
-            (_, 1) => weights.to_string(),
-            (0 | 1, _) => name.to_owned(),
-            _ => format!("{weights}, {name}"),
-        }
     }
 }
 

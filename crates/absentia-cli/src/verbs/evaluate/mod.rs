@@ -93,7 +93,7 @@ pub(crate) struct Evaluate {
     #[arg(long, value_name = "RELATION", num_args = 1, requires = "fold_in")]
     relation: Vec<RelationSpec>,
     #[command(flatten)]
-    read: Reading,
+    pub(crate) read: Reading,
 }
 
 /// Test rows that cannot be measured, for the model does not know their user or item.

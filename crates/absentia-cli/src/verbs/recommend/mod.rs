@@ -81,7 +81,7 @@ pub(crate) struct Recommend {
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    read: Reading,
+    pub(crate) read: Reading,
 }
 
 /// The list of one user.

@@ -61,7 +61,7 @@ pub(crate) struct Train {
     #[arg(long, short, value_name = "FILE")]
     model: Option<PathBuf>,
     #[command(flatten)]
-    job: Job,
+    pub(crate) job: Job,
     #[command(flatten)]
     running: RunningArgs,
 }
@@ -99,10 +99,8 @@ impl Train {
 
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Outcome> {
         let path = self.target()?;
-        let mut job = Job {
-            threads: context.threads,
-            ..self.job.clone()
-        };
+        let mut job = self.job.clone().with_preset()?;
+        job.threads = context.threads;
         job.settings.memory_limit = context.ui.memory().given_limit().map(ByteSize);
         // What is wrong with the arguments is found before anything is read.
         job.check()?;

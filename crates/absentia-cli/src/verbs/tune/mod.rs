@@ -88,7 +88,7 @@ pub(crate) struct Tune {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
-    data: DataArgs,
+    pub(crate) data: DataArgs,
 }
 
 /// What settings are chosen by.

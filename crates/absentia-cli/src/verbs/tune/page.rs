@@ -131,7 +131,13 @@ fn scatters(
     let mut charts: Vec<ScatterChart> = numbers
         .map(|(at, dimension)| {
             let value = |trial: &Trial| dimension.value(trial.point[at]);
-            scatter(dimension.name, axis(dimension), trials, (metric, unit), &value)
+            scatter(
+                dimension.name,
+                axis(dimension),
+                trials,
+                (metric, unit),
+                &value,
+            )
         })
         .collect();
     let rho = |trial: &Trial| f64::from(trial.params.post_scale);
@@ -151,7 +157,9 @@ fn scatter(
         let point = Point::new(value(trial), trial.score.unwrap_or(f64::NAN));
         // The best one is named and has its interval; names of all would cover one another.
         match rank {
-            0 => point.errors(0.0, HALF * trial.stderr).label(brief(trial, unit)),
+            0 => point
+                .errors(0.0, HALF * trial.stderr)
+                .label(brief(trial, unit)),
             _ => point,
         }
     };

@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 
 use super::lab::Lab;
 use super::scale::Size;
-pub(in crate::paper) use stream::{DUPLICATES, Stream, StreamEvent};
+pub(in crate::paper) use stream::{DUPLICATES, EventStream, StreamEvent};
 
 use readers::{generated, given, labelled, latest_held_out, leave_one_out, options, rated, shop};
 
@@ -147,7 +147,7 @@ impl Source {
     }
 
     /// Reads the rows in the order of their times; of a shop, what was viewed.
-    pub(in crate::paper) fn stream(&self, size: Size) -> Result<Stream> {
+    pub(in crate::paper) fn stream(&self, size: Size) -> Result<EventStream> {
         let (place, name) = (&self.place, &self.name);
         let mut stream = match self.kind {
             Kind::Rated => stream::from_file(place, &ReadOptions::default(), name),

@@ -23,7 +23,7 @@ pub(in crate::paper) struct StreamEvent {
 }
 
 /// A data set cut by time.
-pub(in crate::paper) struct Stream {
+pub(in crate::paper) struct EventStream {
     pub(in crate::paper) name: String,
     /// The rows before the cut, with their ids.
     pub(in crate::paper) train: Interactions<'static>,
@@ -34,7 +34,7 @@ pub(in crate::paper) struct Stream {
     pub(in crate::paper) events: Vec<StreamEvent>,
 }
 
-impl Stream {
+impl EventStream {
     /// Bytes of its rows, ids and events.
     pub(in crate::paper) fn bytes(&self) -> u64 {
         // Two ids of up to 24 bytes each.
@@ -48,7 +48,7 @@ impl Stream {
 pub(in crate::paper) const DUPLICATES: Duplicates = Duplicates::Last;
 
 /// Reads a file with times.
-pub(super) fn from_file(path: &Path, how: &ReadOptions, name: &str) -> Result<Stream> {
+pub(super) fn from_file(path: &Path, how: &ReadOptions, name: &str) -> Result<EventStream> {
     let data = read(&[path.to_owned()], how, &NoProgress)?;
     let Some(times) = &data.time else {
         return Err(PaperError::NoTimes.into());
@@ -57,7 +57,7 @@ pub(super) fn from_file(path: &Path, how: &ReadOptions, name: &str) -> Result<St
 }
 
 /// Generated rows in a random order: nothing changes over time.
-pub(super) fn from_generated(size: Size, name: &str) -> Result<Stream> {
+pub(super) fn from_generated(size: Size, name: &str) -> Result<EventStream> {
     let train = generated(size)?.train;
     let mut data = Dataset {
         users: IdMap::dense(train.n_users() as u32),
@@ -80,7 +80,7 @@ pub(super) fn from_generated(size: Size, name: &str) -> Result<Stream> {
 }
 
 /// Cuts rows by time; those of equal time stay in their order.
-fn cut(data: &Dataset, times: &[i64], name: &str) -> Result<Stream> {
+fn cut(data: &Dataset, times: &[i64], name: &str) -> Result<EventStream> {
     let mut order: Vec<usize> = (0..times.len()).collect();
     order.sort_by_key(|&row| times[row]);
     let (before, after) = order.split_at(order.len() - order.len() / STREAM_SHARE);
@@ -103,7 +103,7 @@ fn cut(data: &Dataset, times: &[i64], name: &str) -> Result<Stream> {
         item: id(&data.items, data.item[row]),
         time: times[row],
     };
-    Ok(Stream {
+    Ok(EventStream {
         name: name.to_owned(),
         train,
         ids,

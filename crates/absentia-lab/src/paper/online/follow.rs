@@ -9,7 +9,7 @@ use absentia_online::{Learner, Measured, Prequential, Record, Trained};
 use anyhow::Result;
 
 use super::popular::Popular;
-use crate::paper::data::{DUPLICATES, Stream, StreamEvent};
+use crate::paper::data::{DUPLICATES, EventStream, StreamEvent};
 use crate::paper::lab::TOP;
 
 /// Points of a curve.
@@ -19,7 +19,7 @@ pub(super) const LONG: usize = 10;
 
 /// How a model learns from the stream.
 #[derive(Clone, Copy)]
-pub(super) struct Manner {
+pub(super) struct Variant {
     /// Whether events are learned at all.
     pub(super) learns: bool,
     pub(super) settings: Settings,
@@ -30,7 +30,7 @@ pub(super) struct Manner {
 
 /// Predicts events and learns from them.
 pub(super) enum Predictor {
-    Model(Box<Learner>, Manner),
+    Model(Box<Learner>, Variant),
     Popular(Popular),
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Outcome {
 }
 
 impl Predictor {
-    pub(super) fn of_model(model: &Model, stream: &Stream, manner: Manner) -> Result<Self> {
+    pub(super) fn of_model(model: &Model, stream: &EventStream, variant: Variant) -> Result<Self> {
         let trained = Trained {
             model,
             ids: stream.ids.clone(),
@@ -55,12 +55,12 @@ impl Predictor {
             rows: &stream.train,
             duplicates: DUPLICATES,
         };
-        let learner = Learner::start(trained, manner.weights, manner.settings)?;
-        Ok(Self::Model(Box::new(learner), manner))
+        let learner = Learner::start(trained, variant.weights, variant.settings)?;
+        Ok(Self::Model(Box::new(learner), variant))
     }
 
     /// Follows a stream from its first event to its last.
-    pub(super) fn follow(mut self, stream: &Stream, name: &str) -> Result<Outcome> {
+    pub(super) fn follow(mut self, stream: &EventStream, name: &str) -> Result<Outcome> {
         let cutoff = TOP as u32;
         let mut all = Prequential::new(cutoff);
         let mut by_length = vec![Prequential::new(cutoff); LONG + 1];
@@ -86,7 +86,7 @@ impl Predictor {
                 curve.push((number as f64, all.means().hit_rate));
             }
         }
-        let learns = matches!(&self, Self::Model(_, manner) if manner.learns);
+        let learns = matches!(&self, Self::Model(_, variant) if variant.learns);
         let mean = 1e6 * spent.as_secs_f64() / stream.events.len().max(1) as f64;
         Ok(Outcome {
             name: name.to_owned(),
@@ -100,8 +100,8 @@ impl Predictor {
     fn learn(&mut self, event: &StreamEvent, number: usize) -> Result<()> {
         match self {
             Self::Popular(popular) => popular.learn(event),
-            Self::Model(_, manner) if !manner.learns => {}
-            Self::Model(learner, manner) => {
+            Self::Model(_, variant) if !variant.learns => {}
+            Self::Model(learner, variant) => {
                 learner.apply(&Record::Insert {
                     user: event.user.clone(),
                     item: event.item.clone(),
@@ -109,7 +109,7 @@ impl Predictor {
                     weight: 1.0,
                     time: Some(event.time),
                 })?;
-                if let Some((every, sweeps)) = manner.refit
+                if let Some((every, sweeps)) = variant.refit
                     && number.is_multiple_of(every)
                 {
                     learner.apply(&Record::Refit { sweeps })?;
@@ -121,7 +121,7 @@ impl Predictor {
 }
 
 /// Number of interactions of each user before the stream.
-fn lengths(stream: &Stream) -> HashMap<&str, usize> {
+fn lengths(stream: &EventStream) -> HashMap<&str, usize> {
     let events = stream.events.iter();
     events
         .filter_map(|event| {

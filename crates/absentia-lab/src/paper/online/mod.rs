@@ -10,11 +10,11 @@ use absentia::online::{Online, Settings, WeightMode};
 use absentia_report::format::{count, counted};
 use anyhow::Result;
 
-use super::data::Stream;
+use super::data::EventStream;
 use super::lab::{Lab, Setting, TOP, popularity};
 use super::part::{AxisScale, Block, Grid, Lines};
 use super::scale::Size;
-use follow::{LONG, Manner, Outcome, Predictor};
+use follow::{LONG, Outcome, Predictor, Variant};
 use popular::Popular;
 
 /// The authors' weights on missing entries: c0 (their w0) and α.
@@ -40,7 +40,7 @@ pub(super) fn introduction() -> Vec<Block> {
 }
 
 /// The curves and tables of one data set.
-pub(super) fn blocks(lab: &Lab<'_>, stream: &Stream) -> Result<Vec<Block>> {
+pub(super) fn blocks(lab: &Lab<'_>, stream: &EventStream) -> Result<Vec<Block>> {
     let size = lab.size;
     let (factors, sweeps) = size.online_model();
     let setting = Setting {
@@ -105,14 +105,14 @@ fn heavier(weight: f32) -> String {
 }
 
 /// Every way to learn, over the same stream.
-fn outcomes(size: Size, model: &Model, stream: &Stream) -> Result<Vec<Outcome>> {
-    let plain = Manner {
+fn outcomes(size: Size, model: &Model, stream: &EventStream) -> Result<Vec<Outcome>> {
+    let plain = Variant {
         learns: true,
         settings: Settings::default(),
         weights: WeightMode::Frozen,
         refit: None,
     };
-    let with = |steps: u32, weight_of_new: f32| Manner {
+    let with = |steps: u32, weight_of_new: f32| Variant {
         settings: Settings {
             steps,
             weight_of_new,
@@ -120,42 +120,42 @@ fn outcomes(size: Size, model: &Model, stream: &Stream) -> Result<Vec<Outcome>> 
         ..plain
     };
     let refit = Some((size.online_refit(REFIT_EVERY), REFIT_SWEEPS));
-    let never = Manner {
+    let never = Variant {
         learns: false,
         ..plain
     };
-    let mut manners = vec![(NEVER.to_owned(), never)];
+    let mut variants = vec![(NEVER.to_owned(), never)];
     for &n in size.online_steps() {
-        manners.push((steps(n), with(n, 1.0)));
+        variants.push((steps(n), with(n, 1.0)));
     }
     for &weight in size.online_weights() {
-        manners.push((heavier(weight), with(1, weight)));
+        variants.push((heavier(weight), with(1, weight)));
     }
-    let live = Manner {
+    let live = Variant {
         weights: WeightMode::Live,
         ..plain
     };
-    manners.push((LIVE.to_owned(), live));
-    manners.push((REFIT.to_owned(), Manner { refit, ..plain }));
-    let alone = Manner {
+    variants.push((LIVE.to_owned(), live));
+    variants.push((REFIT.to_owned(), Variant { refit, ..plain }));
+    let alone = Variant {
         refit,
         ..with(0, 1.0)
     };
-    manners.push((REFIT_ALONE.to_owned(), alone));
+    variants.push((REFIT_ALONE.to_owned(), alone));
     let mut outcomes = Vec::new();
     for (name, window) in [(ALL_TIME, None), (RECENTLY, Some(RECENT))] {
         let popular = Predictor::Popular(Popular::new(stream, window));
         outcomes.push(popular.follow(stream, name)?);
     }
-    for (name, manner) in manners {
-        let predictor = Predictor::of_model(model, stream, manner)?;
+    for (name, variant) in variants {
+        let predictor = Predictor::of_model(model, stream, variant)?;
         outcomes.push(predictor.follow(stream, &name)?);
     }
     Ok(outcomes)
 }
 
 /// What is learned from, and with which settings.
-fn described(stream: &Stream, setting: &Setting) -> String {
+fn described(stream: &EventStream, setting: &Setting) -> String {
     let total = stream.events.len();
     let share = |of: usize| 100.0 * of as f64 / total.max(1) as f64;
     let ids = &stream.ids;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::paper::data::{Stream, StreamEvent};
+use crate::paper::data::{EventStream, StreamEvent};
 
 /// Counts of items so far, all of them or those of the latest events.
 pub(super) struct Popular {
@@ -14,7 +14,7 @@ pub(super) struct Popular {
 
 impl Popular {
     /// Counts the rows before the stream; the last `window` alone if given.
-    pub(super) fn new(stream: &Stream, window: Option<usize>) -> Self {
+    pub(super) fn new(stream: &EventStream, window: Option<usize>) -> Self {
         let names = stream.ids.items.iter().enumerate();
         let mut popular = Self {
             rows: names.map(|(row, id)| (id.into_owned(), row)).collect(),

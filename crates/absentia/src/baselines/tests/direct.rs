@@ -124,7 +124,7 @@ fn popularity_ranks_as_its_scorer_does() {
     assert_eq!(rank(&model.scorer(), &request).unwrap(), want);
 }
 
-/// Item 0 was taken three times long ago, item 1 twice of late.
+/// Item 0 was taken three times long ago, item 1 twice recently.
 #[test]
 fn popularity_follows_confidence_that_decays() {
     let times = [0, 0, 0, 100, 100, 50];
@@ -208,7 +208,7 @@ fn itemknn_scores_are_sums_of_the_nearest_cosines() {
     }
 }
 
-/// Lists come in the order of the scores, whichever way these are asked for.
+/// Lists come in the order of the scores, whichever way these are requested.
 fn check_lists(model: &crate::Model, scores: &Matrix) {
     let users: Vec<u32> = (0..USERS as u32).collect();
     let allow: Vec<u32> = (0..ITEMS as u32).filter(|i| i % 3 != 1).collect();

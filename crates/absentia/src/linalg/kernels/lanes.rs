@@ -168,7 +168,7 @@ pub(super) trait Lanes: Copy {
         changed(self, |lanes| lanes[..=lane].fill(0.0))
     }
 
-    /// The same lanes but for `lane`, which is that of `other`.
+    /// The same lanes except `lane`, which is that of `other`.
     #[inline(always)]
     fn with_lane(self, lane: usize, other: Self) -> Self {
         let mut from = [0.0; LANES];

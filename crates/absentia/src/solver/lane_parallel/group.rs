@@ -1,6 +1,6 @@
 //! Solving one group of rows.
 
-use super::layout::{Group, Layout};
+use super::layout::{Group, LaneLayout};
 use crate::linalg::kernels::{
     EntryWeights, Form, LaneBlock, LaneUpdates, LossSlots, Slots, SteppedEntries, StridedRows,
     packed_floats, prefetch,
@@ -40,7 +40,7 @@ impl GroupSolver {
     pub(super) fn solve(
         &mut self,
         group: &Group,
-        layout: &Layout,
+        layout: &LaneLayout,
         tile: &mut Tile<'_>,
         side: &Side<'_>,
     ) -> Result<(), NotConvex> {
@@ -62,7 +62,7 @@ impl GroupSolver {
     }
 
     /// Factors, weights and penalties of a group, and how many entries its lanes have.
-    fn load_rows(&mut self, group: &Group, layout: &Layout, tile: &Tile<'_>, side: &Side<'_>) {
+    fn load_rows(&mut self, group: &Group, layout: &LaneLayout, tile: &Tile<'_>, side: &Side<'_>) {
         let (order, stride) = (layout.rows(group), tile.stride);
         let (rows, per_row) = (order.len(), group.per_row);
         let mut picked = [0; LANES];
@@ -106,7 +106,7 @@ impl GroupSolver {
     }
 
     /// Packs the rows of the fixed side that the entries name, weighs the entries and predicts.
-    fn pack(&mut self, group: &Group, layout: &Layout, side: &Side<'_>) {
+    fn pack(&mut self, group: &Group, layout: &LaneLayout, side: &Side<'_>) {
         let (entries, stride) = (group.entries(), side.fixed.stride());
         let lines = packed_floats(group.slots.len(), stride);
         let picked = side.gathered(&layout.picks[entries.start..]);
@@ -133,7 +133,12 @@ impl GroupSolver {
     }
 
     /// The part of the objective that the entries contribute after all steps.
-    pub(super) fn losses(&mut self, group: &Group, layout: &Layout, side: &Side<'_>) -> [f64; 2] {
+    pub(super) fn losses(
+        &mut self,
+        group: &Group,
+        layout: &LaneLayout,
+        side: &Side<'_>,
+    ) -> [f64; 2] {
         let (entries, stride) = (group.entries(), side.fixed.stride());
         let weights = EntryWeights {
             a: &[],
@@ -177,7 +182,7 @@ impl GroupSolver {
     fn step(
         &mut self,
         group: &Group,
-        layout: &Layout,
+        layout: &LaneLayout,
         block: usize,
         side: &Side<'_>,
     ) -> Option<(usize, f32)> {

@@ -67,7 +67,7 @@ impl SlotValues {
 
 /// The rows of a tile in groups, and their entries in slots.
 #[derive(Default)]
-pub(in crate::solver) struct Layout {
+pub(in crate::solver) struct LaneLayout {
     /// Rows of the tile, the longest first: entries, then row.
     order: Vec<(u32, u32)>,
     /// First the number of rows with each number of entries, then the place of the next such row.
@@ -79,7 +79,7 @@ pub(in crate::solver) struct Layout {
     pub(super) r: SlotValues,
 }
 
-impl Layout {
+impl LaneLayout {
     /// The layout of a tile, to be stored.
     pub(super) fn new(tile: &Tile<'_>, side: &Side<'_>) -> Self {
         let mut layout = Self::default();

@@ -9,7 +9,7 @@ use crate::solver::long_rows::for_each_piece;
 use crate::solver::{Side, observed_row};
 
 /// The entries of one row of a tile.
-pub(crate) struct RowEntries<'r> {
+pub(crate) struct TileEntries<'r> {
     /// Rows of the fixed side.
     pub(crate) gathered: Gathered<'r>,
     /// `p·q`.
@@ -51,9 +51,9 @@ impl Tile<'_> {
     }
 
     /// Entries of row `at` of the tile.
-    pub(crate) fn entries<'r>(&'r mut self, at: usize, side: &'r Side<'_>) -> RowEntries<'r> {
+    pub(crate) fn entries<'r>(&'r mut self, at: usize, side: &'r Side<'_>) -> TileEntries<'r> {
         let range = self.range(at);
-        RowEntries {
+        TileEntries {
             gathered: side.gathered(observed_row(side, self.rows.start + at).indices),
             predicted: &mut self.buffers.predicted.room(self.padded)[range],
         }

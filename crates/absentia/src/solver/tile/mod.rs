@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::Side;
-use super::lane_parallel::Layout;
+use super::lane_parallel::LaneLayout;
 use super::tiles::{PACKED_BYTES, TilePart, entries_in};
 use crate::linalg::kernels::Columns;
 use crate::linalg::{Buffer, LANES};
@@ -59,7 +59,7 @@ pub(crate) struct Tile<'t> {
     /// Current factors of the rows, padded; undefined until they are filled or written.
     pub(crate) factors: &'t mut [f32],
     /// Where its lane-parallel layout is stored; `None` if it is not.
-    pub(super) layout: Option<&'t OnceLock<Layout>>,
+    pub(super) layout: Option<&'t OnceLock<LaneLayout>>,
     /// Floats of a row of factors.
     pub(crate) stride: usize,
     /// Entries in whole lanes.

@@ -9,7 +9,7 @@ pub(super) use measure::dot;
 pub use rule::{WeightFunction, WeightRule};
 
 use super::SpecError;
-use super::text::Options;
+use super::text::SchemeOptions;
 use crate::data::Interactions;
 
 /// How many components an approximation of W has.
@@ -48,7 +48,7 @@ impl Rank {
     }
 
     /// Reads `rank=`, or `error=` with or without `max_rank=`.
-    pub(super) fn read(options: &mut Options<'_>) -> Result<Self, SpecError> {
+    pub(super) fn read(options: &mut SchemeOptions<'_>) -> Result<Self, SpecError> {
         let max_rank = match options.named("max_rank") {
             Some(text) => Some((text, options.whole("max_rank", text)?)),
             None => None,
@@ -89,7 +89,7 @@ pub enum Decomposition {
 
 impl Decomposition {
     /// Reads `method=`.
-    pub(super) fn read(options: &mut Options<'_>) -> Result<Self, SpecError> {
+    pub(super) fn read(options: &mut SchemeOptions<'_>) -> Result<Self, SpecError> {
         match options.named("method") {
             None | Some("svd") => Ok(Decomposition::Svd),
             Some("nonnegative") => Ok(Decomposition::NonNegative),

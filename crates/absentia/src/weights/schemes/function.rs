@@ -11,7 +11,7 @@ use crate::weights::approximation::{
 use crate::weights::error::WeightsError;
 use crate::weights::resolved::{NewRowValues, Pair};
 use crate::weights::scheme::Term;
-use crate::weights::text::{Options, SpecError, Vocabulary};
+use crate::weights::text::{SchemeOptions, SpecError, Vocabulary};
 
 pub(super) const NAME: &str = "function";
 
@@ -26,7 +26,7 @@ impl FromStr for Approximated<()> {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let mut options = Options::new(text, text, &OPTIONS, text)?;
+        let mut options = SchemeOptions::new(text, text, &OPTIONS, text)?;
         let approximated = Self {
             source: (),
             rank: Rank::read(&mut options)?,

@@ -5,7 +5,7 @@ use crate::data::Interactions;
 use crate::weights::SpecError;
 use crate::weights::error::WeightsError;
 use crate::weights::sums::missing_entries;
-use crate::weights::text::Options;
+use crate::weights::text::SchemeOptions;
 
 /// How strong a scheme is overall.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub enum Strength {
 }
 
 impl Strength {
-    pub(super) fn read(options: &mut Options<'_>) -> Result<Self, SpecError> {
+    pub(super) fn read(options: &mut SchemeOptions<'_>) -> Result<Self, SpecError> {
         match (options.named("c0"), options.named("mean")) {
             (Some(_), Some(mean)) => Err(options.conflict("mean", mean)),
             (Some(c0), None) => Ok(Strength::C0(options.value_at_least_zero("c0", c0)?)),

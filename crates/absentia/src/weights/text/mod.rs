@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use error::{SpecError, SpecErrorKind};
-pub(super) use options::{Options, Syntax, Vocabulary};
+pub(super) use options::{SchemeOptions, Syntax, Vocabulary};
 
 use super::scheme::{ByPath, Scheme, SchemeSpec, Term};
 use super::schemes::{FACTORS, SYNTAXES, read_product};
@@ -111,7 +111,7 @@ fn read_scheme(line: &str, scheme: &str) -> Result<Term<ByPath>, SpecError> {
         .into_iter()
         .filter(|syntax| syntax.words.name == head);
     if let Some(syntax) = of_name.next() {
-        let mut options = Options::new(line, scheme, &syntax.words, options)?;
+        let mut options = SchemeOptions::new(line, scheme, &syntax.words, options)?;
         let term = (syntax.read)(&mut options)?;
         options.finish()?;
         return Ok(term);

@@ -24,11 +24,11 @@ pub(in crate::weights) struct Syntax {
     /// Its name and options.
     pub(in crate::weights) words: Vocabulary<'static>,
     /// Reads its options.
-    pub(in crate::weights) read: fn(&mut Options<'_>) -> Result<Term<ByPath>, SpecError>,
+    pub(in crate::weights) read: fn(&mut SchemeOptions<'_>) -> Result<Term<ByPath>, SpecError>,
 }
 
 /// The options of one scheme that have not been read yet.
-pub(in crate::weights) struct Options<'t> {
+pub(in crate::weights) struct SchemeOptions<'t> {
     /// The whole line.
     line: &'t str,
     /// The scheme and its options.
@@ -37,7 +37,7 @@ pub(in crate::weights) struct Options<'t> {
     words: Vec<&'t str>,
 }
 
-impl<'t> Options<'t> {
+impl<'t> SchemeOptions<'t> {
     /// Splits `options` at commas; `line` and `term` contain them and are there for positions.
     ///
     /// # Errors

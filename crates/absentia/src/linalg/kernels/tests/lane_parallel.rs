@@ -66,7 +66,7 @@ impl LaneRows {
         }
     }
 
-    /// A value of each entry where the entry stands, zeros elsewhere.
+    /// A value of each entry where the entry is stored, zeros elsewhere.
     fn in_slots<T: Copy + Default>(&self, values: impl Fn(usize) -> Vec<T>) -> Vec<T> {
         let mut slots = vec![T::default(); self.slots * LANES];
         for row in 0..self.entries.len() {
@@ -144,7 +144,7 @@ impl LaneRows {
             .collect()
     }
 
-    /// What the kernels make of it.
+    /// The result of the kernels.
     fn stepped(&self, kernels: Kernels) -> Made {
         let (rows, floats) = (self.entries.len(), self.slots * LANES);
         let picks = self.in_slots(|row| self.entries[row].0.clone());
@@ -240,7 +240,7 @@ impl LaneRows {
     }
 }
 
-/// What kernels make of rows.
+/// The results of kernels for rows.
 struct Made {
     factors: Vec<f32>,
     plain: bool,

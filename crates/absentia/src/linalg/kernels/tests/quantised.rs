@@ -1,4 +1,4 @@
-//! Rows in bytes and rows turned in registers, against the products of floats.
+//! Quantised rows and rows transposed in registers, against the products of floats.
 
 use super::{Kernels, numbers, on_every_set};
 use crate::linalg::LANES;

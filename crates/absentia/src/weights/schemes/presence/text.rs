@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Presence, TimeFactor};
-use crate::weights::text::{Options, SpecError};
+use crate::weights::text::{SchemeOptions, SpecError};
 
 /// Names of the options.
 pub(in crate::weights::schemes) const OPTIONS: [&str; 4] =
@@ -13,7 +13,7 @@ impl Presence<PathBuf> {
     /// Reads the options; those that are not given have their defaults.
     pub(in crate::weights::schemes) fn read(
         factor: TimeFactor,
-        options: &mut Options<'_>,
+        options: &mut SchemeOptions<'_>,
     ) -> Result<Self, SpecError> {
         let mut presence = Self::new(factor);
         if let Some(text) = options.named("slices") {

@@ -76,8 +76,8 @@ impl<F: SchemeForm> Product<F> {
         })
     }
 
-    fn factors(&self) -> Factors {
-        Factors {
+    fn factors(&self) -> ProductFactors {
+        ProductFactors {
             popularity: self.popularity.is_some(),
             activity: self.activity.is_some(),
             time: self.presence.as_ref().map(|presence| presence.factor),
@@ -94,13 +94,13 @@ impl<F: SchemeForm> Product<F> {
 
 /// Which factors a product has; displays as their names.
 #[derive(Clone, Copy)]
-struct Factors {
+struct ProductFactors {
     popularity: bool,
     activity: bool,
     time: Option<TimeFactor>,
 }
 
-impl Factors {
+impl ProductFactors {
     fn names(self) -> impl Iterator<Item = &'static str> {
         let is = |test: fn(TimeFactor) -> bool| self.time.is_some_and(test);
         let times = (is(TimeFactor::is_age), is(TimeFactor::is_available));
@@ -119,7 +119,7 @@ impl Factors {
     }
 }
 
-impl std::fmt::Display for Factors {
+impl std::fmt::Display for ProductFactors {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (at, name) in self.names().enumerate() {
             write!(f, "{}{name}", if at == 0 { "" } else { "*" })?;

@@ -1,6 +1,6 @@
 //! A product on data.
 
-use super::{Factors, Product};
+use super::{Product, ProductFactors};
 use crate::error::Axis;
 use crate::weights::approximation::Approximation;
 use crate::weights::error::WeightsError;
@@ -51,8 +51,8 @@ impl ResolvedProduct {
         }
     }
 
-    fn factors(&self) -> Factors {
-        Factors {
+    fn factors(&self) -> ProductFactors {
+        ProductFactors {
             popularity: self.items.is_some(),
             activity: self.users.is_some(),
             time: self.presence.as_ref().map(|presence| presence.factor),

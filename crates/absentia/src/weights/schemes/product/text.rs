@@ -1,10 +1,10 @@
 //! Products as text: `popularity*activity:mean=0.1,alpha=0.4,beta=0.5`.
 
-use super::{Factors, Product};
+use super::{Product, ProductFactors};
 use crate::weights::scheme::{ByPath, Term};
 use crate::weights::schemes::Strength;
 use crate::weights::schemes::presence::{OPTIONS, Presence, TimeFactor};
-use crate::weights::text::{Options, SpecError, Vocabulary};
+use crate::weights::text::{SchemeOptions, SpecError, Vocabulary};
 
 /// Names of the factors, in the order in which they are written.
 pub(in crate::weights) const FACTORS: [&str; 4] = ["popularity", "activity", "age", "available"];
@@ -16,7 +16,7 @@ pub(in crate::weights) fn read(
     names: &[&str],
     options: &str,
 ) -> Result<Term<ByPath>, SpecError> {
-    let factors = Factors {
+    let factors = ProductFactors {
         popularity: names.contains(&FACTORS[0]),
         activity: names.contains(&FACTORS[1]),
         time: match (names.contains(&FACTORS[2]), names.contains(&FACTORS[3])) {
@@ -37,7 +37,7 @@ pub(in crate::weights) fn read(
         accepted: &accepted(&needed, optional),
         options: &[&["c0", "mean"], &needed[..], optional].concat(),
     };
-    let mut options = Options::new(line, term, &words, options)?;
+    let mut options = SchemeOptions::new(line, term, &words, options)?;
     let strength = Strength::read(&mut options)?;
     let mut exponent = |name: Option<&'static str>| {
         let exponent = name.map(|name| options.number(name));
