@@ -81,6 +81,12 @@ impl UserScores {
         }
     }
 
+    /// The mean NDCG over users, where it is known.
+    pub(crate) fn mean_ndcg(&self) -> Option<f64> {
+        let sum: f64 = self.ndcg.iter().map(|&ndcg| f64::from(ndcg)).sum();
+        (!self.ndcg.is_empty()).then(|| sum / self.ndcg.len() as f64)
+    }
+
     /// Whether the metric is higher than that of a simpler model by more than noise, and NDCG is not lower. The 95 %
     /// interval of the difference, paired over users, must be above 0. Values of other users say nothing.
     pub(crate) fn beats(&self, simpler: &Self) -> bool {

@@ -275,7 +275,7 @@ impl StepSearch<'_> {
             post_scaling: post_scaling(request, &candidate, neighbour),
             sample: 1,
         };
-        let mut result = self.runner.run(&plan, start.map(|other| &other.factors))?;
+        let result = self.runner.run(&plan, start.map(|other| &other.factors))?;
         let weights = candidate.scheme.as_ref().and_then(Scheme::spec);
         let mut trial = Trial {
             number: self.session.trials().len(),
@@ -283,8 +283,7 @@ impl StepSearch<'_> {
             parent: start.map(|other| other.trial.number),
             ..Trial::unmeasured(weights, params)
         };
-        let users = std::mem::take(&mut result.users);
-        let factors = trial.record(result);
+        let (factors, users) = trial.record(result);
         trial.seconds = started.elapsed().as_secs_f64();
         self.session.add(trial.clone());
         Ok(Attempt {

@@ -348,17 +348,13 @@ impl<'d> StagedSearch<'d> {
             post_scaling: self.post_scaling(planned, rung),
             sample: rung.sample,
         };
-        let mut users = UserScores::default();
-        let trained = match runner.run(&plan, start) {
-            Ok(mut result) => {
-                users = std::mem::take(&mut result.users);
-                trial.record(result)
-            }
+        let (trained, users) = match runner.run(&plan, start) {
+            Ok(result) => trial.record(result),
             Err(SearchError::Cancelled) => return Ok(None),
             // Settings that cannot be trained are bad settings, not the end of the search.
             Err(SearchError::Fit(error)) if !matches!(error, FitError::Empty { .. }) => {
                 trial.failure = Some(error.to_string());
-                TrainedFactors::new()
+                (TrainedFactors::new(), UserScores::default())
             }
             Err(error) => return Err(error),
         };

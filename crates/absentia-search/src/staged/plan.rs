@@ -22,6 +22,10 @@ const PATIENCE: (usize, usize) = (40, 10);
 /// Fewer factors are chosen if their score is at least this share of the best.
 const AS_GOOD: f64 = 0.999;
 
+/// Of trials whose scores are at least this share of the best, the one with the highest NDCG is chosen: scores differ
+/// by as much by chance, and NDCG also says where in the list the hits are.
+const LEVEL: f64 = 0.99;
+
 /// A trial to be made.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlannedTrial {
@@ -75,7 +79,7 @@ impl Planner<'_> {
     }
 
     /// The trial with the best settings, on the highest rung that was reached; one with fewer factors
-    /// if it is as good.
+    /// if it is as good, and of trials that are level the one with the highest NDCG.
     pub(crate) fn best<'t>(&self, trials: &'t [Trial]) -> Option<&'t Trial> {
         let found = best_below(trials, self.schedule(trials).last() + 1);
         let enough = found.first()?.score?
@@ -85,10 +89,25 @@ impl Planner<'_> {
                 1.0
             };
         // Trials are sorted by score, and of equal numbers of factors the first is taken.
-        found
-            .into_iter()
+        let with_least_factors = found
+            .iter()
             .filter(|trial| trial.score.is_some_and(|score| score >= enough))
-            .min_by_key(|trial| trial.params.factors)
+            .min_by_key(|trial| trial.params.factors)?;
+        let factors = with_least_factors.params.factors;
+        let level = with_least_factors.score? * LEVEL;
+        let is_level = |trial: &&&Trial| {
+            trial.params.factors == factors && trial.score.is_some_and(|score| score >= level)
+        };
+        // The first of equals.
+        let by_ndcg = |a: &&Trial, b: &&Trial| a.ndcg.partial_cmp(&b.ndcg);
+        found
+            .iter()
+            .filter(is_level)
+            .copied()
+            .reduce(|best, next| match by_ndcg(&next, &best) {
+                Some(std::cmp::Ordering::Greater) => next,
+                _ => best,
+            })
     }
 
     /// The rung of the next trial.
@@ -371,6 +390,33 @@ mod tests {
 
     fn on(rung: usize, trial: Trial) -> Trial {
         Trial { rung, ..trial }
+    }
+
+    #[test]
+    fn of_level_trials_the_one_with_the_highest_ndcg_is_best() {
+        let space = Space::of(&blocks(), Scope::Uniform);
+        let options = SearchOptions {
+            max_factors: 8,
+            ..SearchOptions::default()
+        };
+        let planner = Planner {
+            space: &space,
+            options: &options,
+            data: DATA,
+        };
+        let of = |number, score, ndcg| Trial {
+            ndcg,
+            ..trial(number, vec![0.5; 3], score)
+        };
+        let trials = [
+            of(0, 0.300, Some(0.10)),
+            of(1, 0.298, Some(0.12)),
+            of(2, 0.299, Some(0.11)),
+            of(3, 0.250, Some(0.20)),
+        ];
+        assert_eq!(planner.best(&trials).map(|best| best.number), Some(1));
+        let unknown = [of(0, 0.300, None), of(1, 0.298, None)];
+        assert_eq!(planner.best(&unknown).map(|best| best.number), Some(0));
     }
 
     #[test]
