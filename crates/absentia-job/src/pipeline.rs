@@ -151,6 +151,7 @@ impl Job {
     pub fn training_with<'d>(&self, input: Input<'d>, scheme: Scheme) -> Training<'d> {
         let automatic = Automatic {
             recipe: false,
+            by_time: false,
             ..self.automatic()
         };
         let params = self.params(input.unit());
