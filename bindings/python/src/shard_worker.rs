@@ -326,6 +326,7 @@ impl ShardWorker {
                 trained: ready.frame.model(factors, history).or_raise()?,
                 ids,
                 config: ready.frame.config.clone(),
+                seen: None,
             })
         })
     }

@@ -259,7 +259,10 @@ fn features_are_trained_kept_folded_in_and_explained() {
     let rule = related.relations[0].features.as_ref().expect("features");
     assert_eq!(rule.means.len(), 3);
     let info = sandbox.run("inspect described.absentia").ok().stdout;
-    assert!(info.contains("items-vectors (strength 2, 3 features)"), "{info}");
+    assert!(
+        info.contains("items-vectors (strength 2, 3 features)"),
+        "{info}"
+    );
     let info = sandbox.run("inspect described.absentia --json").ok().json();
     assert_eq!(info[0]["format_version"], 3);
     // The configuration trains the same model again, and the number of threads does not matter.
@@ -308,7 +311,8 @@ fn features_that_do_not_fit_are_refused_with_a_remedy() {
     let train = "train ratings.csv --model m.absentia -k 4 --iterations 2 --weights uniform:0.1 --regularization 0.01";
     let with = |relation: &str| sandbox.run(&format!("{train} --relation {relation}"));
     with("items-vectors:words.csv,dense=yes").fails(3, &["words.csv:3", "tall"]);
-    with("items-vectors:nan.csv,dense=yes").fails(3, &["\"up\", column \"x\"", "leave the row out"]);
+    with("items-vectors:nan.csv,dense=yes")
+        .fails(3, &["\"up\", column \"x\"", "leave the row out"]);
     with("items-vectors:same.csv,dense=yes").fails(2, &["the same features"]);
     with("items-vectors:twice.csv,dense=yes").fails(3, &["\"heat\" occurs twice"]);
     with("items-vectors:others.csv,dense=yes").fails(3, &["none of its items are in the data"]);
@@ -328,7 +332,9 @@ fn tune_searches_what_is_not_given_of_a_relation() {
     let sandbox = Sandbox::new();
     let tune = "tune ratings.csv --trials 8 --metric recall@5 --factors 4 --search uniform --split cold-items:0.3 --out best.toml";
     sandbox
-        .run(&format!("{tune} --relation items-tags:tags.csv --model best.absentia"))
+        .run(&format!(
+            "{tune} --relation items-tags:tags.csv --model best.absentia"
+        ))
         .ok();
     let relation = |text: &str| -> String {
         let table: toml::Table = text.parse().expect("a table");
@@ -350,11 +356,18 @@ fn tune_searches_what_is_not_given_of_a_relation() {
     let related = model.model.related().expect("relations");
     let strength = related.relations[0].strength;
     assert!(found.contains(&format!("strength={strength},")), "{found}");
-    sandbox.run("train --config best.toml --model again.absentia").ok();
+    sandbox
+        .run("train --config best.toml --model again.absentia")
+        .ok();
     assert_eq!(bits(&model), bits(&sandbox.model("again.absentia")));
     sandbox
-        .run(&format!("{tune} --relation items-tags:tags.csv,strength=0.3,weights=uniform:0.1,targets=binary"))
+        .run(&format!(
+            "{tune} --relation items-tags:tags.csv,strength=0.3,weights=uniform:0.1,targets=binary"
+        ))
         .ok();
     let found = relation(&sandbox.read("best.toml"));
-    assert_eq!(found, "items-tags:tags.csv,strength=0.3,weights=uniform:0.1");
+    assert_eq!(
+        found,
+        "items-tags:tags.csv,strength=0.3,weights=uniform:0.1"
+    );
 }

@@ -64,7 +64,8 @@ impl Space {
     /// Whether a point is in a family.
     pub(crate) fn is_within(&self, family: Family, point: &[f64]) -> bool {
         let dimensions = self.dimensions.iter().zip(point);
-        let mut others = dimensions.filter(|(found, _)| family.without().contains(&found.name.as_ref()));
+        let mut others =
+            dimensions.filter(|(found, _)| family.without().contains(&found.name.as_ref()));
         others.all(|(dimension, &at)| is_plain(dimension, at))
     }
 

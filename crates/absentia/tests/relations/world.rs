@@ -13,28 +13,28 @@ use absentia::{Axis, CheckedParams, Dense, Model, Params, Solver};
 use crate::oracle::Dice;
 
 /// Strengths of the relations beside the main one.
-pub const STRENGTHS: [f32; 5] = [0.3, 0.7, 1.5, 0.8, 0.4];
+pub(crate) const STRENGTHS: [f32; 5] = [0.3, 0.7, 1.5, 0.8, 0.4];
 
-pub const K: usize = 5;
+pub(crate) const K: usize = 5;
 const LAMBDA: f32 = 0.05;
 
 /// A relation written out: the target and weight of observed cells, and the weights of missing ones.
-pub struct Block {
-    pub first: usize,
-    pub second: usize,
-    pub rows: usize,
-    pub columns: usize,
-    pub cells: Vec<Option<(f32, f32)>>,
-    pub a: Vec<f32>,
-    pub b: Vec<f32>,
-    pub z: usize,
-    pub strength: f32,
+pub(crate) struct Block {
+    pub(crate) first: usize,
+    pub(crate) second: usize,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) cells: Vec<Option<(f32, f32)>>,
+    pub(crate) a: Vec<f32>,
+    pub(crate) b: Vec<f32>,
+    pub(crate) z: usize,
+    pub(crate) strength: f32,
     /// Features instead of entries, and their numbers before they were scaled.
-    pub features: Option<(Features, Dense)>,
+    pub(crate) features: Option<(Features, Dense)>,
 }
 
 impl Block {
-    pub fn new(
+    pub(crate) fn new(
         ends: (usize, usize),
         shape: (usize, usize),
         z: usize,
@@ -70,7 +70,7 @@ impl Block {
     }
 
     /// Features of every row but some; each entry weighs one over the number of columns.
-    pub fn of_features(
+    pub(crate) fn of_features(
         ends: (usize, usize),
         (rows, columns): (usize, usize),
         (strength, scaling): (f32, Scaling),
@@ -105,13 +105,13 @@ impl Block {
     }
 
     /// The number of entries of each row.
-    pub fn counts(&self) -> Vec<u32> {
+    pub(crate) fn counts(&self) -> Vec<u32> {
         let of_row = |cells: &[Option<(f32, f32)>]| cells.iter().flatten().count() as u32;
         self.cells.chunks(self.columns).map(of_row).collect()
     }
 
     /// The numbers of a row before they were scaled; none if it has no features.
-    pub fn raw_features(&self, row: usize) -> Vec<NewEntry> {
+    pub(crate) fn raw_features(&self, row: usize) -> Vec<NewEntry> {
         let Some((features, values)) = &self.features else {
             return Vec::new();
         };
@@ -123,16 +123,16 @@ impl Block {
         numbers.map(entry).collect()
     }
 
-    pub fn is_empty_row(&self, row: usize) -> bool {
+    pub(crate) fn is_empty_row(&self, row: usize) -> bool {
         (0..self.columns).all(|column| self.cells[row * self.columns + column].is_none())
     }
 
-    pub fn is_empty_column(&self, column: usize) -> bool {
+    pub(crate) fn is_empty_column(&self, column: usize) -> bool {
         (0..self.rows).all(|row| self.cells[row * self.columns + column].is_none())
     }
 
     /// Weight and target of a cell, as the objective has it.
-    pub fn cell(&self, row: usize, column: usize) -> (f64, f64) {
+    pub(crate) fn cell(&self, row: usize, column: usize) -> (f64, f64) {
         let (weight, target) = match self.cells[row * self.columns + column] {
             Some((r, c)) => (f64::from(c), f64::from(r)),
             None if self.is_empty_row(row) || self.is_empty_column(column) => (0.0, 0.0),
@@ -146,7 +146,7 @@ impl Block {
         (f64::from(self.strength) * weight, target)
     }
 
-    pub fn data(&self) -> Interactions<'static> {
+    pub(crate) fn data(&self) -> Interactions<'static> {
         let (mut rows, mut columns, mut values, mut weights) = (vec![], vec![], vec![], vec![]);
         for (at, cell) in self.cells.iter().enumerate() {
             if let Some((r, c)) = cell {
@@ -172,7 +172,7 @@ impl Block {
         }))
     }
 
-    pub fn scheme(&self) -> Scheme {
+    pub(crate) fn scheme(&self) -> Scheme {
         Scheme::low_rank(
             Dense::from_slice(self.rows, self.z, &self.a).unwrap(),
             Dense::from_slice(self.columns, self.z, &self.b).unwrap(),
@@ -181,15 +181,15 @@ impl Block {
 }
 
 /// Users, items, tags of items, towns of users, and users as others follow them.
-pub struct World {
-    pub entities: Vec<Entity>,
-    pub blocks: Vec<Block>,
-    pub factors: Vec<Vec<f64>>,
-    pub nu: f32,
+pub(crate) struct World {
+    pub(crate) entities: Vec<Entity>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) factors: Vec<Vec<f64>>,
+    pub(crate) nu: f32,
 }
 
 impl World {
-    pub fn new(nu: f32, strengths: [f32; 5]) -> Self {
+    pub(crate) fn new(nu: f32, strengths: [f32; 5]) -> Self {
         let pair = |first: &str, second: &str, context| TypePair {
             first: first.to_owned(),
             second: second.to_owned(),
@@ -237,7 +237,7 @@ impl World {
         }
     }
 
-    pub fn relations(&self) -> Relations<'static> {
+    pub(crate) fn relations(&self) -> Relations<'static> {
         self.relations_of(|block| match &block.features {
             Some((features, _)) => Content::Features(features.clone()),
             None => block.entries(),
@@ -245,7 +245,7 @@ impl World {
     }
 
     /// The same with entries for features.
-    pub fn written_out(&self) -> Relations<'static> {
+    pub(crate) fn written_out(&self) -> Relations<'static> {
         self.relations_of(Block::entries)
     }
 
@@ -263,7 +263,7 @@ impl World {
         }
     }
 
-    pub fn params(&self, solver: Solver, iterations: usize) -> CheckedParams {
+    pub(crate) fn params(&self, solver: Solver, iterations: usize) -> CheckedParams {
         let params = Params::new()
             .factors(K)
             .iterations(iterations)
@@ -277,7 +277,12 @@ impl World {
     }
 
     /// Trains from the oracle's factors if `warm`, from random ones otherwise.
-    pub fn train(&self, solver: Solver, iterations: usize, warm: bool) -> Result<Fitted, FitError> {
+    pub(crate) fn train(
+        &self,
+        solver: Solver,
+        iterations: usize,
+        warm: bool,
+    ) -> Result<Fitted, FitError> {
         let init = if warm {
             let side = |axis: Axis| {
                 let own = self.entities.iter().zip(&self.factors);
@@ -310,7 +315,7 @@ impl World {
     }
 
     /// Weight, target and the factors of the other end of every cell of a row.
-    pub fn cells_of(&self, entity: usize, row: usize) -> Vec<(f64, f64, &[f64])> {
+    pub(crate) fn cells_of(&self, entity: usize, row: usize) -> Vec<(f64, f64, &[f64])> {
         let mut cells = Vec::new();
         for block in &self.blocks {
             if block.first == entity {
@@ -331,7 +336,7 @@ impl World {
         cells
     }
 
-    pub fn lambda(&self, entity: usize, row: usize) -> f64 {
+    pub(crate) fn lambda(&self, entity: usize, row: usize) -> f64 {
         let total: f64 = self.cells_of(entity, row).iter().map(|cell| cell.0).sum();
         let lambda = self.entities[entity].regularization.unwrap_or(LAMBDA);
         let power = if total == 0.0 {
@@ -342,7 +347,7 @@ impl World {
         f64::from(lambda) * power
     }
 
-    pub fn objective(&self) -> f64 {
+    pub(crate) fn objective(&self) -> f64 {
         let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
         let mut total = 0.0;
         for block in &self.blocks {
@@ -365,7 +370,7 @@ impl World {
     }
 
     /// One sweep of coordinate steps over every row of the types of one side, then of the other.
-    pub fn sweep(&mut self) {
+    pub(crate) fn sweep(&mut self) {
         for axis in [Axis::User, Axis::Item] {
             for entity in 0..self.entities.len() {
                 if self.entities[entity].axis != axis {
@@ -388,13 +393,13 @@ impl World {
         }
     }
 
-    pub fn set(&mut self, model: &Model) {
+    pub(crate) fn set(&mut self, model: &Model) {
         for entity in 0..self.entities.len() {
             self.factors[entity] = all(model.entity_factors(entity).unwrap()).collect();
         }
     }
 }
 
-pub fn all(factors: &Factors) -> impl Iterator<Item = f64> + '_ {
+pub(crate) fn all(factors: &Factors) -> impl Iterator<Item = f64> + '_ {
     (0..factors.rows()).flat_map(|row| factors.row(row).iter().map(|x| f64::from(*x)))
 }
