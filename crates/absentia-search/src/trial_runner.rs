@@ -39,6 +39,8 @@ pub(crate) struct Scoring<'s> {
     pub(crate) sample_sizes: &'s [usize],
     /// Seed of the samples.
     pub(crate) seed: u64,
+    /// Whether only items without a row in training are ranked.
+    pub(crate) among_new: bool,
 }
 
 /// The threads and the memory that a trial may use; they do not change the result.
@@ -99,14 +101,7 @@ impl<'r> TrialRunner<'r> {
         pool: &'r ThreadPool,
         cancel: &'r Cancel,
     ) -> Result<Self, SearchError> {
-        let evaluator = |fold: &'r Fold<'r>| {
-            let Scoring {
-                metric,
-                sample_sizes,
-                seed,
-            } = scoring;
-            Evaluator::new(&fold.train, &fold.held_out, metric, sample_sizes, seed)
-        };
+        let evaluator = |fold: &'r Fold<'r>| Evaluator::new(&fold.train, &fold.held_out, scoring);
         Ok(Self {
             folds,
             evaluators: folds.iter().map(evaluator).collect::<Result<_, _>>()?,

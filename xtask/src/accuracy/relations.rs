@@ -142,14 +142,22 @@ impl Study<'_> {
 
     /// Tunes and trains with tags and, on known articles, without them; yields what was measured.
     fn own(&self) -> Result<String, String> {
-        let tuned = self.tune("tuned.toml", true)?;
-        let model = self.train(&tuned)?;
         if self.case.is_cold {
-            return self.evaluate(&model, None);
+            let among_all = self.tune("all.toml", &["--metric", "recall@20"], true)?;
+            let among_new = ["--metric", "recall@100", "--among", "new"];
+            let among_new = self.tune("new.toml", &among_new, true)?;
+            return Ok(format!(
+                "chosen by recall@20 among all: {}; chosen by recall@100 among new ones: {}",
+                self.evaluate(&self.train(&among_all)?, None)?,
+                self.evaluate(&self.train(&among_new)?, None)?
+            ));
         }
+        let by = ["--metric", "recall@20"];
+        let tuned = self.tune("tuned.toml", &by, true)?;
+        let model = self.train(&tuned)?;
         let same = self.without_tags(&tuned)?;
         let same = self.train(&same)?;
-        let alone = self.tune("alone.toml", false)?;
+        let alone = self.tune("alone.toml", &by, false)?;
         let alone = self.train(&alone)?;
         Ok(format!(
             "{}; against the same settings without tags: {}; against settings tuned without tags: {}",
@@ -159,7 +167,7 @@ impl Study<'_> {
         ))
     }
 
-    fn tune(&self, name: &str, with_tags: bool) -> Result<PathBuf, String> {
+    fn tune(&self, name: &str, by: &[&str], with_tags: bool) -> Result<PathBuf, String> {
         let out = self.path(name);
         let mut tune = self.program.command("tune");
         tune.arg(self.path("train.csv"));
@@ -171,7 +179,7 @@ impl Study<'_> {
         }
         tune.arg("--split").args(self.case.rule);
         tune.args(["--factors", FACTORS, "--search", "uniform"]);
-        tune.args(["--metric", "recall@20", "--quiet"]);
+        tune.args(by).arg("--quiet");
         tune.arg("--budget").arg(format!("{}s", self.seconds));
         run(tune.arg("--out").arg(&out))?;
         Ok(out)

@@ -285,6 +285,7 @@ impl Request<'_> {
             metric: RECALL_AT_20,
             sample_sizes: &[MOST_USERS, MOST_COMPARED],
             seed,
+            among_new: false,
         };
         let limits = Limits {
             threads: self.params.threads,

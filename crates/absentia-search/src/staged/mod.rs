@@ -258,6 +258,7 @@ impl<'d> StagedSearch<'d> {
             metric: self.options.metric,
             sample_sizes: &sample_sizes(self.folds.len()),
             seed: self.options.seed,
+            among_new: self.options.among_new,
         };
         let limits = Limits {
             threads: self.options.threads,

@@ -60,6 +60,10 @@ pub(crate) struct Tune {
     /// Metric to raise.
     #[arg(long, value_name = "METRIC", default_value = "recall@20")]
     metric: String,
+    /// Among which items held-out ones are ranked: all, or only those without a row in training (new), which says how
+    /// well new items are told apart; for --split cold-items.
+    #[arg(long, value_name = "ITEMS", default_value = "all")]
+    among: Among,
     /// What to search: all settings; popularity (weights by popularity, as in the paper) or uniform (one
     /// weight for all missing entries), each with regularization and its exponent alone.
     #[arg(long, value_name = "SCOPE", default_value = "all", value_parser = parse_scope)]
@@ -90,6 +94,13 @@ pub(crate) struct Tune {
     output: OutputArgs,
     #[command(flatten)]
     pub(crate) data: DataArgs,
+}
+
+/// Among which items held-out ones are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Among {
+    All,
+    New,
 }
 
 /// What settings are chosen by.
@@ -210,6 +221,7 @@ impl Tune {
             max_factors: self.factors.unwrap_or(self.max_factors),
             first_rung_only: !self.study.is_empty(),
             may_shrink: self.factors.is_none(),
+            among_new: self.among == Among::New,
             seed: self.seed,
             threads: context.threads,
             memory_limit: context.ui.memory().limit(),
