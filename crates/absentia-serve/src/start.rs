@@ -194,15 +194,17 @@ struct Active {
 }
 
 /// The memory of serving, beside the model and its ids: an index and the one that takes its place, a copy
-/// of the state while it is saved, and the model as it was trained.
+/// of the state while it is saved, one while caches are compared, and the model as it was trained.
 fn serving(learner: &Learner) -> Stage {
     let online = learner.online();
     let (users, items) = (online.n_rows(Axis::User), online.n_rows(Axis::Item));
     let k = online.factors(Axis::Item).cols();
+    let factors = (4 * k * (users + items)) as u64;
     let saving = learner.learning_stage(&[], true);
     Stage::new("serving")
         .with("indexes of items", 2 * IndexedItems::bytes(items, k))
-        .with("model as it was trained", (4 * k * (users + items)) as u64)
+        .with("model as it was trained", factors)
+        .with("a copy whose caches are compared", factors)
         .with("a copy that is saved", saving.total())
 }
 
