@@ -188,9 +188,12 @@ impl ShardWorker {
         name: &str,
     ) -> PyResult<Vec<Bound<'py, PyArray1<f32>>>> {
         let side = side(name)?;
-        let of_receiver = |ready: &Ready, receiver: usize| match receiver == self.index {
-            true => Vec::new(),
-            false => ready.worker.rows_for(side, receiver),
+        let of_receiver = |ready: &Ready, receiver: usize| {
+            if receiver == self.index {
+                Vec::new()
+            } else {
+                ready.worker.rows_for(side, receiver)
+            }
         };
         let rows = self.with(py, |ready| {
             let receivers = 0..self.workers;

@@ -123,6 +123,7 @@ impl SharedRun {
     /// workers, `recover()` replaces those that are lost and restores the last stored state, `store(step, history)`
     /// stores one. `history` has the sweeps that were made before, `step` the step after them. Yields all sweeps as JSON,
     /// and why the run ended.
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     #[pyo3(signature = (workers, *, random=true, history=None, step=0, checkpoint_every=None, callback=None))]
     fn fit(
         &self,
@@ -157,7 +158,7 @@ impl SharedRun {
                     checkpoint_every,
                     ..Run::default()
                 };
-                fit_remote(backend, &agreed.outline, &params, start, run)
+                fit_remote(backend, &agreed.outline, &params, &start, run)
             });
             ran.or_raise()
         });

@@ -116,9 +116,12 @@ impl Workers for LocalWorkers {
         let count = self.workers.len();
         let sent = |receiver: usize, side: Axis| -> Vec<Vec<f32>> {
             let others = self.workers.iter().enumerate();
-            let rows = others.map(|(sender, worker)| match sender == receiver {
-                true => Vec::new(),
-                false => worker.rows_for(side, receiver),
+            let rows = others.map(|(sender, worker)| {
+                if sender == receiver {
+                    Vec::new()
+                } else {
+                    worker.rows_for(side, receiver)
+                }
             });
             rows.collect()
         };

@@ -81,6 +81,7 @@ pub struct Sharded<W> {
 
 impl<W: Workers> Sharded<W> {
     /// A run on workers that have the factors after `steps` steps.
+    #[must_use]
     pub fn new(workers: W, outline: Outline, params: &Params, steps: u64) -> Self {
         Self {
             workers,
@@ -100,12 +101,8 @@ impl<W: Workers> Sharded<W> {
         let mut losses = 0;
         let mut is_behind = false;
         loop {
-            let answered = match is_behind {
-                true => self
-                    .catch_up()
-                    .and_then(|()| self.workers.ask(self.steps + 1, &request)),
-                false => self.workers.ask(self.steps + 1, &request),
-            };
+            let caught_up = if is_behind { self.catch_up() } else { Ok(()) };
+            let answered = caught_up.and_then(|()| self.workers.ask(self.steps + 1, &request));
             match answered {
                 Ok(replies) => {
                     if request.writes().is_some() {

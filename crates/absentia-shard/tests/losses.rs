@@ -166,7 +166,7 @@ fn workers_that_die_at_any_moment_do_not_change_a_bit() {
             checkpoint_every: every,
             ..Run::default()
         };
-        let run = fit_remote(backend, &outline, &params, RemoteStart::Random, run).unwrap();
+        let run = fit_remote(backend, &outline, &params, &RemoteStart::Random, run).unwrap();
         let found: Vec<f64> = run
             .history
             .iter()

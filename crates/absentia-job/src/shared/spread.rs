@@ -432,6 +432,13 @@ impl Spread {
     }
 }
 
+/// Appends a column that both have.
+fn joined<T>(own: &mut Option<Vec<T>>, other: Option<Vec<T>>) {
+    if let (Some(own), Some(other)) = (own, other) {
+        own.extend(other);
+    }
+}
+
 impl Columns {
     fn append(&mut self, other: Self) {
         if other.user.is_empty() {
@@ -440,11 +447,6 @@ impl Columns {
         if self.user.is_empty() {
             *self = other;
             return;
-        }
-        fn joined<T>(own: &mut Option<Vec<T>>, other: Option<Vec<T>>) {
-            if let (Some(own), Some(other)) = (own, other) {
-                own.extend(other);
-            }
         }
         self.user.extend(other.user);
         self.item.extend(other.item);

@@ -58,14 +58,14 @@ pub fn fit_remote<B: RemoteBackend>(
     backend: B,
     outline: &Outline,
     params: &CheckedParams,
-    start: RemoteStart,
+    start: &RemoteStart,
     mut run: Run<'_>,
 ) -> Result<RemoteRun, FitError> {
-    let history = match &start {
+    let history = match start {
         RemoteStart::Resumed(history) => history.clone(),
         RemoteStart::Random | RemoteStart::Given => Vec::new(),
     };
-    let from = match (&start, history.last()) {
+    let from = match (start, history.last()) {
         (RemoteStart::Random, _) => StartedFrom::Random {
             at_zero: outline.at_zero,
         },

@@ -117,21 +117,34 @@ class Workers:
             try:
                 self._ray.get(actor.process.remote(), timeout=self._patience)
             except self._ray.exceptions.RayError:
+                # One that does not answer may still have a place that another needs.
+                self._ray.kill(actor)
                 self.actors[index] = None
+        began = time.monotonic()
+        while not self._has_places():
+            if time.monotonic() - began > self._patience:
+                raise RuntimeError(
+                    f"{self.actors.count(None)} of {self._count} workers have no place on the cluster after "
+                    f"{self._patience:.0f} s; lower workers or num_threads, or add nodes"
+                )
+
+    def _has_places(self) -> bool:
+        """Starts the actors that are missing; those that do not answer after a while are missing again, because one whose
+        node died while it was started may wait for ever."""
         for index, actor in enumerate(self.actors):
             if actor is None:
                 self.actors[index] = self._actor.remote(self._settings, index, self._count)
-        began = time.monotonic()
-        waiting = [actor.process.remote() for actor in self.actors]
-        while waiting:
+        places = {actor.process.remote(): index for index, actor in enumerate(self.actors)}
+        waiting = list(places)
+        until = time.monotonic() + min(self._patience, 60)
+        while waiting and time.monotonic() < until:
             # Each is looked at by itself: one that fails must not hide behind one that waits for a node.
             done, waiting = self._ray.wait(waiting, timeout=5)
             self._get(done)
-            if waiting and time.monotonic() - began > self._patience:
-                raise RuntimeError(
-                    f"{len(waiting)} of {self._count} workers have no place on the cluster after {self._patience:.0f} s; "
-                    "lower workers or num_threads, or add nodes"
-                )
+        for reference in waiting:
+            self._ray.kill(self.actors[places[reference]])
+            self.actors[places[reference]] = None
+        return not waiting
 
     def _exchange(self) -> None:
         """Makes known to every worker which of its rows others need."""

@@ -48,6 +48,7 @@ impl SideParts {
 }
 
 /// The rows of some chunks, of `rows` in all.
+#[must_use]
 pub fn rows_of(chunks: &Range<usize>, rows: usize) -> Range<usize> {
     let row_of = |chunk: usize| (chunk * CHUNK_ROWS).min(rows);
     row_of(chunks.start)..row_of(chunks.end)
