@@ -95,8 +95,9 @@ pub(crate) fn site() -> Result<(), String> {
         note_skipped(line);
         return Ok(());
     };
+    // Without --quiet, which would also leave warnings uncounted.
     run(Command::new(python)
-        .args(["-m", "mkdocs", "build", "--strict", "--quiet"])
+        .args(["-m", "mkdocs", "build", "--strict"])
         .current_dir(repository()))
 }
 
