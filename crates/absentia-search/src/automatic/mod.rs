@@ -47,6 +47,8 @@ const RECALL_AT_20: MetricName = MetricName {
 };
 
 /// Which settings of a run are chosen automatically.
+// One answer for each setting: they are not states of one thing.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Automatic {
     /// The regularization λ.

@@ -245,7 +245,7 @@ impl<'d> StagedSearch<'d> {
         }
         let mut result = self.result(session.into_trials(), interrupted)?;
         self.keep_simpler(&runner, &mut result, &mut kept)?;
-        result.baselines = self.baselines(&runner)?;
+        result.baselines = simpler::baselines(&runner)?;
         Ok(result)
     }
 

@@ -93,15 +93,15 @@ impl StagedSearch<'_> {
         }
         Ok(())
     }
+}
 
-    /// What the most popular items reach.
-    pub(super) fn baselines(&self, runner: &TrialRunner<'_>) -> Result<Vec<Baseline>, SearchError> {
-        let found = runner.popularity()?.into_iter();
-        let baseline = |(name, measured): (_, crate::evaluator::Measured)| Baseline {
-            name,
-            score: measured.score,
-            stderr: measured.stderr,
-        };
-        Ok(found.map(baseline).collect())
-    }
+/// What the most popular items reach.
+pub(super) fn baselines(runner: &TrialRunner<'_>) -> Result<Vec<Baseline>, SearchError> {
+    let found = runner.popularity()?.into_iter();
+    let baseline = |(name, measured): (_, crate::evaluator::Measured)| Baseline {
+        name,
+        score: measured.score,
+        stderr: measured.stderr,
+    };
+    Ok(found.map(baseline).collect())
 }

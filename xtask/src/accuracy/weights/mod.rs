@@ -228,13 +228,11 @@ impl Case {
         let mut cells = vec![format!("`{weights}`")];
         cells.extend(metrics.map(|metric| short(own[metric].as_f64())));
         let uniform = self.file("uniform.absentia");
-        let against = match is_uniform {
-            true => None,
-            false => Some(self.evaluate(
-                program,
-                model,
-                &["--against", uniform.to_str().unwrap_or_default()],
-            )?),
+        let others = ["--against", uniform.to_str().unwrap_or_default()];
+        let against = if is_uniform {
+            None
+        } else {
+            Some(self.evaluate(program, model, &others)?)
         };
         cells.extend(metrics.map(|metric| gain(against.as_ref(), metric)));
         cells.extend(metrics.map(|metric| gain(Some(&own), metric)));
