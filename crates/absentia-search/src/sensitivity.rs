@@ -129,7 +129,7 @@ mod tests {
         let found = sensitivity(&space, &trials);
         let total: f64 = found.iter().map(|one| one.share).sum();
         assert!((total - 1.0).abs() < 1e-12, "{total}");
-        assert_eq!(found[0].name, name_of(space.dimensions()[2].name));
+        assert_eq!(found[0].name, name_of(&space.dimensions()[2].name));
         assert!(found[0].share > 0.5 && found[1].share < 0.3, "{found:?}");
         assert!(sensitivity(&space, &trials[..4]).is_empty());
     }
