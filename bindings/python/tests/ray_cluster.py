@@ -15,10 +15,26 @@ def cluster(nodes, cpus=1):
     from ray.cluster_utils import Cluster
 
     store = {"object_store_memory": 100 * 2**20}
-    started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **store})
+
+    def start():
+        started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **store})
+        try:
+            added = [started.add_node(num_cpus=cpus, **store) for _ in range(nodes)]
+            started.wait_for_nodes()
+        except BaseException:
+            started.shutdown()
+            raise
+        return started, added
+
+    for attempt in range(4):
+        try:
+            started, added = start()
+            break
+        except Exception as error:
+            # Ray gives a node thirty seconds, whatever else the machine is doing.
+            if attempt == 3 or "timed out" not in str(error):
+                raise
     try:
-        added = [started.add_node(num_cpus=cpus, **store) for _ in range(nodes)]
-        started.wait_for_nodes()
         ray.init(address=started.address, log_to_driver=False, logging_level="ERROR")
         yield started, added
     finally:

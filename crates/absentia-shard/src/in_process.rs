@@ -150,7 +150,11 @@ impl Workers for LocalWorkers {
                 rows: &rows,
                 whole: &whole,
             };
-            replies.push(worker.answer(step, request, received).map_err(fatal)?);
+            replies.push(
+                worker
+                    .answer(step, request, received)
+                    .map_err(|error| fatal(&error))?,
+            );
             let k = worker.shard().factors(Axis::User).cols();
             self.sent += rows.iter().map(|rows| rows.len() / k).sum::<usize>();
         }
@@ -169,7 +173,7 @@ impl Workers for LocalWorkers {
     }
 }
 
-fn fatal(error: WorkerError) -> Trouble {
+fn fatal(error: &WorkerError) -> Trouble {
     Trouble::Fatal(error.to_string())
 }
 

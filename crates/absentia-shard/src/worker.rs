@@ -312,13 +312,14 @@ impl Worker {
 
     /// All rows of a side and their weights, from those of every worker.
     fn whole(&self, parts: &[(&[f32], &[f32])]) -> Result<(Dense, Dense), WorkerError> {
-        let joined = |cols: usize, part: fn(&(&[f32], &[f32])) -> Vec<f32>| {
-            let all: Vec<f32> = parts.iter().flat_map(part).collect();
+        let joined = |cols: usize, all: Vec<f32>| {
             let matrix = Dense::from_slice(all.len() / cols.max(1), cols, &all);
             matrix.ok_or_else(|| self.failed("rows of a side are not whole".to_owned()))
         };
-        let factors = joined(self.factors, |(factors, _)| factors.to_vec())?;
-        let weights = joined(self.rank, |(_, weights)| weights.to_vec())?;
+        let factors: Vec<&[f32]> = parts.iter().map(|(factors, _)| *factors).collect();
+        let weights: Vec<&[f32]> = parts.iter().map(|(_, weights)| *weights).collect();
+        let factors = joined(self.factors, factors.concat())?;
+        let weights = joined(self.rank, weights.concat())?;
         Ok((factors.into_padded(), weights))
     }
 

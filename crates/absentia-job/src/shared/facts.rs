@@ -179,7 +179,7 @@ impl Need {
     }
 
     /// Bytes that it takes from now on: its entries are in memory.
-    fn to_come(&self, facts: &Facts) -> u64 {
+    fn still_needed(&self, facts: &Facts) -> u64 {
         self.part - facts.bytes + self.gathered
     }
 }
@@ -207,11 +207,11 @@ impl Agreed {
         for (worker, own) in facts.into_iter().enumerate() {
             own.check(&first, worker)?;
             let need = Need::of(&own, params.factors);
-            let to_come = need.to_come(&own);
-            if let Some(memory) = own.memory.filter(|memory| *memory < to_come) {
+            let needed = need.still_needed(&own);
+            if let Some(memory) = own.memory.filter(|memory| *memory < needed) {
                 return Err(JobError::WorkerMemory {
                     worker,
-                    needed: to_come,
+                    needed,
                     memory,
                 });
             }

@@ -111,15 +111,15 @@ impl Job {
                 (&problem, &parts),
                 of_data(&data.data, &data.ids, &[]),
             )?,
-            frame: Frame::of(&problem, data.ids.clone(), self.configuration_of(training)),
+            frame: Frame::of(&problem, data.ids.clone(), self.configuration_of(&training)),
             parts,
             solver,
             params,
         })
     }
 
-    fn configuration_of(&self, training: Training<'_>) -> Option<String> {
-        toml::to_string(&self.as_run(&training)).ok()
+    fn configuration_of(&self, training: &Training<'_>) -> Option<String> {
+        toml::to_string(&self.as_run(training)).ok()
     }
 }
 
