@@ -26,6 +26,7 @@ mod pool;
 mod rule;
 mod shard_worker;
 mod shared_run;
+mod split;
 mod train;
 mod weights;
 
@@ -38,6 +39,7 @@ use error::OrRaise;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     InstructionSet::select_from_env().or_raise()?;
+    absentia_io::hide_panics_of_decoders();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<dataset::Dataset>()?;
     module.add_class::<factors::Factors>()?;
@@ -62,6 +64,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(job::setting_names, module)?)?;
     module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::prepare, module)?)?;
+    module.add_function(wrap_pyfunction!(split::split, module)?)?;
     module.add_function(wrap_pyfunction!(train::fit, module)?)?;
     module.add_function(wrap_pyfunction!(part_reader::borders_of, module)?)?;
     module.add_function(wrap_pyfunction!(part_reader::divided, module)?)?;
