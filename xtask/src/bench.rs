@@ -24,6 +24,7 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
         Some("serve") => crate::serve::bench(&words[1..]),
         Some("versus") => crate::versus::versus(&words[1..]),
         Some("python") => crate::python::speed(),
+        Some("cluster") => crate::cluster::bench(&words[1..]),
         Some("--kernels") => example("absentia", "kernel_speed", &words[1..]),
         _ => against_peers(words),
     }

@@ -92,11 +92,12 @@ fn relation(py: Python<'_>, given: &InMemory) -> PyResult<RelationRows> {
         InMemory::Features((text, ids, columns, numbers)) => {
             let array = numbers.bind(py).try_readonly()?;
             let (rows, width) = (array.shape()[0], array.shape()[1]);
-            let values = Dense::from_slice(rows, width, array.as_slice()?);
+            let values = Dense::from_slice(rows, width, array.as_slice()?)
+                .ok_or_else(|| PyValueError::new_err("features have the wrong shape"))?;
             let table = FeatureTable {
                 ids: ids.clone(),
                 columns: columns.clone(),
-                values: values.unwrap_or_default(),
+                values,
             };
             (text, RelationTable::Features(table))
         }

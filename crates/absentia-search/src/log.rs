@@ -15,7 +15,7 @@ use crate::staged::StagedSearch;
 use crate::trial::Trial;
 
 /// Version of the search: trials of one version cannot be continued by another.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The data of a search and how rows were held out of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -19,10 +19,11 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::SearchError;
-use crate::evaluator::{Evaluator, Measured};
+use crate::evaluator::{Evaluator, Measured, popularity_scorers};
 use crate::fold::Fold;
 use crate::post_scale::{PostScaling, StepSizes, best_post_scale};
 use crate::trial::Measurement;
+use crate::user_scores::UserScores;
 
 /// A trial stops early when its metric rises by no more than this share.
 const LEAST_RISE: f64 = 5e-4;
@@ -79,6 +80,8 @@ pub(crate) struct TrialPlan<'p> {
 pub(crate) struct TrialResult {
     pub(crate) score: f64,
     pub(crate) stderr: f64,
+    /// The scores of users with these sweeps.
+    pub(crate) users: UserScores,
     /// Sweeps with the best score.
     pub(crate) iterations: usize,
     pub(crate) post_scale: f32,
@@ -125,7 +128,7 @@ impl<'r> TrialRunner<'r> {
                 swept => swept?,
             }
             if at == 0 {
-                result.post_scale = self.post_scale(&runs.checkpoints, plan.post_scaling)?;
+                result.post_scale = self.post_scale(&runs.checkpoints, plan)?;
             }
             let rho = result.post_scale;
             let measured = self.measure(&runs.checkpoints, rho, plan.sample)?;
@@ -138,6 +141,7 @@ impl<'r> TrialRunner<'r> {
                 break;
             }
             (result.score, result.stderr) = (measured.score, measured.stderr);
+            result.users = measured.users;
             result.iterations = iterations;
         }
         result.training_seconds = runs.training_seconds;
@@ -146,18 +150,19 @@ impl<'r> TrialRunner<'r> {
     }
 
     /// The post-scaling of trained factors.
-    fn post_scale(&self, runs: &[Checkpoint], how: PostScaling) -> Result<f32, SearchError> {
+    fn post_scale(&self, runs: &[Checkpoint], plan: &TrialPlan<'_>) -> Result<f32, SearchError> {
         let score_on = |sample| move |rho| Ok(self.measure(runs, rho, sample)?.score);
-        match how {
+        let half_life = plan.params.post_scale_half_life;
+        match plan.post_scaling {
             PostScaling::Fixed(rho) => Ok(rho),
             PostScaling::Search {
                 guess,
                 steps,
                 refine,
             } => {
-                let rho = best_post_scale(guess, steps, score_on(0))?;
+                let rho = best_post_scale((guess, half_life), steps, score_on(0))?;
                 if refine {
-                    best_post_scale(rho, StepSizes::FINE, score_on(1))
+                    best_post_scale((rho, half_life), StepSizes::FINE, score_on(1))
                 } else {
                     Ok(rho)
                 }
@@ -180,15 +185,41 @@ impl<'r> TrialRunner<'r> {
             let pairs = runs.par_iter().zip(&self.evaluators);
             pairs.map(measure).collect()
         });
-        let mut mean = Measured::ZERO;
-        for measured in folds {
-            let measured = measured?;
-            mean.score += measured.score / runs.len() as f64;
-            mean.stderr += (measured.stderr / runs.len() as f64).powi(2);
-        }
-        mean.stderr = mean.stderr.sqrt();
-        Ok(mean)
+        mean_over_folds(folds)
     }
+
+    /// What the most popular items reach on the largest sample, with the names of the rankings: every model should do
+    /// better.
+    pub(crate) fn popularity(&self) -> Result<Vec<(&'static str, Measured)>, SearchError> {
+        let last = usize::MAX;
+        let mut by_name: Vec<(&'static str, Vec<Result<Measured, SearchError>>)> = Vec::new();
+        for (fold, evaluator) in self.folds.iter().zip(&self.evaluators) {
+            for (place, (name, scorer)) in popularity_scorers(&fold.train).into_iter().enumerate() {
+                let measure = || evaluator.measure_scorer(&scorer, last);
+                let measured = self.pool.install(measure);
+                match by_name.get_mut(place) {
+                    Some((_, folds)) => folds.push(measured),
+                    None => by_name.push((name, vec![measured])),
+                }
+            }
+        }
+        let mean = |(name, folds)| Ok((name, mean_over_folds(folds)?));
+        by_name.into_iter().map(mean).collect()
+    }
+}
+
+fn mean_over_folds(folds: Vec<Result<Measured, SearchError>>) -> Result<Measured, SearchError> {
+    let (mut mean, count) = (Measured::default(), folds.len() as f64);
+    let mut users = Vec::with_capacity(folds.len());
+    for measured in folds {
+        let measured = measured?;
+        mean.score += measured.score / count;
+        mean.stderr += (measured.stderr / count).powi(2);
+        users.push(measured.users);
+    }
+    mean.stderr = mean.stderr.sqrt();
+    mean.users = UserScores::mean_of(users);
+    Ok(mean)
 }
 
 /// The runs of a trial, one per fold.

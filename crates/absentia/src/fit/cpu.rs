@@ -4,7 +4,7 @@ mod sums;
 
 use std::sync::Arc;
 
-use super::backend::{Backend, Device, ObjectiveSums, Precision};
+use super::backend::{Backend, Device, LocalBackend, ObjectiveSums, Precision};
 use super::observer::Cancel;
 use super::problem::Problem;
 use crate::data::Entries;
@@ -135,24 +135,28 @@ impl Backend for CpuBackend<'_> {
         Ok(())
     }
 
-    fn sum_caches(&mut self, axis: Axis) {
+    fn sum_caches(&mut self, axis: Axis) -> Result<(), Halt> {
         // The old ones are freed first, because memory may not suffice for both.
         self.caches[axis] = None;
         let (factors, weights) = (&self.factors[axis], self.problem.weights(axis));
         summed(&mut self.caches[axis], factors, weights, self.kernels);
+        Ok(())
     }
 
-    fn undo(&mut self, axis: Axis) {
+    fn undo(&mut self, axis: Axis) -> Result<(), Halt> {
         if let Some(before) = self.before[axis].take() {
             self.factors[axis] = before;
             self.forget_sums(axis);
         }
+        Ok(())
     }
 
-    fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums {
-        self.sums(precision)
+    fn objective_sums(&mut self, precision: Precision) -> Result<ObjectiveSums, Halt> {
+        Ok(self.sums(precision))
     }
+}
 
+impl LocalBackend for CpuBackend<'_> {
     fn factors(&self) -> Sides<Factors> {
         let share = |factors: &Arc<Dense>| Factors::share(Arc::clone(factors));
         self.factors.as_ref().map(share)

@@ -11,7 +11,7 @@ use crate::params::{Method, Params, Solver};
 use crate::relations::{ComposedParts, Composition, FeatureBlock, RelationError, Relations};
 use crate::sides::Sides;
 use crate::solver::penalty::{penalties, row_penalty};
-use crate::weights::MissingWeights;
+use crate::weights::{MissingWeights, Scheme};
 
 /// What a problem is made of.
 pub struct ProblemParts<'a> {
@@ -76,6 +76,26 @@ impl<'a> Problem<'a> {
             params,
             features: Vec::new(),
             composed: None,
+        })
+    }
+
+    /// Yields the problem of data with raw values, whose targets and weights follow from it by the parameters.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), and data that does not allow the targets or weights.
+    pub fn of_data(
+        data: &Interactions<'a>,
+        scheme: &Scheme,
+        params: &Params,
+    ) -> Result<Self, FitError> {
+        let transform = data.freeze(params.targets, params.confidence)?;
+        let data = data.apply(&transform)?;
+        Self::new(ProblemParts {
+            weights: scheme.resolve(&data)?,
+            data,
+            transform,
+            dense: None,
+            params: params.clone(),
         })
     }
 
@@ -189,6 +209,12 @@ impl<'a> Problem<'a> {
     #[must_use]
     pub fn data(&self) -> &Interactions<'a> {
         &self.data
+    }
+
+    /// Number of users and of items.
+    #[must_use]
+    pub fn shape(&self) -> Sides<usize> {
+        Sides::from_fn(|axis| self.entries(axis).rows())
     }
 
     /// The observed entries of the rows of one side.

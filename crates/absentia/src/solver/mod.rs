@@ -111,6 +111,7 @@ impl<'a> Side<'a> {
 
 /// A row whose quadratic has no minimum, because weights on missing entries are negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NotConvex {
     /// The row.
     pub row: usize,
@@ -119,12 +120,14 @@ pub struct NotConvex {
 }
 
 /// Why a half-sweep ended early.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Halt {
     /// A row has no minimum.
     NotConvex(NotConvex),
     /// The run was cancelled; some rows are improved and some are not.
     Cancelled,
+    /// The hardware cannot go on, for the reason given: workers that are lost, for instance.
+    Failed(String),
 }
 
 /// A way of improving the rows of a tile; the one place where solvers differ.

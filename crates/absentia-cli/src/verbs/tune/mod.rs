@@ -39,10 +39,12 @@ Examples:
   $ absentia tune ratings.csv --trials 20 --metric ndcg@10 --max-factors 16 --out best.toml --resume
   $ absentia tune train.csv --valid test.csv --trials 8 --search popularity --factors 8
 
-The search covers the weights on missing entries, regularization and its exponent, targets, confidence,
-post-scaling, solver, sweeps and the number of factors, and strength, weights and targets of
-relations. It tries many settings with few factors and few
-users first, then the best ones with more. Every trial is a line of the log; --resume continues from it.
+The search covers the weights on missing entries (uniform, or by popularity, activity, age and their products),
+regularization and its exponent, targets, confidence, post-scaling, solver, sweeps and the number of factors, and
+strength, weights and targets of relations; weights by age and post-scaling by recent counts where the data has times.
+It tries many settings with few factors and few users first, then the best ones with more. The richest settings are
+kept only if they are better than uniform weights, and than settings without times, by more than noise. The most
+popular items are shown beside the best trials. Every trial is a line of the log; --resume continues from it.
 With --trials, the same data and the same --seed give the same result.";
 
 /// Find good settings by trying many, and write them as a configuration for `train`.
@@ -192,7 +194,8 @@ impl Tune {
         let mut log = TrialLog::create(&log_path, &header, &logged).map_err(refused_log)?;
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
-        let result = search(&staged, logged, &cancel, &mut log, context)?;
+        let live = Live::new(&staged, &logged, folds.unit, context);
+        let result = search((&staged, live), logged, &cancel, &mut log)?;
         if let Some(test) = folds.test.take() {
             let study = Study {
                 test,
@@ -200,7 +203,7 @@ impl Tune {
                 data: &folds.all,
                 cutoff: staged.options().metric.cutoff.unwrap_or(20),
             };
-            study::show(&study, &result.trials, context)?;
+            study::show(&study, &result.trials, folds.unit, context)?;
             return Ok(Outcome::interrupted_if(result.interrupted));
         }
         self.finish(&staged, &result, &folds, &cancel, context)
@@ -263,9 +266,10 @@ impl Tune {
         let text = settings::text(result, &staged.options().metric, &job)?;
         store::write_text(&self.output.out, &text)?;
         if let Some(path) = &self.output.report {
-            page::write(path, staged, result, folds, &text)?;
+            let setting = self.data.data.join(", ");
+            page::write(path, staged, result, folds, (&setting, &text))?;
         }
-        show::result(staged, result, &self.output.out, context)?;
+        show::result(staged, result, (&self.output.out, folds.unit), context)?;
         if result.interrupted {
             context.ui.warn(format!(
                 "interrupted after {} trials; --resume continues from {}",
@@ -311,7 +315,7 @@ fn train(
         ..Execution::default()
     })?;
     follow.finish();
-    store::save(path, &fitted.model, &ids, &best.table())?;
+    store::save(path, &fitted.model, &ids, &best.table(), None)?;
     context.ui.note(format!(
         "saved a model with these settings to {}",
         path.display()
@@ -321,13 +325,11 @@ fn train(
 
 /// Makes the search, showing and logging every trial.
 fn search(
-    staged: &StagedSearch<'_>,
+    (staged, mut live): (&StagedSearch<'_>, Live<'_>),
     logged: Vec<Trial>,
     cancel: &Cancel,
     log: &mut TrialLog,
-    context: &Context,
 ) -> Result<SearchResult> {
-    let mut live = Live::new(staged, &logged, context);
     let mut trouble = None;
     let result = staged.search(logged, cancel, &mut |trials| {
         let Some(trial) = trials.last() else {

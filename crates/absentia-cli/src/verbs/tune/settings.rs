@@ -4,7 +4,7 @@ use absentia::evaluate::MetricName;
 use absentia::{Method, Solver};
 use absentia_io::time::TimeUnit;
 use absentia_job::text::{ConfidenceRule, RelationSpec};
-use absentia_job::{GivenSettings, Job};
+use absentia_job::{GivenSettings, Job, half_life_of};
 use absentia_search::{SearchResult, SearchedRelation, Trial};
 use anyhow::Result;
 
@@ -25,6 +25,7 @@ pub(super) fn job(trial: &Trial, unit: TimeUnit, data: &DataArgs) -> Job {
         targets: Some(params.targets),
         confidence: Some(ConfidenceRule::of(params.confidence, unit)),
         post_scale: Some(params.post_scale),
+        post_scale_half_life: half_life_of(params, unit),
         seed: Some(params.seed),
         ..GivenSettings::default()
     };

@@ -11,6 +11,7 @@ use crate::solver::objective::size_of_all;
 
 /// What the rows of a shard add to the objective.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ObjectiveShare {
     pub(super) loss: RowSum<EntryLoss>,
     pub(super) ridge: Sides<RowSum<f64>>,
