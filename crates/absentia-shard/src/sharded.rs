@@ -292,18 +292,17 @@ impl<W: Workers> Backend for Sharded<W> {
 
 impl<W: Workers> RemoteBackend for Sharded<W> {
     fn checkpoint(&mut self, history: &[Sweep]) -> Result<(), Halt> {
+        let mut is_behind = false;
         for _ in 0..MOST_LOSSES {
-            match self.workers.store(self.steps, history) {
+            // What was lost has to be computed again before it can be stored: rows of another step are not this state.
+            let caught_up = if is_behind { self.catch_up() } else { Ok(()) };
+            match caught_up.and_then(|()| self.workers.store(self.steps, history)) {
                 Ok(()) => {
                     self.log.clear();
                     return Ok(());
                 }
                 Err(Trouble::Fatal(reason)) => return Err(Halt::Failed(reason)),
-                // What was lost has to be computed again before it can be stored.
-                Err(Trouble::Lost(_)) => match self.catch_up() {
-                    Ok(()) | Err(Trouble::Lost(_)) => {}
-                    Err(Trouble::Fatal(reason)) => return Err(Halt::Failed(reason)),
-                },
+                Err(Trouble::Lost(_)) => is_behind = true,
             }
         }
         let reason =
