@@ -4,6 +4,7 @@ mod accuracy;
 mod bench;
 mod documents;
 mod imports;
+mod licences;
 mod memory;
 mod neon;
 mod pages;
@@ -26,9 +27,13 @@ cargo xtask <task>
   imports, documents
            parts of lint: the order of xtask/imports.toml; files that ARCHITECTURE.md and
            CONTRIBUTING.md name
+  licences, package
+           licences and sources of all dependencies, a part of lint; every crate that is to be
+           published, packed as it would be uploaded (cargo publish --dry-run)
   setup    what the tests use beyond Rust, where it can be installed: Chromium (Debian's package),
            and a Python environment; tests that miss them say so and are skipped
   python   the tests of the Python package alone
+  site     the documentation as a site, in target/site; fails where a link leads nowhere
   wheel    wheels of the Python package for Linux (manylinux2014), x86-64 and aarch64, in
            target/wheels; installs maturin and zig from PyPI, needs rustup's targets
   bench    against implicit, irspack, cmfrec and buffalo, installed in an environment each: seconds
@@ -93,6 +98,12 @@ fn main() -> ExitCode {
             python::setup();
             python::test()
         }
+        Some("site") => {
+            python::setup();
+            python::site()
+        }
+        Some("licences") => licences::check(),
+        Some("package") => licences::package(),
         Some("wheel") => python::wheel(),
         Some("setup") => {
             setup();
@@ -121,6 +132,7 @@ fn main() -> ExitCode {
 
 fn lint() -> Result<(), String> {
     imports::check(&repository())?;
+    licences::check()?;
     documents::check(&repository())?;
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     run(&mut cargo(&[

@@ -11,7 +11,7 @@ use crate::{cargo, repository, run, target};
 
 /// What tests use from Python: the modules that show it is there, and what pip installs. Those that
 /// the package needs come first; without the others some tests are skipped.
-const PACKAGES: [(&[&str], &[&str]); 4] = [
+const PACKAGES: [(&[&str], &[&str]); 6] = [
     (&["numpy", "safetensors"], &["numpy", "safetensors"]),
     (
         &["scipy", "tqdm", "pytest"],
@@ -26,6 +26,12 @@ const PACKAGES: [(&[&str], &[&str]); 4] = [
             "pyarrow",
             "scikit-learn",
         ],
+    ),
+    // The documentation as a site.
+    (&["mkdocs"], &["mkdocs>=1.6,<2"]),
+    (
+        &["faiss", "onnx", "onnxruntime"],
+        &["faiss-cpu", "onnx", "onnxruntime"],
     ),
     (
         &["mypy", "pyright", "matplotlib", "optuna"],
@@ -74,6 +80,21 @@ pub(crate) fn test() -> Result<(), String> {
         .args(["-m", "pytest", "-q", "-rs"])
         .env(SKIPPED_TESTS, skipped_tests())
         .current_dir(repository().join("bindings/python")))
+}
+
+/// Builds the documentation as a site, and fails where a link leads nowhere.
+pub(crate) fn site() -> Result<(), String> {
+    let python = interpreter().filter(|python| has_modules(python, &["mkdocs"]));
+    let Some(python) = python else {
+        let line = "SKIPPED the site of the documentation: no environment with mkdocs";
+        eprintln!("xtask: {line}");
+        note_skipped(line);
+        return Ok(());
+    };
+    // Without --quiet, which would also leave warnings uncounted.
+    run(Command::new(python)
+        .args(["-m", "mkdocs", "build", "--strict"])
+        .current_dir(repository()))
 }
 
 /// Measures the package: `cargo xtask bench python`.

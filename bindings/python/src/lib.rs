@@ -23,6 +23,7 @@ mod notices;
 mod online;
 mod pool;
 mod rule;
+mod split;
 mod train;
 mod weights;
 
@@ -35,6 +36,7 @@ use error::OrRaise;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     InstructionSet::select_from_env().or_raise()?;
+    absentia_io::hide_panics_of_decoders();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<dataset::Dataset>()?;
     module.add_class::<factors::Factors>()?;
@@ -51,6 +53,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(job::setting_names, module)?)?;
     module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::prepare, module)?)?;
+    module.add_function(wrap_pyfunction!(split::split, module)?)?;
     module.add_function(wrap_pyfunction!(train::fit, module)?)?;
     let close = wrap_pyfunction!(gate::close, module)?;
     module

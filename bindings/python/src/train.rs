@@ -59,6 +59,7 @@ pub(crate) fn fit(
         trained: fitted.model,
         ids,
         config,
+        seen: None,
     };
     Ok((model, name(fitted.reason), weights))
 }

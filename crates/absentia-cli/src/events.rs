@@ -64,19 +64,13 @@ impl Listener for Ui {
 fn chosen(choice: &Choice<'_>, elapsed: std::time::Duration) -> Option<String> {
     let chosen = choice.chosen;
     if let Some(score) = chosen.score {
-        let (how, rest) = if chosen.by_exposure {
-            let rest = "; --post-scale is not chosen, because it could undo --weights";
-            let rest = if choice.automatic.post_scale {
-                rest
-            } else {
-                ""
-            };
-            (", each counted by the inverse of its weight", rest)
+        let rest = if chosen.states_exposure && choice.automatic.post_scale {
+            "; --post-scale is not chosen, because it could undo --weights"
         } else {
-            ("", "")
+            ""
         };
         return Some(format!(
-            "{} did best on rows held out{how}: recall@20 {score:.4}, {} in {}{rest}",
+            "{} did best on rows held out: recall@20 {score:.4}, {} in {}{rest}",
             flags(choice, choice.automatic),
             counted(chosen.tried as u64, "model"),
             format::duration(elapsed)
@@ -105,7 +99,7 @@ fn flags(choice: &Choice<'_>, automatic: Automatic) -> String {
         automatic
             .regularization
             .then(|| format!("--regularization {}", params.regularization)),
-        (automatic.post_scale && !chosen.by_exposure)
+        (automatic.post_scale && !chosen.states_exposure)
             .then(|| format!("--post-scale {}", params.post_scale)),
         choice
             .half_life

@@ -307,7 +307,7 @@ fn factors_go_out_and_come_back() {
     );
     let printed = sandbox.run("inspect again.absentia --print-config");
     printed.fails(4, &["no configuration"]);
-    for layout in ["parquet", "faiss", "usearch", "hnswlib"] {
+    for layout in ["parquet", "faiss", "onnx", "usearch", "hnswlib"] {
         sandbox
             .run(&format!(
                 "export movies.absentia --out {layout} --layout {layout}"

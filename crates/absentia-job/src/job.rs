@@ -48,7 +48,8 @@ pub struct Job {
         arg(long, value_name = "NAME", help_heading = "Training")
     )]
     pub solver: Option<Method>,
-    /// Weights on missing entries; see below for all of them [default:
+    /// How much it counts that a user has no row with an item: near 0 if it was probably never seen, more if it was
+    /// probably passed over. A name alone has the usual options; see below for all of them [default:
     /// popularity:mean=0.01,alpha=0.25; without --targets and --regularization, another mean is used if
     /// it does better on a held-out fifth of the rows, and without --post-scale also the age of items if the data has times
     /// and that is better by more than noise; a baseline has its own].

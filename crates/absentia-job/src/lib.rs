@@ -75,6 +75,6 @@ pub use resume::same_ids;
 pub use rows::{Rows, take_log};
 pub use settings::{GivenSettings, half_life_of, post_scaling_text};
 pub use training::{Execution, Measuring, Training};
-pub use training_data::{Input, TrainingData, split_rows};
+pub use training_data::{Input, TrainingData, report_held_out_less, split_rows};
 pub use validation::ValidationSettings;
 pub use validator::metric_name;

@@ -129,6 +129,11 @@ pub enum Event<'e> {
     HeldOutWithoutTimes(Pick),
     /// Held-out rows of users or items without a row to be trained on are left out.
     Unknown(Unknown),
+    /// Fewer rows of some users are held out than the share, because one is kept to be trained on.
+    HeldOutLess {
+        /// Number of those users.
+        users: usize,
+    },
     /// Rows were held out.
     HeldOut {
         /// Number of rows.

@@ -5,10 +5,9 @@ use absentia::evaluate::{
     EvaluateError, EvaluateOptions, Evaluation, History, MetricName, Summary, TestSet, evaluate,
 };
 use absentia::model::Model;
-use absentia::ranking::{PopularityScorer, Scorer, SeenItems};
+use absentia::ranking::{PopularityScorer, Scorer};
 
 use crate::error::SearchError;
-use crate::exposure::Exposure;
 use crate::fold::users_at;
 use crate::user_scores::{UserScores, ndcg_beside};
 
@@ -17,7 +16,7 @@ use crate::user_scores::{UserScores, ndcg_beside};
 pub(crate) struct Measured {
     pub(crate) score: f64,
     pub(crate) stderr: f64,
-    /// What it is a mean of; none where rows count by how little was shown.
+    /// What it is a mean of.
     pub(crate) users: UserScores,
 }
 
@@ -99,7 +98,6 @@ pub fn popularity_scorers(train: &Interactions<'_>) -> Vec<(&'static str, Popula
 /// Measures models on samples of the held-out users; each sample is part of the next.
 pub(crate) struct Evaluator<'d> {
     metric: SingleMetric<'d>,
-    train: &'d dyn SeenItems,
     samples: Vec<TestSet>,
 }
 
@@ -118,22 +116,12 @@ impl<'d> Evaluator<'d> {
         let samples = sizes.iter().map(|&size| sample(held_out, size, seed));
         Ok(Self {
             metric: SingleMetric::new(train, name),
-            train,
             samples: samples.collect(),
         })
     }
 
-    /// The metric of a model on a sample; recall, where rows count by how little was shown.
-    pub(crate) fn measure(
-        &self,
-        model: &Model,
-        sample: usize,
-        exposure: Option<&Exposure<'_>>,
-    ) -> Result<Measured, SearchError> {
-        let held_out = &self.samples[sample.min(self.samples.len() - 1)];
-        if let (Some(exposure), Some(cutoff)) = (exposure, self.metric.name.cutoff) {
-            return exposure.recall(model, self.train, held_out, cutoff);
-        }
+    /// The metric of a model on a sample.
+    pub(crate) fn measure(&self, model: &Model, sample: usize) -> Result<Measured, SearchError> {
         self.measure_scorer(&model.scorer(), sample)
     }
 

@@ -14,7 +14,7 @@
 //! | `space/` | which settings there are, and what a point of the space stands for |
 //! | `staged/` | the search of `tune` |
 //! | `automatic/` | settings that a run was not given |
-//! | `fold`, `evaluator`, `exposure`, `post_scale`, `trial_runner` | one trial: held-out rows, training, measuring |
+//! | `fold`, `evaluator`, `post_scale`, `trial_runner` | one trial: held-out rows, training, measuring |
 //! | `user_scores` | whether a model is better than a simpler one by more than noise |
 //! | `trial`, `session`, `log` | the trials so far |
 //! | `sensitivity`, `study`, `correlation` | which settings matter, and how well held-out rows predict the test |
@@ -38,7 +38,6 @@ mod automatic;
 mod correlation;
 mod error;
 mod evaluator;
-mod exposure;
 mod fold;
 mod log;
 mod post_scale;

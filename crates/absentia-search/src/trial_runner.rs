@@ -20,7 +20,6 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::SearchError;
 use crate::evaluator::{Evaluator, Measured, popularity_scorers};
-use crate::exposure::Exposure;
 use crate::fold::Fold;
 use crate::post_scale::{PostScaling, StepSizes, best_post_scale};
 use crate::trial::Measurement;
@@ -55,8 +54,6 @@ pub(crate) struct Limits {
 pub(crate) struct TrialRunner<'r> {
     folds: &'r [Fold<'r>],
     evaluators: Vec<Evaluator<'r>>,
-    /// What held-out rows count by, where they do not count alike.
-    exposure: Option<&'r Exposure<'r>>,
     /// Relations that are trained with every fold.
     relations: Option<&'r Relations<'r>>,
     limits: Limits,
@@ -113,18 +110,11 @@ impl<'r> TrialRunner<'r> {
         Ok(Self {
             folds,
             evaluators: folds.iter().map(evaluator).collect::<Result<_, _>>()?,
-            exposure: None,
             relations: None,
             limits,
             pool,
             cancel,
         })
-    }
-
-    /// Counts held-out rows by how little was shown, where that is known.
-    pub(crate) fn counted_by(mut self, exposure: Option<&'r Exposure<'r>>) -> Self {
-        self.exposure = exposure;
-        self
     }
 
     /// Trains these relations with every fold.
@@ -201,7 +191,7 @@ impl<'r> TrialRunner<'r> {
     ) -> Result<Measured, SearchError> {
         let measure = |(run, evaluator): (&Checkpoint, &Evaluator<'_>)| {
             let model: Model = run.model.clone().with_post_scale(rho);
-            evaluator.measure(&model, sample, self.exposure)
+            evaluator.measure(&model, sample)
         };
         let folds: Vec<Result<Measured, SearchError>> = self.pool.install(|| {
             let pairs = runs.par_iter().zip(&self.evaluators);

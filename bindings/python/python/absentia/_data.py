@@ -111,11 +111,18 @@ def _relation_table(data: Any) -> _core.Table:
 
 
 def convert(
-    data: Any, ids: Ids, settings: Settings, *, columns: Optional[Mapping[str, Any]] = None, grow: bool = False
+    data: Any,
+    ids: Ids,
+    settings: Settings,
+    *,
+    columns: Optional[Mapping[str, Any]] = None,
+    grow: bool = False,
+    users: Any = None,
 ) -> Entries:
     """Converts further data of a model, which is not prepared.
 
-    Entries with unknown ids are left out. With ``grow`` they get new rows instead.
+    Entries with unknown ids are left out. With ``grow`` they get new rows instead. If ``users`` are given, those
+    of others may be left out of a table.
     """
     if sp.issparse(data):
         return from_sparse(data, ids, grow)
@@ -123,9 +130,23 @@ def convert(
         settings = {**settings, **file_settings(data, columns)}
         return _of_dataset(_core.prepare(_params.settings(settings), None, ids.cores(), grow), ids)
     entries = columns_of(data, columns_in(data, {**_column_options(settings), **(columns or {})}))
+    if users is not None:
+        entries = _of_users(entries, users)
     ids, rows, entries = _rows_of(entries, ids, grow)
     table = _table(rows, entries, ids)
     return _of_dataset(_core.prepare(_table_settings(settings, entries), table, ids.cores()), ids)
+
+
+def _of_users(entries: Columns, users: Any) -> Columns:
+    """The entries of a few users, which are found sooner than all entries are converted; all, if those are many."""
+    few = 16
+    wanted, column = np.asarray(users), np.asarray(entries.users)
+    if wanted.size > few or column.ndim != 1 or wanted.dtype.kind != column.dtype.kind and column.dtype != object:
+        return entries
+    keep = np.zeros(len(column), dtype=bool)
+    for user in wanted.tolist():
+        keep |= column == user
+    return Columns(*(None if part is None else np.asarray(part)[keep] for part in entries))
 
 
 def exposed_pairs(

@@ -77,7 +77,7 @@ class Training(Estimator):
             Whether to show a tqdm progress bar.
         **options
             Flags of ``absentia train`` by their names, with underscores, which mean the same here. How files
-            are read: ``format``, ``separator``, ``header``, ``no_header``, ``no_quotes``, ``skip_bad``,
+            are read: ``format``, ``separator``, ``header``, ``no_header``, ``no_quotes``, ``decimal_comma``, ``skip_bad``,
             ``dense_ids``, ``shape``, ``max_line``. Columns of files and tables: ``user_col``, ``item_col``,
             ``rating_col``, ``time_col``, ``weight_col``. Which rows are used: ``min_rating``, ``since``,
             ``until``, ``exclude``, ``duplicates``, ``sample``, ``sample_seed``, ``k_core``. Rows held out to

@@ -21,6 +21,33 @@ pub(crate) enum IdRef<'a> {
     Text(&'a str),
 }
 
+/// An id with its type: an integer, or text.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(untagged)]
+pub enum Id {
+    /// An integer.
+    Integer(i64),
+    /// Text.
+    Text(String),
+}
+
+impl Id {
+    /// Whether it is an integer.
+    #[must_use]
+    pub fn is_integer(&self) -> bool {
+        matches!(self, Self::Integer(_))
+    }
+}
+
+impl std::fmt::Display for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Integer(id) => write!(f, "{id}"),
+            Self::Text(id) => f.write_str(id),
+        }
+    }
+}
+
 /// Maps external ids to row numbers `0..len`, and back.
 ///
 /// A new id gets the next row. [`sort_from`](Self::sort_from) then numbers rows by their ids, so that the
@@ -117,6 +144,25 @@ impl IdMap {
     #[must_use]
     pub fn name(&self, row: u32) -> Option<Cow<'_, str>> {
         ((row as usize) < self.len()).then(|| self.store.name(row as usize))
+    }
+
+    /// The id of a row with its type. All ids of a map are integers, or all are text.
+    #[must_use]
+    pub fn id(&self, row: u32) -> Option<Id> {
+        if row as usize >= self.len() {
+            return None;
+        }
+        Some(match &self.store {
+            Store::Dense(_) => Id::Integer(row.into()),
+            Store::Integers(ids) => Id::Integer(ids[row as usize]),
+            Store::Text { .. } => Id::Text(self.store.name(row as usize).into_owned()),
+        })
+    }
+
+    /// Whether all ids are integers.
+    #[must_use]
+    pub fn is_integers(&self) -> bool {
+        !matches!(self.store, Store::Text { .. })
     }
 
     /// All ids in row order.

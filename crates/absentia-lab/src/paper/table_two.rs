@@ -3,6 +3,7 @@
 use absentia::evaluate::Evaluation;
 use absentia::weights::Scheme;
 use absentia::{Baseline, Interactions, Method, Model, Solver};
+use absentia_job::beside_kept;
 use absentia_report::format::{metric, significant};
 use anyhow::Result;
 
@@ -57,27 +58,34 @@ pub(super) fn blocks(lab: &Lab<'_>, set: &Set) -> Result<Vec<Block>> {
         ],
     );
     grid.row(svd.row("svd".to_owned(), dash(), dash()));
-    let (mut fits, mut excess) = (Vec::new(), Vec::new());
-    for seed in 0..seeds {
-        let eals = Fit::new(lab, set, Solver::Eals, seed)?;
-        let over = eals.loss / svd.loss - 1.0;
-        excess.push(over);
-        let mae = significant(difference(&set.train, &eals.model, &svd.model), 2);
-        grid.row(eals.row(format!("eals, seed {seed}"), format!("{over:+.1e}"), mae));
-        fits.push(eals);
-    }
+    let (mut found, mut excess) = (Vec::new(), Vec::new());
+    // The model of the SVD stays in memory to compare the others with.
+    let train = &set.train;
+    let rows = (train.n_users() + train.n_items()) as u64;
+    let of_svd = 4 * rows * svd.model.n_factors().next_multiple_of(16) as u64;
+    beside_kept(lab.memory, of_svd, || {
+        for seed in 0..seeds {
+            let eals = Fit::new(lab, set, Solver::Eals, seed)?;
+            let over = eals.loss / svd.loss - 1.0;
+            excess.push(over);
+            let mae = significant(difference(train, &eals.model, &svd.model), 2);
+            grid.row(eals.row(format!("eals, seed {seed}"), format!("{over:+.1e}"), mae));
+            found.push(eals.found);
+        }
+        anyhow::Ok(())
+    })?;
     add_published(&mut grid);
     let (least, worst) = ends(excess.into_iter());
     let spread = METRICS.map(|name| {
-        let (low, high) = ends(fits.iter().map(|fit| mean(&fit.found, name)));
+        let (low, high) = ends(found.iter().map(|found| mean(found, name)));
         format!("`{name}` by {}", significant(high - low, 2))
     });
     let mut blocks = vec![Block::Table(grid)];
-    if let Some(eals) = fits.first() {
-        let text = statement("eALS (seed 0) against SVD", &eals.found, &svd.found)?;
+    if let Some(eals) = found.first() {
+        let text = statement("eALS (seed 0) against SVD", eals, &svd.found)?;
         blocks.push(Block::text(text));
         let claim = "eALS over SVD, unweighted";
-        blocks.extend(findings(claim, set, &eals.found, &svd.found)?);
+        blocks.extend(findings(claim, set, eals, &svd.found)?);
     }
     blocks.push(Block::text(format!(
         "Over {seeds} seeds the loss of eALS is between {least:.1e} and {worst:.1e} above the least \

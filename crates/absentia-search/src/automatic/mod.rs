@@ -9,9 +9,8 @@
 //! Where the data has times, weights by age and a post-scaling by recent counts are tried after that. Each is kept only
 //! if it is better than the model without it by more than noise (`user_scores`): no data set may lose by it.
 //!
-//! Weights that are given for users and items say how much was shown to whom. Nothing that is chosen
-//! may undo them: held-out rows then count by the inverse of their weight (`exposure`). That is noisy,
-//! so that a post-scaling chosen by it would follow the noise: it is left as it was.
+//! Weights that are given for users and items say how much was shown to whom. Held-out rows share the bias of
+//! what was shown, so that a post-scaling chosen by them would undo such weights: it is left as it was.
 
 mod step_search;
 
@@ -20,12 +19,11 @@ use absentia::evaluate::{Metric, MetricName};
 use absentia::fit::{Cancel, FitError, MemoryPlan, Sizes};
 use absentia::memory::Stage;
 use absentia::relations::Relations;
-use absentia::weights::{MissingWeights, Scheme, SchemeSpec};
+use absentia::weights::{Scheme, SchemeSpec};
 use absentia::{Method, Params, Solver};
 use rayon::ThreadPool;
 
 use crate::error::SearchError;
-use crate::exposure::Exposure;
 use crate::fold::Fold;
 use crate::session::Session;
 use crate::space::{DataFacts, three_digits};
@@ -136,9 +134,9 @@ pub struct ChosenSettings {
     pub tried: usize,
     /// Recall@20 of the choice on the held-out rows.
     pub score: Option<f64>,
-    /// Whether the weights on missing entries are given for users and items, so that held-out rows counted
-    /// by the inverse of their weight, and the post-scaling was left as it was.
-    pub by_exposure: bool,
+    /// Whether the weights on missing entries are given for users and items, so that the post-scaling, which
+    /// could undo them, was left as it was.
+    pub states_exposure: bool,
 }
 
 impl ChosenSettings {
@@ -150,7 +148,7 @@ impl ChosenSettings {
             scheme: None,
             tried: 0,
             score: None,
-            by_exposure: false,
+            states_exposure: false,
         }
     }
 
@@ -192,9 +190,9 @@ pub fn choose_related(
     observer: &dyn Fn(),
 ) -> Result<ChosenSettings, SearchError> {
     let mut chosen = ChosenSettings::given(params.clone());
-    chosen.by_exposure = scheme.states_exposure();
+    chosen.states_exposure = scheme.states_exposure();
     let automatic = Automatic {
-        post_scale: automatic.post_scale && !chosen.by_exposure,
+        post_scale: automatic.post_scale && !chosen.states_exposure,
         by_time: automatic.by_time && automatic.recipe && data.times().is_some(),
         ..automatic
     };
@@ -204,16 +202,12 @@ pub fn choose_related(
         return Ok(chosen);
     }
     let pool = thread_pool(params.threads)?;
-    let (weights, mean_weight) = pool.install(|| weights_and_mean(data, scheme))?;
-    let exposure = weights
-        .as_ref()
-        .and_then(|weights| Exposure::of(scheme, weights, mean_weight));
+    let mean_weight = pool.install(|| mean_weight(data, scheme))?;
     let request = Request {
         data,
         facts: DataFacts::of(data),
         scheme,
         mean_weight,
-        exposure: exposure.as_ref(),
         relations,
         params,
         automatic,
@@ -242,17 +236,13 @@ pub fn choose_related(
     Ok(chosen)
 }
 
-/// The weights on missing entries and their mean; a typical mean where they would take long to compute.
-fn weights_and_mean(
-    data: &Interactions<'_>,
-    scheme: &Scheme,
-) -> Result<(Option<MissingWeights>, f64), SearchError> {
+/// The mean weight on missing entries; a typical one where the weights would take long to compute.
+fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, SearchError> {
     if scheme.is_approximated() {
-        return Ok((None, 0.1));
+        return Ok(0.1);
     }
     let weights = scheme.resolve(data).map_err(FitError::from)?;
-    let mean = weights.mean_missing(data).max(0.0);
-    Ok((Some(weights), mean))
+    Ok(weights.mean_missing(data).max(0.0))
 }
 
 /// What is to be chosen, and for which run.
@@ -262,8 +252,6 @@ struct Request<'q> {
     scheme: &'q Scheme,
     /// The mean weight on missing entries by `scheme`.
     mean_weight: f64,
-    /// What held-out rows count by, where `scheme` states it.
-    exposure: Option<&'q Exposure<'q>>,
     /// Relations that are trained with the data.
     relations: Option<&'q Relations<'q>>,
     params: &'q Params,
@@ -277,7 +265,7 @@ impl Request<'_> {
     /// missing entries or with those given.
     fn lambda(&self, other: Option<&Scheme>, penalty: f64) -> Result<f32, SearchError> {
         let weight = match other {
-            Some(scheme) => self.pool.install(|| weights_and_mean(self.data, scheme))?.1,
+            Some(scheme) => self.pool.install(|| mean_weight(self.data, scheme))?,
             None => self.mean_weight,
         };
         let exponent = f64::from(self.params.reg_exponent);
@@ -306,7 +294,6 @@ impl Request<'_> {
         };
         let folds = [fold];
         let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?
-            .counted_by(self.exposure)
             .related(self.relations);
         let mut observer = |_: &[crate::trial::Trial]| {
             observer();

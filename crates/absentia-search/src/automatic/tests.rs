@@ -139,13 +139,13 @@ fn a_given_exposure_is_not_undone_by_post_scaling() {
         choose_settings(&data, &scheme, params, BOTH, &Cancel::new(), &|| {}).unwrap()
     };
     let found = choose(&params);
-    assert!(found.by_exposure && found.tried > 1);
+    assert!(found.states_exposure && found.tried > 1);
     assert!(found.params.post_scale == 0.0, "{found:?}");
     let kept = choose(&params.clone().post_scale(0.25));
     assert_eq!(kept.params.post_scale.to_bits(), 0.25_f32.to_bits());
     let by_data = chosen(&data, &params, BOTH);
     assert!(
-        !by_data.by_exposure && by_data.params.post_scale > 0.0,
+        !by_data.states_exposure && by_data.params.post_scale > 0.0,
         "{by_data:?}"
     );
 }

@@ -61,8 +61,8 @@ pub struct Space {
 const WEIGHT: &str = "weight on missing";
 const ALPHA: &str = "popularity exponent";
 const BETA: &str = "activity exponent";
-const PENALTY: &str = "penalty";
-const NU: &str = "penalty exponent";
+pub(crate) const PENALTY: &str = "penalty";
+pub(crate) const NU: &str = "penalty exponent";
 const TARGETS: &str = "targets";
 const TARGET_EXPONENT: &str = "target exponent";
 const CONFIDENCE: &str = "confidence";

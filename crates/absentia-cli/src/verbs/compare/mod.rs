@@ -69,13 +69,15 @@ pub(crate) struct Compare {
     pub(crate) exposed: ExposedEntries,
     /// Cut-offs, separated by commas.
     #[arg(long, value_name = "K", value_delimiter = ',', default_value = "20")]
+    #[arg(help_heading = "Measuring")]
     at: Vec<usize>,
     /// Metrics, separated by commas.
     #[arg(
         long,
         value_name = "NAME",
         value_delimiter = ',',
-        default_value = "recall,ndcg"
+        default_value = "recall,ndcg",
+        help_heading = "Measuring"
     )]
     metrics: Vec<String>,
     /// Write a report with charts and tables, readable offline.
@@ -100,6 +102,9 @@ pub(super) struct Compared {
     pub(super) iterations: usize,
     pub(super) objective: Option<f64>,
     pub(super) curve: Vec<f64>,
+    /// Settings of which the objective is a function: objectives with other ones cannot be compared. Nothing for
+    /// what has no objective.
+    pub(super) problem: Option<String>,
     pub(super) evaluation: Evaluation,
     pub(super) differences: Vec<Difference>,
 }
@@ -155,9 +160,18 @@ impl Compare {
             context.ui.warn(text);
         }
         if let Some(path) = &self.report {
-            show::report(path, &variants, &prepared)?;
+            show::report(path, &variants, &prepared, &self.setting(&job))?;
         }
         Ok(Outcome::interrupted_if(cancel.is_cancelled()))
+    }
+
+    /// The files and how rows were held out, in words.
+    fn setting(&self, job: &Job) -> String {
+        let held_out = match job.validation.valid_split {
+            Some(rule) => format!("held out by {rule}"),
+            None => format!("tested on {}", self.test.join(", ")),
+        };
+        format!("{}, {held_out}", self.data.data.join(", "))
     }
 
     /// What all variants share, with the schemes to compare.
@@ -286,7 +300,23 @@ impl Variant {
             options,
             &|_, _| {},
         )?;
+        let params = model.params();
+        let related = if is_related { ", with relations" } else { "" };
+        let problem = format!(
+            "K = {}, λ = {} (exponent {}), weights {}, targets {}{related}",
+            params.factors,
+            params.regularization,
+            params.reg_exponent,
+            job.weights
+                .first()
+                .map_or_else(String::new, ToString::to_string),
+            params.targets
+        );
         Ok(Some(Compared {
+            problem: job
+                .solver
+                .is_some_and(Method::minimises_objective)
+                .then_some(problem),
             name,
             seconds,
             iterations: fitted.chosen_iteration,
@@ -330,6 +360,7 @@ fn floor(
         iterations: 0,
         objective: None,
         curve: Vec::new(),
+        problem: None,
         differences: Vec::new(),
     })
 }

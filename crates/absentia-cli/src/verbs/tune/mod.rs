@@ -252,7 +252,8 @@ impl Tune {
         let text = settings::text(result, &staged.options().metric, &job)?;
         store::write_text(&self.output.out, &text)?;
         if let Some(path) = &self.output.report {
-            page::write(path, staged, result, folds, &text)?;
+            let setting = self.data.data.join(", ");
+            page::write(path, staged, result, folds, (&setting, &text))?;
         }
         show::result(staged, result, (&self.output.out, folds.unit), context)?;
         if result.interrupted {
@@ -293,7 +294,7 @@ fn train(path: &Path, best: &Job, folds: &Folds, cancel: &Cancel, context: &Cont
         ..Execution::default()
     })?;
     follow.finish();
-    store::save(path, &fitted.model, &ids, &best.table())?;
+    store::save(path, &fitted.model, &ids, &best.table(), None)?;
     context.ui.note(format!(
         "saved a model with these settings to {}",
         path.display()

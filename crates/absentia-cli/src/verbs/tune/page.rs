@@ -23,14 +23,14 @@ pub(super) fn write(
     search: &StagedSearch<'_>,
     result: &SearchResult,
     folds: &Folds,
-    config: &str,
+    (setting, config): (&str, &str),
 ) -> Result<()> {
     let metric = search.options().metric.to_string();
     let best = result.best();
     let seconds: f64 = result.trials.iter().map(|trial| trial.seconds).sum();
     let mut report = Report::new("Search for settings")
         .subtitle(format!(
-            "{} interactions of {} users with {} items, {} rows held out",
+            "{setting}: {} interactions of {} users with {} items, {} rows held out",
             format::count(folds.all.n_interactions() as u64),
             format::count(folds.all.n_users() as u64),
             format::count(folds.all.n_items() as u64),
@@ -42,6 +42,7 @@ pub(super) fn write(
                 format::metric(best.score.unwrap_or(f64::NAN)),
             ),
             ("factors", best.params.factors.to_string()),
+            ("regularization", best.params.regularization.to_string()),
             ("trials", format::count(result.trials.len() as u64)),
             (
                 "time",
@@ -58,11 +59,11 @@ pub(super) fn write(
     let known = sensitivity(search.space(), &result.trials);
     report = report.section("Which settings matter").paragraph(
         "All of these trials have the same number of factors and sweeps, so that they differ in \
-         their settings alone. A setting explains the share of the variance of the metric that goes \
-         with it, corrected for chance; the worst quarter of the trials is left out.",
+         their settings alone. The importance of a setting is its share of the variance of the metric \
+         that settings explain, corrected for chance; the worst quarter of the trials is left out.",
     );
     if !known.is_empty() {
-        let mut bars = BarChart::new("Share of the variance that a setting explains");
+        let mut bars = BarChart::new("Importance of settings, 1 in all");
         for one in &known {
             bars = bars.bar(one.name, one.share);
         }

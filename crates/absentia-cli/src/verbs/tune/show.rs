@@ -26,7 +26,8 @@ pub(super) struct Live<'a> {
     unit: TimeUnit,
     bar: Bar,
     best: Option<usize>,
-    headed: bool,
+    /// The rung whose best is shown.
+    rung: Option<usize>,
 }
 
 impl<'a> Live<'a> {
@@ -47,7 +48,7 @@ impl<'a> Live<'a> {
             unit,
             bar,
             best: None,
-            headed: false,
+            rung: None,
         };
         live.advance(logged);
         live
@@ -62,10 +63,20 @@ impl<'a> Live<'a> {
         self.advance(trials);
         let best = self.search.best(trials);
         if let Some(best) = best.filter(|best| Some(best.number) != self.best) {
-            if !self.headed {
+            if self.rung.is_none() {
                 self.bar
                     .say(&heading(&self.search.options().metric.to_string()));
-                self.headed = true;
+            }
+            // Rungs have other users and factors: a lower score is no step back.
+            if self
+                .rung
+                .replace(best.rung)
+                .is_some_and(|rung| rung != best.rung)
+            {
+                self.bar.say(&format!(
+                    "rung {}, with other users and factors, starts anew:",
+                    best.rung + 1
+                ));
             }
             self.bar.say(&line(best, trials, self.unit));
             self.best = Some(best.number);
@@ -193,7 +204,7 @@ pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult
     }
     let mut table = Table::new([
         Column::left("setting"),
-        Column::right("explains"),
+        Column::right("importance"),
         Column::left("best between"),
     ]);
     for one in sensitivities {
