@@ -60,7 +60,9 @@ pub struct Job {
     /// users-towns:towns.csv, a file with a column for each type. Options follow, separated by commas: strength=0.5
     /// multiplies all weights of the relation, weights=uniform:0.02 are those of its missing entries, targets=,
     /// confidence= and regularization= are as for the data, least=5 leaves out what has fewer rows, and context=yes
-    /// gives the second role factors of its own (needed for users-users). Can be given several times.
+    /// gives the second role factors of its own (needed for users-users). A .npy array, or a table with dense=yes,
+    /// has a row of features for each of the first type: ids=FILE are its ids, scale=together|columns|none says how
+    /// columns are centred and scaled. Can be given several times.
     #[cfg_attr(
         feature = "clap",
         arg(

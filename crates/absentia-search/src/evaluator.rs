@@ -2,13 +2,15 @@
 
 use absentia::data::Interactions;
 use absentia::evaluate::{
-    EvaluateError, EvaluateOptions, Evaluation, History, MetricName, Summary, TestSet, evaluate,
+    Candidates, EvaluateError, EvaluateOptions, Evaluation, History, MetricName, Summary, TestSet,
+    evaluate,
 };
 use absentia::model::Model;
 use absentia::ranking::{PopularityScorer, Scorer};
 
 use crate::error::SearchError;
 use crate::fold::users_at;
+use crate::trial_runner::Scoring;
 use crate::user_scores::{UserScores, ndcg_beside};
 
 /// A mean over users and its standard error.
@@ -44,6 +46,16 @@ impl<'d> SingleMetric<'d> {
                 ..EvaluateOptions::default()
             },
         }
+    }
+
+    /// Ranks nothing but items without an entry in the matrix.
+    #[must_use]
+    pub fn among_new(mut self, train: &Interactions<'_>) -> Self {
+        let counts = train.item_counts();
+        let is_new = |item: &u32| counts[*item as usize] == 0;
+        let new = (0..counts.len() as u32).filter(is_new).collect();
+        self.options.candidates = Candidates::Only(new);
+        self
     }
 
     /// The metric of a model over the users with held-out rows.
@@ -102,20 +114,28 @@ pub(crate) struct Evaluator<'d> {
 }
 
 impl<'d> Evaluator<'d> {
-    /// Takes the matrix trained on, the rows held out of it and the number of users of each sample.
+    /// Takes the matrix trained on, the rows held out of it and how they are measured.
     pub(crate) fn new(
         train: &'d Interactions<'d>,
         held_out: &TestSet,
-        name: MetricName,
-        sizes: &[usize],
-        seed: u64,
+        scoring: Scoring<'_>,
     ) -> Result<Self, SearchError> {
+        let Scoring {
+            metric: name,
+            sample_sizes: sizes,
+            seed,
+            among_new,
+        } = scoring;
         if held_out.users().is_empty() {
             return Err(SearchError::NothingHeldOut);
         }
         let samples = sizes.iter().map(|&size| sample(held_out, size, seed));
         Ok(Self {
-            metric: SingleMetric::new(train, name),
+            metric: if among_new {
+                SingleMetric::new(train, name).among_new(train)
+            } else {
+                SingleMetric::new(train, name)
+            },
             samples: samples.collect(),
         })
     }

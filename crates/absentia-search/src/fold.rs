@@ -235,16 +235,13 @@ pub(crate) fn hashed_unit(user: u32, item: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use absentia::data::LogColumns;
 
     #[test]
     fn folds_by_time_end_where_the_one_before_begins() {
         let user: Vec<u32> = (0..1000).map(|row| row * 7 % 50).collect();
         let item: Vec<u32> = (0..1000).map(|row| row * 11 % 40).collect();
-        let mut columns = LogColumns::default();
-        (columns.user, columns.item) = (user, item);
-        columns.time = Some((0..1000).collect());
-        let log = EventLog::new(columns).unwrap();
+        let log = EventLog::new(user, item).unwrap();
+        let log = log.times((0..1000).collect()).unwrap();
         let by_time = |test: f64, folds| HoldOut {
             rule: Split::TimeShare { test, valid: 0.0 },
             folds,

@@ -58,7 +58,7 @@ pub use evaluator::{SingleMetric, popularity_scorers};
 pub use fold::{Fold, HoldOut};
 pub use log::{LogError, LogHeader, SearchedData, TrialLog};
 pub use sensitivity::{Sensitivity, sensitivity};
-pub use space::{Dimension, Range, Scope, Settings, Space};
+pub use space::{Dimension, Range, RelationSettings, Scope, SearchedRelation, Settings, Space};
 pub use staged::{Baseline, Budget, Rung, Schedule, SearchOptions, SearchResult, StagedSearch};
 pub use study::{Agreement, StudiedSetting, Study};
 pub use trial::{Measurement, Origin, Trial};

@@ -3,6 +3,7 @@
 use absentia::Params;
 use absentia::weights::{Scheme, SchemeSpec};
 
+use crate::space::RelationSettings;
 use crate::trial_runner::{TrainedFactors, TrialResult};
 use crate::user_scores::UserScores;
 
@@ -69,6 +70,9 @@ pub struct Trial {
     pub weights: Option<SchemeSpec>,
     /// Everything else, with the sweeps and the post-scaling that were best.
     pub params: Params,
+    /// Settings of relations, one for each that is trained.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relations: Vec<RelationSettings>,
     /// The metric, larger is better; nothing if the run failed.
     pub score: Option<f64>,
     /// Standard error of the metric over users.
@@ -97,6 +101,7 @@ impl Trial {
             parent: None,
             weights,
             params,
+            relations: Vec::new(),
             score: None,
             stderr: 0.0,
             ndcg: None,

@@ -39,6 +39,8 @@ pub(crate) struct Scoring<'s> {
     pub(crate) sample_sizes: &'s [usize],
     /// Seed of the samples.
     pub(crate) seed: u64,
+    /// Whether only items without a row in training are ranked.
+    pub(crate) among_new: bool,
 }
 
 /// The threads and the memory that a trial may use; they do not change the result.
@@ -54,8 +56,6 @@ pub(crate) struct Limits {
 pub(crate) struct TrialRunner<'r> {
     folds: &'r [Fold<'r>],
     evaluators: Vec<Evaluator<'r>>,
-    /// Relations that are trained with every fold.
-    relations: Option<&'r Relations<'r>>,
     limits: Limits,
     /// Threads of its own: those of the caller may be gone after a fork.
     pool: &'r ThreadPool,
@@ -66,6 +66,8 @@ pub(crate) struct TrialRunner<'r> {
 pub(crate) struct TrialPlan<'p> {
     pub(crate) scheme: &'p Scheme,
     pub(crate) params: Params,
+    /// Relations that are trained with every fold.
+    pub(crate) relations: Option<&'p Relations<'p>>,
     /// Numbers of sweeps after which the model is measured; training continues while the metric rises.
     pub(crate) sweeps: &'p [usize],
     pub(crate) post_scaling: PostScaling,
@@ -99,28 +101,14 @@ impl<'r> TrialRunner<'r> {
         pool: &'r ThreadPool,
         cancel: &'r Cancel,
     ) -> Result<Self, SearchError> {
-        let evaluator = |fold: &'r Fold<'r>| {
-            let Scoring {
-                metric,
-                sample_sizes,
-                seed,
-            } = scoring;
-            Evaluator::new(&fold.train, &fold.held_out, metric, sample_sizes, seed)
-        };
+        let evaluator = |fold: &'r Fold<'r>| Evaluator::new(&fold.train, &fold.held_out, scoring);
         Ok(Self {
             folds,
             evaluators: folds.iter().map(evaluator).collect::<Result<_, _>>()?,
-            relations: None,
             limits,
             pool,
             cancel,
         })
-    }
-
-    /// Trains these relations with every fold.
-    pub(crate) fn related(mut self, relations: Option<&'r Relations<'r>>) -> Self {
-        self.relations = relations;
-        self
     }
 
     /// Trains and measures, starting from the factors of another trial or from random ones.
@@ -282,7 +270,7 @@ impl<'r> FoldRuns<'r> {
             .map(|fold| (fold, starts.next().unwrap_or_default(), before.next()))
             .collect();
         let (scheme, cancel) = (self.plan.scheme, self.runner.cancel);
-        let relations = self.runner.relations;
+        let relations = self.plan.relations;
         let train = |(fold, init, resume): (&Fold<'_>, Init, Option<Checkpoint>)| {
             let run = Run {
                 init,
@@ -316,7 +304,7 @@ impl<'r> FoldRuns<'r> {
             return folds.len();
         };
         let sizes = Sizes::of(&fold.train, self.plan.scheme, params, false);
-        let sizes = sizes.stacked(self.runner.relations);
+        let sizes = sizes.stacked(self.plan.relations);
         let plan = MemoryPlan::new(&sizes, params);
         folds.len().min((limit / plan.total().max(1)) as usize)
     }

@@ -287,14 +287,14 @@ impl Request<'_> {
             metric: RECALL_AT_20,
             sample_sizes: &[MOST_USERS, MOST_COMPARED],
             seed,
+            among_new: false,
         };
         let limits = Limits {
             threads: self.params.threads,
             memory: self.params.memory_limit,
         };
         let folds = [fold];
-        let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?
-            .related(self.relations);
+        let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?;
         let mut observer = |_: &[crate::trial::Trial]| {
             observer();
             true

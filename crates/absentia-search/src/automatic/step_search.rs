@@ -271,6 +271,7 @@ impl StepSearch<'_> {
         let plan = TrialPlan {
             scheme: candidate.scheme.as_ref().unwrap_or(request.scheme),
             params: params.clone(),
+            relations: request.relations,
             sweeps: &[sweeps.min(request.params.iterations)],
             post_scaling: post_scaling(request, &candidate, neighbour),
             sample: 1,

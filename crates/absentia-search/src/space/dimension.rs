@@ -1,5 +1,7 @@
 //! One axis of the space: numbers from 0 to 1 stand for the values of a setting.
 
+use std::borrow::Cow;
+
 /// What the numbers from 0 to 1 stand for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Range {
@@ -59,13 +61,14 @@ impl Range {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
     /// Its name, as reports show it.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its values.
     pub range: Range,
 }
 
 impl Dimension {
-    pub(crate) fn new(name: &'static str, range: Range) -> Self {
+    pub(crate) fn new(name: impl Into<Cow<'static, str>>, range: Range) -> Self {
+        let name = name.into();
         Self { name, range }
     }
 

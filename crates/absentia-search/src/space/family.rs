@@ -50,7 +50,7 @@ impl Space {
     pub(crate) fn within(&self, family: Family, point: &[f64]) -> Vec<f64> {
         let pairs = self.dimensions.iter().zip(point);
         let place = |(dimension, &at): (&super::Dimension, &f64)| {
-            let is_without = family.without().contains(&dimension.name);
+            let is_without = family.without().contains(&dimension.name.as_ref());
             // A setting that is off stays where it is on its axis, so that the point is the same point.
             if is_without && !is_plain(dimension, at) {
                 plain(dimension)
@@ -64,7 +64,8 @@ impl Space {
     /// Whether a point is in a family.
     pub(crate) fn is_within(&self, family: Family, point: &[f64]) -> bool {
         let dimensions = self.dimensions.iter().zip(point);
-        let mut others = dimensions.filter(|(found, _)| family.without().contains(&found.name));
+        let mut others =
+            dimensions.filter(|(found, _)| family.without().contains(&found.name.as_ref()));
         others.all(|(dimension, &at)| is_plain(dimension, at))
     }
 

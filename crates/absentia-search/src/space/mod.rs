@@ -6,6 +6,7 @@ mod data_facts;
 mod dimension;
 mod family;
 mod recipes;
+mod relations;
 mod typical_row;
 
 use absentia::data::{Confidence, Interactions, Targets};
@@ -15,6 +16,7 @@ pub(crate) use data_facts::DataFacts;
 pub(crate) use dimension::three_digits;
 pub use dimension::{Dimension, Range};
 pub(crate) use family::Family;
+pub use relations::{RelationSettings, SearchedRelation};
 
 /// How much of the space is searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -48,6 +50,8 @@ pub struct Settings {
     pub weights: SchemeSpec,
     /// All other settings; factors, sweeps and post-scaling have their defaults.
     pub params: Params,
+    /// Settings of relations, one for each that is trained.
+    pub relations: Vec<RelationSettings>,
 }
 
 /// The settings to search for one data set; points are vectors of numbers from 0 to 1.
@@ -56,6 +60,7 @@ pub struct Space {
     dimensions: Vec<Dimension>,
     scope: Scope,
     facts: DataFacts,
+    relations: Vec<SearchedRelation>,
 }
 
 const WEIGHT: &str = "weight on missing";
@@ -107,7 +112,17 @@ impl Space {
             dimensions,
             scope,
             facts,
+            relations: Vec::new(),
         }
+    }
+
+    /// Searches settings of relations as well.
+    #[must_use]
+    pub fn with_relations(mut self, relations: Vec<SearchedRelation>) -> Self {
+        let added = relations.iter().flat_map(SearchedRelation::dimensions);
+        self.dimensions.extend(added);
+        self.relations = relations;
+        self
     }
 
     /// The axes.
@@ -150,6 +165,11 @@ impl Space {
                     .and_then(|share| self.facts.half_life(share)),
                 ..Params::default()
             },
+            relations: self
+                .relations
+                .iter()
+                .map(|relation| relation.settings(|name| self.value(point, name)))
+                .collect(),
         }
     }
 
@@ -290,6 +310,8 @@ fn scheme(weight: f64, alpha: f64, beta: f64, sharpness: f64) -> SchemeSpec {
 mod tests {
     use super::*;
     use absentia::data::{Duplicates, Triplets};
+    use absentia::relations::{Content, Relation, RelationEntries};
+    use absentia::weights::Scheme;
 
     fn data(values: bool) -> Interactions<'static> {
         let (users, items) = ([0, 0, 1, 1, 2], [0, 1, 1, 2, 2]);
@@ -307,16 +329,18 @@ mod tests {
 
     #[test]
     fn what_the_data_lacks_is_not_searched() {
-        let names = |data: &Interactions<'_>, scope| -> Vec<&str> {
+        let names = |data: &Interactions<'_>, scope| -> Vec<String> {
             let space = Space::of(data, scope);
-            space.dimensions().iter().map(|d| d.name).collect()
+            let names = space.dimensions().iter().map(|d| d.name.to_string());
+            names.collect()
         };
         let plain = names(&data(false), Scope::All);
-        assert!(!plain.contains(&CONFIDENCE) && !plain.contains(&TARGETS));
-        assert!(!plain.contains(&AGE) && !plain.contains(&HALF_LIFE));
+        let has = |names: &[String], name: &str| names.iter().any(|found| found == name);
+        assert!(!has(&plain, CONFIDENCE) && !has(&plain, TARGETS));
+        assert!(!has(&plain, AGE) && !has(&plain, HALF_LIFE));
         let rich = names(&data(true), Scope::All);
-        assert!(rich.contains(&CONFIDENCE) && rich.contains(&TARGETS));
-        assert!(rich.contains(&AGE) && rich.contains(&HALF_LIFE));
+        assert!(has(&rich, CONFIDENCE) && has(&rich, TARGETS));
+        assert!(has(&rich, AGE) && has(&rich, HALF_LIFE));
         assert_eq!(names(&data(true), Scope::Uniform), [WEIGHT, PENALTY, NU]);
     }
 
@@ -331,5 +355,49 @@ mod tests {
             let text = settings.weights.to_string();
             assert_eq!(text.parse::<SchemeSpec>().ok(), Some(settings.weights));
         }
+    }
+
+    /// What is given of a relation is not searched; the rest is, and changes the relation.
+    #[test]
+    fn settings_of_relations_are_axes_of_their_own() {
+        let tags = SearchedRelation {
+            name: "items-tags".to_owned(),
+            strength: true,
+            weights: true,
+            targets: false,
+        };
+        let plain = Space::of(&data(false), Scope::Uniform);
+        let space = plain
+            .clone()
+            .with_relations(vec![tags, SearchedRelation::default()]);
+        let names: Vec<&str> = space.dimensions().iter().map(|d| &*d.name).collect();
+        let expected = ["strength of items-tags", "weight on missing items-tags"];
+        assert_eq!(names[plain.dimensions().len()..], expected);
+        let point = space.point(&[("strength of items-tags", 2.0)]);
+        let settings = space.settings(&point).relations;
+        assert_eq!(
+            (settings[0].strength, settings[0].targets),
+            (Some(2.0), None)
+        );
+        assert_eq!(settings[1], RelationSettings::default());
+        let mut relation = Relation {
+            first: 1,
+            second: 2,
+            strength: 0.5,
+            content: Content::Entries(Box::new(RelationEntries {
+                data: data(false),
+                scheme: Scheme::uniform(1.0),
+                targets: Targets::Log,
+                confidence: Confidence::default(),
+            })),
+        };
+        settings[0].apply(&mut relation);
+        assert!((relation.strength - 2.0).abs() < 1e-6);
+        let Some(entries) = relation.entries() else {
+            panic!("entries")
+        };
+        assert_eq!(entries.targets, Targets::Log);
+        let weight = settings[0].weight.unwrap();
+        assert_eq!(entries.scheme, Scheme::uniform(weight));
     }
 }

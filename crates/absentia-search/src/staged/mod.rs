@@ -21,7 +21,7 @@ use crate::error::SearchError;
 use crate::fold::Fold;
 use crate::post_scale::{PostScaling, StepSizes};
 use crate::session::Session;
-use crate::space::{Family, Settings, Space};
+use crate::space::{Family, RelationSettings, SearchedRelation, Settings, Space};
 use crate::trial::{Trial, ranked};
 use crate::trial_runner::{Limits, Scoring, TrainedFactors, TrialPlan, TrialRunner, thread_pool};
 use crate::user_scores::UserScores;
@@ -138,11 +138,26 @@ impl<'d> StagedSearch<'d> {
         })
     }
 
-    /// Trains these relations with every trial.
+    /// Trains these relations with every trial, and searches settings of each.
     #[must_use]
-    pub fn with_relations(mut self, relations: Option<Relations<'d>>) -> Self {
+    pub fn with_relations(
+        mut self,
+        relations: Option<Relations<'d>>,
+        searched: Vec<SearchedRelation>,
+    ) -> Self {
         self.relations = relations;
+        self.space = self.space.with_relations(searched);
         self
+    }
+
+    /// The relations with the settings of a trial.
+    #[must_use]
+    pub fn relations(&self, settings: &[RelationSettings]) -> Option<Relations<'d>> {
+        let mut relations = self.relations.clone()?;
+        for (relation, settings) in relations.relations.iter_mut().zip(settings) {
+            settings.apply(relation);
+        }
+        Some(relations)
     }
 
     /// The space of settings.
@@ -243,13 +258,13 @@ impl<'d> StagedSearch<'d> {
             metric: self.options.metric,
             sample_sizes: &sample_sizes(self.folds.len()),
             seed: self.options.seed,
+            among_new: self.options.among_new,
         };
         let limits = Limits {
             threads: self.options.threads,
             memory: self.options.memory_limit,
         };
-        let runner = TrialRunner::new(&self.folds, scoring, limits, pool, cancel)?;
-        Ok(runner.related(self.relations.as_ref()))
+        TrialRunner::new(&self.folds, scoring, limits, pool, cancel)
     }
 
     fn result(&self, trials: Vec<Trial>, interrupted: bool) -> Result<SearchResult, SearchError> {
@@ -328,7 +343,12 @@ impl<'d> StagedSearch<'d> {
         start: Option<&TrainedFactors>,
     ) -> Result<Option<Made>, SearchError> {
         let started = Instant::now();
-        let Settings { weights, params } = self.space.settings(&planned.point);
+        let Settings {
+            weights,
+            params,
+            relations,
+        } = self.space.settings(&planned.point);
+        let related = self.relations(&relations);
         let params = Params {
             factors: planned.factors,
             seed: self.options.seed,
@@ -339,11 +359,13 @@ impl<'d> StagedSearch<'d> {
             origin: planned.origin,
             point: planned.point.clone(),
             parent: planned.parent,
+            relations,
             ..Trial::unmeasured(Some(weights), params.clone())
         };
         let plan = TrialPlan {
             scheme: &trial.scheme().unwrap_or(Scheme::uniform(0.0)),
             params,
+            relations: related.as_ref(),
             sweeps: rung.sweeps(start.is_some()),
             post_scaling: self.post_scaling(planned, rung),
             sample: rung.sample,

@@ -65,7 +65,7 @@ pub(super) fn write(
     if !known.is_empty() {
         let mut bars = BarChart::new("Importance of settings, 1 in all");
         for one in &known {
-            bars = bars.bar(one.name, one.share);
+            bars = bars.bar(&*one.name, one.share);
         }
         report = report.chart(bars);
     }
@@ -105,7 +105,7 @@ fn parallel(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Paral
     for dimension in dimensions {
         chart = match dimension.options() {
             options if options.is_empty() => chart.axis(axis(dimension)),
-            options => chart.names(dimension.name, options),
+            options => chart.names(&*dimension.name, options),
         };
     }
     chart = chart
@@ -133,7 +133,7 @@ fn scatters(
         .map(|(at, dimension)| {
             let value = |trial: &Trial| dimension.value(trial.point[at]);
             scatter(
-                dimension.name,
+                &dimension.name,
                 axis(dimension),
                 trials,
                 (metric, unit),
@@ -170,8 +170,8 @@ fn scatter(
 
 fn axis(dimension: &Dimension) -> ChartAxis {
     if dimension.is_log() {
-        ChartAxis::log(dimension.name)
+        ChartAxis::log(&*dimension.name)
     } else {
-        ChartAxis::linear(dimension.name)
+        ChartAxis::linear(&*dimension.name)
     }
 }
