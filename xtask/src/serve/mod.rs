@@ -35,12 +35,11 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
             _ => return Err(USAGE.to_owned()),
         }
     }
-    let program = match program {
-        Some(program) => program.canonicalize().map_err(|error| error.to_string())?,
-        None => {
-            crate::bench::build(&["absentia-cli"])?;
-            crate::target().join("release/absentia")
-        }
+    let program = if let Some(program) = program {
+        program.canonicalize().map_err(|error| error.to_string())?
+    } else {
+        crate::bench::build(&["absentia-cli"])?;
+        crate::target().join("release/absentia")
     };
     let data = repository().join("../shared/data/gowalla-lightgcn/train.tsv.gz");
     if !data.is_file() {
@@ -56,6 +55,7 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
     measured(&bench, seconds, with_peer)
 }
 
+#[allow(clippy::print_stdout, reason = "the result of the command")]
 fn measured(bench: &Bench, seconds: f64, with_peer: bool) -> Result<(), String> {
     bench.train()?;
     bench.forget();

@@ -297,12 +297,11 @@ impl Model {
         self.check(Axis::User, user)?;
         self.check(Axis::Item, item)?;
         let items = self.n_items() as u32;
-        Ok(match &self.parts.neighbours {
-            Some(neighbours) => rank_among(items, item, |item| neighbours.score(user, item)),
-            None => {
-                let p = self.user_factors().row(user as usize);
-                rank_among(items, item, |item| self.score_row(p, item))
-            }
+        Ok(if let Some(neighbours) = &self.parts.neighbours {
+            rank_among(items, item, |item| neighbours.score(user, item))
+        } else {
+            let p = self.user_factors().row(user as usize);
+            rank_among(items, item, |item| self.score_row(p, item))
         })
     }
 

@@ -16,10 +16,9 @@ pub(in crate::weights) fn usual_options(names: &[&str]) -> String {
     let activity = if names.len() > 1 { "beta" } else { "alpha" };
     let exponents = [(has(0), "alpha"), (has(1), activity)];
     let exponents = exponents.into_iter().filter(|(has, _)| *has);
-    let exponents: String = exponents
-        .map(|(_, name)| format!(",{name}={EXPONENT}"))
-        .collect();
-    format!("mean={MEAN}{exponents}")
+    let mut options = vec![format!("mean={MEAN}")];
+    options.extend(exponents.map(|(_, name)| format!("{name}={EXPONENT}")));
+    options.join(",")
 }
 
 /// Reads the options of a product; `names` are those of its factors, each of which occurs once.
