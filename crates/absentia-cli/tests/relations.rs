@@ -290,7 +290,9 @@ fn features_are_trained_kept_folded_in_and_explained() {
     assert!(shown.contains("vectors: dark"), "{shown}");
     sandbox.write("short.csv", "item,dark,long\nnikita,3,88\n");
     sandbox
-        .run(&format!("{line} --relation items-vectors:short.csv"))
+        .run(
+            "recommend described.absentia ann --train train.csv --relation items-vectors:short.csv",
+        )
         .fails(3, &["its 2 columns are not the 3", "dark"]);
 }
 
