@@ -11,7 +11,7 @@ use crate::{cargo, repository, run, target};
 
 /// What tests use from Python: the modules that show it is there, and what pip installs. Those that
 /// the package needs come first; without the others some tests are skipped.
-const PACKAGES: [(&[&str], &[&str]); 6] = [
+const PACKAGES: &[(&[&str], &[&str])] = &[
     (&["numpy", "safetensors"], &["numpy", "safetensors"]),
     (
         &["scipy", "tqdm", "pytest"],
@@ -27,12 +27,16 @@ const PACKAGES: [(&[&str], &[&str]); 6] = [
             "scikit-learn",
         ],
     ),
+    // The examples of docs/serving.md.
+    (&["requests"], &["requests"]),
     // The documentation as a site.
     (&["mkdocs"], &["mkdocs>=1.6,<2"]),
     (
         &["faiss", "onnx", "onnxruntime"],
         &["faiss-cpu", "onnx", "onnxruntime"],
     ),
+    // The version of the extra `ray` in pyproject.toml.
+    (&["ray"], &["ray==2.60.0"]),
     (
         &["mypy", "pyright", "matplotlib", "optuna"],
         &["mypy", "pyright[nodejs]", "matplotlib", "optuna"],
@@ -106,7 +110,7 @@ pub(crate) fn speed() -> Result<(), String> {
 }
 
 /// Python with the package as it was built under this profile.
-fn package(python: &Path, profile: &str) -> Result<Command, String> {
+pub(crate) fn package(python: &Path, profile: &str) -> Result<Command, String> {
     let folder = repository().join("bindings/python/python");
     let built = target().join(profile).join(format!(
         "{}_core{}",

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use absentia::weights::SchemeSpec;
 use absentia_io::{expand, is_standard};
 use absentia_job::text::RelationSpec;
 use absentia_job::{ExposedEntries, Job, Preparation};
@@ -60,8 +61,9 @@ impl Files {
 
     /// Adds the files of relations, and of their weights.
     pub(crate) fn reads_relations(self, relations: &[RelationSpec]) -> Self {
-        let weights = relations.iter().flat_map(|one| one.weights.paths());
-        self.reads("--relation", relations.iter().map(|one| &one.file))
+        let weights = relations.iter().filter_map(|one| one.weights.as_ref());
+        let weights = weights.flat_map(SchemeSpec::paths);
+        self.reads("--relation", relations.iter().flat_map(RelationSpec::files))
             .reads("--relation", weights)
     }
 

@@ -72,7 +72,7 @@ pub use dataset::Dataset;
 pub use error::Error;
 pub use file_set::FileSet;
 pub use format::Format;
-pub use ids::{Id, IdMap, RawIds};
+pub use ids::{Id, IdMap, RawIds, id_borders};
 pub use read::{
     DenseIds, FoundColumns, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown,
     blocks, expand, expected_reading, hide_panics_of_decoders, is_decoding, read, read_with_ids,

@@ -3,7 +3,7 @@
 use absentia::data::{Merging, Pick, Report, Targets, Unknown};
 use absentia::fit::FitError;
 use absentia::memory::Stage;
-use absentia_io::time::{Moment, TimeUnit};
+use absentia_io::time::{Moment, TimeSpan, TimeUnit};
 use absentia_io::{BadRows, NoProgress, Progress};
 use absentia_search::{Automatic, ChosenSettings};
 
@@ -206,4 +206,6 @@ pub struct Choice<'e> {
     pub chosen: &'e ChosenSettings,
     /// Whether anything changed.
     pub changed: bool,
+    /// The half-life of the counts of post-scaling, if they have one.
+    pub half_life: Option<TimeSpan>,
 }

@@ -78,7 +78,8 @@ pub struct GivenSettings {
     pub post_scale: Option<f32>,
     /// Count recent rows more in the n_i of --post-scale, as in 30d: a row loses half of its count every 30 days
     /// before the latest row, down to a hundredth. For lists that are right for now where demand moves on
-    /// [default: all rows count alike].
+    /// [default: all rows count alike; `train` without --weights, --targets, --regularization and --post-scale uses the
+    /// half-life that does best on held-out rows, if that is better by more than noise].
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     pub post_scale_half_life: Option<TimeSpan>,
     /// Start from these factors instead of random ones: P.npy,Q.npy (needs --dense-ids), or a model.
@@ -170,6 +171,7 @@ impl GivenSettings {
             // If the regularization is given, the factors are used as trained.
             post_scale: self.regularization.is_none() && self.post_scale.is_none(),
             recipe: false,
+            by_time: false,
         }
     }
 

@@ -1,9 +1,9 @@
 //! A model that learns from events, with the ids of its rows.
 
 use absentia::error::Axis;
-use absentia::fit::Cancel;
+use absentia::fit::{Cancel, Observer};
 use absentia::model::RowWeights;
-use absentia::online::{Applied, Event, Online, Operation};
+use absentia::online::{Applied, Event, Online, Operation, TrainFrom};
 use absentia::ranking::Scored;
 use absentia_io::IdMap;
 use absentia_io::model::Ids;
@@ -114,6 +114,35 @@ impl Learner {
             Record::Settings(settings) => Operation::Settings(*settings),
         };
         Ok(self.online.apply_unless(&operation, cancel)?)
+    }
+
+    /// Forgets everything about a user, the id included: the row stays, without entries and under another
+    /// name, and a later event of the same id is one of a new user.
+    ///
+    /// # Errors
+    /// A user that there is not.
+    pub fn erase_with_id(&mut self, user: &str) -> Result<Applied, LearnError> {
+        let row = self.row(Axis::User, user)?;
+        let applied = self.online.apply(&Operation::Erase { user: row })?;
+        let mut name = format!("erased-{row}");
+        while self.ids.users.get(&name).is_some() {
+            name.push('-');
+        }
+        self.ids.users.rename(row, &name)?;
+        Ok(applied)
+    }
+
+    /// Trains all rows on everything that was observed so far; see [`Online::train`].
+    ///
+    /// # Errors
+    /// As [`Online::train`]; nothing has changed then.
+    pub fn train(
+        &mut self,
+        from: TrainFrom,
+        sweeps: Option<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), LearnError> {
+        Ok(self.online.train(from, sweeps, observer, &Cancel::new())?)
     }
 
     /// The row of an id.

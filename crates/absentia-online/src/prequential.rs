@@ -5,6 +5,26 @@ use absentia::error::Axis;
 use crate::error::LearnError;
 use crate::learner::Learner;
 
+impl Learner {
+    /// The rank of an item among all items for a user, from 1; none if the user or the item is not known,
+    /// or if all scores of the user are 0.
+    ///
+    /// # Errors
+    /// None for a sound model.
+    pub fn rank_of(&self, user: &str, item: &str) -> Result<Option<u32>, LearnError> {
+        let rows = (
+            self.row(Axis::User, user).ok(),
+            self.row(Axis::Item, item).ok(),
+        );
+        Ok(match rows {
+            (Some(user), Some(item)) if !self.online().is_blank(Axis::User, user) => {
+                Some(self.online().rank_of(user, item)?)
+            }
+            _ => None,
+        })
+    }
+}
+
 /// Sums of measures over events.
 ///
 /// Every item is ranked, also those that the user has seen. An event of a user or on an item that the
@@ -58,18 +78,9 @@ impl Prequential {
         user: &str,
         item: &str,
     ) -> Result<Option<u32>, LearnError> {
-        let (user, item) = (
-            learner.row(Axis::User, user).ok(),
-            learner.row(Axis::Item, item).ok(),
-        );
-        self.new_users += u64::from(user.is_none());
-        self.new_items += u64::from(item.is_none());
-        let rank = match (user, item) {
-            (Some(user), Some(item)) if !learner.online().is_blank(Axis::User, user) => {
-                Some(learner.online().rank_of(user, item)?)
-            }
-            _ => None,
-        };
+        self.new_users += u64::from(learner.row(Axis::User, user).is_err());
+        self.new_items += u64::from(learner.row(Axis::Item, item).is_err());
+        let rank = learner.rank_of(user, item)?;
         self.add(rank);
         Ok(rank)
     }

@@ -12,7 +12,7 @@ const PARTS: usize = 4;
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Sensitivity {
     /// Name of the setting.
-    pub name: &'static str,
+    pub name: String,
     /// Its share of what all settings explain of the metric: of the variance that each explains alone,
     /// corrected for chance (adjusted R² over four parts of the axis of equal size, or its options). Shares
     /// add up to 1, unless no setting explains anything.
@@ -46,7 +46,7 @@ pub fn sensitivity(space: &Space, trials: &[Trial]) -> Vec<Sensitivity> {
 }
 
 /// What a setting is called by those who set it.
-fn name_of(name: &'static str) -> &'static str {
+fn name_of(name: &str) -> &str {
     match name {
         PENALTY => "regularization",
         NU => "reg-exponent",
@@ -101,7 +101,7 @@ fn of(space: &Space, trials: &[&Trial], at: usize) -> Sensitivity {
         (end(first), end(last))
     };
     Sensitivity {
-        name: name_of(dimension.name),
+        name: name_of(&dimension.name).to_owned(),
         share,
         best_from,
         best_to,
@@ -129,7 +129,7 @@ mod tests {
         let found = sensitivity(&space, &trials);
         let total: f64 = found.iter().map(|one| one.share).sum();
         assert!((total - 1.0).abs() < 1e-12, "{total}");
-        assert_eq!(found[0].name, name_of(space.dimensions()[2].name));
+        assert_eq!(found[0].name, name_of(&space.dimensions()[2].name));
         assert!(found[0].share > 0.5 && found[1].share < 0.3, "{found:?}");
         assert!(sensitivity(&space, &trials[..4]).is_empty());
     }

@@ -8,6 +8,7 @@ use crate::auth::Keys;
 use crate::catalogue::Catalogue;
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
+use crate::quality::Quality;
 use crate::queue::Queue;
 use crate::ranking::Pool;
 use crate::settings::Settings;
@@ -25,6 +26,8 @@ pub struct Core {
     pub rankings: Arc<Pool>,
     /// Counters.
     pub metrics: Metrics,
+    /// How well events are predicted.
+    pub quality: Quality,
     /// How the server is.
     pub status: Status,
     /// Keys of the API.
@@ -52,6 +55,7 @@ impl Core {
             writes: Queue::new(limits.waiting_writes),
             rankings: Arc::new(Pool::new(limits)),
             metrics: Metrics::default(),
+            quality: Quality::default(),
             status: Status::default(),
             jobs: Jobs::default(),
             keys,
@@ -184,6 +188,8 @@ impl Status {
     pub(crate) fn note_commit(&self, committed: &Result<(), StoreError>) {
         let state = match committed {
             Ok(()) => 0,
+            // Nothing is known that was not known before.
+            Err(StoreError::Busy) => return,
             Err(StoreError::Full) => 1,
             Err(_) => 2,
         };

@@ -98,6 +98,10 @@ impl From<StoreError> for ApiError {
                 retry_after: Some(60),
                 ..Self::new(507, "storage_full", "the disk or the database is full")
             },
+            StoreError::Busy => Self {
+                retry_after: Some(1),
+                ..Self::new(503, "storage_busy", error.to_string())
+            },
             StoreError::Stopped => Self::new(
                 503,
                 "storage_failed",

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use absentia::error::Axis;
-use absentia_online::{Learner, Opening, Record};
+use absentia::fit::{Control, Observer, Sweep};
+use absentia::online::TrainFrom;
+use absentia_online::{Learner, Opening};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
@@ -12,7 +14,7 @@ use crate::clock::now_ms;
 use crate::core::Core;
 use crate::error::{ApiError, ServeError};
 use crate::queue::Full;
-use crate::state::{Command, Silent, State, file_digest, import};
+use crate::state::{Command, Silent, State, TrainedModel, file_digest, import};
 use crate::store::{ModelEntry, StoreReader};
 
 /// What the background thread does or did last.
@@ -130,8 +132,10 @@ pub enum Order {
         /// Its number.
         version: u64,
     },
-    /// Trains all rows from the present factors and all stored events.
+    /// Trains all rows on everything that is known by now.
     Train {
+        /// From the present factors or from random ones.
+        from: TrainFrom,
         /// Number of sweeps.
         sweeps: u32,
         /// Whether the result becomes active.
@@ -180,10 +184,11 @@ fn run(core: &Core, store: &dyn StoreReader, order: Order) -> Result<u64, ApiErr
         Order::Register { file, sequence } => register(core, store, &file, sequence),
         Order::Activate { version } => activate(core, store, version),
         Order::Train {
+            from,
             sweeps,
             activate: then,
         } => {
-            let version = train(core, sweeps)?;
+            let version = train(core, from, sweeps)?;
             if then {
                 activate(core, store, version)?;
             }
@@ -266,40 +271,78 @@ fn activate(core: &Core, store: &dyn StoreReader, version: u64) -> Result<u64, A
         .change(|progress| "loading the model".clone_into(&mut progress.message));
     let mut opened = core
         .folder
-        .load(version, store.last_sequence()?)
+        .load(version, store.last_sequence()?, &Silent)
         .map_err(|error| refused(&error))?;
     check_ids(core, &opened.learner).map_err(|error| refused(&error))?;
     core.jobs
         .change(|progress| "learning later events".clone_into(&mut progress.message));
     opened.replay(store).map_err(|error| refused(&error))?;
     let state = Box::new(State::new(opened.learner, opened.sequence));
+    let trained = TrainedModel::read(&core.folder, version).map_err(|error| refused(&error))?;
     ask(core, |answer| Command::Activate {
         version,
         state,
+        trained: trained.map(Box::new),
         answer,
     })?;
     Ok(version)
 }
 
-fn train(core: &Core, sweeps: u32) -> Result<u64, ApiError> {
+/// Follows the sweeps of a training.
+struct Following<'a> {
+    jobs: &'a Jobs,
+    sweeps: u32,
+}
+
+impl Observer for Following<'_> {
+    fn swept(&mut self, sweep: &Sweep) -> Control {
+        let done = sweep.iteration as u32;
+        self.jobs.change(|progress| {
+            progress.done = done;
+            progress.message = format!("sweep {} of {}", (done + 1).min(self.sweeps), self.sweeps);
+            progress.objective.push(sweep.objective.total());
+        });
+        Control::Continue
+    }
+}
+
+/// Sweeps of a training from the present factors, if their number is not given.
+const REFIT_SWEEPS: u32 = 5;
+
+/// Sweeps of a training whose number is not given: a few from the present factors, or those that the
+/// settings of the model ask for.
+pub(crate) fn default_sweeps(core: &Core, from: TrainFrom) -> u32 {
+    match from {
+        TrainFrom::Present => REFIT_SWEEPS,
+        TrainFrom::Random => {
+            let sweeps = core.live().read().learner.online().sweeps();
+            u32::try_from(sweeps).unwrap_or(u32::MAX).max(1)
+        }
+    }
+}
+
+/// Trains a copy of the state beside the live one.
+fn train(core: &Core, from: TrainFrom, sweeps: u32) -> Result<u64, ApiError> {
     let (copy, sequence) = ask(core, |answer| Command::Copy { answer })?;
     let mut learner = copy.into_learner()?;
-    for done in 0..sweeps {
-        core.jobs.change(|progress| {
-            progress.done = done;
-            progress.message = format!("sweep {} of {sweeps}", done + 1);
-        });
-        learner.apply(&Record::Refit { sweeps: 1 })?;
-        let objective = learner.online().objective().map(|parts| parts.total());
-        core.jobs
-            .change(|progress| progress.objective.extend(objective.ok()));
-    }
-    core.jobs
-        .change(|progress| "saving the model".clone_into(&mut progress.message));
-    let source = format!(
-        "{sweeps} sweeps from model {} and {sequence} records",
-        core.live().version
-    );
+    // Half of the machine is left to those who wait for lists.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    learner.set_threads(Some((processors / 2).max(1)));
+    let jobs = &core.jobs;
+    jobs.change(|progress| progress.message = format!("sweep 1 of {sweeps}"));
+    let mut following = Following { jobs, sweeps };
+    learner.train(from, Some(sweeps as usize), &mut following)?;
+    learner.set_threads(None);
+    jobs.change(|progress| "saving the model".clone_into(&mut progress.message));
+    let version = core.live().version;
+    let source = match from {
+        TrainFrom::Present => {
+            format!("{sweeps} sweeps from model {version}, up to record {sequence}")
+        }
+        TrainFrom::Random => format!(
+            "trained from scratch, {sweeps} sweeps with the settings of model {version}, up to record {sequence}"
+        ),
+    };
     save(core, &learner, sequence, source, String::new())
 }
 

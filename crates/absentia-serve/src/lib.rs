@@ -14,6 +14,7 @@
 //! | [`jobs`] | registering, activating and training models in the background |
 //! | [`catalogue`] | titles, categories and hidden items in memory |
 //! | [`metrics`] | counters for Prometheus |
+//! | [`quality`] | how well events are predicted before they are learned |
 //! | [`settings`] | kinds of events and limits, from a TOML file |
 //! | [`core`] | what all of these share |
 //! | [`start`] | starting and stopping |
@@ -37,6 +38,7 @@ pub mod error;
 pub mod jobs;
 mod log;
 pub mod metrics;
+pub mod quality;
 pub mod queue;
 pub mod ranking;
 pub mod settings;

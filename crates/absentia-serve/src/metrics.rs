@@ -21,6 +21,7 @@ pub struct Metrics {
     routes: Vec<Route>,
     events: AtomicU64,
     indexes: AtomicU64,
+    rejected: AtomicU64,
     minutes: Mutex<Vec<Minute>>,
 }
 
@@ -61,6 +62,7 @@ impl Default for Metrics {
             routes: routes.collect(),
             events: AtomicU64::new(0),
             indexes: AtomicU64::new(0),
+            rejected: AtomicU64::new(0),
             minutes: Mutex::new(Vec::new()),
         }
     }
@@ -92,6 +94,11 @@ impl Metrics {
     /// Counts an index that was made.
     pub fn count_index(&self) {
         self.indexes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a record that was stored and that the model rejected.
+    pub fn count_rejected(&self) {
+        self.rejected.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The last minutes in which something happened, oldest first.
@@ -231,6 +238,11 @@ impl Metrics {
                 "absentia_indexes_total",
                 "Indexes made in the background.",
                 &self.indexes,
+            ),
+            (
+                "absentia_records_rejected_total",
+                "Records that were stored and that the model rejected.",
+                &self.rejected,
             ),
         ];
         for (name, help, count) in counters {

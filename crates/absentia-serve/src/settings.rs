@@ -71,6 +71,13 @@ pub struct Limits {
     pub snapshot_events: u64,
     /// Bytes of the database; no limit if 0.
     pub database_bytes: u64,
+    /// Percent of their time that ranking threads may work; they pause for the rest.
+    pub ranking_percent: u32,
+    /// Percent of the writer's time that may be spent on predicting events before they are learned; every
+    /// event is predicted if 100, none if 0.
+    pub quality_percent: u32,
+    /// Hours for which the answer to a request with an `Idempotency-Key` is kept at least.
+    pub idempotency_hours: u32,
 }
 
 /// Events of one request.
@@ -107,6 +114,9 @@ impl Default for Limits {
             stop_seconds: 10,
             snapshot_events: 10_000,
             database_bytes: 0,
+            ranking_percent: 100,
+            quality_percent: 5,
+            idempotency_hours: 24,
         }
     }
 }
@@ -181,6 +191,12 @@ impl Settings {
                     .to_owned(),
             ));
         }
+        if !(1..=100).contains(&limits.ranking_percent) || limits.quality_percent > 100 {
+            return Err(wrong(
+                "limits: ranking_percent must be from 1 to 100, quality_percent from 0 to 100"
+                    .to_owned(),
+            ));
+        }
         Ok(settings)
     }
 }
@@ -206,6 +222,8 @@ mod tests {
             "[limits]\nbodies = 5",
             "[kinds.x]\nweight = -1",
             "[limits]\nconnections = 0",
+            "[limits]\nranking_percent = 0",
+            "[limits]\nquality_percent = 101",
         ] {
             std::fs::write(&path, wrong).unwrap();
             assert!(Settings::read(&path).is_err(), "{wrong}");

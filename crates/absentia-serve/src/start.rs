@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use absentia_job::Listener;
-use absentia_online::Opening;
+use absentia::error::Axis;
+use absentia::memory::Stage;
+use absentia::ranking::IndexedItems;
+use absentia_job::{JobError, Listener};
+use absentia_online::{Learner, Opening};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -72,7 +75,7 @@ pub fn serve(
     let mut store = SqliteStore::open(&Folder::database(&options.folder), limit)?;
     store.verify()?;
     register(&mut store, &folder, options, listener)?;
-    let opened = open_active(&mut store, &folder)?;
+    let opened = open_active(&mut store, &folder, listener)?;
     let (saved, replayed) = (opened.saved, opened.replayed);
     let keys = Keys::default();
     keys.load(&store)?;
@@ -190,17 +193,39 @@ struct Active {
     replayed: u64,
 }
 
+/// The memory of serving, beside the model and its ids: an index and the one that takes its place, a copy
+/// of the state while it is saved, one while caches are compared, and the model as it was trained.
+fn serving(learner: &Learner) -> Stage {
+    let online = learner.online();
+    let (users, items) = (online.n_rows(Axis::User), online.n_rows(Axis::Item));
+    let k = online.factors(Axis::Item).cols();
+    let factors = (4 * k * (users + items)) as u64;
+    let saving = learner.learning_stage(&[], true);
+    Stage::new("serving")
+        .with("indexes of items", 2 * IndexedItems::bytes(items, k))
+        .with("model as it was trained", factors)
+        .with("a copy whose caches are compared", factors)
+        .with("a copy that is saved", saving.total())
+}
+
 /// Opens the active model with all records learned.
-fn open_active(store: &mut SqliteStore, folder: &Folder) -> Result<Active, ServeError> {
+fn open_active(
+    store: &mut SqliteStore,
+    folder: &Folder,
+    listener: &dyn Listener,
+) -> Result<Active, ServeError> {
     let Some(&(version, _)) = store.activations()?.last() else {
         return Err(ServeError::NoModel(folder.path().display().to_string()));
     };
-    let mut opened = folder.load(version, store.last_sequence()?)?;
+    let mut opened = folder.load(version, store.last_sequence()?, listener)?;
     for warning in &opened.warnings {
         log::line("state_not_loaded", json!({"message": warning}));
     }
     let mut saved = opened.sequence;
     let replayed = opened.replay(store)?;
+    listener
+        .enter(serving(&opened.learner))
+        .map_err(|error| ServeError::Learn(JobError::from(error).into()))?;
     let live = Live::new(version, State::new(opened.learner, opened.sequence));
     let begun = store.erasures_begun()?;
     if !begun.is_empty() {

@@ -98,7 +98,8 @@ pub(super) fn at_rate(
     make: impl Fn(usize) -> String + Sync,
 ) -> Result<Report, String> {
     let total = (rate * seconds) as usize;
-    let start = Instant::now() + Duration::from_millis(20);
+    // Until then all connections are open.
+    let start = Instant::now() + Duration::from_micros(20_000 + 300 * connections as u64);
     run(address, connections, |at, connection, report| {
         for number in (at..total).step_by(connections) {
             let due = start + Duration::from_secs_f64(number as f64 / rate);

@@ -141,8 +141,10 @@ fn facts(info: &ModelInfo) -> Vec<(&'static str, String)> {
         let types = types.map(|e| format!("{} {}", format::count(e.count as u64), e.name));
         facts.push(("further types", types.collect::<Vec<_>>().join(", ")));
         let relations = related.relations.iter();
-        let relations =
-            relations.map(|r| format!("{} (strength {}, {})", r.name, r.strength, r.weights));
+        let relations = relations.map(|r| match r.features {
+            Some(columns) => format!("{} (strength {}, {columns} features)", r.name, r.strength),
+            None => format!("{} (strength {}, {})", r.name, r.strength, r.weights),
+        });
         facts.push(("relations", relations.collect::<Vec<_>>().join(", ")));
     }
     if let Some((unit, latest)) = times(info) {

@@ -246,6 +246,21 @@ fn explanations_add_up_and_neighbours_are_those_of_the_program() {
 }
 
 #[test]
+fn events_may_be_a_list_alone_and_a_wrong_shape_is_explained() {
+    let (_folder, path) = trained();
+    let server = Server::start(&path, "m.absentia");
+    let list = json!([event("a1", "u1", "i2"), event("a2", "u1", "i3")]);
+    assert_eq!(server.post("/v1/events", &list).ok()["accepted"], 2);
+    assert_eq!(server.post("/v1/events", &list).ok()["duplicates"], 2);
+    let alone = server.post("/v1/events", &event("a3", "u1", "i4"));
+    alone.refused(422, "invalid_body");
+    assert!(alone.body.contains("or the list alone"), "{alone:?}");
+    server
+        .post("/v1/events", &json!([]))
+        .refused(422, "invalid_value");
+}
+
+#[test]
 fn an_erased_user_is_gone_from_every_file() {
     let (_folder, path) = trained();
     let server = Server::start(&path, "m.absentia");
@@ -280,20 +295,37 @@ fn an_erased_user_is_gone_from_every_file() {
     server.kill();
     let again = Server::start(&path, "m.absentia");
     assert_eq!(again.get("/v1/users/u2/recommendations?n=50").ok(), lists);
-    assert_eq!(
-        again.get("/v1/users/private-person").ok()["interactions"],
-        0
-    );
+    again
+        .get("/v1/users/private-person")
+        .refused(404, "not_found");
     assert_eq!(again.stop(), Some(0));
-    // Neither name nor id is in the database; the id alone is in the list of the model's ids.
-    for file in std::fs::read_dir(path.join("data")).unwrap() {
-        let file = file.unwrap().path();
-        if file.is_file() {
-            let bytes = std::fs::read(&file).unwrap();
-            for trace in [&b"private-person"[..], b"Jane Roe"] {
-                let is_there = bytes.windows(trace.len()).any(|window| window == trace);
-                assert!(!is_there, "{}", file.display());
+    // Neither name nor id is in the database or in a saved state.
+    let mut searched = 0;
+    for folder in ["data", "data/states"] {
+        for file in std::fs::read_dir(path.join(folder)).unwrap() {
+            let file = file.unwrap().path();
+            if file.is_file() {
+                searched += 1;
+                let bytes = std::fs::read(&file).unwrap();
+                for trace in [&b"private-person"[..], b"Jane Roe"] {
+                    let is_there = bytes.windows(trace.len()).any(|window| window == trace);
+                    assert!(!is_there, "{}", file.display());
+                }
             }
         }
     }
+    assert!(searched >= 3);
+    // The id is free: a new event is one of a new user, also after another start.
+    let again = Server::start(&path, "m.absentia");
+    let events = json!([
+        event("x9", "private-person", "i1"),
+        event("x8", "erased-31", "i1")
+    ]);
+    again.post("/v1/events", &events).ok();
+    assert_eq!(
+        again.get("/v1/users/private-person").ok()["interactions"],
+        1
+    );
+    assert_eq!(again.delete("/v1/users/private-person").ok()["sequence"], 6);
+    assert_eq!(again.get("/v1/users/erased-31").status, 200);
 }

@@ -56,7 +56,18 @@ impl Server {
 
     /// Starts a server, or yields what it said and its exit code.
     pub(crate) fn try_start(folder: &Path, words: &str) -> Result<Self, String> {
-        let mut child = Command::new(PROGRAM)
+        Self::started(&mut Command::new(PROGRAM), folder, words)
+    }
+
+    /// Starts a server under a shell script, which must `exec "$0" "$@"`.
+    pub(crate) fn start_under(script: &str, folder: &Path, words: &str) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, PROGRAM]);
+        Self::started(&mut shell, folder, words).unwrap_or_else(|told| panic!("{words}: {told}"))
+    }
+
+    fn started(command: &mut Command, folder: &Path, words: &str) -> Result<Self, String> {
+        let mut child = command
             .args([
                 "serve",
                 "--json",
@@ -198,6 +209,10 @@ pub(crate) fn run(folder: &Path, words: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// How the models of the tests are trained.
+pub(crate) const TRAINING: &str = "-k 4 --regularization 0.1 --weights popularity:c0=30,alpha=0.5 \
+                                   --targets binary --post-scale 0 --iterations 5 -q";
+
 /// A folder with a trained model `m.absentia` of 31 users and 41 items, with times.
 pub(crate) fn trained() -> (tempfile::TempDir, PathBuf) {
     use std::fmt::Write as _;
@@ -209,11 +224,8 @@ pub(crate) fn trained() -> (tempfile::TempDir, PathBuf) {
         writeln!(train, "u{user},i{item},{}", 1_500_000_000 + at).unwrap();
     }
     std::fs::write(folder.path().join("train.csv"), train).unwrap();
-    run(
-        folder.path(),
-        "train train.csv --model m.absentia -k 4 --regularization 0.1 --weights popularity:c0=30,alpha=0.5 \
-         --targets binary --post-scale 0 --iterations 5 -q",
-    );
+    let words = format!("train train.csv --model m.absentia {TRAINING}");
+    run(folder.path(), &words);
     let path = folder.path().to_owned();
     (folder, path)
 }

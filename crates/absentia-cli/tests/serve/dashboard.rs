@@ -1,21 +1,32 @@
 //! The dashboard: every page with real data, hostile texts, who may act; and in a browser, if there is one.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::browser::Browser;
 use crate::client::{Reply, Server, run, trained};
 
 const EVIL: &str = "\"><script>alert('x')</script>";
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "/dashboard",
     "/dashboard/look-up",
     "/dashboard/look-up?kind=user&id=u1&item=i2",
     "/dashboard/look-up?kind=item&id=i1",
     "/dashboard/model",
     "/dashboard/data",
+    "/dashboard/quality",
+];
+/// What a reader finds on them.
+const SHOWN: [&[&str]; 7] = [
+    &["32", "42", "half answered within", "log lag"],
+    &["Users with most interactions", "u1"],
+    &["Recommended", "Paper Station", "it weighs", "Similar users"],
+    &["Similar items", "Users in the model"],
+    &["Versions", "Objective", "popularity:c0=30,alpha=0.5"],
+    &["long tail", "purchase", "Events by kind"],
+    &["recent popularity", "NDCG @20", "Caches"],
 ];
 
 /// The same in a query.
@@ -222,69 +233,169 @@ fn readers_from_elsewhere_log_in_with_a_key_that_stays_in_a_cookie() {
     );
 }
 
+/// Opens a page and fails if the browser complains, or if a phone would have to move it sideways.
+fn opened(browser: &mut Browser, base: &str, page: &str) -> String {
+    browser.open(&format!("{base}{page}"));
+    let text = browser.text();
+    assert!(
+        text.contains("Overview") && text.contains("absentia"),
+        "{text}"
+    );
+    assert_eq!(browser.complaints, Vec::<String>::new(), "{page}");
+    assert!(
+        browser.overflow_on_a_phone() < 1.0,
+        "{page} is too wide for a phone"
+    );
+    text
+}
+
 #[test]
-fn pages_in_a_browser_have_no_errors_and_show_an_event_that_was_sent() {
-    let Some(browser) = browser() else {
+fn pages_in_a_browser_show_events_and_models_are_changed_by_clicks() {
+    let (_folder, path) = trained();
+    let Some(mut browser) = Browser::start(&path) else {
         absentia_testing::skipped("no Chromium; install it or set ABSENTIA_CHROMIUM");
         return;
     };
-    let (_folder, path) = trained();
     let server = with_hostile_texts(&path);
-    for page in PAGES {
-        let (document, console) = opened(&browser, &path, &server, page);
-        assert!(
-            document.contains("</nav>") && document.contains("<footer>"),
-            "{document}"
-        );
-        assert!(!console.contains("CONSOLE"), "{page}: {console}");
+    let base = format!("http://{}", server.address);
+    for (page, shown) in PAGES.iter().zip(SHOWN) {
+        let text = opened(&mut browser, &base, page);
+        for part in shown {
+            assert!(text.contains(part), "{page} lacks {part}: {text}");
+        }
     }
     let look_up = "/dashboard/look-up?kind=user&id=u5";
-    let sent = json!({"events": [{"user": "u5", "item": "brand-new", "kind": "purchase"}]});
-    assert!(
-        !opened(&browser, &path, &server, look_up)
-            .0
-            .contains("brand-new")
-    );
+    assert!(!opened(&mut browser, &base, look_up).contains("brand-new"));
+    let sent = json!([{"user": "u5", "item": "brand-new", "kind": "purchase"}]);
     server.post("/v1/events", &sent).ok();
-    let (document, _) = opened(&browser, &path, &server, look_up);
-    assert!(document.contains("brand-new") && document.contains("purchase"));
-}
-
-fn browser() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("ABSENTIA_CHROMIUM") {
-        return Some(PathBuf::from(named));
+    let text = opened(&mut browser, &base, look_up);
+    assert!(
+        text.contains("brand-new") && text.contains("purchase"),
+        "{text}"
+    );
+    // The form of the page finds it too.
+    browser.open(&format!("{base}/dashboard/look-up"));
+    browser.type_into("#id", "u5");
+    browser.click("form.line button");
+    assert!(browser.text().contains("brand-new"));
+    // Training with progress, activating, going back.
+    opened(&mut browser, &base, "/dashboard/model");
+    browser.type_into("#sweeps", "1000");
+    browser.click("form[action$=train] button");
+    let mut has_bar = false;
+    let begun = Instant::now();
+    while !browser.text().contains("Training is done: model 2") {
+        has_bar |= browser.count("progress") > 0;
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "{}",
+            browser.text()
+        );
+        browser.open(&format!("{base}/dashboard/model"));
     }
-    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .flat_map(|folder| names.map(|name| folder.join(name)))
-        .find(|candidate| candidate.is_file())
+    assert!(has_bar, "no progress was shown");
+    assert!(browser.text().contains("Model 1 is active"));
+    browser.click("form[action$=activate] button");
+    assert!(browser.text().contains("Model 2 is active"));
+    browser.click("form[action$=roll-back] button");
+    assert!(browser.text().contains("Model 1 is active"));
+    assert_eq!(server.get("/v1/models").ok()["active"], 1);
+    assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
-/// The document of a page, and what the browser said.
-fn opened(browser: &Path, folder: &Path, server: &Server, page: &str) -> (String, String) {
-    let output = Command::new(browser)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-        ])
-        .args([
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-sync",
-        ])
-        .args(["--disable-component-update", "--disable-dev-shm-usage"])
-        .args(["--enable-logging=stderr", "--dump-dom"])
-        .arg(format!(
-            "--user-data-dir={}",
-            folder.join("profile").display()
-        ))
-        .arg(format!("http://{}{page}", server.address))
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{told}");
-    (String::from_utf8(output.stdout).unwrap(), told)
+#[test]
+fn a_reader_logs_in_in_a_browser_and_may_do_what_the_key_allows() {
+    let (_folder, path) = trained();
+    let Some(mut browser) = Browser::start(&path) else {
+        absentia_testing::skipped("no Chromium; install it or set ABSENTIA_CHROMIUM");
+        return;
+    };
+    let key = |scope: &str| {
+        let words = format!("serve --folder data --new-key {scope} -q");
+        run(&path, &words).trim().to_owned()
+    };
+    let (read, admin) = (key("read"), key("admin"));
+    let server = Server::start(&path, "m.absentia");
+    let base = format!("http://shop.example:{}", server.address.port());
+    let model = format!("{base}/dashboard/model");
+    browser.open(&model);
+    assert!(browser.text().contains("Log in") && browser.count("nav") == 0);
+    for wrong in ["absk_0_0", &read[..40]] {
+        browser.type_into("#key", wrong);
+        browser.click("form button");
+        assert!(browser.text().contains("This key is not known"));
+    }
+    browser.type_into("#key", &read);
+    browser.click("form button");
+    assert!(
+        browser.text().contains("Log out (read)"),
+        "{}",
+        browser.text()
+    );
+    browser.open(&model);
+    assert!(browser.text().contains("need a key with the scope admin"));
+    assert_eq!(browser.count("main button"), 0);
+    browser.click("nav button");
+    assert!(browser.text().contains("Log in"));
+    browser.type_into("#key", &admin);
+    browser.click("form button");
+    browser.open(&model);
+    browser.type_into("#sweeps", "2");
+    browser.click("form[action$=train] button");
+    let is_done = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        server.get("/v1/models/train").ok()["state"] == "done"
+    });
+    assert!(is_done);
+    browser.open(&model);
+    browser.click("form[action$=activate] button");
+    assert!(
+        browser.text().contains("Model 2 is active"),
+        "{}",
+        browser.text()
+    );
+}
+
+/// Pictures for people to look at, of the demo after some events: set `ABSENTIA_SCREENSHOTS` to a folder.
+#[test]
+#[ignore = "for people who look at the pictures"]
+fn pictures_of_the_demo() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut browser = Browser::start(folder.path()).unwrap();
+    let server = Server::start(folder.path(), "--demo");
+    let names = server.get("/v1/items?limit=400").ok();
+    let names = names["entries"].as_array().unwrap();
+    let users = [
+        "ada", "ben", "chloe", "dario", "emma", "felix", "greta", "hugo",
+    ];
+    for at in 0..900_usize {
+        let (user, kind) = (users[at * 7 % 8], ["view", "click", "purchase"][at % 3]);
+        let item = &names[(at * at * 31 + at * 17) % 160 * 5 % 400]["id"];
+        let event = json!([{"user": user, "item": item, "kind": kind}]);
+        server.post("/v1/events", &event).ok();
+        if at % 3 == 0 {
+            server
+                .get(&format!("/v1/users/{user}/recommendations"))
+                .ok();
+        }
+    }
+    server.get("/v1/users/ada/explanations/nothing");
+    crate::models::trained_here(&server, &json!({"sweeps": 3}));
+    let base = format!("http://{}", server.address);
+    for (name, page) in [
+        ("overview", "/dashboard"),
+        ("look-up", "/dashboard/look-up"),
+        (
+            "user",
+            "/dashboard/look-up?kind=user&id=ada&item=silent-river",
+        ),
+        ("item", "/dashboard/look-up?kind=item&id=silent-river"),
+        ("model", "/dashboard/model"),
+        ("data", "/dashboard/data"),
+        ("quality", "/dashboard/quality"),
+        ("docs", "/docs"),
+    ] {
+        browser.open(&format!("{base}{page}"));
+        browser.pictures(name);
+    }
 }

@@ -71,6 +71,7 @@ fn every_route_is_documented_and_nothing_else() {
         ("/v1/items/i1", "Item"),
         ("/v1/models", "Models"),
         ("/v1/models/train", "Progress"),
+        ("/v1/quality", "Quality"),
         ("/readyz", "Readiness"),
         ("/healthz", "Health"),
     ] {

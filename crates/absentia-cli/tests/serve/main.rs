@@ -2,12 +2,15 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod api;
+mod browser;
 mod client;
 mod crash;
 mod dashboard;
 mod documents;
+mod faults;
 mod guide;
 mod hostile;
 mod keys;
 mod kills;
 mod models;
+mod quality;

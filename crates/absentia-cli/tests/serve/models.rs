@@ -1,10 +1,84 @@
 //! The register of models: activation, roll back, training in the background.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Server, run, trained};
+use crate::client::{Server, TRAINING, run, trained};
+
+/// Trains in the background and waits for the end.
+pub(crate) fn trained_here(server: &Server, order: &Value) -> Value {
+    let begun = server.post("/v1/models/train", order);
+    assert_eq!(begun.status, 202, "{begun:?}");
+    for _ in 0..1000 {
+        let progress = server.get("/v1/models/train").ok();
+        if progress["state"] != "running" {
+            assert_eq!(progress["state"], "done", "{progress}");
+            return progress;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("training does not end");
+}
+
+/// Training from scratch on the events of the server is training on a file that has them.
+#[test]
+fn a_model_that_is_trained_from_scratch_is_that_of_all_rows() {
+    let (_folder, path) = trained();
+    let mut rows = std::fs::read_to_string(path.join("train.csv")).unwrap();
+    let server = Server::start(&path, "m.absentia");
+    for at in 0..40_u32 {
+        let (user, item, time) = (at * 7 % 31, at * 13 % 41, 1_600_000_000 + at);
+        writeln!(rows, "u{user},i{item},{time}").unwrap();
+        let event = json!([{"user": format!("u{user}"), "item": format!("i{item}"), "kind": "view", "time": time}]);
+        server.post("/v1/events", &event).ok();
+    }
+    std::fs::write(path.join("all.csv"), rows).unwrap();
+    run(
+        &path,
+        &format!("train all.csv --model all.absentia {TRAINING}"),
+    );
+    let wrong = json!({"from": "nothing"});
+    server
+        .post("/v1/models/train", &wrong)
+        .refused(422, "invalid_body");
+    let order = json!({"from": "scratch", "activate": true});
+    let progress = trained_here(&server, &order);
+    // As many sweeps as the first training made.
+    assert_eq!(progress["objective"].as_array().unwrap().len(), 5);
+    let models = server.get("/v1/models").ok();
+    let source = models["models"][1]["source"].as_str().unwrap();
+    assert!(source.contains("from scratch"), "{source}");
+    let users: Vec<String> = (0..31).map(|user| format!("u{user}")).collect();
+    let question = json!({"users": users, "n": 41, "seen": "show"});
+    let lists = server.post("/v1/recommendations", &question).ok();
+    let told = run(
+        &path,
+        "recommend all.absentia --all --allow-seen -n 41 --json",
+    );
+    let expected: Vec<Value> = told
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    for list in lists["results"].as_array().unwrap() {
+        assert_eq!(list["model"], 2);
+        let own = expected.iter().filter(|row| row["user"] == list["user"]);
+        let own: Vec<&Value> = own
+            .flat_map(|row| row["items"].as_array().unwrap())
+            .collect();
+        let found = list["items"].as_array().unwrap();
+        assert_eq!(found.len(), own.len());
+        for (found, own) in found.iter().zip(own) {
+            assert_eq!(
+                (&found["item"], &found["score"]),
+                (&own["item"], &own["score"]),
+                "{}",
+                list["user"]
+            );
+        }
+    }
+}
 
 #[test]
 fn models_are_registered_activated_and_rolled_back_under_load() {
@@ -14,22 +88,9 @@ fn models_are_registered_activated_and_rolled_back_under_load() {
     server.post("/v1/events", &event).ok();
     let list = "/v1/users/u1/recommendations?n=50";
     let before = server.get(list).ok();
-    // One sweep more, as a model of its own.
-    let begun = server.post("/v1/models/train", &json!({"sweeps": 2}));
-    assert_eq!(begun.status, 202, "{begun:?}");
-    let mut progress = Value::Null;
-    for _ in 0..300 {
-        progress = server.get("/v1/models/train").ok();
-        if progress["state"] != "running" {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(
-        (&progress["state"], &progress["version"]),
-        (&json!("done"), &json!(2)),
-        "{progress}"
-    );
+    // Two sweeps more, as a model of its own.
+    let progress = trained_here(&server, &json!({"sweeps": 2}));
+    assert_eq!(progress["version"], 2);
     assert_eq!(progress["objective"].as_array().unwrap().len(), 2);
     assert_eq!(server.get(list).ok(), before);
     // While lists are asked for, each is of one model or the other, and none fails.

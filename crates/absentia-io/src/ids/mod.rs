@@ -3,6 +3,7 @@
 mod index;
 mod order;
 mod raw;
+mod shared;
 mod similar;
 mod store;
 
@@ -11,6 +12,7 @@ use std::borrow::Cow;
 use crate::error::Error;
 use index::Index;
 pub use raw::RawIds;
+pub use shared::borders as id_borders;
 pub(crate) use store::canonical_integer;
 use store::{Store, hash_integer, hash_text};
 
@@ -225,6 +227,25 @@ impl IdMap {
         }
         self.index_row(hash_integer(id), row);
         Ok(row)
+    }
+
+    /// Gives a row another id, and forgets the one it had. Takes time for all ids.
+    ///
+    /// # Errors
+    /// The id is that of another row, or the map is too large to hold it.
+    pub fn rename(&mut self, row: u32, id: &str) -> Result<(), Error> {
+        let named = self.get(id).filter(|&other| other != row);
+        if named.is_some() || id.is_empty() || row as usize >= self.len() {
+            let detail = format!("row {row} cannot be renamed to {id:?}");
+            return Err(Error::BadIds { detail });
+        }
+        self.expand()?;
+        let mut renamed = Self::new();
+        for (at, old) in self.iter().enumerate() {
+            renamed.intern(if at as u32 == row { id } else { &old })?;
+        }
+        *self = renamed;
+        Ok(())
     }
 
     /// Calls `f` for every id in row order, without turning integers into text.

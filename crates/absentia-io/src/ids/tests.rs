@@ -90,3 +90,19 @@ fn equality_ignores_the_form() {
     assert_eq!(integers, IdMap::dense(2));
     assert_ne!(integers, IdMap::dense(3));
 }
+
+#[test]
+fn a_renamed_row_is_found_by_its_new_id_alone() {
+    for ids in [IdMap::dense(4), ["0", "1", "2", "3"].iter().collect()] {
+        let mut ids: IdMap = ids;
+        ids.rename(2, "erased").unwrap();
+        assert_eq!((ids.get("2"), ids.get("erased")), (None, Some(2)));
+        let names: Vec<_> = ids.iter().collect();
+        assert_eq!(names, ["0", "1", "erased", "3"]);
+        assert_eq!(ids.intern("2").unwrap(), 4);
+        for (row, id) in [(0, "1"), (0, ""), (9, "x")] {
+            assert!(ids.rename(row, id).is_err(), "{row} {id}");
+        }
+        assert_eq!(ids.len(), 5);
+    }
+}

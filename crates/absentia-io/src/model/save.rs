@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::ModelFileError;
-use super::header::{PLAIN_VERSION, VERSION};
+use super::header::{PLAIN_VERSION, RELATIONS_VERSION, VERSION};
 use super::ids::Ids;
 use super::image::Image;
 use super::tensor::Tensor;
@@ -145,8 +145,9 @@ fn metadata(
     path: &Path,
 ) -> Result<BTreeMap<&'static str, String>, Error> {
     let parts = model.parts();
-    let version = match parts.related {
-        Some(_) => VERSION,
+    let version = match &parts.related {
+        Some(related) if related.relations.iter().any(|one| one.features.is_some()) => VERSION,
+        Some(_) => RELATIONS_VERSION,
         None => PLAIN_VERSION,
     };
     Ok(BTreeMap::from([

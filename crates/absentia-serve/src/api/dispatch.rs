@@ -112,6 +112,7 @@ async fn handle(core: &Arc<Core>, handler: Handler, call: Call) -> Result<Answer
         Handler::TrainProgress => models::progress(core, &call),
         Handler::ActivateModel => models::activate(core, &call).await,
         Handler::RollBack => models::roll_back(core, &call).await,
+        Handler::Quality => operations::quality(core, &call),
         Handler::Health => operations::health(),
         Handler::Ready => operations::ready(core),
         Handler::Metrics => Ok(operations::metrics(core)),

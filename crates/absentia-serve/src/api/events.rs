@@ -19,10 +19,26 @@ struct Events {
     events: Vec<NewEvent>,
 }
 
+/// The events of a body in JSON: `{"events": [...]}`, or the list alone.
+fn events_of(call: &Call) -> Result<Vec<NewEvent>, ApiError> {
+    if call.body.trim_ascii_start().starts_with(b"[") {
+        return json::read(call);
+    }
+    let events: Result<Events, ApiError> = json::read(call);
+    events.map(|events| events.events).map_err(|mut error| {
+        if error.code == "invalid_body" {
+            let expected =
+                "expected {\"events\": [{\"user\", \"item\", \"kind\", ...}]} or the list alone";
+            error.message = format!("{}; {expected}", error.message);
+        }
+        error
+    })
+}
+
 pub(super) async fn post(core: &Core, call: &Call) -> Result<Answer, ApiError> {
     call.only(&[])?;
     let (events, most) = match call.content_type.as_str() {
-        "application/json" => (json::read::<Events>(call)?.events, MAX_EVENTS),
+        "application/json" => (events_of(call)?, MAX_EVENTS),
         "application/x-ndjson" => (json::read_lines(call, MAX_BULK)?, MAX_BULK),
         _ => return Err(json::wrong_type("application/json or application/x-ndjson")),
     };

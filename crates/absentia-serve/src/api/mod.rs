@@ -8,7 +8,7 @@
 //! | `call` | a request with its parameters and body; an answer |
 //! | `dispatch` | from a request to an answer: route, key, body, handler, counters, log |
 //! | `json` | bodies in JSON, checked |
-//! | `page` | the description of the API as a page |
+//! | `page`, `schema` | the description of the API as a page |
 //! | `recommendations`, `similar`, `explanations`, `events`, `catalogue`, `models`, `operations` | the handlers |
 //!
 //! `openapi.json` documents every route; a test compares it with the table.
@@ -24,6 +24,7 @@ mod operations;
 mod page;
 mod recommendations;
 mod routes;
+mod schema;
 mod server;
 mod similar;
 mod stream;

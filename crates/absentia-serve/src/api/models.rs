@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use absentia::online::TrainFrom;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -26,14 +27,23 @@ struct Register {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Train {
-    #[serde(default = "default_sweeps")]
-    sweeps: u32,
+    #[serde(default)]
+    from: From,
+    #[serde(default)]
+    sweeps: Option<u32>,
     #[serde(default)]
     activate: bool,
 }
 
-fn default_sweeps() -> u32 {
-    5
+/// Where a training starts.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum From {
+    /// From the factors of the active model.
+    #[default]
+    Present,
+    /// From random factors.
+    Scratch,
 }
 
 pub(super) async fn list(core: &Core, call: &Call) -> Result<Answer, ApiError> {
@@ -62,12 +72,28 @@ pub(super) async fn register(core: &Arc<Core>, call: &Call) -> Result<Answer, Ap
 
 pub(super) async fn train(core: &Arc<Core>, call: &Call) -> Result<Answer, ApiError> {
     call.only(&[])?;
-    let Train { sweeps, activate } = json::read(call)?;
-    if !(1..=MAX_SWEEPS).contains(&sweeps) {
+    let Train {
+        from,
+        sweeps,
+        activate,
+    } = json::read(call)?;
+    if sweeps.is_some_and(|sweeps| !(1..=MAX_SWEEPS).contains(&sweeps)) {
         let message = format!("it must be from 1 to {MAX_SWEEPS}");
         return Err(ApiError::invalid("sweeps", message));
     }
-    let (job, _) = begun(core, Order::Train { sweeps, activate }).await?;
+    let from = match from {
+        From::Present => TrainFrom::Present,
+        From::Scratch => TrainFrom::Random,
+    };
+    let begin = move |worker: &crate::ranking::Worker| {
+        let order = Order::Train {
+            from,
+            sweeps: sweeps.unwrap_or_else(|| jobs::default_sweeps(&worker.core, from)),
+            activate,
+        };
+        jobs::start(&worker.core, worker.store.reader()?, order)
+    };
+    let (job, _) = core.rankings.run(begin).await?;
     Answer::json(202, &json!({"job": job}))
 }
 

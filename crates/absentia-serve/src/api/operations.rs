@@ -3,9 +3,10 @@
 use absentia::error::Axis;
 use serde_json::json;
 
-use super::call::Answer;
+use super::call::{Answer, Call};
 use crate::core::{Core, Storage};
 use crate::error::ApiError;
+use crate::quality::Summary;
 
 const OPEN_API: &str = include_str!("openapi.json");
 /// What pages may load: nothing but their own style.
@@ -14,6 +15,12 @@ const SCRIPT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base
 
 pub(super) fn health() -> Result<Answer, ApiError> {
     Answer::json(200, &json!({"status": "ok"}))
+}
+
+/// How well events are predicted before they are learned.
+pub(super) fn quality(core: &Core, call: &Call) -> Result<Answer, ApiError> {
+    call.only(&[])?;
+    Answer::json(200, &core.quality.summary())
 }
 
 /// Ready if records are learned and can be written; the server listens after the replay only.
@@ -94,8 +101,62 @@ pub(super) fn metrics(core: &Core) -> Answer {
             count(catalogue.len(Axis::Item)),
         ),
     ];
+    let quality = core.quality.summary();
+    let mut gauges = gauges.to_vec();
+    gauges.extend(quality_gauges(&quality));
     let text = core.metrics.text(&gauges);
     Answer::of(200, "text/plain; version=0.0.4", text)
+}
+
+/// Nothing before the first event was measured: a rate of 0 would look like a bad model.
+fn quality_gauges(quality: &Summary) -> Vec<(&'static str, &'static str, f64)> {
+    let mut gauges = vec![(
+        "absentia_quality_events",
+        "Events that were predicted before they were learned.",
+        quality.live.events as f64,
+    )];
+    if quality.live.events > 0 {
+        gauges.extend([
+            (
+                "absentia_quality_live_hit_rate",
+                "Share of events among the first 20 of the live model.",
+                quality.live.hit_rate,
+            ),
+            (
+                "absentia_quality_live_ndcg",
+                "NDCG@20 of the live model.",
+                quality.live.ndcg,
+            ),
+            (
+                "absentia_quality_trained_hit_rate",
+                "Share of events among the first 20 of the model as it was trained.",
+                quality.trained.hit_rate,
+            ),
+            (
+                "absentia_quality_trained_ndcg",
+                "NDCG@20 of the model as it was trained.",
+                quality.trained.ndcg,
+            ),
+            (
+                "absentia_quality_popular_hit_rate",
+                "Share of events among the 20 items that are most popular lately.",
+                quality.popular.hit_rate,
+            ),
+            (
+                "absentia_quality_popular_ndcg",
+                "NDCG@20 of recent popularity.",
+                quality.popular.ndcg,
+            ),
+        ]);
+    }
+    if let Some(drift) = quality.drift {
+        gauges.push((
+            "absentia_cache_drift",
+            "Largest relative difference between the caches and sums made anew.",
+            drift.relative,
+        ));
+    }
+    gauges
 }
 
 pub(super) fn open_api() -> Answer {

@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use super::schema;
+
 const STYLE: &str = "
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 0 auto; padding: 1rem; }
@@ -14,7 +16,7 @@ details { border: 1px solid #8884; border-radius: .4rem; margin: .5rem 0; paddin
 summary { cursor: pointer; overflow-wrap: anywhere; }
 .method { display: inline-block; min-width: 4.2rem; font-weight: 700; }
 .scope { opacity: .7; font-size: .85em; }
-table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem .8rem .15rem 0; vertical-align: top; }
+table { border-collapse: collapse; display: block; overflow-x: auto; font-size: .93em; } td, th { text-align: left; padding: .15rem .8rem .15rem 0; vertical-align: top; }
 ";
 
 /// The page, made once.
@@ -27,7 +29,7 @@ fn rendered(document: &Value) -> String {
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width, initial-scale=1\"><title>Absentia API</title><style>{STYLE}</style>\
-         </head><body><h1>Absentia API</h1><p>{}</p><p><a href=\"/openapi.json\">openapi.json</a></p>",
+         </head><body><h1>Absentia API</h1><p>{}</p><p><a href=\"/openapi.json\">openapi.json</a> · <a href=\"/dashboard\">dashboard</a></p>",
         shown(&document["info"]["description"])
     );
     for (path, methods) in entries(&document["paths"]) {
@@ -76,7 +78,7 @@ fn operation_of(page: &mut String, document: &Value, path: &str, method: &str, o
             page,
             "<p>Body ({}):</p>{}",
             escaped(kind),
-            schema(document, &content["schema"])
+            schema::shown(document, &content["schema"])
         );
     }
     for (status, response) in entries(&operation["responses"]) {
@@ -88,20 +90,11 @@ fn operation_of(page: &mut String, document: &Value, path: &str, method: &str, o
         );
         if status.starts_with('2') {
             for (_, content) in entries(&response["content"]) {
-                page.push_str(&schema(document, &content["schema"]));
+                page.push_str(&schema::shown(document, &content["schema"]));
             }
         }
     }
     page.push_str("</details>");
-}
-
-fn schema(document: &Value, schema: &Value) -> String {
-    let name = schema["$ref"]
-        .as_str()
-        .and_then(|path| path.rsplit('/').next());
-    let found = name.map_or(schema, |name| &document["components"]["schemas"][name]);
-    let text = serde_json::to_string_pretty(found).unwrap_or_default();
-    format!("<pre>{}</pre>", escaped(&text))
 }
 
 fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {

@@ -80,6 +80,7 @@ async fn connection(
     let _ = stream.set_nodelay(true);
     let limits = core.settings.limits;
     let timed = TimedStream::new(stream, Duration::from_secs(limits.write_seconds));
+    let metrics = core.clone();
     let service = service_fn(move |request| {
         let core = core.clone();
         async move { Ok::<_, Infallible>(dispatch(core, peer, is_loopback, request).await) }
@@ -93,7 +94,7 @@ async fn connection(
     let mut serving = pin!(builder.serve_connection(TokioIo::new(timed), service));
     let mut stopping = pin!(stop.changed());
     let mut is_stopping = false;
-    let _ = poll_fn(|context| {
+    let served = poll_fn(|context| {
         if !is_stopping && stopping.as_mut().poll(context).is_ready() {
             is_stopping = true;
             serving.as_mut().graceful_shutdown();
@@ -101,6 +102,19 @@ async fn connection(
         serving.as_mut().poll(context)
     })
     .await;
+    if let Some(status) = served.err().and_then(|error| refused_as(&error)) {
+        metrics.metrics.count(None, status, Duration::ZERO);
+    }
+}
+
+/// The status of the answer to a head that could not be read, which no handler saw.
+fn refused_as(error: &hyper::Error) -> Option<u16> {
+    match error {
+        error if error.is_parse_too_large() => Some(431),
+        error if error.is_parse() => Some(400),
+        error if error.is_timeout() => Some(408),
+        _ => None,
+    }
 }
 
 /// Answers a connection that is one too many.

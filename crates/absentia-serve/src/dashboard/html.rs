@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use absentia_io::time::Moment;
+
 use crate::api::{Answer, escaped};
 use crate::auth::{Principal, Scope};
 
@@ -106,11 +108,12 @@ pub(super) struct Page {
     seconds: Option<u32>,
 }
 
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 5] = [
     ("/dashboard", "Overview"),
     ("/dashboard/look-up", "Look up"),
     ("/dashboard/model", "Model"),
     ("/dashboard/data", "Data"),
+    ("/dashboard/quality", "Quality"),
 ];
 
 impl Page {
@@ -191,6 +194,13 @@ impl Page {
         };
         format!("<nav>{}{out}</nav>", links.concat())
     }
+}
+
+/// A moment of the server's clock, in milliseconds of unix time.
+pub(super) fn when(milliseconds: i64) -> Html {
+    let text = Moment(milliseconds / 1000).to_string();
+    let text = text.replacen('T', " ", 1).replace('Z', " UTC");
+    Html::of_class("time", "when", &Html::text(&text))
 }
 
 /// Whether a reader may act.

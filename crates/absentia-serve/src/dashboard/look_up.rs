@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use absentia::error::Axis;
-use absentia_io::time::Moment;
 use absentia_report::format;
 use serde_json::Value;
 
-use super::html::{Column, Html, Page, encoded, pairs, table};
+use super::html::{Column, Html, Page, encoded, pairs, table, when};
 use super::pair::{because, of_pair};
 use crate::api::{Call, ask, escaped};
 use crate::auth::Principal;
@@ -149,7 +148,7 @@ async fn of_user(
         escaped(id),
         escaped(pair)
     )));
-    page = page.section("Events").push(events(&found));
+    page = page.section("Events").push(events(reading.core, &found));
     if known {
         let items = neighbours(reading.core, Axis::User, id).await?;
         let columns = [Column::Text("item"), Column::Number("users who took it")];
@@ -262,7 +261,8 @@ async fn recommended(
         .push(table(&columns, &rows, "Nothing is left to recommend.")))
 }
 
-fn events(found: &Value) -> Html {
+fn events(core: &Core, found: &Value) -> Html {
+    let catalogue = core.catalogue();
     let rows: Vec<Vec<Html>> = array(&found["events"])
         .iter()
         .map(|event| {
@@ -274,11 +274,13 @@ fn events(found: &Value) -> Html {
                 kind.to_owned()
             };
             let received = event["received"].as_i64().unwrap_or(0);
+            let entry = catalogue.get(Axis::Item, item);
+            let title = entry.and_then(|entry| entry.title.as_deref());
             vec![
                 Html::text(&event["sequence"].to_string()),
                 Html::text(&kind),
-                name(Axis::Item, item, None),
-                Html::text(&Moment(received / 1000).to_string()),
+                name(Axis::Item, item, title),
+                when(received),
             ]
         })
         .collect();

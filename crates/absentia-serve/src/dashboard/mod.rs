@@ -9,6 +9,7 @@
 //! | `pair` | what adds up to a score, and the weight of a missing pair |
 //! | `model` | objective, settings, versions; activating, going back, training |
 //! | `data` | long tail, activity, events over time |
+//! | `quality` | how well events are predicted before they are learned, and cache drift |
 //!
 //! Pages ask the handlers of the API with the scope of their reader, so that they show and allow what the
 //! API does.
@@ -19,6 +20,7 @@ mod look_up;
 mod model;
 mod overview;
 mod pair;
+mod quality;
 mod session;
 
 use std::sync::Arc;
@@ -103,6 +105,7 @@ async fn answered(
         "/dashboard/look-up" => look_up::page(core, reader, &call).await?,
         "/dashboard/model" => model::page(core, reader).await?,
         "/dashboard/data" => data::page(core).await?,
+        "/dashboard/quality" => quality::page(core),
         _ => return Err(ApiError::not_found("no_such_page", "there is no such page")),
     };
     Ok(page.answer(200, Some(reader)))

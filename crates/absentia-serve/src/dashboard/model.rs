@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use absentia::fit::Sweep;
 use absentia_io::model::{ModelInfo, inspect};
-use absentia_io::time::Moment;
 use absentia_report::format;
 use absentia_report::html::{Chart, ChartAxis, LineChart};
 use serde_json::{Value, json};
 
-use super::html::{Column, Html, Page, encoded, may_act, pairs, table};
+use super::html::{Column, Html, Page, encoded, may_act, pairs, table, when};
 use crate::api::{Call, ask};
 use crate::auth::Principal;
 use crate::core::Core;
@@ -31,12 +30,16 @@ pub(super) async fn act(
         }
         "/dashboard/model/roll-back" => ("/v1/models/roll-back".to_owned(), json!({})),
         "/dashboard/model/train" => {
-            let sweeps = form.text("sweeps").unwrap_or_default();
-            let sweeps: u32 = sweeps
-                .parse()
-                .map_err(|_| ApiError::invalid("sweeps", "it must be a whole number"))?;
+            let sweeps = match form.text("sweeps").unwrap_or_default() {
+                "" => None,
+                text => Some(
+                    text.parse::<u32>()
+                        .map_err(|_| ApiError::invalid("sweeps", "it must be a whole number"))?,
+                ),
+            };
+            let from = form.text("from").unwrap_or("present");
             let activate = form.text("activate").is_some();
-            let body = json!({"sweeps": sweeps, "activate": activate});
+            let body = json!({"from": from, "sweeps": sweeps, "activate": activate});
             ("/v1/models/train".to_owned(), body)
         }
         _ => return Err(ApiError::not_found("no_such_page", "there is no such page")),
@@ -56,12 +59,12 @@ struct Shown {
 pub(super) async fn page(core: &Arc<Core>, reader: &Principal) -> Result<Page, ApiError> {
     let shown = core.rankings.run(|worker| {
         let active = worker.core.live().version;
-        let file = worker.core.folder.oldest(active);
+        let file = worker.core.folder.oldest_state(active);
         Ok(Shown {
             models: worker.store.models()?,
             activations: worker.store.activations()?,
             active,
-            info: file.and_then(|file| inspect(&file).ok()),
+            info: file.and_then(|(file, _)| inspect(&file).ok()),
         })
     });
     let shown = shown.await?;
@@ -138,8 +141,11 @@ fn job(page: Page, progress: &Progress) -> Page {
 fn train_form() -> Html {
     Html::trusted(
         "<form class=\"line\" method=\"post\" action=\"/dashboard/model/train\">\
-         <label for=\"sweeps\">Train on all events so far, sweeps:</label>\
-         <input id=\"sweeps\" name=\"sweeps\" type=\"number\" min=\"1\" max=\"1000\" value=\"5\">\
+         <label for=\"from\">Train on everything known so far,</label>\
+         <select id=\"from\" name=\"from\"><option value=\"present\">from the present factors</option>\
+         <option value=\"scratch\">from scratch</option></select>\
+         <label for=\"sweeps\">sweeps</label>\
+         <input id=\"sweeps\" name=\"sweeps\" type=\"number\" min=\"1\" max=\"1000\" placeholder=\"auto\">\
          <label><input type=\"checkbox\" name=\"activate\"> activate it then</label>\
          <button>Train</button></form>",
     )
@@ -162,19 +168,19 @@ fn versions(shown: &Shown, reader: &Principal) -> Html {
             };
             vec![
                 Html::text(&model.version.to_string()),
-                Html::text(&model.source),
-                Html::text(&Moment(model.created / 1000).to_string()),
-                Html::text(&format::count(model.sequence)),
                 action,
+                Html::text(&model.source),
+                when(model.created),
+                Html::text(&format::count(model.sequence)),
             ]
         })
         .collect();
     let columns = [
         Column::Number("version"),
+        Column::Text(""),
         Column::Text("made from"),
         Column::Text("registered"),
         Column::Number("trained up to record"),
-        Column::Text(""),
     ];
     table(&columns, &rows, "There are no models.")
 }

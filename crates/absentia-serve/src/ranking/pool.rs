@@ -37,6 +37,8 @@ pub struct Pool {
     queue: Queue<Job>,
     patience: Duration,
     threads: usize,
+    /// What a thread pauses for after a second of work.
+    pause: f64,
 }
 
 /// One of the threads: what its tasks may use.
@@ -65,6 +67,7 @@ impl Pool {
                 0 => processors(),
                 given => given,
             },
+            pause: 100.0 / f64::from(limits.ranking_percent.max(1)) - 1.0,
         }
     }
 
@@ -144,6 +147,7 @@ impl Pool {
             .queue
             .take(self.threads, TOGETHER, Duration::from_secs(1))
         {
+            let begun = Instant::now();
             let mut together = Vec::new();
             for job in jobs {
                 // What waited too long is dropped: its sender ends, and the request is refused.
@@ -160,6 +164,9 @@ impl Pool {
             }
             if !together.is_empty() {
                 guarded(|| serve(worker, together));
+            }
+            if self.pause > 0.0 {
+                thread::sleep(begun.elapsed().mul_f64(self.pause));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Saving states and making indexes on threads beside the writer.
+//! Saving states, making indexes and comparing caches on threads beside the writer.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,6 +8,7 @@ use absentia::ranking::IndexedItems;
 use absentia_online::StateCopy;
 
 use super::folder::Folder;
+use crate::quality::Drift;
 
 /// What a background thread has done.
 pub(super) enum Done {
@@ -15,14 +16,17 @@ pub(super) enum Done {
     Index(u64, Arc<IndexedItems>),
     /// A state was saved, or not.
     Saved(Result<(), String>),
+    /// The caches of a version were compared.
+    Checked(u64, Drift),
 }
 
-/// Background work of the writer: at most one index and one state at a time.
+/// Background work of the writer: at most one index, one state and one comparison at a time.
 pub(super) struct Background {
     send: Sender<Done>,
     done: Receiver<Done>,
     pub(super) makes_index: bool,
     pub(super) saves: bool,
+    pub(super) checks: bool,
 }
 
 impl Background {
@@ -33,6 +37,7 @@ impl Background {
             done,
             makes_index: false,
             saves: false,
+            checks: false,
         }
     }
 
@@ -48,7 +53,7 @@ impl Background {
     /// Waits until nothing runs any more.
     pub(super) fn wait(&mut self) -> Vec<Done> {
         let mut finished = self.finished();
-        while self.makes_index || self.saves {
+        while self.makes_index || self.saves || self.checks {
             let Ok(done) = self.done.recv() else {
                 break;
             };
@@ -62,6 +67,7 @@ impl Background {
         match done {
             Done::Index(..) => self.makes_index = false,
             Done::Saved(_) => self.saves = false,
+            Done::Checked(..) => self.checks = false,
         }
     }
 
@@ -74,6 +80,19 @@ impl Background {
         self.makes_index = true;
         let send = self.send.clone();
         thread::spawn(move || send.send(Done::Index(version, Arc::new(make()))));
+    }
+
+    /// Compares the caches of a version, on one thread: those that rank go on.
+    pub(super) fn check(&mut self, version: u64, compare: impl FnOnce() -> Drift + Send + 'static) {
+        self.checks = true;
+        let send = self.send.clone();
+        thread::spawn(move || {
+            let alone = rayon::ThreadPoolBuilder::new()
+                .num_threads(1)
+                .use_current_thread();
+            let _alone = alone.build();
+            send.send(Done::Checked(version, compare()))
+        });
     }
 
     /// Saves a copy of the state.

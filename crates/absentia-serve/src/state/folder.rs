@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use absentia_job::Listener;
-use absentia_online::{Learner, Opening, Record, open};
+use absentia_online::{LearnError, Learner, Opening, Record, open};
 
 use crate::error::ServeError;
 use crate::store::{Digest, StoreReader, digest_of, hex, user_digest};
@@ -115,12 +115,13 @@ impl Folder {
         files
     }
 
-    /// The oldest saved state of a version: the model as it was registered, unless a user was erased since.
+    /// The oldest saved state of a version, with the last record that it knows: the model as it was
+    /// registered, unless a user was erased since.
     #[must_use]
-    pub fn oldest(&self, version: u64) -> Option<PathBuf> {
+    pub fn oldest_state(&self, version: u64) -> Option<(PathBuf, u64)> {
         let mut own = self.states().into_iter();
         own.find(|file| file.version == version)
-            .map(|file| file.path)
+            .map(|file| (file.path, file.sequence))
     }
 
     /// Removes states of a version but the newest two and the first.
@@ -158,7 +159,12 @@ impl Folder {
     ///
     /// # Errors
     /// No state can be loaded.
-    pub fn load(&self, version: u64, last: u64) -> Result<Opened, ServeError> {
+    pub fn load(
+        &self,
+        version: u64,
+        last: u64,
+        listener: &dyn Listener,
+    ) -> Result<Opened, ServeError> {
         let mut warnings = Vec::new();
         let mut failure = None;
         for file in self.states().into_iter().rev() {
@@ -170,7 +176,7 @@ impl Folder {
                 warnings.push(format!("{path}: the database ends at record {last}"));
                 continue;
             }
-            match open(&file.path, &Opening::default(), &Silent) {
+            match open(&file.path, &Opening::default(), listener) {
                 Ok(learner) => {
                     return Ok(Opened {
                         learner,
@@ -200,8 +206,7 @@ impl Folder {
                 continue;
             }
             let mut learner = open(&file.path, &Opening::default(), &Silent)?;
-            let user = user.to_owned();
-            if learner.apply(&Record::Erase { user }).is_ok() {
+            if learner.erase_with_id(user).is_ok() {
                 learner.save(&file.path)?;
             }
         }
@@ -226,7 +231,7 @@ pub(crate) fn import(
         let gone = users.filter(|user| erased.contains(&user_digest(user)));
         let gone: Vec<String> = gone.map(std::borrow::Cow::into_owned).collect();
         for user in gone {
-            learner.apply(&Record::Erase { user })?;
+            learner.erase_with_id(&user)?;
         }
     }
     Ok(learner)
@@ -239,6 +244,18 @@ pub(crate) fn import(
 pub(crate) fn file_digest(path: &Path) -> Result<String, ServeError> {
     let bytes = fs::read(path).map_err(ServeError::io(path.display().to_string()))?;
     Ok(hex(&digest_of(&[&bytes])))
+}
+
+/// Applies a record; the id of a user who is erased goes as well.
+///
+/// # Errors
+/// What the model rejects.
+pub(crate) fn apply(learner: &mut Learner, record: &Record) -> Result<(), LearnError> {
+    match record {
+        Record::Erase { user } => learner.erase_with_id(user)?,
+        record => learner.apply(record)?,
+    };
+    Ok(())
 }
 
 impl Opened {
@@ -255,7 +272,7 @@ impl Opened {
             };
             for record in records.iter().filter_map(|(_, record)| record.as_ref()) {
                 // What is rejected now was rejected before.
-                let _ = self.learner.apply(record);
+                let _ = apply(&mut self.learner, record);
                 replayed += 1;
             }
             self.sequence = last;

@@ -6,6 +6,8 @@ use absentia::error::Axis;
 use absentia::ranking::IndexedItems;
 use absentia_online::{LearnError, Learner, Record};
 
+use super::folder::apply;
+
 /// A model at one sequence number.
 #[derive(Debug)]
 pub struct State {
@@ -48,7 +50,7 @@ impl State {
             Record::Refit { .. } => (0..online.n_rows(Axis::Item) as u32).collect(),
             _ => Vec::new(),
         };
-        self.learner.apply(record)?;
+        apply(&mut self.learner, record)?;
         let item = match record {
             Record::Insert { item, .. }
             | Record::Expose { item, .. }

@@ -6,6 +6,8 @@
 //! | `folder` | the data folder: which states are saved, opening the newest whole one |
 //! | `events` | events as they are sent, checked and turned into records |
 //! | `writer` | the writing thread: validate, commit, apply in order, acknowledge |
+//! | `upkeep` | what it does beside its commands: learning with predictions, saving, indexes, checks |
+//! | `prediction` | predicting a sample of events before they are learned |
 //! | `erase` | erasing users from the state, the saved states and the database |
 //! | `background` | saving states and making indexes beside the writer |
 //!
@@ -19,6 +21,8 @@ mod erase;
 mod events;
 mod folder;
 mod live;
+mod prediction;
+mod upkeep;
 mod writer;
 
 pub(crate) use erase::finish as finish_erasures;
@@ -26,4 +30,5 @@ pub use events::{EventOutcome, EventsReply, NewEvent};
 pub use folder::{Folder, Opened};
 pub(crate) use folder::{Silent, file_digest, import};
 pub use live::{Live, State};
+pub use prediction::TrainedModel;
 pub use writer::{Command, Erased, Idempotency, Removed, Writer};

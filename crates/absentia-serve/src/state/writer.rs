@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use absentia::error::Axis;
-use absentia::ranking::IndexedItems;
 use absentia_online::{Record, StateCopy};
 use tokio::sync::oneshot;
 
-use super::background::{Background, Done};
+use super::background::Background;
 use super::erase;
 use super::events::{Checking, EventsReply, NewEvent, event_digest};
 use super::folder::Folder;
 use super::live::{Live, State};
+use super::prediction::{Prediction, TrainedModel};
 use crate::clock::now_ms;
 use crate::core::Core;
 use crate::error::ApiError;
@@ -23,8 +23,6 @@ use crate::store::{CatalogueEntry, Change, Digest, ModelEntry, Reply, Store, Sto
 const GROUP: usize = 4096;
 /// Commands that are taken at a time.
 const COMMANDS: usize = 64;
-/// Records that are learned before readers get their turn.
-const TURN: usize = 8;
 
 type Answer<T> = oneshot::Sender<Result<T, ApiError>>;
 /// Events, what a retry is known by, and where the answer goes.
@@ -105,6 +103,8 @@ pub enum Command {
         version: u64,
         /// The state.
         state: Box<State>,
+        /// The model as it was trained.
+        trained: Option<Box<TrainedModel>>,
         /// Where the answer goes.
         answer: Answer<u64>,
     },
@@ -118,14 +118,17 @@ impl std::fmt::Debug for Command {
 
 /// The writing thread's state.
 pub struct Writer {
-    core: Arc<Core>,
-    store: Box<dyn Store>,
-    folder: Arc<Folder>,
-    background: Background,
+    pub(super) core: Arc<Core>,
+    pub(super) store: Box<dyn Store>,
+    pub(super) folder: Arc<Folder>,
+    pub(super) background: Background,
+    pub(super) prediction: Prediction,
     /// The last record that was committed.
-    sequence: u64,
+    pub(super) sequence: u64,
     /// The last record that was saved with a state.
-    saved: u64,
+    pub(super) saved: u64,
+    /// When a database that is full is tried again.
+    pub(super) next_probe: Instant,
 }
 
 impl Writer {
@@ -133,24 +136,28 @@ impl Writer {
     #[must_use]
     pub fn new(core: Arc<Core>, store: Box<dyn Store>, folder: Arc<Folder>, saved: u64) -> Self {
         let sequence = core.live().read().sequence;
+        let prediction = Prediction::new(core.settings.limits.quality_percent);
         Self {
             core,
             store,
             folder,
             background: Background::new(),
+            prediction,
             sequence,
             saved,
+            next_probe: Instant::now(),
         }
     }
 
     /// Works until the queue is closed, and then saves the state.
     pub fn run(mut self) {
+        let trained = self.trained();
+        self.begin_prediction(trained);
         while let Some(commands) = self
             .core
             .writes
             .take(1, COMMANDS, Duration::from_millis(100))
         {
-            self.housekeeping();
             let mut events = Vec::new();
             for command in commands {
                 if let Command::Events { .. } = &command {
@@ -161,6 +168,7 @@ impl Writer {
                 self.single(command);
             }
             self.events(events);
+            self.housekeeping();
         }
         self.save_at_the_end();
     }
@@ -200,14 +208,16 @@ impl Writer {
             Command::Activate {
                 version,
                 state,
+                trained,
                 answer,
             } => {
-                let _ = answer.send(self.activate(version, *state));
+                let trained = trained.map(|trained| *trained);
+                let _ = answer.send(self.activate(version, *state, trained));
             }
         }
     }
 
-    fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError> {
+    pub(super) fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError> {
         let committed = self.store.commit(changes);
         self.core.status.note_commit(&committed);
         if committed.is_ok() {
@@ -219,26 +229,6 @@ impl Writer {
             self.core.status.committed(self.sequence);
         }
         committed
-    }
-
-    /// Applies committed records; readers get their turn in between.
-    fn learn(&self, changes: &[Change]) -> Result<(), ApiError> {
-        let live = self.core.live();
-        let mut outcome = Ok(());
-        for turn in changes.chunks(TURN) {
-            let mut state = live.write();
-            for change in turn {
-                if let Change::Append {
-                    sequence, record, ..
-                } = change
-                    && let Err(error) = state.learn(*sequence, record)
-                {
-                    outcome = Err(ApiError::from(error));
-                }
-            }
-            self.core.status.learned(state.sequence);
-        }
-        outcome
     }
 
     /// Commits and learns the events of several requests together.
@@ -295,7 +285,7 @@ impl Writer {
                 }
                 return;
             }
-            // Events were checked before, so that none is rejected.
+            // Events were checked before, so that none is rejected; if one is, it is stored and logged.
             let _ = self.learn(&changes);
             self.core.metrics.count_events(count_appended(&changes));
         }
@@ -340,14 +330,10 @@ impl Writer {
 
     fn erase(&mut self, user: &str) -> Result<Erased, ApiError> {
         let live = self.core.live();
-        let has_entries = {
-            let state = live.read();
-            let row = state.learner.row(Axis::User, user);
-            row.is_ok_and(|row| !state.learner.online().columns(Axis::User, row).is_empty())
-        };
+        let has_row = live.read().learner.row(Axis::User, user).is_ok();
         let has_events = !self.store.events_of_user(user, 1)?.is_empty();
         let has_title = self.store.catalogue_entry(Axis::User, user)?.is_some();
-        if !(has_entries || has_events || has_title) {
+        if !(has_row || has_events || has_title) {
             let message = "nothing is known of this user";
             return Err(ApiError::not_found("user_not_found", message));
         }
@@ -367,8 +353,13 @@ impl Writer {
             },
         ];
         self.commit(&changes)?;
-        // A user that the model does not know has nothing to be erased from it.
-        let _ = self.learn(&changes);
+        if has_row {
+            let _ = self.learn(&changes);
+        } else {
+            // Nothing is known that could be erased from the model.
+            live.write().sequence = sequence;
+            self.core.status.learned(sequence);
+        }
         erase::finish(
             &mut *self.store,
             &live,
@@ -381,10 +372,18 @@ impl Writer {
         })?;
         self.core.catalogue_mut().forget(Axis::User, &user);
         self.saved = sequence;
+        // The file that it was read from had the user.
+        let trained = self.trained();
+        self.replace_trained(trained);
         Ok(Erased { sequence })
     }
 
-    fn activate(&mut self, version: u64, mut state: State) -> Result<u64, ApiError> {
+    fn activate(
+        &mut self,
+        version: u64,
+        mut state: State,
+        trained: Option<TrainedModel>,
+    ) -> Result<u64, ApiError> {
         loop {
             let records = self.store.records(state.sequence, GROUP)?;
             let Some(&(last, _)) = records.last() else {
@@ -402,80 +401,9 @@ impl Writer {
         self.core.status.learned(state.sequence);
         self.core.replace_live(Live::new(version, state));
         self.saved = 0;
+        self.begin_prediction(trained);
         Ok(self.sequence)
     }
-
-    /// Takes over what background threads have done, and starts them where it is time.
-    fn housekeeping(&mut self) {
-        let finished = self.background.finished();
-        self.take_over(finished);
-        self.begin_index();
-        self.begin_saving();
-    }
-
-    fn take_over(&self, finished: Vec<Done>) {
-        let live = self.core.live();
-        for done in finished {
-            match done {
-                Done::Index(version, index) if version == live.version => {
-                    live.write().take_index(index);
-                    self.core.metrics.count_index();
-                }
-                Done::Index(..) => {}
-                Done::Saved(saved) => self.core.status.saved(saved),
-            }
-        }
-    }
-
-    /// Begins the next index if many items have changed.
-    fn begin_index(&mut self) {
-        let live = self.core.live();
-        let limit = changed_limit(&live);
-        if !self.background.makes_index && live.read().index().1.len() > limit {
-            // Nobody else changes the state: it can be read again without the lock of a writer.
-            live.write().copy_begun();
-            let (factors, scales) = {
-                let state = live.read();
-                let online = state.learner.online();
-                (online.factors(Axis::Item).clone(), online.item_scales())
-            };
-            let make = move || IndexedItems::new(factors, scales);
-            self.background.index(live.version, make);
-        }
-    }
-
-    /// Begins to save the state if it has learned much since it was saved last.
-    fn begin_saving(&mut self) {
-        let live = self.core.live();
-        let due = self.sequence.saturating_sub(self.saved);
-        if !self.background.saves && due >= self.core.settings.limits.snapshot_events {
-            let state = live.read();
-            let place = (live.version, state.sequence);
-            if let Ok(copy) = state.learner.copy_state() {
-                drop(state);
-                self.saved = place.1;
-                self.background.save(&self.folder, copy, place);
-            }
-        }
-    }
-
-    fn save_at_the_end(&mut self) {
-        let live = self.core.live();
-        let state = live.read();
-        if state.sequence > self.saved {
-            let path = self.folder.state(live.version, state.sequence);
-            let saved = state.learner.save(&path);
-            self.core
-                .status
-                .saved(saved.map_err(|error| error.to_string()));
-            self.folder.thin(live.version);
-        }
-    }
-}
-
-/// Items that may differ from the index before the next one is made.
-fn changed_limit(live: &Live) -> usize {
-    (live.read().learner.ids().items.len() / 64).clamp(64, 2048)
 }
 
 fn count_appended(changes: &[Change]) -> u64 {
@@ -522,7 +450,13 @@ fn request(
             body: body.clone(),
         };
         replies.insert(key, reply.clone());
-        changes.push(Change::Reply { key, reply });
+        let hours = i64::from(checking.settings.limits.idempotency_hours);
+        changes.push(Change::Reply {
+            key,
+            reply,
+            received: checking.received,
+            keep_after: checking.received - hours * 3_600_000,
+        });
     }
     Ok(Checked::New(changes, body))
 }

@@ -13,6 +13,7 @@ mod digest;
 mod schema;
 mod sqlite;
 mod verify;
+mod wal;
 
 pub use digest::{Digest, chained, digest_of, hex};
 pub use sqlite::SqliteStore;
@@ -31,6 +32,9 @@ pub enum StoreError {
     /// Writing failed, and the state of the file is not known: nothing is written any more.
     #[error("writing to the database failed: {0}")]
     Failed(String),
+    /// Another process writes to the database. Nothing was changed.
+    #[error("another process writes to the database")]
+    Busy,
     /// Writing failed before.
     #[error("writing to the database failed before")]
     Stopped,
@@ -148,6 +152,10 @@ pub enum Change {
         key: Digest,
         /// Request and answer.
         reply: Reply,
+        /// When it was received, in milliseconds of unix time.
+        received: i64,
+        /// Earlier answers may be removed.
+        keep_after: i64,
     },
     /// Marks an event as removed.
     Deleted {
@@ -288,9 +296,15 @@ pub trait Store: StoreReader {
     /// Makes changes visible and safe from a crash, all or none.
     ///
     /// # Errors
-    /// [`StoreError::Full`] if there is no room: nothing has changed, and later commits may succeed. After
-    /// any other error nothing is written any more.
+    /// [`StoreError::Full`] and [`StoreError::Busy`]: nothing has changed, and later commits may succeed.
+    /// After any other error nothing is written any more.
     fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError>;
+
+    /// Writes something and removes it, to see whether there is room again after [`StoreError::Full`].
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    fn probe(&mut self) -> Result<(), StoreError>;
 
     /// Checks every digest.
     ///

@@ -1,9 +1,25 @@
 //! The tables of the database.
 
 /// Version of the tables.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 
-/// Creates the tables of version 1.
+/// Changes the tables of version 1 into those of version 2: replies have numbers and times, so that old
+/// ones can be removed.
+pub(super) const FROM_1: &str = "
+ALTER TABLE replies RENAME TO old_replies;
+CREATE TABLE replies (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    key BLOB NOT NULL UNIQUE,
+    request BLOB NOT NULL,
+    body TEXT NOT NULL,
+    received INTEGER NOT NULL
+);
+INSERT INTO replies (key, request, body, received) SELECT key, request, body, 0 FROM old_replies;
+DROP TABLE old_replies;
+CREATE TABLE probe (bytes BLOB NOT NULL);
+";
+
+/// Creates the tables of version 2.
 pub(super) const TABLES: &str = "
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
@@ -20,7 +36,14 @@ CREATE TABLE records (
 CREATE UNIQUE INDEX records_by_event ON records (event) WHERE event IS NOT NULL;
 CREATE INDEX records_by_user ON records (user, seq) WHERE user IS NOT NULL;
 CREATE TABLE batches (last INTEGER PRIMARY KEY, first INTEGER NOT NULL, digest BLOB NOT NULL);
-CREATE TABLE replies (key BLOB PRIMARY KEY, request BLOB NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE replies (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    key BLOB NOT NULL UNIQUE,
+    request BLOB NOT NULL,
+    body TEXT NOT NULL,
+    received INTEGER NOT NULL
+);
+CREATE TABLE probe (bytes BLOB NOT NULL);
 CREATE TABLE erasures (user BLOB PRIMARY KEY, seq INTEGER NOT NULL, id TEXT) WITHOUT ROWID;
 CREATE TABLE models (
     version INTEGER PRIMARY KEY,

@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Statement, Transac
 
 use super::{
     CatalogueEntry, Change, Digest, EventColumns, KeyEntry, ModelEntry, Reply, Store, StoreError,
-    StoreReader, StoredEvent, chained, digest_of, schema, user_digest, verify,
+    StoreReader, StoredEvent, chained, digest_of, schema, user_digest, verify, wal,
 };
 
 /// The database of a data folder: write-ahead log, every commit synchronised to disk.
@@ -22,6 +22,12 @@ pub struct SqliteStore {
 
 const EVENT: &str = "SELECT seq, record, kind, content, received, deleted_by FROM records ";
 
+/// Replies that are kept however old they are.
+const NEWEST_REPLIES: i64 = 100_000;
+
+/// Bytes that are written to see whether there is room again.
+const PROBE_BYTES: i32 = 1 << 16;
+
 const APPEND: &str =
     "INSERT INTO records (seq, record, digest, event, content, kind, user, item, received)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -32,6 +38,14 @@ impl SqliteStore {
     /// # Errors
     /// A file that is no database of this program, or of a later version.
     pub fn open(path: &Path, limit: u64) -> Result<Self, StoreError> {
+        let log = path.with_extension("db-wal");
+        let damaged = wal::damaged_frame(&log)
+            .map_err(|error| StoreError::Damaged(format!("{}: {error}", log.display())))?;
+        if let Some(frame) = damaged {
+            let log = log.display();
+            let detail = format!("frame {frame} of {log} was altered, and commits follow it");
+            return Err(StoreError::Damaged(detail));
+        }
         let connection = connected(path)?;
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.pragma_update(None, "synchronous", "full")?;
@@ -49,10 +63,14 @@ impl SqliteStore {
         let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         match version {
             schema::VERSION => {}
-            0 => {
+            0 | 1 => {
+                let tables = if version == 0 {
+                    schema::TABLES
+                } else {
+                    schema::FROM_1
+                };
                 let script = format!(
-                    "BEGIN IMMEDIATE; {} PRAGMA user_version = {}; COMMIT;",
-                    schema::TABLES,
+                    "BEGIN IMMEDIATE; {tables} PRAGMA user_version = {}; COMMIT;",
                     schema::VERSION
                 );
                 connection.execute_batch(&script)?;
@@ -69,6 +87,22 @@ impl SqliteStore {
             connection,
             path: path.to_owned(),
             has_failed: false,
+        })
+    }
+}
+
+impl SqliteStore {
+    /// What became of writing. After a failure whose consequences are not known, nothing is written any more.
+    fn noted(&mut self, written: rusqlite::Result<()>) -> Result<(), StoreError> {
+        written.map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StoreError::Full,
+            // Another process writes for a long time. Nothing has changed.
+            Some(ErrorCode::DatabaseBusy) => StoreError::Busy,
+            _ => {
+                // A synchronisation that failed may have dropped pages: trying again would hide that.
+                self.has_failed = true;
+                StoreError::Failed(error.to_string())
+            }
         })
     }
 }
@@ -93,14 +127,22 @@ impl Store for SqliteStore {
             self.connection
                 .pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))
         });
-        committed.map_err(|error| {
-            if error.sqlite_error_code() == Some(ErrorCode::DiskFull) {
-                return StoreError::Full;
-            }
-            // A synchronisation that failed may have dropped pages: trying again would hide that.
-            self.has_failed = true;
-            StoreError::Failed(error.to_string())
-        })
+        self.noted(committed)
+    }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        if self.has_failed {
+            return Err(StoreError::Stopped);
+        }
+        let bytes = i64::from(PROBE_BYTES);
+        let written = self
+            .connection
+            .execute(
+                "INSERT INTO probe (bytes) VALUES (zeroblob(?1))",
+                params![bytes],
+            )
+            .and_then(|_| self.connection.execute("DELETE FROM probe", ()));
+        self.noted(written.map(drop))
     }
 
     fn verify(&self) -> Result<(), StoreError> {
@@ -153,10 +195,24 @@ fn write(connection: &mut Connection, changes: &[Change]) -> rusqlite::Result<()
 fn apply(to: &Transaction<'_>, change: &Change) -> rusqlite::Result<usize> {
     match change {
         Change::Append { .. } => Ok(0),
-        Change::Reply { key, reply } => to.execute(
-            "INSERT INTO replies (key, request, body) VALUES (?1, ?2, ?3)",
-            params![key, reply.request, reply.body],
-        ),
+        Change::Reply {
+            key,
+            reply,
+            received,
+            keep_after,
+        } => {
+            to.execute(
+                "INSERT INTO replies (key, request, body, received) VALUES (?1, ?2, ?3, ?4)",
+                params![key, reply.request, reply.body, received],
+            )?;
+            // The oldest ones, if they are old by the clock and not among the newest: a clock that jumps
+            // ahead does not make the server forget what may still be sent again.
+            to.execute(
+                "DELETE FROM replies WHERE n IN (SELECT n FROM replies
+                 WHERE n <= (SELECT max(n) FROM replies) - ?1 AND received < ?2 ORDER BY n LIMIT 2)",
+                params![NEWEST_REPLIES, keep_after],
+            )
+        }
         Change::Deleted { sequence, by } => to.execute(
             "UPDATE records SET deleted_by = ?2 WHERE seq = ?1",
             params![sequence.cast_signed(), by.cast_signed()],

@@ -27,7 +27,7 @@ use crate::error::Axis;
 use crate::fit::Sweep;
 use crate::linalg::kernels::Kernels;
 use crate::params::{Baseline, Method, Params};
-use crate::ranking::LazyIndex;
+use crate::ranking::{LazyIndex, rank_among};
 use crate::weights::MissingWeights;
 
 /// Everything a model consists of; how it is saved and loaded.
@@ -286,6 +286,24 @@ impl Model {
                 Ok(self.score_row(self.user_factors().row(user as usize), item))
             })
             .collect()
+    }
+
+    /// The rank of an item among all items for a user, from 1; an item of equal score and smaller row
+    /// comes before it.
+    ///
+    /// # Errors
+    /// Names a user or item that the model does not have.
+    pub fn rank_of(&self, user: u32, item: u32) -> Result<u32, ModelError> {
+        self.check(Axis::User, user)?;
+        self.check(Axis::Item, item)?;
+        let items = self.n_items() as u32;
+        Ok(match &self.parts.neighbours {
+            Some(neighbours) => rank_among(items, item, |item| neighbours.score(user, item)),
+            None => {
+                let p = self.user_factors().row(user as usize);
+                rank_among(items, item, |item| self.score_row(p, item))
+            }
+        })
     }
 
     fn score_row(&self, p: &[f32], item: u32) -> f32 {

@@ -4,6 +4,7 @@ use super::Online;
 use super::error::OnlineError;
 use super::operation::{Applied, Event, Operation};
 use super::pair::{PairEntry, PairEvent};
+use super::refit::TrainFrom;
 use super::start::check_settings;
 use super::step::RowStep;
 use crate::data::{DataError, recent_now};
@@ -45,7 +46,11 @@ impl Online {
                 self.rebuild();
                 Ok(0)
             }
-            Operation::Refit { sweeps } => self.refit(*sweeps, cancel).map(|()| 0),
+            Operation::Refit { sweeps } => {
+                let sweeps = Some(*sweeps as usize);
+                let trained = self.train(TrainFrom::Present, sweeps, &mut (), cancel);
+                trained.map(|()| 0)
+            }
             Operation::Settings(settings) => check_settings(*settings).map(|()| {
                 self.settings = *settings;
                 0

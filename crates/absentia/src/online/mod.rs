@@ -19,6 +19,7 @@
 //! | `rule` | which columns of them follow the counts, and how |
 //! | `step` | improving one row |
 //! | `refit` | rebuilding the caches, training all rows |
+//! | `drift` | how far the caches are from sums made anew |
 //! | `ranking` | the best items of a user |
 //! | `single_row` | users that are not stored, and why an item has its score |
 //! | `export` | the state as a model, and its objective |
@@ -26,6 +27,7 @@
 //! | `snapshot` | the whole state as plain data |
 
 mod apply;
+mod drift;
 mod error;
 mod export;
 mod memory;
@@ -43,9 +45,11 @@ mod step;
 mod targets;
 mod weights;
 
+pub use drift::CacheCheck;
 pub use error::OnlineError;
 pub use operation::{Applied, Event, MAX_STEPS, Operation, Settings};
 pub use pair::{MAX_EVENTS, PairEvent, PairHistory};
+pub use refit::TrainFrom;
 pub use rule::WeightMode;
 pub use snapshot::{OnlineParts, StoredEntries};
 pub use start::Options;
@@ -118,6 +122,12 @@ impl Online {
     #[must_use]
     pub fn settings(&self) -> Settings {
         self.settings
+    }
+
+    /// Number of sweeps that the settings of the model ask for.
+    #[must_use]
+    pub fn sweeps(&self) -> usize {
+        self.params.iterations
     }
 
     /// What becomes of several interactions of a pair.

@@ -6,7 +6,7 @@ use crate::linalg::Dense;
 use crate::model::{ModelError, Similarity, similar_rows};
 use crate::ranking::{
     FactorScorer, IndexedItems, ItemLists, PresentItems, RankError, RankRequest, Ranking, Scored,
-    rank,
+    rank, rank_among,
 };
 
 impl Online {
@@ -56,14 +56,8 @@ impl Online {
                 });
             }
         }
-        // One item of one user: the scores of all are quicker than lists that are made for many users.
-        let own = self.score(user, item);
-        let is_before = |other: &u32| {
-            let score = self.score(user, *other);
-            score > own || (score >= own && *other < item)
-        };
-        let before = (0..self.n_rows(Axis::Item) as u32).filter(is_before);
-        Ok(1 + before.count() as u32)
+        let items = self.n_rows(Axis::Item) as u32;
+        Ok(rank_among(items, item, |item| self.score(user, item)))
     }
 
     /// A copy of the items with an index, for [`best_items`](Self::best_items).

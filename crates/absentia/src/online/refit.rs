@@ -6,12 +6,21 @@ use super::start::observed_of;
 use super::targets::FrozenTargets;
 use super::weights::OnlineWeights;
 use crate::error::Axis;
-use crate::fit::{Cancel, Init, Run, StopReason, fit};
+use crate::fit::{Cancel, Init, Observer, Run, StopReason, fit};
 use crate::linalg::Dense;
 use crate::model::{Factors, Model};
 use crate::sides::Sides;
 use crate::solver::growing::GrowingCache;
 use crate::weights::Scheme;
+
+/// The factors that training all rows starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrainFrom {
+    /// The present ones.
+    Present,
+    /// Random ones, by the seed of the model: the result does not depend on the present factors.
+    Random,
+}
 
 impl Online {
     /// Sums caches and weights anew.
@@ -25,19 +34,33 @@ impl Online {
             Sides::from_fn(|axis| GrowingCache::new(&self.factors[axis], &self.weights.v[axis]));
     }
 
-    /// Trains all rows by ordinary sweeps from the present factors.
-    pub(super) fn refit(&mut self, sweeps: u32, cancel: &Cancel) -> Result<(), OnlineError> {
+    /// Trains all rows by ordinary sweeps, on everything that was observed so far; what is frozen between
+    /// trainings is resolved anew. `sweeps` are those that the model was trained with if not given.
+    ///
+    /// # Errors
+    /// Weights that cannot be resolved, a training that fails or is cancelled: nothing has changed then.
+    pub fn train(
+        &mut self,
+        from: TrainFrom,
+        sweeps: Option<usize>,
+        observer: &mut dyn Observer,
+        cancel: &Cancel,
+    ) -> Result<(), OnlineError> {
         let rows = self.observed.raw();
         let scheme = self.scheme_of_refit();
         let mut params = self.params.clone();
-        params.iterations = sweeps as usize;
+        params.iterations = sweeps.unwrap_or(params.iterations);
         let params = params.check().map_err(crate::fit::FitError::from)?;
         let factors = |axis: Axis| Factors::from(self.factors[axis].clone());
         let run = Run {
-            init: Init::Given {
-                users: factors(Axis::User),
-                items: factors(Axis::Item),
+            init: match from {
+                TrainFrom::Present => Init::Given {
+                    users: factors(Axis::User),
+                    items: factors(Axis::Item),
+                },
+                TrainFrom::Random => Init::Gaussian,
             },
+            observer: Some(observer),
             cancel: cancel.clone(),
             ..Run::default()
         };

@@ -80,9 +80,18 @@ impl IndexedItems {
         let rows = FactorRows::from(users);
         let scorer = FactorScorer::of_model(rows, kept, self.scale.as_deref())
             .with_index(self.index.as_ref());
-        let (factors, scale) = gathered(present, &beside);
-        let now = FactorScorer::of_model(rows, (&factors).into(), scale.as_deref());
-        let places: Vec<u32> = (0..beside.len() as u32).collect();
+        // Without post-scaling the items are scored where they are.
+        let gathered = present.scale.map(|_| gathered(present, &beside));
+        let now = match &gathered {
+            Some((factors, scale)) => {
+                FactorScorer::of_model(rows, factors.into(), scale.as_deref())
+            }
+            None => FactorScorer::of_model(rows, present.factors, None),
+        };
+        let places: Vec<u32> = match &gathered {
+            Some(_) => (0..beside.len() as u32).collect(),
+            None => beside.clone(),
+        };
         let numbers: Vec<u32> = (0..users.rows() as u32).collect();
         let mut lists = Vec::with_capacity(users.rows());
         let mut tile = ScoreTile::default();
@@ -137,6 +146,12 @@ mod tests {
 
     #[test]
     fn lists_while_items_change_are_those_of_scoring_all() {
+        for is_scaled in [true, false] {
+            compare(is_scaled);
+        }
+    }
+
+    fn compare(is_scaled: bool) {
         let (users, items, k) = (11, 3000, 24);
         let value = |row: usize, col: usize| ((row * 37 + col * 101) as f32 * 0.7).sin();
         let p = Dense::from_fn(users, k, value);
@@ -145,7 +160,7 @@ mod tests {
         };
         let mut q = Dense::from_fn(items, k, item);
         let scale: Vec<f32> = (0..items + 5).map(|item| 1.0 + (item % 3) as f32).collect();
-        let kept = IndexedItems::new(q.clone(), Some(scale[..items].to_vec()));
+        let kept = IndexedItems::new(q.clone(), is_scaled.then(|| scale[..items].to_vec()));
         let changed: Vec<u32> = (0..items as u32).step_by(97).collect();
         for &item in &changed {
             q.row_mut(item as usize).iter_mut().for_each(|x| *x *= -1.5);
@@ -164,15 +179,20 @@ mod tests {
                 exclude: Some(&exclude),
                 ..RankRequest::default()
             };
-            let scorer = FactorScorer::new(&p, &q).unwrap().scaled(&scale).unwrap();
-            let plain = rank(&scorer, &request).unwrap();
+            let scorer = FactorScorer::new(&p, &q).unwrap();
+            let plain = if is_scaled {
+                rank(&scorer.scaled(&scale).unwrap(), &request)
+            } else {
+                rank(&scorer, &request)
+            };
+            let scale = |item: u32| scale[item as usize];
             let present = PresentItems {
                 factors: (&q).into(),
-                scale: Some(&|item| scale[item as usize]),
+                scale: is_scaled.then_some(&scale),
                 changed: &changed,
             };
             let lists = kept.best(&p, present, top, &exclude).unwrap();
-            for (list, ranking) in lists.iter().zip(&plain) {
+            for (list, ranking) in lists.iter().zip(&plain.unwrap()) {
                 assert_eq!(*list, ranking.top);
             }
         }

@@ -41,3 +41,14 @@ impl TargetRanks {
 fn count(scores: &[f32], counts: impl Fn(f32) -> bool) -> u32 {
     scores.iter().map(|&score| u32::from(counts(score))).sum()
 }
+
+/// The rank of one of `n` items by a score, from 1; of equal scores, the smaller item comes first. For one
+/// item of one user, the scores of all are quicker than lists that are made for many users.
+pub(crate) fn rank_among(n: u32, item: u32, score: impl Fn(u32) -> f32) -> u32 {
+    let own = score(item);
+    let is_before = |other: &u32| {
+        let score = score(*other);
+        score > own || (score >= own && *other < item)
+    };
+    1 + (0..n).filter(is_before).count() as u32
+}

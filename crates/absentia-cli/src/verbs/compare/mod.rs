@@ -34,7 +34,8 @@ Examples:
   $ absentia compare ratings.csv --split leave-one-out --solver eals --solver als --factors 16 --at 5,10 --report compare.html
 
 Every variant is trained on the same rows and measured on the same users. The first one is what the
-others are tested against, user by user.";
+others are tested against, user by user. The last lines rank items by their popularity, over all rows and, where
+there are times, over the latest twentieth of them; a warning names every model that does worse.";
 
 /// Train several variants on one split and compare them in one table.
 #[derive(Debug, clap::Args)]
@@ -79,10 +80,6 @@ pub(crate) struct Compare {
         help_heading = "Measuring"
     )]
     metrics: Vec<String>,
-    /// Also rank items by their popularity, over all rows and, where there are times, over the latest twentieth of
-    /// them; a model that does worse says so.
-    #[arg(long, help_heading = "Measuring")]
-    baseline: bool,
     /// Write a report with charts and tables, readable offline.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
@@ -150,7 +147,7 @@ impl Compare {
             show::line(variants.last(), context)?;
         }
         let trained = variants.len();
-        if self.baseline && !cancel.is_cancelled() {
+        if !cancel.is_cancelled() {
             for (name, scorer) in popularity_scorers(&prepared.data) {
                 push(&mut variants, floor(name, &scorer, &prepared, &options)?)?;
                 show::line(variants.last(), context)?;

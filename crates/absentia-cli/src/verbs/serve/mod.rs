@@ -166,8 +166,9 @@ impl Serve {
             format!("the data folder is sound: {learned}")
         } else {
             format!(
-                "listening on http://{} ({learned}); the API is described at /docs",
-                ready.address
+                "listening on http://{} ({learned}, memory up to {}); dashboard at /dashboard, API at /docs",
+                ready.address,
+                format::bytes(context.ui.memory().largest().total())
             )
         })?;
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use absentia_io::time::TimeUnit;
 use absentia_report::format;
 use absentia_report::html::{
     BarChart, ChartAxis, LineChart, ParallelChart, Point, Report, ScatterChart,
@@ -50,7 +51,7 @@ pub(super) fn write(
         ])
         .table(
             "The best trials, ± half of a 95% interval",
-            &best_table(result, &metric),
+            &best_table(result, &metric, folds.unit),
         )
         .code("The best settings", config)
         .chart(progress(search, result, &metric));
@@ -64,13 +65,13 @@ pub(super) fn write(
     if !known.is_empty() {
         let mut bars = BarChart::new("Importance of settings, 1 in all");
         for one in &known {
-            bars = bars.bar(one.name, one.share);
+            bars = bars.bar(&*one.name, one.share);
         }
         report = report.chart(bars);
     }
     report = report
         .chart(parallel(search, &first, &metric))
-        .small_multiples(scatters(search, &first, &metric));
+        .small_multiples(scatters(search, &first, &metric, folds.unit));
     store::write_text(path, &report.render())
 }
 
@@ -104,7 +105,7 @@ fn parallel(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Paral
     for dimension in dimensions {
         chart = match dimension.options() {
             options if options.is_empty() => chart.axis(axis(dimension)),
-            options => chart.names(dimension.name, options),
+            options => chart.names(&*dimension.name, options),
         };
     }
     chart = chart
@@ -120,23 +121,29 @@ fn parallel(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Paral
     chart
 }
 
-fn scatters(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Vec<ScatterChart> {
+fn scatters(
+    search: &StagedSearch<'_>,
+    trials: &[&Trial],
+    metric: &str,
+    unit: TimeUnit,
+) -> Vec<ScatterChart> {
     let dimensions = search.space().dimensions().iter().enumerate();
     let numbers = dimensions.filter(|(_, d)| !matches!(d.range, Range::Choice { .. }));
     let mut charts: Vec<ScatterChart> = numbers
         .map(|(at, dimension)| {
             let value = |trial: &Trial| dimension.value(trial.point[at]);
-            scatter(dimension.name, axis(dimension), trials, metric, &value)
+            scatter(
+                &dimension.name,
+                axis(dimension),
+                trials,
+                (metric, unit),
+                &value,
+            )
         })
         .collect();
     let rho = |trial: &Trial| f64::from(trial.params.post_scale);
-    charts.push(scatter(
-        "post-scaling",
-        ChartAxis::linear("post-scaling"),
-        trials,
-        metric,
-        &rho,
-    ));
+    let axis = ChartAxis::linear("post-scaling");
+    charts.push(scatter("post-scaling", axis, trials, (metric, unit), &rho));
     charts
 }
 
@@ -144,14 +151,16 @@ fn scatter(
     name: &str,
     axis: ChartAxis,
     trials: &[&Trial],
-    metric: &str,
+    (metric, unit): (&str, TimeUnit),
     value: &dyn Fn(&Trial) -> f64,
 ) -> ScatterChart {
     let point = |(rank, trial): (usize, &&Trial)| {
         let point = Point::new(value(trial), trial.score.unwrap_or(f64::NAN));
         // The best one is named and has its interval; names of all would cover one another.
         match rank {
-            0 => point.errors(0.0, HALF * trial.stderr).label(brief(trial)),
+            0 => point
+                .errors(0.0, HALF * trial.stderr)
+                .label(brief(trial, unit)),
             _ => point,
         }
     };
@@ -161,8 +170,8 @@ fn scatter(
 
 fn axis(dimension: &Dimension) -> ChartAxis {
     if dimension.is_log() {
-        ChartAxis::log(dimension.name)
+        ChartAxis::log(&*dimension.name)
     } else {
-        ChartAxis::linear(dimension.name)
+        ChartAxis::linear(&*dimension.name)
     }
 }

@@ -1,0 +1,204 @@
+//! What the writer does beside its commands: learning with predictions, saving, indexes, checks.
+
+use std::time::{Duration, Instant};
+
+use absentia::error::Axis;
+use absentia::ranking::IndexedItems;
+use absentia_online::Record;
+use serde_json::json;
+
+use super::background::Done;
+use super::live::Live;
+use super::prediction::TrainedModel;
+use super::writer::Writer;
+use crate::core::Storage;
+use crate::error::ApiError;
+use crate::log;
+use crate::quality::Drift;
+use crate::store::Change;
+
+/// Records that are learned before readers get their turn.
+const TURN: usize = 8;
+/// Time between two attempts to write to a database that was full.
+const BETWEEN_PROBES: Duration = Duration::from_secs(2);
+
+impl Writer {
+    /// Applies committed records; readers get their turn in between. Some are predicted before they are
+    /// learned, under the lock of a reader.
+    pub(super) fn learn(&mut self, changes: &[Change]) -> Result<(), ApiError> {
+        let live = self.core.live();
+        let mut outcome = Ok(());
+        let records = changes.iter().filter_map(|change| match change {
+            Change::Append {
+                sequence, record, ..
+            } => Some((*sequence, record)),
+            _ => None,
+        });
+        let mut records = records.peekable();
+        while let Some((_, first)) = records.peek() {
+            self.predict(&live, first);
+            let mut state = live.write();
+            for turn in 0..TURN {
+                let next = |_: &(u64, &Record)| turn == 0 || !self.prediction.is_due();
+                let Some((sequence, record)) = records.next_if(next) else {
+                    break;
+                };
+                if let Err(error) = state.learn(sequence, record) {
+                    log::line(
+                        "record_not_learned",
+                        json!({"sequence": sequence, "message": error.to_string()}),
+                    );
+                    self.core.metrics.count_rejected();
+                    outcome = Err(ApiError::from(error));
+                } else if let Record::Insert { .. } = record {
+                    self.core.quality.count();
+                    self.prediction.learned(&state, record);
+                }
+            }
+            self.core.status.learned(state.sequence);
+        }
+        outcome
+    }
+
+    fn predict(&mut self, live: &Live, record: &Record) {
+        if let Record::Insert { user, item, .. } = record
+            && self.prediction.is_due()
+            && let Some(ranks) = self.prediction.predict(&live.read(), user, item)
+        {
+            self.core.quality.add(ranks);
+        }
+    }
+
+    /// The model as it was trained, if its file can be read.
+    pub(super) fn trained(&self) -> Option<TrainedModel> {
+        let version = self.core.live().version;
+        TrainedModel::read(&self.folder, version).unwrap_or_else(|error| {
+            let message = format!("events are not predicted: {error}");
+            log::line("state_not_loaded", json!({"message": message}));
+            None
+        })
+    }
+
+    /// Begins to measure the active model.
+    pub(super) fn begin_prediction(&mut self, trained: Option<TrainedModel>) {
+        let live = self.core.live();
+        let state = live.read();
+        self.core.quality.begin(live.version, state.sequence);
+        if let Some(trained) = &trained {
+            self.core.quality.trained_up_to(trained.sequence);
+        }
+        self.prediction.begin(trained, &state, &*self.store);
+    }
+
+    /// Goes on with another copy of the model as it was trained.
+    pub(super) fn replace_trained(&mut self, trained: Option<TrainedModel>) {
+        if let Some(trained) = &trained {
+            self.core.quality.trained_up_to(trained.sequence);
+        }
+        self.prediction.replace_trained(trained);
+    }
+
+    /// Takes over what background threads have done, and starts them where it is time.
+    pub(super) fn housekeeping(&mut self) {
+        let finished = self.background.finished();
+        self.take_over(finished);
+        self.begin_index();
+        self.begin_saving();
+        self.begin_check();
+        self.probe();
+    }
+
+    pub(super) fn take_over(&self, finished: Vec<Done>) {
+        let live = self.core.live();
+        for done in finished {
+            match done {
+                Done::Index(version, index) if version == live.version => {
+                    live.write().take_index(index);
+                    self.core.metrics.count_index();
+                }
+                Done::Index(..) => {}
+                Done::Saved(saved) => self.core.status.saved(saved),
+                Done::Checked(version, drift) if version == live.version => {
+                    self.core.quality.drifted(drift);
+                }
+                Done::Checked(..) => {}
+            }
+        }
+    }
+
+    /// Begins the next index if many items have changed.
+    fn begin_index(&mut self) {
+        let live = self.core.live();
+        let limit = changed_limit(&live);
+        if !self.background.makes_index && live.read().index().1.len() > limit {
+            // Nobody else changes the state: it can be read again without the lock of a writer.
+            live.write().copy_begun();
+            let (factors, scales) = {
+                let state = live.read();
+                let online = state.learner.online();
+                (online.factors(Axis::Item).clone(), online.item_scales())
+            };
+            let make = move || IndexedItems::new(factors, scales);
+            self.background.index(live.version, make);
+        }
+    }
+
+    /// Begins to save the state if it has learned much since it was saved last.
+    fn begin_saving(&mut self) {
+        let live = self.core.live();
+        let due = self.sequence.saturating_sub(self.saved);
+        if !self.background.saves && due >= self.core.settings.limits.snapshot_events {
+            let state = live.read();
+            let place = (live.version, state.sequence);
+            if let Ok(copy) = state.learner.copy_state() {
+                drop(state);
+                self.saved = place.1;
+                self.background.save(&self.folder, copy, place);
+            }
+        }
+    }
+
+    pub(super) fn save_at_the_end(&mut self) {
+        let live = self.core.live();
+        let state = live.read();
+        if state.sequence > self.saved {
+            let path = self.folder.state(live.version, state.sequence);
+            let saved = state.learner.save(&path);
+            self.core
+                .status
+                .saved(saved.map_err(|error| error.to_string()));
+            self.folder.thin(live.version);
+        }
+    }
+
+    /// Begins to compare the caches with sums made anew, if something was learned since.
+    fn begin_check(&mut self) {
+        let live = self.core.live();
+        let sequence = live.read().sequence;
+        let last = self.core.quality.summary().drift;
+        let has_learned = sequence > last.map_or(0, |drift| drift.sequence);
+        if has_learned && !self.background.checks && self.prediction.takes_check() {
+            let check = live.read().learner.online().cache_check();
+            self.background.check(live.version, move || Drift {
+                relative: check.drift(),
+                sequence,
+            });
+        }
+    }
+
+    /// Tries whether a database that was full has room again, so that the server becomes ready by itself.
+    fn probe(&mut self) {
+        let is_full = self.core.status.storage() == Storage::Full;
+        if is_full && Instant::now() >= self.next_probe {
+            self.next_probe = Instant::now() + BETWEEN_PROBES;
+            let probed = self.store.probe();
+            self.core.status.note_commit(&probed);
+        }
+    }
+}
+
+/// Items that may differ from the index before the next one is made. Each makes every list a little slower,
+/// and an index costs about as much as scoring all items a hundred times.
+fn changed_limit(live: &Live) -> usize {
+    (live.read().learner.ids().items.len() / 64).clamp(64, 256)
+}

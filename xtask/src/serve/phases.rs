@@ -1,0 +1,245 @@
+//! What is measured, one thing after the other.
+
+use std::time::{Duration, Instant};
+
+use super::client::{Report, as_fast_as_possible, at_rate};
+use super::findings::Findings;
+use super::servers::{Bench, Running, event, list, many_events};
+
+const CONNECTIONS: usize = 16;
+const EVENTS: usize = 100_000;
+/// Events of one request while many are stored.
+const MANY: usize = 5000;
+
+fn show(what: &str, report: &Report) {
+    eprintln!(
+        "{what}: {:.0} a second, p50 {:.2} ms, p99 {:.2} ms, {} refused",
+        report.rate(),
+        report.quantile(0.5),
+        report.quantile(0.99),
+        report.refused
+    );
+}
+
+/// What `implicit` behind `FastAPI` reaches at the number of connections that suits it best.
+pub(super) fn peer(bench: &Bench, seconds: f64) -> Result<Report, String> {
+    let peer = bench.start_peer()?;
+    as_fast_as_possible(&peer.address, 2, 2.0, list)?;
+    let mut best: Option<Report> = None;
+    for connections in [1, 2, 4, 8] {
+        let report = as_fast_as_possible(&peer.address, connections, seconds / 2.0, list)?;
+        let what = format!("implicit behind FastAPI, {connections} connections");
+        show(&what, &report);
+        if best.as_ref().is_none_or(|best| report.rate() > best.rate()) {
+            best = Some(report);
+        }
+    }
+    best.ok_or_else(|| "nothing was measured".to_owned())
+}
+
+/// Lists as fast as possible, at the latency of the peer, and at 70 % of the capacity; yields the capacity.
+pub(super) fn lists(
+    ours: &Running,
+    seconds: f64,
+    peer: Option<&Report>,
+    findings: &mut Findings,
+) -> Result<f64, String> {
+    as_fast_as_possible(&ours.address, CONNECTIONS, 2.0, list)?;
+    let full = as_fast_as_possible(&ours.address, CONNECTIONS, seconds, list)?;
+    show("lists, as fast as possible", &full);
+    let capacity = full.rate();
+    findings.add(
+        "lists a second, one after the other, 16 connections",
+        format!("{capacity:.0}, p99 {:.2} ms", full.quantile(0.99)),
+        "reaching for 5,000",
+        capacity >= 5000.0,
+    );
+    if let Some(peer) = peer {
+        let reached = at_equal_latency(ours, seconds, capacity, peer.quantile(0.99))?;
+        let ratio = reached / peer.rate();
+        let figure = format!(
+            "{ratio:.1}x ({reached:.0} beside {:.0}, {:.0} ms)",
+            peer.rate(),
+            peer.quantile(0.99)
+        );
+        findings.add(
+            "lists a second beside implicit at its p99",
+            figure,
+            "at least 20x",
+            ratio >= 20.0,
+        );
+    }
+    let most = at_rate(&ours.address, CONNECTIONS, 0.7 * capacity, seconds, list)?;
+    show("lists at 70 % of that", &most);
+    let (p50, p99) = (most.quantile(0.5), most.quantile(0.99));
+    findings.add(
+        "p50 of lists at 70 % of the capacity",
+        format!("{p50:.2} ms"),
+        "under 1 ms",
+        p50 < 1.0,
+    );
+    findings.add(
+        "p99 of lists at 70 % of the capacity",
+        format!("{p99:.2} ms"),
+        "under 5 ms",
+        p99 < 5.0,
+    );
+    Ok(capacity)
+}
+
+/// The largest rate at which requests are answered within a latency (99 %).
+fn at_equal_latency(
+    ours: &Running,
+    seconds: f64,
+    capacity: f64,
+    latency: f64,
+) -> Result<f64, String> {
+    for share in [1.0, 0.95, 0.9, 0.8, 0.7, 0.5] {
+        let report = at_rate(
+            &ours.address,
+            2 * CONNECTIONS,
+            share * capacity,
+            seconds / 2.0,
+            list,
+        )?;
+        show(&format!("lists at {:.0} % of that", 100.0 * share), &report);
+        if report.quantile(0.99) <= latency && report.refused == 0 {
+            return Ok(report.rate());
+        }
+    }
+    Ok(0.0)
+}
+
+/// How soon single events are acknowledged, in synchronisations of the disk.
+pub(super) fn acknowledgements(
+    ours: &Running,
+    seconds: f64,
+    sync: f64,
+    findings: &mut Findings,
+) -> Result<(), String> {
+    let events = at_rate(&ours.address, 4, 50.0, seconds, event)?;
+    show("single events, 50 a second", &events);
+    let ratio = events.quantile(0.5) / sync;
+    findings.add(
+        "durable acknowledgement of an event (p50)",
+        format!("{ratio:.2} ({:.2} ms)", events.quantile(0.5)),
+        "at most 2.5 fdatasyncs",
+        ratio <= 2.5,
+    );
+    Ok(())
+}
+
+/// Lists at 70 % of the capacity while 500 events a second are learned.
+pub(super) fn beside_events(
+    ours: &Running,
+    seconds: f64,
+    capacity: f64,
+    findings: &mut Findings,
+) -> Result<(), String> {
+    let (lists, events) = std::thread::scope(|scope| {
+        let events = scope.spawn(|| at_rate(&ours.address, 32, 500.0, seconds, event));
+        let rate = 0.7 * capacity;
+        let lists = at_rate(&ours.address, CONNECTIONS, rate, seconds, list);
+        let panicked = || Err("a client panicked".to_owned());
+        (lists, events.join().unwrap_or_else(|_| panicked()))
+    });
+    let (lists, events) = (lists?, events?);
+    show("lists at 70 %, beside 500 events a second", &lists);
+    show("  those events", &events);
+    let p99 = lists.quantile(0.99);
+    findings.add(
+        "p99 of lists beside 500 events a second",
+        format!("{p99:.2} ms ({:.0} lists a second)", lists.rate()),
+        "under 10 ms",
+        p99 < 10.0 && lists.refused == 0 && events.refused == 0,
+    );
+    Ok(())
+}
+
+/// Stores many events, ends the server as kill -9 does, and starts it again.
+pub(super) fn replay(bench: &Bench, findings: &mut Findings) -> Result<(), String> {
+    bench.forget();
+    let ours = bench.start("snapshot_events = 10000000")?;
+    let alone = ours.ready["seconds"].as_f64().unwrap_or(f64::NAN);
+    let begun = Instant::now();
+    let requests = (EVENTS / MANY) as f64;
+    let make = |number| many_events(number, MANY);
+    let sent = at_rate(&ours.address, 1, 1000.0, requests / 1000.0, make)?;
+    eprintln!(
+        "{} requests of {MANY} events: {:.0} events a second",
+        sent.good,
+        (sent.good * MANY) as f64 / begun.elapsed().as_secs_f64()
+    );
+    drop(ours);
+    let again = bench.start("snapshot_events = 10000000")?;
+    let seconds = again.ready["seconds"].as_f64().unwrap_or(f64::NAN);
+    let replayed = again.ready["replayed"].as_u64().unwrap_or(0);
+    eprintln!("started in {seconds:.2} s with {replayed} records to learn, {alone:.2} s without");
+    findings.add(
+        "start with 100,000 events to learn",
+        format!("{seconds:.1} s ({replayed} records)"),
+        "under 10 s",
+        seconds < 10.0 && replayed == EVENTS as u64,
+    );
+    Ok(())
+}
+
+/// Ten times the load that a throttled ranking pool can bear, and what comes after it.
+pub(super) fn overload(
+    bench: &Bench,
+    seconds: f64,
+    capacity: f64,
+    findings: &mut Findings,
+) -> Result<(), String> {
+    bench.forget();
+    let ours = bench.start("ranking_percent = 10")?;
+    as_fast_as_possible(&ours.address, 4, 1.0, list)?;
+    let throttled = as_fast_as_possible(&ours.address, CONNECTIONS, seconds / 2.0, list)?;
+    show("ranking pool throttled to a tenth", &throttled);
+    let before = ours.memory();
+    let rate = (10.0 * throttled.rate()).min(capacity);
+    let load = at_rate(&ours.address, 700, rate, seconds, list)?;
+    let ended = Instant::now();
+    show("  ten times that load", &load);
+    let recovered = recovery(&ours, 0.5 * throttled.rate(), ended)?;
+    let (Some((first, _)), Some((_, peak))) = (before, ours.memory()) else {
+        return Err("the memory of the server is not known".to_owned());
+    };
+    findings.add(
+        "overload: requests shed",
+        format!(
+            "{} of {} at {rate:.0} a second",
+            load.refused,
+            load.refused + load.good
+        ),
+        "shed early",
+        load.refused > load.good && load.good > 0,
+    );
+    findings.add(
+        "overload: memory before, and at its peak",
+        format!("{first:.0} MiB, {peak:.0} MiB"),
+        "bounded",
+        peak < 1.25 * first + 64.0,
+    );
+    findings.add(
+        "overload: all answered again after",
+        format!("{recovered:.2} s"),
+        "within 1 s",
+        recovered <= 1.0,
+    );
+    Ok(())
+}
+
+/// Seconds after the load until no request is refused any more and all are answered quickly.
+fn recovery(ours: &Running, rate: f64, ended: Instant) -> Result<f64, String> {
+    let mut recovered = Duration::ZERO;
+    while ended.elapsed() < Duration::from_secs(5) {
+        let report = at_rate(&ours.address, 4, rate, 0.25, list)?;
+        if report.refused > 0 || report.quantile(0.99) > 250.0 {
+            recovered = ended.elapsed();
+        } else if ended.elapsed() > recovered + Duration::from_secs(1) {
+            break;
+        }
+    }
+    Ok(recovered.as_secs_f64())
+}
