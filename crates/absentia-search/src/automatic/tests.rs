@@ -185,11 +185,11 @@ fn dated(shuffled: bool) -> Interactions<'static> {
             rows.push(user);
             cols.push((newest - 50.0 * unit * unit) as u32);
             let day = if shuffled {
-                (random % 700) as i64
+                (random % 700).cast_signed()
             } else {
                 i64::from(user)
             };
-            times.push(86_400 * (day + 15_000) + draw as i64);
+            times.push(86_400 * (day + 15_000) + draw.cast_signed());
         }
     }
     let built = Triplets::new(&rows, &cols).times(&times);
