@@ -25,6 +25,8 @@ type Bytes<'py> = Bound<'py, PyArray1<u8>>;
 type Received<'py> = PyReadonlyArray1<'py, u8>;
 /// Numbers of entries of rows.
 type Counts<'py> = Bound<'py, PyArray1<u32>>;
+/// Numbers of entries of chunks of users and of items.
+type ChunkEntries = (Vec<u64>, Vec<u64>);
 /// First and end of the chunks of users and of items.
 type Chunks = ((usize, usize), (usize, usize));
 
@@ -345,7 +347,7 @@ pub(crate) fn borders_of(opened: Vec<Received<'_>>) -> PyResult<(Vec<String>, Ve
 /// The chunks of each worker, from the rows that each reader has in every chunk.
 #[pyfunction]
 pub(crate) fn divided(
-    rows: Vec<(Vec<u64>, Vec<u64>)>,
+    rows: Vec<ChunkEntries>,
     shape: (usize, usize),
     workers: usize,
 ) -> Vec<Chunks> {
@@ -353,7 +355,7 @@ pub(crate) fn divided(
         users: shape.0,
         items: shape.1,
     };
-    let work = |all: usize, of: fn(&(Vec<u64>, Vec<u64>)) -> &[u64]| -> Vec<u64> {
+    let work = |all: usize, of: fn(&ChunkEntries) -> &[u64]| -> Vec<u64> {
         let mut sums = vec![0; all.div_ceil(CHUNK_ROWS)];
         for reader in &rows {
             for (sum, more) in sums.iter_mut().zip(of(reader)) {

@@ -247,7 +247,7 @@ fn described() -> Sandbox {
     let mut table = "item,dark,long,new\nlaura,3,88,1944\n".to_owned();
     for (at, item) in items.iter().enumerate() {
         let (dark, long, new) = (at % 4, 80 + 7 * at, 1950 + at * at);
-        writeln!(table, "{item},{dark},{long},{new}").unwrap();
+        let _ = writeln!(table, "{item},{dark},{long},{new}");
     }
     sandbox.write("vectors.csv", &table);
     sandbox.run(DESCRIBED).ok();
