@@ -20,9 +20,11 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
         Some("reading") => reading(),
         Some("ranking") => example("absentia", "ranking_speed", &[]),
         Some("online") => example("absentia", "online_speed", &words[1..]),
+        Some("relations") => example("absentia", "relations_speed", &words[1..]),
         Some("serve") => crate::serve::bench(&words[1..]),
         Some("versus") => crate::versus::versus(&words[1..]),
         Some("python") => crate::python::speed(),
+        Some("cluster") => crate::cluster::bench(&words[1..]),
         Some("--kernels") => example("absentia", "kernel_speed", &words[1..]),
         _ => against_peers(words),
     }

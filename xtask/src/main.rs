@@ -2,8 +2,10 @@
 
 mod accuracy;
 mod bench;
+mod cluster;
 mod documents;
 mod imports;
+mod licences;
 mod memory;
 mod neon;
 mod pages;
@@ -26,9 +28,13 @@ cargo xtask <task>
   imports, documents
            parts of lint: the order of xtask/imports.toml; files that ARCHITECTURE.md and
            CONTRIBUTING.md name
+  licences, package
+           licences and sources of all dependencies, a part of lint; every crate that is to be
+           published, packed as it would be uploaded (cargo publish --dry-run)
   setup    what the tests use beyond Rust, where it can be installed: Chromium (Debian's package),
            and a Python environment; tests that miss them say so and are skipped
   python   the tests of the Python package alone
+  site     the documentation as a site, in target/site; fails where a link leads nowhere
   wheel    wheels of the Python package for Linux (manylinux2014), x86-64 and aarch64, in
            target/wheels; installs maturin and zig from PyPI, needs rustup's targets
   bench    against implicit, irspack, cmfrec and buffalo, installed in an environment each: seconds
@@ -45,6 +51,9 @@ cargo xtask <task>
   bench online [TRAIN.tsv.gz] [K]
            events that an online model learns in a second, beside a half-sweep; Gowalla's rows if they
            are beside the repository
+  bench relations [K] [COLUMNS] [ROUNDS]
+           a sweep with tags beside that of the stacked matrix, and what features add to a sweep beside
+           their matrix products
   bench serve [--program FILE] [--quick] [--no-peer]
            the server under load on Gowalla at K = 128, beside implicit behind FastAPI: lists, lists beside
            events, acknowledgements in synchronisations of the disk, 100,000 events replayed, overload;
@@ -54,8 +63,12 @@ cargo xtask <task>
            recommending for all users; prints the best of all rounds and ratios
   bench python
            seconds of a sweep from Python beside the command line's, and how soon Ctrl-C ends a call
+  bench cluster [yelp amazon] [--factors 64,128] [--rounds 3]
+           seconds of a sweep of two workers of one thread on Ray, beside one process of two threads
   accuracy study | gowalla
            whether held-out rows predict the test, and the figure of the Gowalla leaderboard
+  accuracy relations [--seconds 300] [--seeds 1,2,3] [--program FILE] [--no-peers]
+           tags of articles for known and new ones, tuned, beside cmfrec: the figures of docs/relations.md
   accuracy table [--seconds 180] [--only gowalla,amazon-book,...] [--again]
            tuned uniform, popularity, everything, learned weights and implicit side by side, with
            intervals and seconds, in target/accuracy/table.md
@@ -77,6 +90,10 @@ cargo xtask <task>
   faults [--rounds 100] [--seed 7]
            kills a server at random moments of storing, saving, making indexes, exchanging models and
            starting; every acknowledged event must be there once, and the state that of a replay
+  cluster [WORD ...]
+           training on a Ray cluster of seven nodes, all of them processes of this machine: every solver and
+           kind of weights on 2, 3 and 7 workers, and kills of workers and nodes at 20 random moments, beside one
+           process; words choose tests
   fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
 ";
 
@@ -94,6 +111,12 @@ fn main() -> ExitCode {
             python::setup();
             python::test()
         }
+        Some("site") => {
+            python::setup();
+            python::site()
+        }
+        Some("licences") => licences::check(),
+        Some("package") => licences::package(),
         Some("wheel") => python::wheel(),
         Some("setup") => {
             setup();
@@ -107,6 +130,7 @@ fn main() -> ExitCode {
         Some("msrv") => toolchains::oldest_rust(),
         Some("miri") => toolchains::miri(),
         Some("torture") => torture::torture(&arguments[1..]),
+        Some("cluster") => cluster::test(&arguments[1..]),
         Some("faults") => torture::faults(&arguments[1..]),
         Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
         _ => Err(HELP.to_owned()),
@@ -122,6 +146,7 @@ fn main() -> ExitCode {
 
 fn lint() -> Result<(), String> {
     imports::check(&repository())?;
+    licences::check()?;
     documents::check(&repository())?;
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     run(&mut cargo(&[

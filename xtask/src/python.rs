@@ -11,7 +11,7 @@ use crate::{cargo, repository, run, target};
 
 /// What tests use from Python: the modules that show it is there, and what pip installs. Those that
 /// the package needs come first; without the others some tests are skipped.
-const PACKAGES: [(&[&str], &[&str]); 5] = [
+const PACKAGES: &[(&[&str], &[&str])] = &[
     (&["numpy", "safetensors"], &["numpy", "safetensors"]),
     (
         &["scipy", "tqdm", "pytest"],
@@ -29,6 +29,14 @@ const PACKAGES: [(&[&str], &[&str]); 5] = [
     ),
     // The examples of docs/serving.md.
     (&["requests"], &["requests"]),
+    // The documentation as a site.
+    (&["mkdocs"], &["mkdocs>=1.6,<2"]),
+    (
+        &["faiss", "onnx", "onnxruntime"],
+        &["faiss-cpu", "onnx", "onnxruntime"],
+    ),
+    // The version of the extra `ray` in pyproject.toml.
+    (&["ray"], &["ray==2.60.0"]),
     (
         &["mypy", "pyright", "matplotlib", "optuna"],
         &["mypy", "pyright[nodejs]", "matplotlib", "optuna"],
@@ -78,6 +86,21 @@ pub(crate) fn test() -> Result<(), String> {
         .current_dir(repository().join("bindings/python")))
 }
 
+/// Builds the documentation as a site, and fails where a link leads nowhere.
+pub(crate) fn site() -> Result<(), String> {
+    let python = interpreter().filter(|python| has_modules(python, &["mkdocs"]));
+    let Some(python) = python else {
+        let line = "SKIPPED the site of the documentation: no environment with mkdocs";
+        eprintln!("xtask: {line}");
+        note_skipped(line);
+        return Ok(());
+    };
+    // Without --quiet, which would also leave warnings uncounted.
+    run(Command::new(python)
+        .args(["-m", "mkdocs", "build", "--strict"])
+        .current_dir(repository()))
+}
+
 /// Measures the package: `cargo xtask bench python`.
 pub(crate) fn speed() -> Result<(), String> {
     setup();
@@ -87,7 +110,7 @@ pub(crate) fn speed() -> Result<(), String> {
 }
 
 /// Python with the package as it was built under this profile.
-fn package(python: &Path, profile: &str) -> Result<Command, String> {
+pub(crate) fn package(python: &Path, profile: &str) -> Result<Command, String> {
     let folder = repository().join("bindings/python/python");
     let built = target().join(profile).join(format!(
         "{}_core{}",

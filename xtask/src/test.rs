@@ -29,6 +29,7 @@ fn run_all(list: &Path) -> Result<(), String> {
         command.env("ABSENTIA_PYTHON", python);
     }
     run(&mut command)?;
+    python::site()?;
     python::test()
 }
 

@@ -1,17 +1,20 @@
 //! Observed entries with their ids, as a job reads and prepares them.
 
+use absentia::Dense;
 use absentia::data::{DataError, Duplicates, Triplets};
+use absentia_io::arrays::FeatureTable;
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
 use absentia_io::{Dataset as Table, Unknown};
 use absentia_job::text::{RelationSpec, RelationTextError};
-use absentia_job::{RelationRows, Rows, TrainingData, read_files};
-use numpy::PyArray1;
+use absentia_job::{RelationRows, RelationTable, Rows, TrainingData, read_files};
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::data::{Column, Data, Entries, borrow};
 use crate::error::OrRaise;
+use crate::factors::Table as Numbers;
 use crate::ids::IdMap;
 use crate::notices::Notices;
 use crate::pool::{detached, interruptible, released};
@@ -47,7 +50,7 @@ pub(crate) fn prepare(
     table: Option<Columns>,
     known: Option<IdMaps>,
     grow: bool,
-    relations: Vec<(String, Columns)>,
+    relations: Vec<InMemory>,
 ) -> PyResult<Dataset> {
     let job = crate::job::parse(settings)?;
     interruptible(py, move |py, _| {
@@ -75,14 +78,34 @@ pub(crate) fn prepare(
 }
 
 /// A relation in memory, with its options as they are written.
-fn relation(py: Python<'_>, (text, columns): &(String, Columns)) -> PyResult<RelationRows> {
+#[derive(FromPyObject)]
+pub(crate) enum InMemory {
+    /// Features: the ids of rows, if they are not row numbers, the names of columns, and the numbers.
+    Features((String, Option<Vec<String>>, Vec<String>, Numbers)),
+    /// Entries.
+    Entries((String, Columns)),
+}
+
+fn relation(py: Python<'_>, given: &InMemory) -> PyResult<RelationRows> {
+    let (text, rows) = match given {
+        InMemory::Entries((text, columns)) => (text, RelationTable::Entries(copied(py, columns)?)),
+        InMemory::Features((text, ids, columns, numbers)) => {
+            let array = numbers.bind(py).try_readonly()?;
+            let (rows, width) = (array.shape()[0], array.shape()[1]);
+            let values = Dense::from_slice(rows, width, array.as_slice()?)
+                .ok_or_else(|| PyValueError::new_err("features have the wrong shape"))?;
+            let table = FeatureTable {
+                ids: ids.clone(),
+                columns: columns.clone(),
+                values,
+            };
+            (text, RelationTable::Features(table))
+        }
+    };
     let spec: RelationSpec = text
         .parse()
         .map_err(|error: RelationTextError| PyValueError::new_err(format!("relations: {error}")))?;
-    Ok(RelationRows {
-        spec,
-        dataset: copied(py, columns)?,
-    })
+    Ok(RelationRows { spec, rows })
 }
 
 fn ids((users, items): &IdMaps) -> Ids {

@@ -1,8 +1,10 @@
 //! Jobs as Python gives them, and the text forms of what a model was trained with.
 
+use std::path::PathBuf;
+
 use absentia_io::time::TimeUnit;
 use absentia_job::text::ConfidenceRule;
-use absentia_job::{Job, defaults, half_life_of};
+use absentia_job::{ConfigFile, Job, defaults, half_life_of};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -19,6 +21,21 @@ pub(crate) fn parse(text: &str) -> PyResult<Job> {
     let job = job.with_preset().or_raise()?;
     job.check().or_raise()?;
     Ok(job)
+}
+
+/// The job of a configuration file, as JSON, and where it writes its model and its checkpoints.
+#[pyfunction]
+pub(crate) fn job_of_file(path: PathBuf) -> PyResult<(String, Option<String>, Option<String>)> {
+    let file = ConfigFile::read(&path).or_raise()?;
+    let job = file.job().or_raise()?;
+    let text = serde_json::to_string(&job.table());
+    let text = text.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let output = |key: &str| {
+        file.output(key)
+            .and_then(|value| value.as_str())
+            .map(str::to_owned)
+    };
+    Ok((text, output("model"), output("checkpoint")))
 }
 
 /// The argument of Python for a key.

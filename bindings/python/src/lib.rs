@@ -21,8 +21,12 @@ mod lists;
 mod model;
 mod notices;
 mod online;
+mod part_reader;
 mod pool;
 mod rule;
+mod shard_worker;
+mod shared_run;
+mod split;
 mod train;
 mod weights;
 
@@ -35,12 +39,20 @@ use error::OrRaise;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     InstructionSet::select_from_env().or_raise()?;
+    absentia_io::hide_panics_of_decoders();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<dataset::Dataset>()?;
     module.add_class::<factors::Factors>()?;
     module.add_class::<ids::IdMap>()?;
     module.add_class::<model::Model>()?;
     module.add_class::<online::Online>()?;
+    module.add_class::<part_reader::PartReader>()?;
+    module.add_class::<shard_worker::ShardWorker>()?;
+    module.add_class::<shared_run::SharedRun>()?;
+    module.add(
+        "LostWorkers",
+        module.py().get_type::<shared_run::LostWorkers>(),
+    )?;
     module.add_class::<weights::MissingWeights>()?;
     module.add_class::<weights::Scheme>()?;
     module.add_function(wrap_pyfunction!(columns::table_columns, module)?)?;
@@ -48,10 +60,16 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(factors::solve_rows, module)?)?;
     module.add_function(wrap_pyfunction!(job::default_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(job::job_of_file, module)?)?;
     module.add_function(wrap_pyfunction!(job::setting_names, module)?)?;
     module.add_function(wrap_pyfunction!(factors::top_k, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::prepare, module)?)?;
+    module.add_function(wrap_pyfunction!(split::split, module)?)?;
     module.add_function(wrap_pyfunction!(train::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(part_reader::borders_of, module)?)?;
+    module.add_function(wrap_pyfunction!(part_reader::divided, module)?)?;
+    module.add_function(wrap_pyfunction!(part_reader::merged_sum, module)?)?;
+    module.add_function(wrap_pyfunction!(part_reader::why_not_spread, module)?)?;
     let close = wrap_pyfunction!(gate::close, module)?;
     module
         .py()

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use absentia::model::{ModelError, RowWeights, Similarity};
-use absentia::ranking::RankRequest;
+use absentia::ranking::{RankRequest, UserItems};
 use absentia::{Axis, Model as Trained};
-use absentia_io::model::{Ids, ImportOptions, import_implicit, load_model, save_model};
+use absentia_io::model::{
+    Ids, ImportOptions, import_implicit, load_model, save_model, save_model_and_seen,
+};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -24,8 +26,12 @@ pub(crate) struct Model {
     pub(crate) trained: Trained,
     pub(crate) ids: Ids,
     pub(crate) config: Option<String>,
+    /// What users have seen, if the file that it was read from has it.
+    pub(crate) seen: Option<UserItems>,
 }
 
+/// Rows of users and of items.
+type Pairs<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>);
 /// Iteration, seconds, observed, missing, regularization, validation.
 type SweepTuple = (usize, f64, f64, f64, f64, Option<f64>);
 /// Score, what each item adds to it, remainder.
@@ -43,6 +49,7 @@ impl Model {
             trained: loaded.model,
             ids: loaded.ids,
             config: loaded.config,
+            seen: loaded.seen,
         })
     }
 
@@ -57,20 +64,51 @@ impl Model {
             trained: model,
             ids,
             config: None,
+            seen: None,
         })
     }
 
-    /// Writes a model file.
-    fn save(slf: Py<Self>, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// Writes a model file, with what users have seen if that is given as rows of users and items.
+    #[pyo3(signature = (path, seen=None))]
+    fn save(
+        slf: Py<Self>,
+        py: Python<'_>,
+        path: PathBuf,
+        seen: Option<(Column<u32>, Column<u32>)>,
+    ) -> PyResult<()> {
         interruptible(py, move |py, _| {
             let Self {
                 trained,
                 ids,
                 config,
+                ..
             } = slf.get();
-            let write = || save_model(&path, trained, ids, config.as_deref());
+            let config = config.as_deref();
+            let seen = match &seen {
+                Some((users, items)) => {
+                    let (users, items) = (borrow(py, users)?, borrow(py, items)?);
+                    let pairs = UserItems::from_pairs(users.as_slice()?, items.as_slice()?);
+                    Some(pairs.or_raise()?)
+                }
+                None => None,
+            };
+            let write = || match &seen {
+                Some(seen) => save_model_and_seen(&path, trained, ids, config, seen),
+                None => save_model(&path, trained, ids, config),
+            };
             detached(py, None, write)?.or_raise()
         })
+    }
+
+    /// The rows of users and items that users have seen, if the file that the model was read from has them.
+    #[getter]
+    fn seen<'py>(&self, py: Python<'py>) -> Option<Pairs<'py>> {
+        let seen = self.seen.as_ref()?;
+        let lists = seen.users().iter().enumerate();
+        let pairs = lists
+            .flat_map(|(at, &user)| seen.lists().row(at).iter().map(move |&item| (user, item)));
+        let (users, items): (Vec<u32>, Vec<u32>) = pairs.unzip();
+        Some((PyArray1::from_vec(py, users), PyArray1::from_vec(py, items)))
     }
 
     /// Number of users and of items.

@@ -67,6 +67,7 @@ impl Online {
                     trained,
                     ids,
                     config,
+                    ..
                 } = model.get();
                 let matrix = entries.transposed().map_err(absentia_job::JobError::from)?;
                 let input = Input {
@@ -221,6 +222,7 @@ impl Online {
                 trained: online.to_model().map_err(LearnError::from).or_raise()?,
                 ids: ids(),
                 config: learner.config().map(str::to_owned),
+                seen: None,
             };
             let rows = TrainingData {
                 ids: ids(),

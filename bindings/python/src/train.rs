@@ -59,11 +59,12 @@ pub(crate) fn fit(
         trained: fitted.model,
         ids,
         config,
+        seen: None,
     };
     Ok((model, name(fitted.reason), weights))
 }
 
-fn name(reason: StopReason) -> &'static str {
+pub(crate) fn name(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Iterations => "iterations",
         StopReason::Converged => "converged",
@@ -94,19 +95,8 @@ struct Call {
 
 impl Call {
     fn run_with_callback(self, py: Python<'_>, callback: Option<Py<PyAny>>) -> PyResult<Finished> {
-        let (answers, answered) = channel();
-        let listens = callback.is_some();
-        let work = move |py: Python<'_>, cancel: &Cancel, send: SendEvent<Sweep>| {
-            let relay = listens.then_some(Relay { send, answered });
+        observed(py, callback, move |py, relay, cancel| {
             self.run(py, relay, cancel)
-        };
-        interruptible_with_events(py, work, move |sweep| {
-            let outcome = callback.as_ref().map_or(Ok(Control::Continue), |callback| {
-                Python::attach(|py| called(callback.bind(py), &sweep))
-            });
-            // A run that has ended no longer listens; one whose callback failed ends.
-            let _ = answers.send(*outcome.as_ref().unwrap_or(&Control::Stop));
-            outcome.map(|_| ())
         })
     }
 
@@ -198,6 +188,28 @@ impl Call {
     }
 }
 
+/// Runs `work` on a thread of its own; the callback gets the sweeps that it relays, on the caller's thread.
+pub(crate) fn observed<T: Send + 'static>(
+    py: Python<'_>,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce(Python<'_>, Option<Relay>, &Cancel) -> PyResult<T> + Send + 'static,
+) -> PyResult<T> {
+    let (answers, answered) = channel();
+    let listens = callback.is_some();
+    let work = move |py: Python<'_>, cancel: &Cancel, send: SendEvent<Sweep>| {
+        let relay = listens.then_some(Relay { send, answered });
+        work(py, relay, cancel)
+    };
+    interruptible_with_events(py, work, move |sweep| {
+        let outcome = callback.as_ref().map_or(Ok(Control::Continue), |callback| {
+            Python::attach(|py| called(callback.bind(py), &sweep))
+        });
+        // A run that has ended no longer listens; one whose callback failed ends.
+        let _ = answers.send(*outcome.as_ref().unwrap_or(&Control::Stop));
+        outcome.map(|_| ())
+    })
+}
+
 /// Rejects rules that need columns which the data does not have; for a data set, they were reported when it
 /// was prepared.
 fn check_columns(job: &Job, entries: &Entries<'_>, notices: &Notices) -> Result<(), JobError> {
@@ -253,7 +265,7 @@ fn called(callback: &Bound<'_, PyAny>, sweep: &Sweep) -> PyResult<Control> {
 }
 
 /// Sends sweeps to the caller's thread and waits for its answers.
-struct Relay {
+pub(crate) struct Relay {
     send: SendEvent<Sweep>,
     answered: Receiver<Control>,
 }

@@ -49,9 +49,13 @@ def test_the_first_model_takes_ten_lines():
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
 
 
-@pytest.mark.parametrize("page", ["docs/python.md", "README.md"])
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/tutorial.md", "README.md"])
 def test_the_documentation_runs(page, tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", (REPOSITORY / page).read_text(), re.S)
     assert blocks
-    (tmp_path / "ratings.csv").write_text("user,item\nann,jaws\nann,up\nbob,jaws\nbob,up\nbob,alien\ncy,alien\n")
+    rows = "user,item\nann,jaws\nann,up\nbob,jaws\nbob,up\nbob,alien\ncy,alien\n"
+    (tmp_path / "ratings.csv").write_text(rows)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "train.csv").write_text(rows)
+    (tmp_path / "parts" / "test.csv").write_text("user,item\nann,alien\n")
     run([sys.executable, "-c", "\n".join(blocks)], tmp_path)

@@ -74,3 +74,49 @@ def test_relations_that_do_not_fit_are_refused() -> None:
     assert fitted({"users-users": ((["ann"], ["bob"]), "context=yes")}).types_[-1] == "users of users"
     with pytest.raises(ValueError, match="at least 0"):
         fitted({"items-tags": ((TAGGED, TAGS), "strength=-1")})
+
+
+def test_features_are_arrays_tables_or_files(tmp_path: pathlib.Path) -> None:
+    ids = ["heat", "fargo", "drive", "laura", "up", "coco", "big"]
+    values = np.random.default_rng(1).normal(size=(7, 3)).astype(np.float32)
+    values[:4] += 3
+    model = fitted({"items-vectors": ((ids, values), "strength=2")})
+    assert model.types_ == ["users", "items", "vectors"]
+    assert model.factors_of("vectors").shape == (3, 4)
+    np.save(tmp_path / "v.npy", values)
+    (tmp_path / "ids.txt").write_text("\n".join(ids) + "\n")
+    lines = [f"{name}," + ",".join(repr(float(x)) for x in row) for name, row in zip(ids, values)]
+    (tmp_path / "v.csv").write_text("item,0,1,2\n" + "\n".join(lines) + "\n")
+    others = [
+        fitted({"items-vectors": f"{tmp_path}/v.npy,strength=2,ids={tmp_path}/ids.txt"}),
+        fitted({"items-vectors": f"{tmp_path}/v.csv,dense=yes,strength=2"}),
+    ]
+    for other in others:
+        assert np.array_equal(other.item_factors_, model.item_factors_)
+    # Nobody has seen laura, whose features are those of the films that ann and bob have seen.
+    items, _ = model.recommend("ann", n=3)
+    assert "laura" in list(items)
+    model.save(tmp_path / "m.absentia")
+    assert np.array_equal(absentia.Factorizer.load(tmp_path / "m.absentia").item_factors_, model.item_factors_)
+
+
+def test_features_of_a_matrix_are_by_row() -> None:
+    matrix = sp.csr_matrix(np.array([[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 0]], dtype=np.float32))
+    vectors = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0]])
+    model = absentia.Factorizer(**SMALL).fit(matrix, relations={"items-vectors": vectors})
+    assert model.item_factors_.shape == (4, 4)
+    assert np.abs(model.item_factors_[3]).max() > 0.01
+
+
+def test_features_that_cannot_be_are_refused() -> None:
+    values = np.ones((2, 2))
+    for given, message in [
+        (values, "not row numbers"),
+        ((["heat", "up"], values), "same features"),
+        ((["heat", "up"], np.array([[1.0, np.nan], [2.0, 3.0]])), "not a finite number"),
+        ((["heat"], values), "1 ids for 2 rows"),
+        ((["heat", "heat"], values), "two rows"),
+        (((["heat", "up"], values), "least=2"), "no effect on features"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            fitted({"items-vectors": given})

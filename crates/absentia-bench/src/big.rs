@@ -70,6 +70,7 @@ pub(crate) fn measure(request: &Request) -> Result<Answer> {
     let shape = shape(request.entries);
     let (users, items) = (shape.users, shape.items);
     let sizes = Sizes {
+        feature_rows: 0,
         users,
         items,
         entries: request.entries as usize,

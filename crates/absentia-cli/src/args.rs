@@ -104,12 +104,13 @@ mod tests {
     use clap::CommandFactory as _;
 
     /// What `train` writes and where it goes on from; everything else is part of the job.
-    const OF_OUTPUT: [&str; 6] = [
+    const OF_OUTPUT: [&str; 7] = [
         "model",
         "checkpoint",
         "checkpoint-every",
         "resume",
         "dry-run",
+        "keep-seen",
         "report",
     ];
 

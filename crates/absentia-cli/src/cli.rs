@@ -4,15 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use absentia::InstructionSet;
-use absentia_job::keys::Keys;
+use absentia_job::keys::{Keys, usual_name};
 use absentia_job::text::ByteSize;
 use absentia_job::{ExposedEntries, GivenSettings, Job, Preparation, Reading};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::args::DataArgs;
 use crate::config::Config;
 use crate::failure::{Failure, Outcome, Refusal};
 use crate::guard::Files;
+use crate::help::arranged;
 use crate::ui::Ui;
 use crate::verbs;
 
@@ -22,6 +24,8 @@ From a file to recommendations:
   $ absentia train parts/train.csv --model movies.absentia
   $ absentia evaluate movies.absentia --train parts/train.csv --test parts/test.csv
   $ absentia recommend movies.absentia ann --train parts/train.csv
+
+`absentia help COMMAND` describes a command. A data file named - is standard input.
 
 Exit codes: 0 done, 1 reading, writing or an internal failure, 2 wrong usage, 3 bad data,
 4 not found (a file, a user, an item), 5 not enough memory, 130 interrupted by Ctrl-C.";
@@ -151,21 +155,48 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Shows panics as usual, except those that are reported as a damaged file.
-fn hide_panics_of_decoders() {
-    let show = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if !absentia_io::is_decoding() {
-            show(panic);
-        }
-    }));
+/// What is typed, with `help COMMAND` as `COMMAND --help`.
+fn with_help_as_flag(mut argv: Vec<OsString>) -> Vec<OsString> {
+    if argv.get(1).is_some_and(|word| word == "help") {
+        argv.remove(1);
+        argv.push("--help".into());
+    }
+    argv
+}
+
+/// The error with the flag that other programs call by the name that is not known here.
+fn with_usual_name(
+    mut error: clap::Error,
+    command: &clap::Command,
+    argv: &[OsString],
+) -> clap::Error {
+    let verb = argv
+        .iter()
+        .skip(1)
+        .find_map(|word| command.find_subcommand(word));
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let usual = usual_name(flag.trim_start_matches('-'));
+    let has = |name: &str| {
+        let mut flags = verb.into_iter().flat_map(clap::Command::get_arguments);
+        flags.any(|arg| arg.get_long() == Some(name))
+    };
+    if let Some(name) = usual.filter(|name| has(name)) {
+        error.remove(ContextKind::Suggested);
+        error.insert(
+            ContextKind::SuggestedArg,
+            ContextValue::String(format!("--{name}")),
+        );
+    }
+    error
 }
 
 /// Runs the command line and yields the exit code.
 #[must_use]
 pub fn run(argv: Vec<OsString>) -> u8 {
     let json = argv.iter().any(|word| word == "--json");
-    hide_panics_of_decoders();
+    absentia_io::hide_panics_of_decoders();
     if let Err(error) = InstructionSet::select_from_env() {
         return Failure::from(anyhow::Error::from(Refusal::usage(error.to_string()))).report(json);
     }
@@ -204,10 +235,12 @@ pub(crate) enum ParseError {
 
 /// The command of a command line, with the values of its configuration file.
 pub(crate) fn parse(argv: Vec<OsString>) -> Result<Cli, ParseError> {
-    let (config, mut command) = Config::read(Cli::command(), &argv).map_err(ParseError::Config)?;
+    let argv = with_help_as_flag(argv);
+    let (config, command) = Config::read(Cli::command(), &argv).map_err(ParseError::Config)?;
+    let mut command = arranged(command);
     let matches = command
-        .try_get_matches_from_mut(argv)
-        .map_err(ParseError::Clap)?;
+        .try_get_matches_from_mut(&argv)
+        .map_err(|error| ParseError::Clap(with_usual_name(error, &command, &argv)))?;
     let mut cli = Cli::from_arg_matches(&matches)
         .map_err(|error| ParseError::Clap(error.format(&mut command)))?;
     let set = config.set_keys(&mut cli.verb, &matches);
@@ -216,7 +249,8 @@ pub(crate) fn parse(argv: Vec<OsString>) -> Result<Cli, ParseError> {
 }
 
 fn execute(cli: &Cli) -> anyhow::Result<Outcome> {
-    cli.files().check()?;
+    let files = cli.files();
+    files.check()?;
     let threads = cli.global.threads.map(|n| n as usize);
     if let Some(threads) = threads {
         rayon::ThreadPoolBuilder::new()
@@ -228,7 +262,8 @@ fn execute(cli: &Cli) -> anyhow::Result<Outcome> {
             cli.global.json,
             cli.global.quiet,
             cli.global.memory_limit.map(|ByteSize(bytes)| bytes),
-        ),
+        )
+        .leave_output(files.take_output()),
         threads,
     };
     let outcome = cli.verb.run(&context);

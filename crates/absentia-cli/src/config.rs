@@ -11,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use absentia::suggest;
-use absentia_job::keys::text_of;
+use absentia_job::keys::{text_of, usual_name};
 use absentia_job::{ConfigFile, Entry, JobError};
 use clap::builder::{ArgPredicate, OsStr as ArgText};
 use clap::parser::ValueSource;
@@ -285,7 +285,10 @@ fn find<'c>(command: &'c Command, key: &str) -> Result<&'c Arg, Refusal> {
         return Ok(arg);
     }
     let known: Vec<String> = command.get_arguments().map(key_of).collect();
-    let similar = suggest::similar(key, known.iter().map(String::as_str));
+    let mut similar = suggest::similar(key, known.iter().map(String::as_str));
+    if let Some(usual) = usual_name(key).filter(|usual| known.iter().any(|key| key == usual)) {
+        similar = vec![usual];
+    }
     let verb = command.get_name();
     let hint = suggest::did_you_mean(&similar)
         .unwrap_or_else(|| format!("`absentia {verb} --help` lists what there is"));

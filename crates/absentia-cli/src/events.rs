@@ -4,7 +4,7 @@ use absentia_io::Progress;
 use absentia_job::{Choice, Event, Ledger, Level, Listener};
 use absentia_report::format::{self, counted};
 use absentia_report::terminal::Bar;
-use absentia_search::{Automatic, ChosenSettings};
+use absentia_search::Automatic;
 
 use crate::args::flag;
 use crate::ui::Ui;
@@ -71,7 +71,7 @@ fn chosen(choice: &Choice<'_>, elapsed: std::time::Duration) -> Option<String> {
         };
         return Some(format!(
             "{} did best on rows held out: recall@20 {score:.4}, {} in {}{rest}",
-            flags(chosen, choice.automatic),
+            flags(choice, choice.automatic),
             counted(chosen.tried as u64, "model"),
             format::duration(elapsed)
         ));
@@ -80,14 +80,15 @@ fn chosen(choice: &Choice<'_>, elapsed: std::time::Duration) -> Option<String> {
         regularization: true,
         ..Automatic::default()
     };
-    let flags = flags(chosen, regularization);
+    let flags = flags(choice, regularization);
     choice
         .changed
         .then(|| format!("{flags}, by a rule of thumb"))
 }
 
 /// Chosen settings as flags.
-fn flags(chosen: &ChosenSettings, automatic: Automatic) -> String {
+fn flags(choice: &Choice<'_>, automatic: Automatic) -> String {
+    let chosen = choice.chosen;
     let (params, weights) = (&chosen.params, chosen.weights());
     let weights = weights.filter(|_| automatic.recipe);
     let flags = [
@@ -100,6 +101,10 @@ fn flags(chosen: &ChosenSettings, automatic: Automatic) -> String {
             .then(|| format!("--regularization {}", params.regularization)),
         (automatic.post_scale && !chosen.states_exposure)
             .then(|| format!("--post-scale {}", params.post_scale)),
+        choice
+            .half_life
+            .filter(|_| automatic.by_time)
+            .map(|half_life| format!("--post-scale-half-life {half_life}")),
     ];
     let flags: Vec<String> = flags.into_iter().flatten().collect();
     flags.join(" and ")

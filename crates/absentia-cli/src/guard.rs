@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use absentia_io::expand;
+use absentia::weights::SchemeSpec;
+use absentia_io::{expand, is_standard};
 use absentia_job::text::RelationSpec;
 use absentia_job::{ExposedEntries, Job, Preparation};
 
@@ -60,8 +61,9 @@ impl Files {
 
     /// Adds the files of relations, and of their weights.
     pub(crate) fn reads_relations(self, relations: &[RelationSpec]) -> Self {
-        let weights = relations.iter().flat_map(|one| one.weights.paths());
-        self.reads("--relation", relations.iter().map(|one| &one.file))
+        let weights = relations.iter().filter_map(|one| one.weights.as_ref());
+        let weights = weights.flat_map(SchemeSpec::paths);
+        self.reads("--relation", relations.iter().flat_map(RelationSpec::files))
             .reads("--relation", weights)
     }
 
@@ -83,6 +85,7 @@ impl Files {
     /// Refuses a command whose result would replace what it reads, or another result.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         let hint = "name another file to write to";
+        self.check_standard()?;
         let read: Vec<(&File, Place)> = self.read.iter().flat_map(File::places).collect();
         let mut written: Vec<(&File, Place)> = Vec::new();
         for file in &self.written {
@@ -105,6 +108,30 @@ impl Files {
                 return Err(Refusal::usage(message).hint(hint));
             }
             written.push((file, place));
+        }
+        Ok(())
+    }
+
+    /// Whether a result goes to standard output.
+    pub(crate) fn take_output(&self) -> bool {
+        self.written.iter().any(|file| is_standard(&file.path))
+    }
+
+    /// Refuses to read standard input twice, or to write two results to standard output.
+    fn check_standard(&self) -> Result<(), Refusal> {
+        let lists = [
+            (&self.read, "reads standard input"),
+            (&self.written, "writes to standard output"),
+        ];
+        for (files, what) in lists {
+            let mut named = files.iter().filter(|file| is_standard(&file.path));
+            if let (Some(first), Some(second)) = (named.next(), named.next()) {
+                let message = format!(
+                    "{} {what} (-), and so does {}",
+                    first.argument, second.argument
+                );
+                return Err(Refusal::usage(message).hint("use - once, and files for the others"));
+            }
         }
         Ok(())
     }
@@ -150,8 +177,11 @@ impl PartialEq for Place {
 }
 
 impl Place {
-    /// Nothing for pipes, devices and folders, which no result replaces.
+    /// Nothing for pipes, standard output, devices and folders, which no result replaces.
     fn of(path: &Path) -> Option<Self> {
+        if is_standard(path) {
+            return None;
+        }
         let found = path.metadata().ok();
         if found.as_ref().is_some_and(|found| !found.is_file()) {
             return None;

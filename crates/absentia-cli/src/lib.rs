@@ -9,6 +9,7 @@ mod events;
 mod failure;
 mod folding;
 mod guard;
+mod help;
 mod loading;
 mod measure;
 mod relating;

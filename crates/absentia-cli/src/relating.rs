@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use absentia::model::{NewEntry, RelatedParts, RowEntries, RowWeights};
 use absentia::relations::{FrozenRelation, context_name};
 use absentia_io::IdMap;
+use absentia_io::arrays::{FeatureTable, read_features};
 use absentia_job::read_relation;
 use absentia_job::text::RelationSpec;
 use anyhow::Result;
@@ -42,6 +43,9 @@ impl Attributes {
     fn read(spec: &RelationSpec, stored: &Stored, ui: &Ui) -> Result<Self> {
         let (related, at) = relation_of(spec, stored)?;
         let relation = &related.relations[at];
+        if relation.features.is_some() {
+            return Self::features(spec, at, stored);
+        }
         let dataset = read_relation(&spec.file, None, ui)?;
         let is_first = relation.first < 2;
         let entity = if is_first {
@@ -102,6 +106,65 @@ impl Attributes {
             of,
         })
     }
+}
+
+impl Attributes {
+    /// Reads features of users or items: every column that the model was trained with.
+    fn features(spec: &RelationSpec, at: usize, stored: &Stored) -> Result<Self> {
+        let (related, _) = relation_of(spec, stored)?;
+        let relation = &related.relations[at];
+        let ids = spec.features.as_ref().and_then(|one| one.ids.as_deref());
+        let table = read_features(spec.file.as_ref(), ids.map(AsRef::as_ref))?;
+        if relation.first > 1 {
+            let message = format!("{} says nothing about users or items", spec.name());
+            return Err(Refusal::usage(message).into());
+        }
+        if table.ids.is_none() && !ids_of(stored, relation.first).is_dense() {
+            let message = format!(
+                "{} is an array by position, but ids are not row numbers",
+                spec.file
+            );
+            let refusal = Refusal::data(message);
+            return Err(refusal
+                .hint("name a file with the id of each row: ids=FILE")
+                .into());
+        }
+        let columns = places_of_columns(&table, ids_of(stored, relation.second), spec)?;
+        let entries = |row: usize| -> Vec<NewEntry> {
+            let numbers = table.values.row(row).iter().zip(&columns);
+            numbers
+                .map(|(x, &column)| NewEntry::new(column).value(*x))
+                .collect()
+        };
+        let rows = 0..table.values.rows();
+        Ok(Self {
+            relation: at,
+            entity: relation.first,
+            of: rows.map(|row| (table.id(row), entries(row))).collect(),
+        })
+    }
+}
+
+/// The place of each column of a table among those that the model was trained with.
+fn places_of_columns(table: &FeatureTable, known: &IdMap, spec: &RelationSpec) -> Result<Vec<u32>> {
+    let places: Option<Vec<u32>> = table.columns.iter().map(|name| known.get(name)).collect();
+    places
+        .filter(|places| places.len() == known.len())
+        .ok_or_else(|| {
+            let message = format!(
+                "{}: its {} columns are not the {} that the model was trained with",
+                spec.file,
+                table.columns.len(),
+                known.len()
+            );
+            let names: Vec<_> = known.iter().take(5).map(|name| name.into_owned()).collect();
+            Refusal::data(message)
+                .hint(format!(
+                    "the model has the columns {} ...",
+                    names.join(", ")
+                ))
+                .into()
+        })
 }
 
 /// The relations of a model, and the number of the one that is named.

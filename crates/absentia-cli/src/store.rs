@@ -4,6 +4,7 @@ use std::path::Path;
 
 use absentia::Model;
 use absentia::fit::Checkpoint;
+use absentia::ranking::UserItems;
 use absentia_io::model::{self, Ids};
 use absentia_io::{AtomicFile, IdMap};
 use absentia_job::{Fingerprint, Listener as _};
@@ -18,6 +19,8 @@ pub(crate) struct Stored {
     pub(crate) items: IdMap,
     /// Ids of the types that relations add.
     pub(crate) related: Vec<IdMap>,
+    /// What users have seen, if the file has it.
+    pub(crate) seen: Option<UserItems>,
 }
 
 impl Stored {
@@ -54,13 +57,25 @@ pub(crate) fn load(path: &Path, ui: &Ui) -> Result<Stored> {
         users: loaded.ids.users,
         items: loaded.ids.items,
         related: loaded.ids.related,
+        seen: loaded.seen,
     })
 }
 
-/// Writes a model; the old file stays as it was unless everything is written.
-pub(crate) fn save(path: &Path, model: &Model, ids: &Ids, config: &toml::Table) -> Result<()> {
+/// Writes a model, with what users have seen if that is given; the old file stays as it was unless
+/// everything is written.
+pub(crate) fn save(
+    path: &Path,
+    model: &Model,
+    ids: &Ids,
+    config: &toml::Table,
+    seen: Option<&UserItems>,
+) -> Result<()> {
     let config = toml::to_string(config)?;
-    Ok(model::save_model(path, model, ids, Some(&config))?)
+    let saved = match seen {
+        Some(seen) => model::save_model_and_seen(path, model, ids, Some(&config), seen),
+        None => model::save_model(path, model, ids, Some(&config)),
+    };
+    Ok(saved?)
 }
 
 /// Writes a model that was trained elsewhere, so that there is no configuration.

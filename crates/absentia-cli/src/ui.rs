@@ -1,8 +1,9 @@
 //! Output for a person or for a program.
 
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use absentia_io::{Column as Role, FoundColumns};
 use absentia_job::Ledger;
 use absentia_report::format;
 use absentia_report::terminal::{Bar, Progress, Screen, Table};
@@ -11,10 +12,17 @@ use serde::Serialize;
 /// Memory below which nothing is said of it.
 const LARGE: u64 = 64 << 20;
 
+/// The columns that were read, of each file.
+type ColumnsOfFiles = Vec<Vec<(Role, String)>>;
+
 /// Where output goes, and in which form.
 pub(crate) struct Ui {
     json: bool,
     quiet: bool,
+    /// Whether standard output has a result that was asked for by `-`, and nothing else may be printed there.
+    is_output_taken: bool,
+    /// The columns that were read, of each file.
+    columns: Arc<Mutex<ColumnsOfFiles>>,
     screen: Screen,
     progress: Progress,
     /// The bar of settings being chosen.
@@ -30,10 +38,24 @@ impl Ui {
             memory: Ledger::new(limit),
             json,
             quiet,
+            is_output_taken: false,
+            columns: Arc::default(),
             screen: Screen::stdout(),
             progress: Progress::stderr(json || quiet),
             choosing: Mutex::new(None),
         }
+    }
+
+    /// Leaves standard output to a result that goes there, if one does.
+    pub(crate) fn leave_output(mut self, is_taken: bool) -> Self {
+        self.is_output_taken = is_taken;
+        self
+    }
+
+    /// The columns that were read of the file that was opened first: roles and headings or places.
+    pub(crate) fn columns_read(&self) -> Vec<(Role, String)> {
+        let columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
+        columns.first().cloned().unwrap_or_default()
     }
 
     /// Whether output is one JSON object a line.
@@ -78,6 +100,7 @@ impl Ui {
         ReadingBar {
             progress: self.progress.clone(),
             bar: OnceLock::new(),
+            columns: Arc::clone(&self.columns),
         }
     }
 
@@ -88,7 +111,7 @@ impl Ui {
 
     /// Prints a result for a person; JSON output leaves it out.
     pub(crate) fn say(&self, text: impl AsRef<str>) -> io::Result<()> {
-        if self.json {
+        if self.json || self.is_output_taken {
             return Ok(());
         }
         print(text.as_ref())
@@ -101,7 +124,7 @@ impl Ui {
 
     /// Prints one JSON object on a line of its own, if JSON was requested.
     pub(crate) fn json(&self, value: &impl Serialize) -> io::Result<()> {
-        if !self.json {
+        if !self.json || self.is_output_taken {
             return Ok(());
         }
         print(&serde_json::to_string(value).map_err(io::Error::other)?)
@@ -140,6 +163,7 @@ impl Ui {
 pub(crate) struct ReadingBar {
     progress: Progress,
     bar: OnceLock<Bar>,
+    columns: Arc<Mutex<ColumnsOfFiles>>,
 }
 
 impl absentia_io::Progress for ReadingBar {
@@ -153,6 +177,11 @@ impl absentia_io::Progress for ReadingBar {
             bar.rows(rows);
             bar.advance(bytes);
         }
+    }
+
+    fn columns(&self, found: &FoundColumns) {
+        let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
+        columns.push(found.to_vec());
     }
 
     fn finish(&self) {

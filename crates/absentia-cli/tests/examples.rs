@@ -9,10 +9,12 @@ use support::Sandbox;
 
 /// Lines that start with a prompt and the program's name.
 fn examples(text: &str) -> Vec<String> {
-    let prompted = text
+    // A backslash at the end joins lines, as the shell does.
+    let joined = text.replace("\\\n", " ");
+    let prompted = joined
         .lines()
         .filter_map(|line| line.trim().strip_prefix("$ "));
-    let own = prompted.filter(|line| line.starts_with("absentia "));
+    let own = prompted.filter(|line| line.starts_with("absentia ") || line.contains("| absentia "));
     own.map(str::to_owned).collect()
 }
 
@@ -25,9 +27,9 @@ fn inline(text: &str) -> Vec<String> {
 }
 
 fn help(sandbox: &Sandbox, words: &str) -> String {
-    let mut command = sandbox.command(&format!("{words} --help"));
-    // Wide enough that no example is broken into two lines.
-    let output = command.env("COLUMNS", "1000").output().expect("started");
+    let mut command = sandbox.command(&format!("help {words}"));
+    // As narrow as terminals are, so that examples are broken into lines.
+    let output = command.env("COLUMNS", "80").output().expect("started");
     assert!(output.status.success());
     String::from_utf8(output.stdout).expect("UTF-8")
 }
@@ -38,7 +40,9 @@ fn verbs(help: &str) -> Vec<String> {
         .lines()
         .skip(1)
         .take_while(|line| line.starts_with("  "));
-    let words = lines.filter_map(|line| line.split_whitespace().next());
+    // Descriptions go on in lines that are indented further.
+    let first = lines.filter(|line| !line.starts_with("   "));
+    let words = first.filter_map(|line| line.split_whitespace().next());
     words.map(str::to_owned).collect()
 }
 
@@ -79,6 +83,31 @@ fn every_example_of_the_readme_runs() {
     found.extend(inline(&text));
     assert!(!found.is_empty());
     run_all(&Sandbox::with_models(), &found);
+}
+
+#[test]
+fn every_example_of_the_pages_runs() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    for page in [
+        "index.md",
+        "tutorial.md",
+        "howto.md",
+        "files.md",
+        "commands.md",
+    ] {
+        let text = std::fs::read_to_string(folder.join(page)).expect("a page");
+        let found = shell_examples(&text);
+        assert!(page == "index.md" || !found.is_empty(), "{page}");
+        run_all(&Sandbox::new(), &found);
+    }
+}
+
+/// Every line after a prompt, whatever the program.
+fn shell_examples(text: &str) -> Vec<String> {
+    let lines = text.lines();
+    lines
+        .filter_map(|line| line.strip_prefix("$ ").map(str::to_owned))
+        .collect()
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn two_models_are_compared_user_by_user() {
     assert!(users.starts_with("user,ndcg@5\nann,"), "{users}");
     assert_eq!(users.lines().count(), 25);
     let line = "compare train.csv --test test.csv -k 4 --iterations 2 --solver eals --solver als \
-                --baseline --report compare.html --json";
+                --report compare.html --json";
     let lines = sandbox.run(line).ok().json();
     assert_eq!(lines.len(), 4);
     assert!(lines[0].get("against_first").is_none());
@@ -307,7 +307,7 @@ fn factors_go_out_and_come_back() {
     );
     let printed = sandbox.run("inspect again.absentia --print-config");
     printed.fails(4, &["no configuration"]);
-    for layout in ["parquet", "faiss", "usearch", "hnswlib"] {
+    for layout in ["parquet", "faiss", "onnx", "usearch", "hnswlib"] {
         sandbox
             .run(&format!(
                 "export movies.absentia --out {layout} --layout {layout}"

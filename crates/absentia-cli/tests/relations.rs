@@ -228,3 +228,148 @@ fn relations_that_do_not_fit_are_refused_with_a_remedy() {
         .run("train ratings.csv --model tags.csv --relation items-tags:tags.csv")
         .fails(2, &["tags.csv"]);
 }
+
+const DESCRIBED: &str = "train train.csv --model described.absentia --factors 8 --iterations 6 --solver als \
+                         --weights uniform:0.1 --regularization 0.01 --relation items-vectors:vectors.csv,dense=yes,strength=2";
+
+/// A table of features: crime films and others lie apart, and nobody has rated laura.
+fn described() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run("split ratings.csv --out . --by last:2").ok();
+    let items = sandbox.read("ratings.csv");
+    let items: std::collections::BTreeSet<&str> = items
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').nth(1))
+        .collect();
+    let mut table = "item,dark,long,new\nlaura,3,88,1944\n".to_owned();
+    for (at, item) in items.iter().enumerate() {
+        table += &format!("{item},{},{},{}\n", at % 4, 80 + 7 * at, 1950 + at * at);
+    }
+    sandbox.write("vectors.csv", &table);
+    sandbox.run(DESCRIBED).ok();
+    sandbox
+}
+
+#[test]
+fn features_are_trained_kept_folded_in_and_explained() {
+    let sandbox = described();
+    let first = sandbox.model("described.absentia");
+    let related = first.model.related().expect("relations");
+    let rule = related.relations[0].features.as_ref().expect("features");
+    assert_eq!(rule.means.len(), 3);
+    let info = sandbox.run("inspect described.absentia").ok().stdout;
+    assert!(
+        info.contains("items-vectors (strength 2, 3 features)"),
+        "{info}"
+    );
+    let info = sandbox.run("inspect described.absentia --json").ok().json();
+    assert_eq!(info[0]["format_version"], 3);
+    // The configuration trains the same model again, and the number of threads does not matter.
+    sandbox
+        .shell("absentia inspect described.absentia --print-config > run.toml")
+        .ok();
+    std::fs::remove_file(sandbox.path("described.absentia")).expect("removed");
+    sandbox.run("train --config run.toml --threads 3").ok();
+    let second = sandbox.model("described.absentia");
+    assert_eq!(bits(&first), bits(&second));
+    // A film with the features of laura scores as laura does.
+    sandbox.write("new.csv", "item,dark,long,new\nnikita,3,88,1944\n");
+    let line = "recommend described.absentia ann --train train.csv --top 16 --json";
+    let list = sandbox.run(&format!("{line} --relation items-vectors:new.csv"));
+    let list = list.ok().json().remove(0);
+    let score = |name: &str| {
+        let items = list["items"].as_array().expect("a list");
+        let found = items.iter().find(|item| item["item"] == name);
+        found.and_then(|item| item["score"].as_f64()).expect(name)
+    };
+    assert!((score("nikita") - score("laura")).abs() < 1e-4, "{list}");
+    let explain = "explain described.absentia ann laura --train train.csv --by item \
+                   --relation items-vectors:vectors.csv";
+    let shown = sandbox.run(explain).ok().stdout;
+    assert!(shown.contains("vectors: dark"), "{shown}");
+    sandbox.write("short.csv", "item,dark,long\nnikita,3,88\n");
+    sandbox
+        .run(
+            "recommend described.absentia ann --train train.csv --relation items-vectors:short.csv",
+        )
+        .fails(3, &["its 2 columns are not the 3", "dark"]);
+}
+
+#[test]
+fn features_that_do_not_fit_are_refused_with_a_remedy() {
+    let sandbox = Sandbox::new();
+    sandbox.write("words.csv", "item,x\nheat,1\nup,tall\n");
+    sandbox.write("nan.csv", "item,x\nheat,1\nup,nan\n");
+    sandbox.write("same.csv", "item,x\nheat,1\nup,1\n");
+    sandbox.write("twice.csv", "item,x\nheat,1\nheat,2\n");
+    sandbox.write("others.csv", "item,x\nx1,1\nx2,2\n");
+    let mut array = b"\x93NUMPY\x01\x00\x46\x00".to_vec();
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }";
+    array.extend_from_slice(format!("{header:<69}\n").as_bytes());
+    array.extend([1.0_f32, 2.0].iter().flat_map(|x| x.to_le_bytes()));
+    std::fs::write(sandbox.path("x.npy"), array).expect("written");
+    sandbox.write("ids.txt", "heat\nup\n");
+    let train = "train ratings.csv --model m.absentia -k 4 --iterations 2 --weights uniform:0.1 --regularization 0.01";
+    let with = |relation: &str| sandbox.run(&format!("{train} --relation {relation}"));
+    with("items-vectors:words.csv,dense=yes").fails(3, &["words.csv:3", "tall"]);
+    with("items-vectors:nan.csv,dense=yes")
+        .fails(3, &["\"up\", column \"x\"", "leave the row out"]);
+    with("items-vectors:same.csv,dense=yes").fails(2, &["the same features"]);
+    with("items-vectors:twice.csv,dense=yes").fails(3, &["\"heat\" occurs twice"]);
+    with("items-vectors:others.csv,dense=yes").fails(3, &["none of its items are in the data"]);
+    with("items-vectors:x.npy").fails(3, &["not row numbers", "ids=FILE"]);
+    with("items-vectors:x.npy,ids=ids.txt").ok();
+    with("items-vectors:x.npy,ids=ids.txt,weights=uniform:1").fails(2, &["no effect on features"]);
+    with("users-items:x.npy,ids=ids.txt").fails(2, &["is the main relation"]);
+    with("items-tags:tags.csv --relation items-tags:x.npy,ids=ids.txt").fails(2, &["given twice"]);
+    sandbox
+        .run("train ratings.csv --model ids.txt --relation items-vectors:x.npy,ids=ids.txt")
+        .fails(2, &["ids.txt"]);
+}
+
+/// What is not given of a relation is searched and written; what is given stays.
+#[test]
+fn tune_searches_what_is_not_given_of_a_relation() {
+    let sandbox = Sandbox::new();
+    let tune = "tune ratings.csv --trials 8 --metric recall@5 --factors 4 --search uniform --split cold-items:0.3 --out best.toml";
+    sandbox
+        .run(&format!(
+            "{tune} --relation items-tags:tags.csv --model best.absentia"
+        ))
+        .ok();
+    let relation = |text: &str| -> String {
+        let table: toml::Table = text.parse().expect("a table");
+        let given = table["relation"].as_array().expect("a list");
+        given[0].as_str().expect("a text").to_owned()
+    };
+    let found = relation(&sandbox.read("best.toml"));
+    let log = sandbox.read("best.jsonl");
+    let strengths: std::collections::BTreeSet<String> = log
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let trial: serde_json::Value = serde_json::from_str(line).expect("a trial");
+            trial["relations"][0]["strength"].to_string()
+        })
+        .collect();
+    assert!(strengths.len() > 2, "{strengths:?}");
+    let model = sandbox.model("best.absentia");
+    let related = model.model.related().expect("relations");
+    let strength = related.relations[0].strength;
+    assert!(found.contains(&format!("strength={strength},")), "{found}");
+    sandbox
+        .run("train --config best.toml --model again.absentia")
+        .ok();
+    assert_eq!(bits(&model), bits(&sandbox.model("again.absentia")));
+    sandbox
+        .run(&format!(
+            "{tune} --relation items-tags:tags.csv,strength=0.3,weights=uniform:0.1,targets=binary"
+        ))
+        .ok();
+    let found = relation(&sandbox.read("best.toml"));
+    assert_eq!(
+        found,
+        "items-tags:tags.csv,strength=0.3,weights=uniform:0.1"
+    );
+}

@@ -157,7 +157,7 @@ fn a_split_by_time_reports_what_is_unknown_and_shows_recent_popularity() {
         .stderr;
     assert!(said.contains("2 of 49 rows cannot be measured"), "{said}");
     // The model cannot know what is popular recently, and says so.
-    let compare = "compare t.csv --split time:0.2 --solver popularity --at 3 --baseline --json";
+    let compare = "compare t.csv --split time:0.2 --solver popularity --at 3 --json";
     let compared = sandbox.run(compare).ok();
     let lines = compared.json();
     let recall = |name: &str| {

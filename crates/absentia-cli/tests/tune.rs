@@ -18,6 +18,10 @@ fn the_best_settings_train_the_model_that_was_measured() {
     assert_eq!(best["trials"], 14);
     let number = best["best"].as_u64().expect("a number") as usize;
     assert_eq!(lines[number]["score"], best["score"]);
+    for baseline in ["most popular", "most popular lately"] {
+        let score = best["baselines"][baseline].as_f64();
+        assert!(score.is_some_and(|score| score > 0.0), "{best}");
+    }
     sandbox
         .run("train --config best.toml --model again.absentia")
         .ok();

@@ -8,12 +8,13 @@ use tempfile::NamedTempFile;
 
 use crate::error::Error;
 use crate::remains;
+use crate::standard::is_standard;
 
 /// A file that is written next to the one it will replace.
 ///
 /// Until [`commit`](Self::commit) succeeds the old file stays as it was; a dropped `AtomicFile` leaves no trace.
 /// A link stays a link, and what it leads to is replaced. What is not a regular file, such as a pipe or
-/// a device, is written to as it is.
+/// a device, is written to as it is; `-` is standard output.
 #[derive(Debug)]
 pub struct AtomicFile {
     path: PathBuf,
@@ -26,6 +27,8 @@ enum Writer {
     Temporary(BufWriter<NamedTempFile>),
     /// What is not a regular file.
     Direct(BufWriter<File>),
+    /// Standard output.
+    Standard(BufWriter<io::Stdout>),
 }
 
 /// Bytes that are gathered before they are written.
@@ -37,6 +40,12 @@ impl AtomicFile {
     /// # Errors
     /// The folder does not exist or cannot be written to; `path` is a folder itself.
     pub fn create(path: &Path) -> Result<Self, Error> {
+        if is_standard(path) {
+            return Ok(Self {
+                path: path.to_owned(),
+                writer: Writer::Standard(BufWriter::with_capacity(BUFFER, io::stdout())),
+            });
+        }
         let path = &without_links(path);
         if path.is_symlink() {
             let error = io::Error::other("is a link that leads back to itself");
@@ -98,6 +107,7 @@ impl AtomicFile {
         let writer = match writer {
             Writer::Temporary(writer) => writer,
             Writer::Direct(mut writer) => return writer.flush().map_err(Error::io(&path)),
+            Writer::Standard(mut writer) => return writer.flush().map_err(Error::io(&path)),
         };
         let file = writer
             .into_inner()
@@ -114,6 +124,7 @@ impl Write for AtomicFile {
         match &mut self.writer {
             Writer::Temporary(writer) => writer.write(bytes),
             Writer::Direct(writer) => writer.write(bytes),
+            Writer::Standard(writer) => writer.write(bytes),
         }
     }
 
@@ -121,6 +132,7 @@ impl Write for AtomicFile {
         match &mut self.writer {
             Writer::Temporary(writer) => writer.flush(),
             Writer::Direct(writer) => writer.flush(),
+            Writer::Standard(writer) => writer.flush(),
         }
     }
 }
@@ -130,6 +142,7 @@ impl io::Seek for AtomicFile {
         match &mut self.writer {
             Writer::Temporary(writer) => writer.seek(to),
             Writer::Direct(writer) => writer.seek(to),
+            Writer::Standard(_) => Err(io::ErrorKind::NotSeekable.into()),
         }
     }
 }

@@ -116,6 +116,9 @@ impl RowFault {
     fn cure(&self) -> Option<String> {
         Some(match self {
             Self::Fields { .. } => "choose another separator".to_owned(),
+            Self::Number { text, .. } if is_decimal_comma(text) => {
+                "read numbers with decimal commas".to_owned()
+            }
             Self::Number { column, .. } | Self::Blank { column } | Self::Key { column, .. } => {
                 format!("choose another {column} column")
             }
@@ -127,6 +130,13 @@ impl RowFault {
             _ => return None,
         })
     }
+}
+
+/// Whether a text would be a number with a decimal comma.
+#[must_use]
+pub fn is_decimal_comma(text: &str) -> bool {
+    let parsed = || text.replace(',', ".").parse::<f32>();
+    text.matches(',').count() == 1 && !text.contains('.') && parsed().is_ok_and(f32::is_finite)
 }
 
 /// A row that could not be read.

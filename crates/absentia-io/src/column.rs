@@ -45,12 +45,41 @@ impl Column {
     /// Whether `heading` is a usual name for this role, whatever its case and punctuation.
     #[must_use]
     pub fn is_usual_heading(self, heading: &str) -> bool {
-        let plain: String = heading
-            .chars()
-            .filter(char::is_ascii_alphanumeric)
-            .map(|c| c.to_ascii_lowercase())
-            .collect();
-        self.usual_headings().contains(&plain.as_str())
+        let plain = plain(heading);
+        self.usual_headings().contains(&plain.as_str()) || self.is_rarer(&plain)
+    }
+
+    /// The place of the column with a usual name for this role, among those that are free; one with a
+    /// rarer name only where there is none.
+    pub(crate) fn place_among(
+        self,
+        names: &[String],
+        is_free: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
+        let mut free = (0..names.len()).filter(|&place| is_free(place));
+        let usual = |place: &usize| self.usual_headings().contains(&names[*place].as_str());
+        let rarer = |place: &usize| self.is_rarer(&names[*place]);
+        free.clone().find(usual).or_else(|| free.find(rarer))
+    }
+
+    /// Whether a heading is a name for this role that files have beside a usual one as well.
+    fn is_rarer(self, plain: &str) -> bool {
+        const TIMES: [&str; 12] = [
+            "createdat",
+            "eventtime",
+            "eventtimestamp",
+            "eventdate",
+            "ratingtime",
+            "ratedat",
+            "watchedat",
+            "playedat",
+            "purchasedat",
+            "orderdate",
+            "occurredat",
+            "updatedat",
+        ];
+        self == Self::Time && TIMES.contains(&plain)
     }
 
     fn usual_headings(self) -> &'static [&'static str] {
@@ -112,6 +141,12 @@ impl Column {
             Self::Weight => &["weight", "confidence", "w"],
         }
     }
+}
+
+/// A heading in lower case, without spaces and punctuation.
+fn plain(heading: &str) -> String {
+    let kept = heading.chars().filter(char::is_ascii_alphanumeric);
+    kept.map(|c| c.to_ascii_lowercase()).collect()
 }
 
 impl fmt::Display for Column {

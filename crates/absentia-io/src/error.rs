@@ -39,6 +39,30 @@ pub enum Error {
         /// The name or glob as given.
         pattern: String,
     },
+    /// A folder where files were expected.
+    #[error("{}: is a folder; its files have to be named", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// A pattern that its files match.
+        example: String,
+    },
+    /// An archive has more than one file, or none.
+    #[error("{}: the archive has {} files, where one is expected: {}", path.display(), names.len(), listed(names))]
+    SeveralFiles {
+        /// The archive.
+        path: PathBuf,
+        /// The files in it.
+        names: Vec<String>,
+    },
+    /// A text is written in another encoding than UTF-8.
+    #[error("{}: the text is {encoding}, not UTF-8", path.display())]
+    Encoding {
+        /// The file concerned.
+        path: PathBuf,
+        /// The encoding.
+        encoding: &'static str,
+    },
     /// A glob could not be understood.
     #[error("{pattern:?} is not a valid file pattern: {detail}")]
     Pattern {
@@ -131,6 +155,16 @@ pub enum Error {
         /// What the machine or the container has left.
         available: u64,
     },
+    /// The arrays of a file do not fit into memory.
+    #[error("{}: its arrays need {needed} bytes; {available} are available", path.display())]
+    TooLarge {
+        /// The file concerned.
+        path: PathBuf,
+        /// Bytes of the arrays.
+        needed: u64,
+        /// What the machine or the container has left.
+        available: u64,
+    },
     /// A file read as text is binary.
     #[error("{}: binary data where text was expected{}", path.display(), looks_like(*hint))]
     Binary {
@@ -217,6 +251,13 @@ impl Error {
             Self::NotReplaceable { .. } => {
                 "write to a folder of its own, or remove these files first".to_owned()
             }
+            Self::Folder { example, .. } => format!("name them by a pattern, as in {example:?}"),
+            Self::SeveralFiles { .. } => {
+                "extract the archive and name the file of interactions".to_owned()
+            }
+            Self::Encoding { encoding, .. } => format!(
+                "save it as UTF-8, or convert it: iconv -f {encoding} -t UTF-8 FILE > NEW_FILE"
+            ),
             Self::NoMatch { .. } => "check the name and the folder".to_owned(),
             Self::Row { row } | Self::TooManyBad { first: row, .. } => row.hint(),
             Self::Column { column, .. } => format!("choose the {column} column"),

@@ -72,12 +72,14 @@ impl Format {
         }
     }
 
-    /// The format usual for a path's extension, looking through `.gz` and `.zst`.
+    /// The format usual for a path's extension, looking through `.gz` and other compression.
     #[must_use]
     pub fn from_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
-            "gz" | "zst" | "zstd" => Self::from_path(Path::new(path.file_stem()?)),
+            "gz" | "zst" | "zstd" | "bz2" | "xz" | "zip" => {
+                Self::from_path(Path::new(path.file_stem()?))
+            }
             "csv" => Some(Self::Csv),
             "tsv" | "tab" => Some(Self::Tsv),
             "rating" => Some(Self::Rating),
@@ -93,7 +95,7 @@ impl Format {
         }
     }
 
-    /// Whether the format is text, so that gzip and zstd are decompressed.
+    /// Whether the format is text, so that it is decompressed.
     #[must_use]
     pub fn is_text(self) -> bool {
         !matches!(

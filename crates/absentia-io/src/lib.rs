@@ -18,7 +18,8 @@
 //! Trained models have a file of their own: see [`model`]. [`arrays`] reads the tables that define weights.
 //! [`limits`] reports how much memory is available.
 //!
-//! Text formats are decompressed (gzip, zstd) whatever the name of the file.
+//! Text formats are decompressed (gzip, zstd, bzip2, xz, and zip archives of one file) whatever the name of the
+//! file. The name `-` is standard input, or standard output.
 //!
 //! # Columns of delimited text
 //!
@@ -60,19 +61,22 @@ pub mod model;
 pub mod npy;
 mod read;
 mod remains;
+mod standard;
 pub mod time;
 mod write;
 
 pub use atomic::{AtomicFile, without_links};
-pub use bad_row::{BadRow, BadRows, RowFault};
+pub use bad_row::{BadRow, BadRows, RowFault, is_decimal_comma};
 pub use column::{Column, ColumnRef, Columns};
 pub use dataset::Dataset;
 pub use error::Error;
 pub use file_set::FileSet;
 pub use format::Format;
-pub use ids::{IdMap, RawIds};
+pub use ids::{Id, IdMap, RawIds, id_borders};
 pub use read::{
-    DenseIds, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown, blocks,
-    expand, expected_reading, is_decoding, read, read_with_ids, reading,
+    DenseIds, FoundColumns, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns, Unknown,
+    blocks, expand, expected_reading, hide_panics_of_decoders, is_decoding, read, read_with_ids,
+    reading,
 };
+pub use standard::is_standard;
 pub use write::{id_list_paths, write, write_id_lists, write_with_ids, writing_bytes};

@@ -110,6 +110,16 @@ impl ConfigFile {
         job.with_preset()
     }
 
+    /// What the file says about a result of training: model, checkpoint, checkpoint-every or report.
+    #[must_use]
+    pub fn output(&self, key: &str) -> Option<&Value> {
+        let of_train = |entry: &&Entry| entry.table.as_ref().is_none_or(|table| table == TRAIN);
+        let mut entries = self.entries.iter().rev().filter(of_train);
+        entries
+            .find(|entry| entry.key == key)
+            .map(|entry| &entry.value)
+    }
+
     /// Sets a key of a group to the value of an entry.
     ///
     /// # Errors

@@ -198,6 +198,24 @@ pub enum JobError {
         /// Users or items.
         entity: &'static str,
     },
+    /// Features whose columns are the rows of a type that is there without them.
+    #[error(
+        "{relation}: the columns of features are a type of their own, and {entity} is in another relation"
+    )]
+    FeatureType {
+        /// The relation.
+        relation: String,
+        /// Its second type.
+        entity: String,
+    },
+    /// An array by position for ids that are not row numbers.
+    #[error("{file} is an array by position, but ids of {entity} are not row numbers")]
+    FeatureIds {
+        /// The array.
+        file: String,
+        /// The type of its rows.
+        entity: String,
+    },
     /// Entries of a relation that cannot be.
     #[error("{relation}: {source}")]
     RelationData {
@@ -205,6 +223,39 @@ pub enum JobError {
         relation: String,
         /// What is wrong.
         source: DataError,
+    },
+    /// Something that cannot be divided among workers.
+    #[error("workers cannot share {what}; {remedy}")]
+    NotShared {
+        /// What it is.
+        what: String,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// A worker whose machine has too little memory.
+    #[error(
+        "worker {worker} needs {needed} bytes more to train its part, and its machine has {memory} left: use more \
+         workers on more machines, or fewer factors"
+    )]
+    WorkerMemory {
+        /// The worker.
+        worker: usize,
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that are left.
+        memory: u64,
+    },
+    /// Workers of one run that do not agree.
+    #[error("workers 0 and {worker} do not have the same {what}: {first} and {other}")]
+    WorkersDiffer {
+        /// What is not the same.
+        what: &'static str,
+        /// That of the first worker.
+        first: String,
+        /// Number of the other worker.
+        worker: usize,
+        /// That of the other worker.
+        other: String,
     },
     /// Times that cannot be.
     #[error(transparent)]

@@ -2,7 +2,7 @@
 
 use absentia::Interactions;
 use absentia::evaluate::TestSet;
-use absentia::relations::{Relation, Relations};
+use absentia::relations::{Content, Relation, Relations};
 use absentia_io::IdMap;
 use absentia_io::model::Ids;
 use serde::{Deserialize, Serialize};
@@ -122,23 +122,37 @@ pub fn of_data(data: &Interactions<'_>, ids: &Ids, held_out: &[&TestSet]) -> Str
 
 /// A number for the entries of each relation.
 fn of_relations(relations: &Relations<'_>) -> Vec<u64> {
-    let of = |relation: &Relation<'_>| {
-        let entries = relation.data.by_user();
-        let positions = 0..entries.len();
-        let (targets, weights) = (entries.targets(), entries.weights());
-        let values = positions.clone().map(|at| targets.get(at).to_bits());
-        let numbers = [
-            pairs(&relation.data),
-            of_numbers(values),
-            of_numbers(positions.map(|at| weights.get(at).to_bits())),
-        ];
-        let mut hash = Xxh3::new();
-        for number in numbers {
-            hash.update(&number.to_le_bytes());
+    relations.relations.iter().map(of_relation).collect()
+}
+
+/// A number for what a relation holds.
+#[must_use]
+pub fn of_relation(relation: &Relation<'_>) -> u64 {
+    let mut hash = Xxh3::new();
+    let numbers = match &relation.content {
+        Content::Entries(entries) => of_entries(&entries.data).to_vec(),
+        Content::Features(features) => {
+            let numbers = features.targets().as_slice().iter();
+            let known = features.known().iter().map(|&known| u32::from(known));
+            vec![of_numbers(known), of_numbers(numbers.map(|x| x.to_bits()))]
         }
-        hash.digest()
     };
-    relations.relations.iter().map(of).collect()
+    for number in numbers {
+        hash.update(&number.to_le_bytes());
+    }
+    hash.digest()
+}
+
+fn of_entries(data: &Interactions<'_>) -> [u64; 3] {
+    let entries = data.by_user();
+    let positions = 0..entries.len();
+    let (targets, weights) = (entries.targets(), entries.weights());
+    let values = positions.clone().map(|at| targets.get(at).to_bits());
+    [
+        pairs(data),
+        of_numbers(values),
+        of_numbers(positions.map(|at| weights.get(at).to_bits())),
+    ]
 }
 
 fn pairs(data: &Interactions<'_>) -> u64 {

@@ -48,9 +48,11 @@ pub struct Job {
         arg(long, value_name = "NAME", help_heading = "Training")
     )]
     pub solver: Option<Method>,
-    /// Weights on missing entries; see below for all of them [default:
+    /// How much it counts that a user has no row with an item: near 0 if it was probably never seen, more if it was
+    /// probably passed over. A name alone has the usual options; see below for all of them [default:
     /// popularity:mean=0.01,alpha=0.25; without --targets and --regularization, another mean is used if
-    /// it does better on a held-out fifth of the rows; a baseline has its own].
+    /// it does better on a held-out fifth of the rows, and without --post-scale also the age of items if the data has times
+    /// and that is better by more than noise; a baseline has its own].
     #[cfg_attr(feature = "clap", arg(long, value_name = "SCHEME", num_args = 1))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Weights on missing entries"))]
     pub weights: Vec<SchemeSpec>,
@@ -58,7 +60,9 @@ pub struct Job {
     /// users-towns:towns.csv, a file with a column for each type. Options follow, separated by commas: strength=0.5
     /// multiplies all weights of the relation, weights=uniform:0.02 are those of its missing entries, targets=,
     /// confidence= and regularization= are as for the data, least=5 leaves out what has fewer rows, and context=yes
-    /// gives the second role factors of its own (needed for users-users). Can be given several times.
+    /// gives the second role factors of its own (needed for users-users). A .npy array, or a table with dense=yes,
+    /// has a row of features for each of the first type: ids=FILE are its ids, scale=together|columns|none says how
+    /// columns are centred and scaled. Can be given several times.
     #[cfg_attr(
         feature = "clap",
         arg(
@@ -134,13 +138,16 @@ impl Job {
     }
 
     /// What is chosen automatically on held-out rows: targets and weights too, if neither they nor the
-    /// regularization were given.
+    /// regularization were given; and what follows from times, if the post-scaling was not given either.
     #[must_use]
     pub fn automatic(&self) -> Automatic {
         let automatic = self.settings.automatic();
         let given = !self.weights.is_empty() || self.settings.targets.is_some();
+        let recipe = automatic.regularization && !given;
+        let has_half_life = self.settings.post_scale_half_life.is_some();
         Automatic {
-            recipe: automatic.regularization && !given,
+            recipe,
+            by_time: recipe && automatic.post_scale && !has_half_life,
             ..automatic
         }
     }
@@ -178,6 +185,11 @@ mod tests {
     fn nothing_given_leaves_all_to_be_chosen() {
         let automatic = Job::default().automatic();
         assert!(automatic.regularization && automatic.post_scale && automatic.recipe);
+        assert!(automatic.by_time);
+        for text in ["post-scale = 0.1", "post-scale-half-life = '7d'"] {
+            let given: Job = toml::from_str(text).expect("a job");
+            assert!(given.automatic().recipe && !given.automatic().by_time);
+        }
         let given: Job = toml::from_str("targets = 'binary'").expect("a job");
         assert!(given.automatic().regularization && !given.automatic().recipe);
     }

@@ -166,7 +166,10 @@ pub trait Keys {
             return Ok(field.read(key, value)?);
         }
         let keys = self.key_names();
-        let similar = similar(key, keys.iter().map(String::as_str));
+        let similar = match usual_name(key).filter(|usual| keys.iter().any(|key| key == usual)) {
+            Some(usual) => vec![usual],
+            None => similar(key, keys.iter().map(String::as_str)),
+        };
         Err(JobError::UnknownKey {
             key: key.to_owned(),
             similar: similar.into_iter().map(str::to_owned).collect(),
@@ -180,6 +183,22 @@ pub type NamedFields<'f> = Vec<(&'static str, &'f mut dyn Field)>;
 /// The key of a field.
 pub(crate) fn key_of(field: &str) -> String {
     field.replace('_', "-")
+}
+
+/// The key that other programs call by this name.
+#[must_use]
+pub fn usual_name(name: &str) -> Option<&'static str> {
+    Some(match name.replace('_', "-").as_str() {
+        "lambda" | "reg" | "l2" | "reg-param" | "regularisation" => "regularization",
+        "rank" | "dim" | "dimensions" | "n-factors" | "num-factors" | "embedding-size" => "factors",
+        "epochs" | "sweeps" | "n-iter" | "num-iterations" | "max-iter" => "iterations",
+        "lr" => "learning-rate",
+        "random-state" | "random-seed" => "seed",
+        "num-threads" | "n-jobs" | "jobs" => "threads",
+        "sep" | "delimiter" => "separator",
+        "output" => "out",
+        _ => return None,
+    })
 }
 
 /// Lists the fields of a group, with their keys where those are not the names of the fields. A field that is

@@ -20,6 +20,7 @@
 //! | `files`, `rows`, `related`, `training_data` | from files to a matrix, or several, with ids |
 //! | `pipeline` | the steps from a job to a model |
 //! | `message`, `unused` | events, and keys without effect, in words |
+//! | `shared/` | jobs that several workers share |
 //! | `start`, `memory`, `resume`, `validator`, `training` | the run |
 //!
 //! The feature `clap` makes the groups arguments of a command line.
@@ -48,6 +49,7 @@ mod related;
 mod resume;
 mod rows;
 mod settings;
+mod shared;
 mod start;
 pub mod text;
 mod training;
@@ -61,7 +63,9 @@ pub use config_file::{ConfigFile, Entry};
 pub use error::JobError;
 pub use exposed_entries::ExposedEntries;
 pub use files::{read_files, read_known};
-pub use fingerprint::{Fingerprint, of_data as data_fingerprint};
+pub use fingerprint::{
+    Fingerprint, of_data as data_fingerprint, of_relation as relation_fingerprint,
+};
 pub use held_out::{ExposedPairs, pairs_of, without_held_out};
 pub use job::Job;
 pub use listener::{Choice, Event, Listener, Step};
@@ -70,11 +74,12 @@ pub use message::{Level, unknown_text};
 pub use preparation::{Preparation, merge_repeats};
 pub use preset::Preset;
 pub use reading::Reading;
-pub use related::{RelatedData, RelationRows, read_relation};
+pub use related::{RelatedData, RelationRows, RelationTable, read_relation};
 pub use resume::same_ids;
 pub use rows::{Rows, take_log};
 pub use settings::{GivenSettings, half_life_of, post_scaling_text};
+pub use shared::{Agreed, Bundle, Facts, Finished, Frame, Need, Opened, Part, Platform, Spread};
 pub use training::{Execution, Measuring, Training};
-pub use training_data::{Input, TrainingData, split_rows};
+pub use training_data::{Input, TrainingData, report_held_out_less, split_rows};
 pub use validation::ValidationSettings;
 pub use validator::metric_name;

@@ -3,7 +3,7 @@
 use absentia::data::{Merging, Pick, Report, Targets, Unknown};
 use absentia::fit::FitError;
 use absentia::memory::Stage;
-use absentia_io::time::{Moment, TimeUnit};
+use absentia_io::time::{Moment, TimeSpan, TimeUnit};
 use absentia_io::{BadRows, NoProgress, Progress};
 use absentia_search::{Automatic, ChosenSettings};
 
@@ -129,6 +129,11 @@ pub enum Event<'e> {
     HeldOutWithoutTimes(Pick),
     /// Held-out rows of users or items without a row to be trained on are left out.
     Unknown(Unknown),
+    /// Fewer rows of some users are held out than the share, because one is kept to be trained on.
+    HeldOutLess {
+        /// Number of those users.
+        users: usize,
+    },
     /// Rows were held out.
     HeldOut {
         /// Number of rows.
@@ -201,4 +206,6 @@ pub struct Choice<'e> {
     pub chosen: &'e ChosenSettings,
     /// Whether anything changed.
     pub changed: bool,
+    /// The half-life of the counts of post-scaling, if they have one.
+    pub half_life: Option<TimeSpan>,
 }

@@ -107,6 +107,10 @@ impl Event<'_> {
             Self::HeldOutWithoutTimes(_) => {
                 "the data has no times: rows are held out at random".to_owned()
             }
+            Self::HeldOutLess { users } => format!(
+                "{} had too few rows for the share: all but one of them are held out",
+                counted(*users as u64, "user")
+            ),
             Self::HeldOut { rows } => format!("held out {}", counted(*rows as u64, "row")),
             Self::Exposed { pairs, dropped: 0 } => {
                 format!("{pairs} pairs were shown and not taken")

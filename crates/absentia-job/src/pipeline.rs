@@ -1,11 +1,12 @@
 //! The one way from a job to a model: read, prepare, and the run on what is ready.
 
-use absentia::Interactions;
 use absentia::fit::Init;
 use absentia::memory::Stage;
-use absentia::weights::Scheme;
+use absentia::weights::{Scheme, SchemeSpec};
+use absentia::{Interactions, Params};
 use absentia_io::Unknown;
 use absentia_io::model::Ids;
+use absentia_io::time::TimeUnit;
 use absentia_search::Automatic;
 
 use crate::error::JobError;
@@ -150,6 +151,7 @@ impl Job {
     pub fn training_with<'d>(&self, input: Input<'d>, scheme: Scheme) -> Training<'d> {
         let automatic = Automatic {
             recipe: false,
+            by_time: false,
             ..self.automatic()
         };
         let params = self.params(input.unit());
@@ -192,8 +194,19 @@ impl Job {
     /// without choosing again.
     #[must_use]
     pub fn as_run(&self, training: &Training<'_>) -> Self {
+        let unit = training.input.unit();
+        self.as_run_with(&training.params, unit, training.weights.as_ref())
+    }
+
+    /// The same for a run with these parameters and weights, on data whose times have this unit.
+    pub(crate) fn as_run_with(
+        &self,
+        params: &Params,
+        unit: TimeUnit,
+        weights: Option<&SchemeSpec>,
+    ) -> Self {
         let mut job = self.clone();
-        job.settings.fix(&training.params, training.input.unit());
+        job.settings.fix(params, unit);
         if self.settings.post_scale.is_none() && !self.settings.automatic().post_scale {
             // It is 0 wherever the regularization is given.
             job.settings.post_scale = None;
@@ -201,8 +214,8 @@ impl Job {
         job.validation.spell_out();
         job.reading.spell_out();
         job.preparation.spell_out();
-        job.solver = Some(training.params.solver);
-        job.weights = training.weights.iter().cloned().collect();
+        job.solver = Some(params.solver);
+        job.weights = weights.into_iter().cloned().collect();
         job
     }
 }

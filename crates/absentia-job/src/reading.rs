@@ -27,6 +27,9 @@ pub struct Reading {
     /// Double quotes are part of the text.
     #[cfg_attr(feature = "clap", arg(long))]
     pub no_quotes: bool,
+    /// Numbers have a comma before their decimals, as in 3,5 (delimited text).
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub decimal_comma: bool,
     /// Column of users, by heading or by position from 1.
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
     pub user_col: Option<ColumnRef>,
@@ -66,6 +69,7 @@ keys!(Reading {
     header,
     no_header,
     no_quotes,
+    decimal_comma,
     user_col,
     item_col,
     rating_col,
@@ -101,6 +105,7 @@ impl Reading {
             separator: self.separator.clone(),
             header,
             quotes: !self.no_quotes,
+            decimal_comma: self.decimal_comma,
             columns: Columns {
                 user: self.user_col.clone(),
                 item: self.item_col.clone(),

@@ -1,9 +1,12 @@
 //! Relations of a run beside its main one: their files, their ids, and the blocks they become.
 
-use absentia::Triplets;
 use absentia::data::{DataError, Duplicates};
-use absentia::relations::{Arrangement, ITEMS, Relation, Relations, USERS};
-use absentia_io::arrays::Arrays;
+use absentia::relations::{
+    Arrangement, Content, Features, ITEMS, Relation, RelationEntries, RelationError, Relations,
+    USERS,
+};
+use absentia::{Dense, Triplets};
+use absentia_io::arrays::{Arrays, FeatureTable, read_features};
 use absentia_io::time::TimeUnit;
 use absentia_io::{ColumnRef, Dataset, IdMap};
 
@@ -20,8 +23,17 @@ use crate::text::RelationSpec;
 pub struct RelationRows {
     /// What is to be made of it.
     pub spec: RelationSpec,
-    /// Its rows.
-    pub dataset: Dataset,
+    /// What it holds.
+    pub rows: RelationTable,
+}
+
+/// What a relation holds, by its own ids.
+#[derive(Clone, Debug)]
+pub enum RelationTable {
+    /// Some entries.
+    Entries(Dataset),
+    /// A number for every column.
+    Features(FeatureTable),
 }
 
 /// Relations with the ids of the types that they add.
@@ -54,8 +66,15 @@ impl RelationRows {
         skip_bad: Option<u64>,
         listener: &dyn Listener,
     ) -> Result<Self, JobError> {
+        let rows = match &spec.features {
+            Some(features) => RelationTable::Features(read_features(
+                spec.file.as_ref(),
+                features.ids.as_deref().map(AsRef::as_ref),
+            )?),
+            None => RelationTable::Entries(read_relation(&spec.file, skip_bad, listener)?),
+        };
         Ok(Self {
-            dataset: read_relation(&spec.file, skip_bad, listener)?,
+            rows,
             spec: spec.clone(),
         })
     }
@@ -95,6 +114,14 @@ pub fn read_relation(
     read_files(&[file.to_owned()], &reading, listener)
 }
 
+/// A relation whose ids have rows among those of its types.
+struct Numbered {
+    spec: RelationSpec,
+    rows: RelationTable,
+    /// Each type with the row of each of the relation's own ids, before types are sorted.
+    ends: [(usize, Vec<u32>); 2],
+}
+
 fn relate(
     rows: &mut Rows,
     given: Vec<RelationRows>,
@@ -112,19 +139,19 @@ fn relate(
     (ids[0], ids[1]) = (users, items);
     let mut numbered = Vec::with_capacity(given.len());
     for (one, &(first, second)) in given.into_iter().zip(&arranged.pairs) {
-        let RelationRows { spec, mut dataset } = one;
-        drop_rare(&mut dataset, spec.least);
-        let own = std::mem::take(&mut dataset.users);
-        let first_rows = interned(&mut ids[first], &own, &dataset.user)?;
-        report_meeting((&spec, first), (&first_rows, &main), listener)?;
-        let own = std::mem::take(&mut dataset.items);
-        let second_rows = interned(&mut ids[second], &own, &dataset.item)?;
-        report_meeting((&spec, second), (&second_rows, &main), listener)?;
-        if let Some(lambda) = spec.regularization {
+        if let RelationTable::Features(table) = &one.rows {
+            check_features(&one.spec, (first, second), &arranged.pairs)?;
+            check_row_numbers(&one.spec, table, &ids[first])?;
+        }
+        let one = number(one, (first, second), &mut ids)?;
+        for end in &one.ends {
+            report_meeting((&one.spec, end.0), (&end.1, &main), listener)?;
+        }
+        if let Some(lambda) = one.spec.regularization {
             let added = if second > 1 { second } else { first };
             entities[added].regularization = Some(lambda);
         }
-        numbered.push((spec, dataset, (first, first_rows), (second, second_rows)));
+        numbered.push(one);
     }
     let mut orders = Vec::with_capacity(ids.len());
     for (at, map) in ids.iter_mut().enumerate() {
@@ -132,40 +159,32 @@ fn relate(
         entities[at].count = map.len();
     }
     let mut relations = Vec::with_capacity(numbered.len());
-    for (spec, dataset, (first, first_rows), (second, second_rows)) in numbered {
-        let row = |entity: usize, rows: &[u32], at: u32| {
-            let row = rows[at as usize];
-            let order: &Option<Vec<u32>> = &orders[entity];
-            order.as_ref().map_or(row, |order| order[row as usize])
+    for one in numbered {
+        let sorted = |(entity, rows): &(usize, Vec<u32>)| -> Vec<u32> {
+            let order: &Option<Vec<u32>> = &orders[*entity];
+            let place = |&row: &u32| match order {
+                Some(order) if row != u32::MAX => order[row as usize],
+                _ => row,
+            };
+            rows.iter().map(place).collect()
         };
-        let users: Vec<u32> = dataset
-            .user
-            .iter()
-            .map(|&at| row(first, &first_rows, at))
-            .collect();
-        let items: Vec<u32> = dataset
-            .item
-            .iter()
-            .map(|&at| row(second, &second_rows, at))
-            .collect();
-        let (rows, columns) = (entities[first].count, entities[second].count);
-        let data = built(&dataset, (&users, &items), (rows, columns));
-        let data = data.map_err(|source| JobError::RelationData {
-            relation: spec.name(),
-            source,
-        })?;
-        let unit = TimeUnit::of_times(data.times());
+        let (first, second) = (one.ends[0].0, one.ends[1].0);
+        let places = [sorted(&one.ends[0]), sorted(&one.ends[1])];
+        let counts = (entities[first].count, entities[second].count);
+        let arrays = Arrays {
+            users: &ids[first],
+            items: &ids[second],
+        };
         relations.push(Relation {
             first,
             second,
-            scheme: spec.weights.load(&Arrays {
-                users: &ids[first],
-                items: &ids[second],
-            })?,
-            data,
-            targets: spec.targets,
-            confidence: spec.confidence.in_unit(unit),
-            strength: spec.strength,
+            strength: one.spec.strength(),
+            content: match &one.rows {
+                RelationTable::Entries(dataset) => {
+                    entries(&one.spec, dataset, &places, counts, &arrays)?
+                }
+                RelationTable::Features(table) => features(&one.spec, table, &places, counts)?,
+            },
         });
     }
     let mut ids = ids.into_iter();
@@ -181,6 +200,125 @@ fn relate(
     };
     report(&related, listener);
     Ok(Some(related))
+}
+
+/// Gives the ids of a relation rows of its types.
+fn number(
+    one: RelationRows,
+    (first, second): (usize, usize),
+    ids: &mut [IdMap],
+) -> Result<Numbered, JobError> {
+    let RelationRows { spec, mut rows } = one;
+    let (first_rows, second_rows) = match &mut rows {
+        RelationTable::Entries(dataset) => {
+            drop_rare(dataset, spec.least);
+            let own = std::mem::take(&mut dataset.users);
+            let first_rows = interned(&mut ids[first], &own, &dataset.user)?;
+            let own = std::mem::take(&mut dataset.items);
+            (first_rows, interned(&mut ids[second], &own, &dataset.item)?)
+        }
+        RelationTable::Features(table) => {
+            let rows = 0..table.values.rows();
+            let first_rows = rows.map(|row| ids[first].intern(&table.id(row)));
+            let first_rows = first_rows.collect::<Result<_, _>>()?;
+            let columns = table.columns.iter().map(|name| ids[second].intern(name));
+            (first_rows, columns.collect::<Result<_, _>>()?)
+        }
+    };
+    Ok(Numbered {
+        spec,
+        rows,
+        ends: [(first, first_rows), (second, second_rows)],
+    })
+}
+
+/// Rejects features whose columns are not a type of their own.
+fn check_features(
+    spec: &RelationSpec,
+    (first, second): (usize, usize),
+    pairs: &[(usize, usize)],
+) -> Result<(), JobError> {
+    let uses = pairs
+        .iter()
+        .filter(|pair| pair.0 == second || pair.1 == second);
+    if second > 1 && uses.count() == 1 && first != second {
+        return Ok(());
+    }
+    Err(JobError::FeatureType {
+        relation: spec.name(),
+        entity: spec.types.second.clone(),
+    })
+}
+
+/// Rejects an array by position for ids that are not row numbers.
+fn check_row_numbers(
+    spec: &RelationSpec,
+    table: &FeatureTable,
+    ids: &IdMap,
+) -> Result<(), JobError> {
+    if table.ids.is_some() || ids.is_dense() {
+        return Ok(());
+    }
+    Err(JobError::FeatureIds {
+        file: spec.file.clone(),
+        entity: spec.types.first.clone(),
+    })
+}
+
+/// The entries of a relation.
+fn entries(
+    spec: &RelationSpec,
+    dataset: &Dataset,
+    [first, second]: &[Vec<u32>; 2],
+    counts: (usize, usize),
+    arrays: &Arrays<'_>,
+) -> Result<Content<'static>, JobError> {
+    let placed = |places: &[u32], own: &[u32]| -> Vec<u32> {
+        own.iter().map(|&at| places[at as usize]).collect()
+    };
+    let (users, items) = (placed(first, &dataset.user), placed(second, &dataset.item));
+    let data = built(dataset, (&users, &items), counts);
+    let data = data.map_err(|source| JobError::RelationData {
+        relation: spec.name(),
+        source,
+    })?;
+    let unit = TimeUnit::of_times(data.times());
+    Ok(Content::Entries(Box::new(RelationEntries {
+        scheme: spec.weights().load(arrays)?,
+        data,
+        targets: spec.targets(),
+        confidence: spec.confidence.in_unit(unit),
+    })))
+}
+
+/// The features of a relation, in the order of the rows and columns of its types.
+fn features(
+    spec: &RelationSpec,
+    table: &FeatureTable,
+    [first, second]: &[Vec<u32>; 2],
+    (rows, columns): (usize, usize),
+) -> Result<Content<'static>, JobError> {
+    let mut values = Dense::zeros(rows, columns);
+    let mut known = vec![false; rows];
+    for (row, &to) in first.iter().enumerate() {
+        known[to as usize] = true;
+        let line = values.row_mut(to as usize);
+        for (x, &column) in table.values.row(row).iter().zip(second) {
+            line[column as usize] = *x;
+        }
+    }
+    let scaling = spec
+        .features
+        .as_ref()
+        .map(|one| one.scaling)
+        .unwrap_or_default();
+    let features = Features::new(&values, known, scaling);
+    Ok(Content::Features(features.map_err(|source| {
+        RelationError::Features {
+            relation: spec.name(),
+            source,
+        }
+    })?))
 }
 
 /// The matrix of a relation.
@@ -288,13 +426,22 @@ fn report_meeting(
 fn report(related: &RelatedData, listener: &dyn Listener) {
     for relation in &related.relations.relations {
         let some = |counts: Vec<u32>| counts.iter().filter(|&&count| count > 0).count();
+        let (entries, shape) = match &relation.content {
+            Content::Entries(entries) => {
+                let data = &entries.data;
+                let shape = (some(data.user_counts()), some(data.item_counts()));
+                (data.len(), shape)
+            }
+            Content::Features(features) => {
+                let known = features.known().iter().filter(|known| **known).count();
+                let columns = features.targets().cols();
+                (known * columns, (known, columns))
+            }
+        };
         listener.event(&Event::Related {
             relation: &related.relations.name(relation),
-            entries: relation.data.len(),
-            shape: (
-                some(relation.data.user_counts()),
-                some(relation.data.item_counts()),
-            ),
+            entries,
+            shape,
         });
     }
 }

@@ -39,6 +39,9 @@ pub(crate) fn resume(
     if automatic.post_scale {
         params.post_scale = then.post_scale;
     }
+    if automatic.by_time {
+        params.post_scale_half_life = then.post_scale_half_life;
+    }
     let stored = config.as_deref().and_then(weights_of);
     if automatic.recipe {
         params.targets = then.targets;

@@ -268,7 +268,7 @@ impl Rows {
     }
 
     /// Removes ids that no row has any more; row numbers given by the caller stay as they are.
-    fn forget_absent(&mut self) {
+    pub(crate) fn forget_absent(&mut self) {
         for axis in [Axis::User, Axis::Item] {
             let ids = match axis {
                 Axis::User => &mut self.users,

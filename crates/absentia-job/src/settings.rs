@@ -20,21 +20,23 @@ pub struct GivenSettings {
     /// override them.
     #[cfg_attr(feature = "clap", arg(long, value_name = "KIND"))]
     pub preset: Option<Preset>,
-    /// Number of factors K [default: 64].
+    /// Number of factors K: numbers that describe each user and each item. More can tell finer tastes apart,
+    /// and take longer [default: 64].
     #[cfg_attr(feature = "clap", arg(long, short = 'k', value_name = "K"))]
     pub factors: Option<usize>,
-    /// Maximum number of sweeps over users and items [default: 20].
+    /// Maximum number of sweeps: passes over all users and all items [default: 20].
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub iterations: Option<usize>,
-    /// Ridge regularization λ [default: the best of a few values on a held-out fifth of the rows; 0.01
+    /// Regularization λ: how strongly factors are pulled towards 0, against overfitting. Larger values suit
+    /// small data [default: the best of a few values on a held-out fifth of the rows; 0.01
     /// for a baseline].
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "LAMBDA", allow_negative_numbers = true)
     )]
     pub regularization: Option<f32>,
-    /// Exponent ν of a row's total weight in its regularization λ m^ν: 0 is the paper, 1 suits large K
-    /// [default: 1].
+    /// How the regularization grows with the weight m of a user's or item's entries, λ m^ν: 0 is the same for
+    /// all, as in the paper; 1 pulls active users as strongly as others, and suits many factors [default: 1].
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "NU", allow_hyphen_values = true)
@@ -61,12 +63,13 @@ pub struct GivenSettings {
     /// rows].
     #[cfg_attr(feature = "clap", arg(long, value_name = "TARGETS"))]
     pub targets: Option<Targets>,
-    /// Weight of an observed entry: a number, linear:ALPHA (1 + αx), log:ALPHA,EPSILON
+    /// Weight of an observed entry, how sure it is: a number, linear:ALPHA (1 + αx), log:ALPHA,EPSILON
     /// (1 + α ln(1 + x/ε)), decay:30d (half the weight for every 30 days of age), or column
     /// (--weight-col) [default: 1].
     #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
     pub confidence: Option<ConfidenceRule>,
-    /// Exponent ρ: item factors are multiplied by n_i^ρ after training [default: chosen together with
+    /// Exponent ρ: after training, scores of an item are multiplied by n_i^ρ, where n_i is its number of rows.
+    /// Above 0 popular items come up more often, below 0 rare ones do [default: chosen together with
     /// the regularization, or 0 if --regularization or weights by lowrank, groups or dense are given].
     #[cfg_attr(
         feature = "clap",
@@ -75,13 +78,14 @@ pub struct GivenSettings {
     pub post_scale: Option<f32>,
     /// Count recent rows more in the n_i of --post-scale, as in 30d: a row loses half of its count every 30 days
     /// before the latest row, down to a hundredth. For lists that are right for now where demand moves on
-    /// [default: all rows count alike].
+    /// [default: all rows count alike; `train` without --weights, --targets, --regularization and --post-scale uses the
+    /// half-life that does best on held-out rows, if that is better by more than noise].
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     pub post_scale_half_life: Option<TimeSpan>,
     /// Start from these factors instead of random ones: P.npy,Q.npy (needs --dense-ids), or a model.
     #[cfg_attr(feature = "clap", arg(long, value_name = "P,Q|MODEL"))]
     pub init: Vec<String>,
-    /// Standard deviation of the random initial factors [default: 0.01].
+    /// How far the random initial factors spread: their standard deviation [default: 0.01].
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "SIGMA", allow_negative_numbers = true)
@@ -90,7 +94,8 @@ pub struct GivenSettings {
     /// Seed of the random initial factors [default: 0].
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     pub seed: Option<u64>,
-    /// Stop when a sweep changes the objective by less than this share of it [default: never].
+    /// Stop when a sweep changes the objective, which training lowers, by less than this share of it
+    /// [default: never].
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "SHARE", allow_negative_numbers = true)
@@ -166,6 +171,7 @@ impl GivenSettings {
             // If the regularization is given, the factors are used as trained.
             post_scale: self.regularization.is_none() && self.post_scale.is_none(),
             recipe: false,
+            by_time: false,
         }
     }
 

@@ -18,6 +18,7 @@ use crate::fingerprint::Fingerprint;
 use crate::listener::{Choice, Event, Listener};
 use crate::memory::Plan;
 use crate::resume::resume;
+use crate::settings::half_life_of;
 use crate::text::Device;
 use crate::training_data::Input;
 use crate::validator::Validator;
@@ -154,7 +155,8 @@ impl<'d> Training<'d> {
     pub fn choose(&mut self, cancel: &Cancel, listener: &dyn Listener) -> Result<(), JobError> {
         self.check_memory(listener)?;
         self.params.clone().check()?;
-        let automatic = std::mem::take(&mut self.automatic);
+        let mut automatic = std::mem::take(&mut self.automatic);
+        automatic.by_time &= self.input.data.times().is_some();
         let (entries, solver) = (self.input.data.len(), self.params.solver);
         if !automatic.trains_models(entries, solver) && !automatic.regularization {
             return Ok(());
@@ -175,6 +177,7 @@ impl<'d> Training<'d> {
             automatic,
             chosen,
             changed: chosen.params != self.params,
+            half_life: half_life_of(&chosen.params, self.input.unit()),
         });
         listener.event(&Event::Chosen(choice));
         let chosen = chosen.map_err(|error| named(error.into(), self.input.ids))?;

@@ -1,7 +1,7 @@
 //! The data of a run: the matrix with its exposed entries, and the held-out rows.
 
 use absentia::Interactions;
-use absentia::data::{DataError, Duplicates, EventLog, Part, Pick, Split};
+use absentia::data::{DataError, Duplicates, EventLog, Part, Pick, Split, Targets};
 use absentia::evaluate::{EvaluateError, TestSet};
 use absentia::relations::Relations;
 use absentia_io::model::Ids;
@@ -76,7 +76,9 @@ impl TrainingData {
     ) -> Result<Self, JobError> {
         let (reading, preparation, exposed) = (&job.reading, &job.preparation, &job.exposed);
         exposed.check()?;
-        rows.report_ratings(preparation, listener);
+        if job.settings.targets != Some(Targets::Raw) {
+            rows.report_ratings(preparation, listener);
+        }
         let held_out = match job.validation.held_out() {
             HeldOutRows::None => None,
             HeldOutRows::Files(files) => {
@@ -169,6 +171,7 @@ fn hold_out(
     let unit = TimeUnit::of_times(rows.log.time());
     let split = rule.split(pick, defaults::FOLD_IN, unit);
     let parts = split_rows(&rows.log, &split, 0)?;
+    report_held_out_less(&rows.log, &split, listener);
     let known = split.is_by_time().then(|| rows.log.known(&parts));
     let is_known = |row: usize| known.as_ref().is_none_or(|(known, _)| known[row]);
     let held = rows
@@ -181,6 +184,14 @@ fn hold_out(
     listener.event(&Event::HeldOut { rows: held.len() });
     let test = TestSet::from_pairs(held.user(), held.item()).map_err(EvaluateError::from)?;
     Ok(test)
+}
+
+/// Reports users of whom fewer rows are held out than the share.
+pub fn report_held_out_less(log: &EventLog, split: &Split, listener: &dyn Listener) {
+    let users = log.held_out_less(split);
+    if users > 0 {
+        listener.event(&Event::HeldOutLess { users });
+    }
 }
 
 /// The part that each row belongs to.

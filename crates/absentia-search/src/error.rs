@@ -18,9 +18,15 @@ pub enum SearchError {
     /// A search cannot rank users who are held out whole.
     #[error("users held out whole cannot be ranked without folding them in")]
     WholeUsers,
-    /// Several folds were requested of a rule that has one result.
-    #[error("there is only one way to hold out the latest rows")]
-    SingleFold,
+    /// More folds were requested than a rule has.
+    #[error(
+        "there {} to hold out the latest rows",
+        if *most == 1 { "is only one way".to_owned() } else { format!("are only {most} ways") }
+    )]
+    TooManyFolds {
+        /// How many there are.
+        most: usize,
+    },
     /// The folds are not of one data set.
     #[error(
         "fold {fold} has {users} users and {items} items, the first has {expected_users} and {expected_items}"

@@ -2,27 +2,24 @@
 
 use absentia::data::Interactions;
 use absentia::evaluate::{
-    EvaluateError, EvaluateOptions, History, MetricName, Summary, TestSet, evaluate,
+    Candidates, EvaluateError, EvaluateOptions, Evaluation, History, MetricName, Summary, TestSet,
+    evaluate,
 };
 use absentia::model::Model;
 use absentia::ranking::{PopularityScorer, Scorer};
 
 use crate::error::SearchError;
 use crate::fold::users_at;
+use crate::trial_runner::Scoring;
+use crate::user_scores::{UserScores, ndcg_beside};
 
 /// A mean over users and its standard error.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) score: f64,
     pub(crate) stderr: f64,
-}
-
-impl Measured {
-    /// Where sums start.
-    pub(crate) const ZERO: Self = Self {
-        score: 0.0,
-        stderr: 0.0,
-    };
+    /// What it is a mean of.
+    pub(crate) users: UserScores,
 }
 
 /// Measures one metric of models that are trained on the same matrix.
@@ -36,15 +33,29 @@ impl<'d> SingleMetric<'d> {
     /// Takes the matrix trained on, whose entries are left out of the lists, and the metric.
     #[must_use]
     pub fn new(train: &'d Interactions<'_>, name: MetricName) -> Self {
+        let mut metrics = vec![name.metric];
+        // From the same lists: it costs nothing.
+        metrics.extend(ndcg_beside(name).map(|ndcg| ndcg.metric));
+        metrics.dedup();
         Self {
             history: History::of(train),
             name,
             options: EvaluateOptions {
                 cutoffs: name.cutoff.into_iter().collect(),
-                metrics: vec![name.metric],
+                metrics,
                 ..EvaluateOptions::default()
             },
         }
+    }
+
+    /// Ranks nothing but items without an entry in the matrix.
+    #[must_use]
+    pub fn among_new(mut self, train: &Interactions<'_>) -> Self {
+        let counts = train.item_counts();
+        let is_new = |item: &u32| counts[*item as usize] == 0;
+        let new = (0..counts.len() as u32).filter(is_new).collect();
+        self.options.candidates = Candidates::Only(new);
+        self
     }
 
     /// The metric of a model over the users with held-out rows.
@@ -64,10 +75,22 @@ impl<'d> SingleMetric<'d> {
         scorer: &dyn Scorer,
         held_out: &TestSet,
     ) -> Result<Summary, EvaluateError> {
+        Ok(self.summary(&self.evaluation(scorer, held_out)?))
+    }
+
+    fn evaluation(
+        &self,
+        scorer: &dyn Scorer,
+        held_out: &TestSet,
+    ) -> Result<Evaluation, EvaluateError> {
         let (history, options) = (&self.history, &self.options);
-        let evaluation = evaluate(scorer, history, held_out, options, &|_, _| {})?;
-        let result = evaluation.get(&self.name.to_string());
-        Ok(result.map(|result| result.summary).unwrap_or_default())
+        evaluate(scorer, history, held_out, options, &|_, _| {})
+    }
+
+    fn summary(&self, evaluation: &Evaluation) -> Summary {
+        let mut results = evaluation.metrics.iter();
+        let found = results.find(|result| result.name == self.name);
+        found.map(|result| result.summary).unwrap_or_default()
     }
 }
 
@@ -91,31 +114,50 @@ pub(crate) struct Evaluator<'d> {
 }
 
 impl<'d> Evaluator<'d> {
-    /// Takes the matrix trained on, the rows held out of it and the number of users of each sample.
+    /// Takes the matrix trained on, the rows held out of it and how they are measured.
     pub(crate) fn new(
         train: &'d Interactions<'d>,
         held_out: &TestSet,
-        name: MetricName,
-        sizes: &[usize],
-        seed: u64,
+        scoring: Scoring<'_>,
     ) -> Result<Self, SearchError> {
+        let Scoring {
+            metric: name,
+            sample_sizes: sizes,
+            seed,
+            among_new,
+        } = scoring;
         if held_out.users().is_empty() {
             return Err(SearchError::NothingHeldOut);
         }
         let samples = sizes.iter().map(|&size| sample(held_out, size, seed));
         Ok(Self {
-            metric: SingleMetric::new(train, name),
+            metric: if among_new {
+                SingleMetric::new(train, name).among_new(train)
+            } else {
+                SingleMetric::new(train, name)
+            },
             samples: samples.collect(),
         })
     }
 
     /// The metric of a model on a sample.
     pub(crate) fn measure(&self, model: &Model, sample: usize) -> Result<Measured, SearchError> {
+        self.measure_scorer(&model.scorer(), sample)
+    }
+
+    /// The metric of any scores on a sample.
+    pub(crate) fn measure_scorer(
+        &self,
+        scorer: &dyn Scorer,
+        sample: usize,
+    ) -> Result<Measured, SearchError> {
         let held_out = &self.samples[sample.min(self.samples.len() - 1)];
-        let summary = self.metric.measure(model, held_out)?;
+        let evaluation = self.metric.evaluation(scorer, held_out)?;
+        let summary = self.metric.summary(&evaluation);
         Ok(Measured {
             score: summary.mean,
             stderr: summary.stderr(),
+            users: UserScores::of(&evaluation, self.metric.name),
         })
     }
 }

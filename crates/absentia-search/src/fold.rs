@@ -7,6 +7,8 @@ use crate::error::SearchError;
 
 /// Numbers of users with a held-out row below which scores are averaged over this many folds.
 const FOLDS_BELOW: [(usize, usize); 3] = [(2000, 5), (5000, 3), (10_000, 2)];
+/// The share of all rows that several folds by time may hold out together: what is left must resemble the data.
+const MOST_BY_TIME: f64 = 0.3;
 
 /// A matrix to train on and the rows held out of it.
 #[derive(Clone, Debug)]
@@ -55,6 +57,28 @@ impl Fold<'static> {
         })
     }
 
+    /// Holds rows out of a log by a rule, in one of several ways: by another seed, or of a log that ends earlier.
+    fn number(
+        log: &EventLog,
+        shape: (usize, usize),
+        rule: &Split,
+        number: usize,
+    ) -> Result<Self, SearchError> {
+        let Split::TimeShare { test, .. } = *rule else {
+            return Self::of_log(log, shape, rule, number as u64);
+        };
+        if number == 0 {
+            return Self::of_log(log, shape, rule, 0);
+        }
+        let later = Split::TimeShare {
+            test: test * number as f64,
+            valid: 0.0,
+        };
+        let parts = log.split(&later, 0)?;
+        let earlier = log.select(|row| parts[row] == Part::Train);
+        Self::of_log(&earlier, shape, rule, 0)
+    }
+
     /// Thins the held-out rows: a row is kept with a probability proportional to a power of its item's
     /// number of interactions. Powers above 0 favour popular items, powers below 0 rare ones.
     ///
@@ -91,22 +115,27 @@ impl HoldOut {
         }
     }
 
-    /// Whether folds differ by their seed.
-    fn is_random(&self) -> bool {
-        match self.rule {
+    /// The maximum number of folds that differ.
+    fn most_folds(&self) -> usize {
+        let is_random = match self.rule {
             Split::HoldOut { pick, .. }
             | Split::Ratio { pick, .. }
             | Split::Share { pick, .. }
             | Split::HeldOutUsers { pick, .. } => pick != Pick::Latest,
             Split::Cold { .. } => true,
-            Split::TimeCut { .. } | Split::TimeShare { .. } => false,
-        }
+            // Each fold ends where the one before begins.
+            Split::TimeShare { test, .. } => {
+                return ((MOST_BY_TIME / test.max(1e-9)) as usize).max(1);
+            }
+            Split::TimeCut { .. } => false,
+        };
+        if is_random { usize::MAX } else { 1 }
     }
 
     /// Holds rows out of a log, in as many ways as there are folds.
     ///
     /// # Errors
-    /// Users are held out whole; several folds of a rule that has one result; no row is held out, or
+    /// Users are held out whole; more folds than the rule has; no row is held out, or
     /// every row is; the rule needs times that the log does not have.
     pub fn folds(
         &self,
@@ -116,8 +145,9 @@ impl HoldOut {
         if matches!(self.rule, Split::HeldOutUsers { .. }) {
             return Err(SearchError::WholeUsers);
         }
-        if self.folds.is_some_and(|folds| folds > 1) && !self.is_random() {
-            return Err(SearchError::SingleFold);
+        let most = self.most_folds();
+        if self.folds.is_some_and(|folds| folds > most) {
+            return Err(SearchError::TooManyFolds { most });
         }
         let first = Fold::of_log(log, shape, &self.rule, 0)?;
         let users = first.held_out.users().len();
@@ -128,8 +158,12 @@ impl HoldOut {
             return Err(SearchError::EverythingHeldOut);
         }
         let mut folds = vec![first];
-        for seed in 1..self.number_of_folds(users) as u64 {
-            folds.push(Fold::of_log(log, shape, &self.rule, seed)?);
+        for number in 1..self.number_of_folds(users) {
+            let fold = Fold::number(log, shape, &self.rule, number)?;
+            // A log that ends early may have nothing to hold out.
+            if !fold.held_out.users().is_empty() && fold.train.n_interactions() > 0 {
+                folds.push(fold);
+            }
         }
         Ok(folds)
     }
@@ -138,10 +172,7 @@ impl HoldOut {
     #[must_use]
     pub fn number_of_folds(&self, users: usize) -> usize {
         let few = FOLDS_BELOW.iter().find(|(below, _)| users < *below);
-        let by_users = || {
-            few.filter(|_| self.is_random())
-                .map_or(1, |(_, folds)| *folds)
-        };
+        let by_users = || few.map_or(1, |(_, folds)| (*folds).min(self.most_folds()));
         self.folds.unwrap_or_else(by_users)
     }
 }
@@ -204,6 +235,34 @@ pub(crate) fn hashed_unit(user: u32, item: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folds_by_time_end_where_the_one_before_begins() {
+        let user: Vec<u32> = (0..1000).map(|row| row * 7 % 50).collect();
+        let item: Vec<u32> = (0..1000).map(|row| row * 11 % 40).collect();
+        let log = EventLog::new(user, item).unwrap();
+        let log = log.times((0..1000).collect()).unwrap();
+        let by_time = |test: f64, folds| HoldOut {
+            rule: Split::TimeShare { test, valid: 0.0 },
+            folds,
+        };
+        let folds = by_time(0.1, None).folds(&log, (50, 40)).unwrap();
+        let latest: Vec<i64> = folds
+            .iter()
+            .map(|fold| fold.train.latest_time().unwrap())
+            .collect();
+        assert_eq!(latest, [899, 799, 699]);
+        assert_eq!(by_time(0.2, None).folds(&log, (50, 40)).unwrap().len(), 1);
+        assert_eq!(
+            by_time(0.1, Some(1)).folds(&log, (50, 40)).unwrap().len(),
+            1
+        );
+        let refused = by_time(0.1, Some(4)).folds(&log, (50, 40));
+        assert!(matches!(
+            refused,
+            Err(SearchError::TooManyFolds { most: 3 })
+        ));
+    }
 
     #[test]
     fn a_tilt_changes_how_popular_held_out_items_are() {

@@ -15,6 +15,7 @@
 //! | `staged/` | the search of `tune` |
 //! | `automatic/` | settings that a run was not given |
 //! | `fold`, `evaluator`, `post_scale`, `trial_runner` | one trial: held-out rows, training, measuring |
+//! | `user_scores` | whether a model is better than a simpler one by more than noise |
 //! | `trial`, `session`, `log` | the trials so far |
 //! | `sensitivity`, `study`, `correlation` | which settings matter, and how well held-out rows predict the test |
 //!
@@ -49,6 +50,7 @@ mod study;
 mod testing;
 mod trial;
 mod trial_runner;
+mod user_scores;
 
 pub use automatic::{Automatic, ChosenSettings, choose_related, choose_settings};
 pub use error::SearchError;
@@ -56,7 +58,7 @@ pub use evaluator::{SingleMetric, popularity_scorers};
 pub use fold::{Fold, HoldOut};
 pub use log::{LogError, LogHeader, SearchedData, TrialLog};
 pub use sensitivity::{Sensitivity, sensitivity};
-pub use space::{Dimension, Range, Scope, Settings, Space};
-pub use staged::{Budget, Rung, Schedule, SearchOptions, SearchResult, StagedSearch};
+pub use space::{Dimension, Range, RelationSettings, Scope, SearchedRelation, Settings, Space};
+pub use staged::{Baseline, Budget, Rung, Schedule, SearchOptions, SearchResult, StagedSearch};
 pub use study::{Agreement, StudiedSetting, Study};
 pub use trial::{Measurement, Origin, Trial};

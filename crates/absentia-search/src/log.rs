@@ -15,7 +15,7 @@ use crate::staged::StagedSearch;
 use crate::trial::Trial;
 
 /// Version of the search: trials of one version cannot be continued by another.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The data of a search and how rows were held out of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +49,8 @@ pub struct LogHeader {
     max_factors: usize,
     #[serde(default)]
     may_shrink: bool,
+    #[serde(default)]
+    among_new: bool,
     seed: u64,
     users: usize,
     items: usize,
@@ -74,6 +76,7 @@ impl LogHeader {
             search: options.scope,
             max_factors: options.max_factors,
             may_shrink: options.may_shrink,
+            among_new: options.among_new,
             seed: options.seed,
             users: data.users,
             items: data.items,
@@ -102,6 +105,7 @@ impl LogHeader {
             .or_else(|| differs("search", &then.search.name(), &self.search.name()))
             .or_else(|| differs("max-factors", &then.max_factors, &self.max_factors))
             .or_else(|| differs("fewer factors allowed:", &then.may_shrink, &self.may_shrink))
+            .or_else(|| differs("new items alone:", &then.among_new, &self.among_new))
             .or_else(|| differs("seed", &then.seed, &self.seed))
             .or_else(|| differs("split", &then.split, &self.split))
             .or_else(|| differs("splits", &then.splits, &self.splits))

@@ -1,6 +1,6 @@
 //! Which settings the metric depends on.
 
-use crate::space::Space;
+use crate::space::{NU, PENALTY, Space};
 use crate::trial::{Trial, ranked};
 
 /// The smallest number of trials for which sensitivities are computed.
@@ -12,9 +12,10 @@ const PARTS: usize = 4;
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Sensitivity {
     /// Name of the setting.
-    pub name: &'static str,
-    /// Share of the variance of the metric that the setting alone explains, corrected for chance
-    /// (adjusted R² over four parts of the axis of equal size, or its options); at least 0.
+    pub name: String,
+    /// Its share of what all settings explain of the metric: of the variance that each explains alone,
+    /// corrected for chance (adjusted R² over four parts of the axis of equal size, or its options). Shares
+    /// add up to 1, unless no setting explains anything.
     pub share: f64,
     /// Lower end of the part of the axis with the best mean metric.
     pub best_from: String,
@@ -34,8 +35,23 @@ pub fn sensitivity(space: &Space, trials: &[Trial]) -> Vec<Sensitivity> {
     }
     let dimensions = 0..space.dimensions().len();
     let mut found: Vec<Sensitivity> = dimensions.map(|at| of(space, &trials, at)).collect();
+    let all: f64 = found.iter().map(|one| one.share).sum();
+    if all > 0.0 {
+        for one in &mut found {
+            one.share /= all;
+        }
+    }
     found.sort_by(|a, b| b.share.total_cmp(&a.share));
     found
+}
+
+/// What a setting is called by those who set it.
+fn name_of(name: &str) -> &str {
+    match name {
+        PENALTY => "regularization",
+        NU => "reg-exponent",
+        name => name,
+    }
 }
 
 fn of(space: &Space, trials: &[&Trial], at: usize) -> Sensitivity {
@@ -73,11 +89,22 @@ fn of(space: &Space, trials: &[&Trial], at: usize) -> Sensitivity {
     let end = |trial: Option<&&&Trial>| {
         trial.map_or_else(String::new, |trial| dimension.text(trial.point[at]))
     };
+    let (best_from, best_to) = if dimension.name == PENALTY {
+        // The axis is the penalty in relation to the weights; people set λ.
+        let lambdas = best.into_iter().flat_map(|group| group.iter());
+        let mut lambdas: Vec<f32> = lambdas.map(|trial| trial.params.regularization).collect();
+        lambdas.sort_unstable_by(f32::total_cmp);
+        let text = |lambda: Option<&f32>| lambda.map_or_else(String::new, f32::to_string);
+        (text(lambdas.first()), text(lambdas.last()))
+    } else {
+        let (first, last) = best.map_or((None, None), |group| (group.first(), group.last()));
+        (end(first), end(last))
+    };
     Sensitivity {
-        name: dimension.name,
+        name: name_of(&dimension.name).to_owned(),
         share,
-        best_from: end(best.and_then(|group| group.first())),
-        best_to: end(best.and_then(|group| group.last())),
+        best_from,
+        best_to,
     }
 }
 
@@ -100,7 +127,9 @@ mod tests {
             })
             .collect();
         let found = sensitivity(&space, &trials);
-        assert_eq!(found[0].name, space.dimensions()[2].name);
+        let total: f64 = found.iter().map(|one| one.share).sum();
+        assert!((total - 1.0).abs() < 1e-12, "{total}");
+        assert_eq!(found[0].name, name_of(&space.dimensions()[2].name));
         assert!(found[0].share > 0.5 && found[1].share < 0.3, "{found:?}");
         assert!(sensitivity(&space, &trials[..4]).is_empty());
     }

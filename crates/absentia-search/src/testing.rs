@@ -26,6 +26,22 @@ pub(crate) fn blocks() -> Interactions<'static> {
     build(&pairs())
 }
 
+/// All of it, with times that rise with the users.
+pub(crate) fn timed_blocks() -> Interactions<'static> {
+    let (users, items): (Vec<u32>, Vec<u32>) = pairs().into_iter().unzip();
+    let times: Vec<i64> = users.iter().map(|&user| i64::from(user) * 86_400).collect();
+    let built = Triplets::new(&users, &items).times(&times);
+    let built = built.build(60, 40, Duplicates::Error);
+    built.expect("pairs in range").into_owned()
+}
+
+/// The same, with the latest rows of every user held out of it.
+pub(crate) fn timed_fold() -> (Interactions<'static>, TestSet) {
+    let held = timed_blocks().hold_out(0.15, 0);
+    let held_out = TestSet::from_pairs(&held.users, &held.items);
+    (held.rest, held_out.expect("columns of one length"))
+}
+
 /// Every seventh pair held out of the rest.
 pub(crate) fn fold() -> (Interactions<'static>, TestSet) {
     fold_from(3)

@@ -3,7 +3,9 @@
 use absentia::Params;
 use absentia::weights::{Scheme, SchemeSpec};
 
+use crate::space::RelationSettings;
 use crate::trial_runner::{TrainedFactors, TrialResult};
+use crate::user_scores::UserScores;
 
 /// Why settings were tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -68,10 +70,16 @@ pub struct Trial {
     pub weights: Option<SchemeSpec>,
     /// Everything else, with the sweeps and the post-scaling that were best.
     pub params: Params,
+    /// Settings of relations, one for each that is trained.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relations: Vec<RelationSettings>,
     /// The metric, larger is better; nothing if the run failed.
     pub score: Option<f64>,
     /// Standard error of the metric over users.
     pub stderr: f64,
+    /// NDCG at the cut-off of the metric, if it has one.
+    #[serde(default)]
+    pub ndcg: Option<f64>,
     /// Every measurement during training.
     pub curve: Vec<Measurement>,
     /// Why there is no score.
@@ -93,8 +101,10 @@ impl Trial {
             parent: None,
             weights,
             params,
+            relations: Vec::new(),
             score: None,
             stderr: 0.0,
+            ndcg: None,
             curve: Vec::new(),
             failure: None,
             seconds: 0.0,
@@ -102,15 +112,16 @@ impl Trial {
         }
     }
 
-    /// Fills in what the trial gave; yields the trained factors.
-    pub(crate) fn record(&mut self, result: TrialResult) -> TrainedFactors {
+    /// Fills in what the trial gave; yields the trained factors and the scores of users.
+    pub(crate) fn record(&mut self, result: TrialResult) -> (TrainedFactors, UserScores) {
         (self.score, self.stderr) = (Some(result.score), result.stderr);
+        self.ndcg = result.users.mean_ndcg();
         self.params.iterations = result.iterations;
         self.params.post_scale = result.post_scale;
         self.curve = result.curve;
         self.failure = result.failure.map(|error| error.to_string());
         self.training_seconds = result.training_seconds;
-        result.factors
+        (result.factors, result.users)
     }
 
     /// The weights on missing entries as text.

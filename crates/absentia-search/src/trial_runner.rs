@@ -19,10 +19,11 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::SearchError;
-use crate::evaluator::{Evaluator, Measured};
+use crate::evaluator::{Evaluator, Measured, popularity_scorers};
 use crate::fold::Fold;
 use crate::post_scale::{PostScaling, StepSizes, best_post_scale};
 use crate::trial::Measurement;
+use crate::user_scores::UserScores;
 
 /// A trial stops early when its metric rises by no more than this share.
 const LEAST_RISE: f64 = 5e-4;
@@ -38,6 +39,8 @@ pub(crate) struct Scoring<'s> {
     pub(crate) sample_sizes: &'s [usize],
     /// Seed of the samples.
     pub(crate) seed: u64,
+    /// Whether only items without a row in training are ranked.
+    pub(crate) among_new: bool,
 }
 
 /// The threads and the memory that a trial may use; they do not change the result.
@@ -53,8 +56,6 @@ pub(crate) struct Limits {
 pub(crate) struct TrialRunner<'r> {
     folds: &'r [Fold<'r>],
     evaluators: Vec<Evaluator<'r>>,
-    /// Relations that are trained with every fold.
-    relations: Option<&'r Relations<'r>>,
     limits: Limits,
     /// Threads of its own: those of the caller may be gone after a fork.
     pool: &'r ThreadPool,
@@ -65,6 +66,8 @@ pub(crate) struct TrialRunner<'r> {
 pub(crate) struct TrialPlan<'p> {
     pub(crate) scheme: &'p Scheme,
     pub(crate) params: Params,
+    /// Relations that are trained with every fold.
+    pub(crate) relations: Option<&'p Relations<'p>>,
     /// Numbers of sweeps after which the model is measured; training continues while the metric rises.
     pub(crate) sweeps: &'p [usize],
     pub(crate) post_scaling: PostScaling,
@@ -77,6 +80,8 @@ pub(crate) struct TrialPlan<'p> {
 pub(crate) struct TrialResult {
     pub(crate) score: f64,
     pub(crate) stderr: f64,
+    /// The scores of users with these sweeps.
+    pub(crate) users: UserScores,
     /// Sweeps with the best score.
     pub(crate) iterations: usize,
     pub(crate) post_scale: f32,
@@ -96,28 +101,14 @@ impl<'r> TrialRunner<'r> {
         pool: &'r ThreadPool,
         cancel: &'r Cancel,
     ) -> Result<Self, SearchError> {
-        let evaluator = |fold: &'r Fold<'r>| {
-            let Scoring {
-                metric,
-                sample_sizes,
-                seed,
-            } = scoring;
-            Evaluator::new(&fold.train, &fold.held_out, metric, sample_sizes, seed)
-        };
+        let evaluator = |fold: &'r Fold<'r>| Evaluator::new(&fold.train, &fold.held_out, scoring);
         Ok(Self {
             folds,
             evaluators: folds.iter().map(evaluator).collect::<Result<_, _>>()?,
-            relations: None,
             limits,
             pool,
             cancel,
         })
-    }
-
-    /// Trains these relations with every fold.
-    pub(crate) fn related(mut self, relations: Option<&'r Relations<'r>>) -> Self {
-        self.relations = relations;
-        self
     }
 
     /// Trains and measures, starting from the factors of another trial or from random ones.
@@ -137,7 +128,7 @@ impl<'r> TrialRunner<'r> {
                 swept => swept?,
             }
             if at == 0 {
-                result.post_scale = self.post_scale(&runs.checkpoints, plan.post_scaling)?;
+                result.post_scale = self.post_scale(&runs.checkpoints, plan)?;
             }
             let rho = result.post_scale;
             let measured = self.measure(&runs.checkpoints, rho, plan.sample)?;
@@ -150,6 +141,7 @@ impl<'r> TrialRunner<'r> {
                 break;
             }
             (result.score, result.stderr) = (measured.score, measured.stderr);
+            result.users = measured.users;
             result.iterations = iterations;
         }
         result.training_seconds = runs.training_seconds;
@@ -158,18 +150,19 @@ impl<'r> TrialRunner<'r> {
     }
 
     /// The post-scaling of trained factors.
-    fn post_scale(&self, runs: &[Checkpoint], how: PostScaling) -> Result<f32, SearchError> {
+    fn post_scale(&self, runs: &[Checkpoint], plan: &TrialPlan<'_>) -> Result<f32, SearchError> {
         let score_on = |sample| move |rho| Ok(self.measure(runs, rho, sample)?.score);
-        match how {
+        let half_life = plan.params.post_scale_half_life;
+        match plan.post_scaling {
             PostScaling::Fixed(rho) => Ok(rho),
             PostScaling::Search {
                 guess,
                 steps,
                 refine,
             } => {
-                let rho = best_post_scale(guess, steps, score_on(0))?;
+                let rho = best_post_scale((guess, half_life), steps, score_on(0))?;
                 if refine {
-                    best_post_scale(rho, StepSizes::FINE, score_on(1))
+                    best_post_scale((rho, half_life), StepSizes::FINE, score_on(1))
                 } else {
                     Ok(rho)
                 }
@@ -192,15 +185,41 @@ impl<'r> TrialRunner<'r> {
             let pairs = runs.par_iter().zip(&self.evaluators);
             pairs.map(measure).collect()
         });
-        let mut mean = Measured::ZERO;
-        for measured in folds {
-            let measured = measured?;
-            mean.score += measured.score / runs.len() as f64;
-            mean.stderr += (measured.stderr / runs.len() as f64).powi(2);
-        }
-        mean.stderr = mean.stderr.sqrt();
-        Ok(mean)
+        mean_over_folds(folds)
     }
+
+    /// What the most popular items reach on the largest sample, with the names of the rankings: every model should do
+    /// better.
+    pub(crate) fn popularity(&self) -> Result<Vec<(&'static str, Measured)>, SearchError> {
+        let last = usize::MAX;
+        let mut by_name: Vec<(&'static str, Vec<Result<Measured, SearchError>>)> = Vec::new();
+        for (fold, evaluator) in self.folds.iter().zip(&self.evaluators) {
+            for (place, (name, scorer)) in popularity_scorers(&fold.train).into_iter().enumerate() {
+                let measure = || evaluator.measure_scorer(&scorer, last);
+                let measured = self.pool.install(measure);
+                match by_name.get_mut(place) {
+                    Some((_, folds)) => folds.push(measured),
+                    None => by_name.push((name, vec![measured])),
+                }
+            }
+        }
+        let mean = |(name, folds)| Ok((name, mean_over_folds(folds)?));
+        by_name.into_iter().map(mean).collect()
+    }
+}
+
+fn mean_over_folds(folds: Vec<Result<Measured, SearchError>>) -> Result<Measured, SearchError> {
+    let (mut mean, count) = (Measured::default(), folds.len() as f64);
+    let mut users = Vec::with_capacity(folds.len());
+    for measured in folds {
+        let measured = measured?;
+        mean.score += measured.score / count;
+        mean.stderr += (measured.stderr / count).powi(2);
+        users.push(measured.users);
+    }
+    mean.stderr = mean.stderr.sqrt();
+    mean.users = UserScores::mean_of(users);
+    Ok(mean)
 }
 
 /// The runs of a trial, one per fold.
@@ -251,7 +270,7 @@ impl<'r> FoldRuns<'r> {
             .map(|fold| (fold, starts.next().unwrap_or_default(), before.next()))
             .collect();
         let (scheme, cancel) = (self.plan.scheme, self.runner.cancel);
-        let relations = self.runner.relations;
+        let relations = self.plan.relations;
         let train = |(fold, init, resume): (&Fold<'_>, Init, Option<Checkpoint>)| {
             let run = Run {
                 init,
@@ -285,7 +304,7 @@ impl<'r> FoldRuns<'r> {
             return folds.len();
         };
         let sizes = Sizes::of(&fold.train, self.plan.scheme, params, false);
-        let sizes = sizes.stacked(self.runner.relations);
+        let sizes = sizes.stacked(self.plan.relations);
         let plan = MemoryPlan::new(&sizes, params);
         folds.len().min((limit / plan.total().max(1)) as usize)
     }

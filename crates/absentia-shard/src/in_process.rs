@@ -1,238 +1,184 @@
-//! The shards of a run in one process: the same messages as between machines, without the machines.
+//! The workers of a run in one process: the same messages as between machines, without the machines.
 
 use absentia::error::Axis;
-use absentia::fit::Cancel;
-use absentia::fit::backend::{
-    Backend, Device, EntryLoss, Halt, ObjectiveSums, Precision, Problem, RowSum,
-};
-use absentia::fit::shard::{Caches, ObjectiveShare, Shard, Totals, WholeSide};
+use absentia::fit::backend::{Device, LocalBackend, Problem};
+use absentia::fit::shard::{Shard, ShardParts};
+use absentia::fit::{Outline, Sweep};
 use absentia::model::Factors;
 use absentia::{Dense, Sides, Solver};
 
-use crate::plan::{Exchange, Plan};
+use crate::message::{Reply, Request};
+use crate::plan::Plan;
+use crate::sharded::{Sharded, Trouble, Workers};
+use crate::worker::{Received, Worker, WorkerError};
 
-/// A device that divides every problem among some shards.
+/// A device that divides every problem among some workers in this process.
 #[derive(Clone, Copy, Debug)]
 pub struct InProcess {
-    /// Number of shards.
+    /// Number of workers.
     pub workers: usize,
 }
 
 impl Device for InProcess {
-    type Backend<'p> = Sharded<'p>;
+    type Backend<'p> = Sharded<LocalWorkers>;
 
     fn backend<'p>(
         &self,
         problem: &'p Problem<'p>,
         solver: Solver,
         start: Sides<Dense>,
-    ) -> Sharded<'p> {
-        Sharded::new(problem, &Plan::new(problem, self.workers), solver, &start)
+    ) -> Self::Backend<'p> {
+        let plan = Plan::new(problem, self.workers);
+        let workers = plan.workers().iter().enumerate().map(|(index, chunks)| {
+            let parts = ShardParts::cut(problem, chunks);
+            let own = Sides::from_fn(|axis| {
+                let (first, rows) = (parts.rows(axis).start, parts.rows(axis).len());
+                let start = &start[axis];
+                Dense::from_fn(rows, start.cols(), |row, f| start.row(first + row)[f])
+            });
+            let (k, z) = (problem.params().factors, problem.weights(Axis::User).cols());
+            Worker::new(Shard::new(parts, solver, own), index, k, z)
+        });
+        let workers = LocalWorkers::new(workers.collect());
+        // The start is known to this run, and random ones are measured by it.
+        Sharded::new(workers, outline(problem), problem.params(), 0)
     }
 }
 
-/// The shards of one problem.
-pub struct Sharded<'p> {
-    problem: &'p Problem<'p>,
-    shards: Vec<Shard>,
-    /// The rows that travel before a half-sweep of a side.
-    exchanges: Sides<Exchange>,
-    caches: Sides<Option<Caches>>,
-    ridge: Sides<Option<f64>>,
-    loss: Option<EntryLoss>,
-    /// Rows that have left their shard so far.
+fn outline(problem: &Problem<'_>) -> Outline {
+    Outline {
+        shape: problem.shape(),
+        entries: problem.data().len(),
+        rank: problem.weights(Axis::User).cols(),
+        may_be_negative: problem.may_be_negative(),
+        at_zero: f64::NAN,
+    }
+}
+
+/// Workers in this process.
+pub struct LocalWorkers {
+    workers: Vec<Worker>,
+    /// Rows that have left their worker so far.
     sent: usize,
 }
 
-impl<'p> Sharded<'p> {
-    fn new(problem: &'p Problem<'p>, plan: &Plan, solver: Solver, start: &Sides<Dense>) -> Self {
-        let shards: Vec<Shard> = plan
-            .workers()
-            .iter()
-            .map(|chunks| Shard::new(problem, chunks, solver, start))
-            .collect();
-        let exchanges = Sides::from_fn(|axis: Axis| {
-            let needs: Vec<&[u32]> = shards.iter().map(|shard| shard.needs(axis)).collect();
-            let owned: Vec<_> = shards
+impl LocalWorkers {
+    /// Makes known to every worker which of its rows others need.
+    #[must_use]
+    pub fn new(mut workers: Vec<Worker>) -> Self {
+        for side in [Axis::User, Axis::Item] {
+            let owned: Vec<_> = workers
                 .iter()
-                .map(|shard| shard.rows(axis.other()))
+                .map(|worker| worker.shard().rows(side))
                 .collect();
-            Exchange::new(&needs, &owned)
-        });
-        Self {
-            problem,
-            shards,
-            exchanges,
-            caches: Sides::default(),
-            ridge: Sides::default(),
-            loss: None,
-            sent: 0,
-        }
-    }
-
-    /// The rows of the other side that a shard reads in a half-sweep of this side.
-    fn gathered(&mut self, axis: Axis, receiver: usize) -> Dense {
-        let parts = self.exchanges[axis].to(receiver);
-        let rows = parts.iter().map(Vec::len).sum();
-        let mut gathered = Dense::padded(rows, self.problem.params().factors);
-        let mut at = 0;
-        for (sender, rows) in parts.iter().enumerate() {
-            let factors = self.shards[sender].factors(axis.other());
-            for &row in rows {
-                gathered
-                    .row_mut(at)
-                    .copy_from_slice(factors.row(row as usize));
-                at += 1;
-            }
-            if sender != receiver {
-                self.sent += rows.len();
+            let wanted: Vec<_> = workers
+                .iter_mut()
+                .map(|worker| worker.wanted(side, &owned))
+                .collect();
+            for (owner, worker) in workers.iter_mut().enumerate() {
+                let of_owner = wanted.iter().map(|wanted| wanted[owner].clone()).collect();
+                // Wanted rows are those that the owner has.
+                let _ = worker.set_wanted(side, of_owner);
             }
         }
-        gathered
+        Self { workers, sent: 0 }
     }
 
-    /// Number of rows that have left their shard since the start.
+    /// The workers.
+    pub fn workers(&mut self) -> &mut [Worker] {
+        &mut self.workers
+    }
+
+    /// Number of rows that have left their worker.
     #[must_use]
     pub fn rows_sent(&self) -> usize {
         self.sent
     }
 
     /// All rows of one side.
-    fn whole(&self, axis: Axis) -> Dense {
-        let mut whole = Dense::padded(
-            self.problem.entries(axis).rows(),
-            self.problem.params().factors,
-        );
-        for shard in &self.shards {
-            for (at, row) in shard.rows(axis).enumerate() {
-                whole
-                    .row_mut(row)
-                    .copy_from_slice(shard.factors(axis).row(at));
-            }
+    fn whole(&self, side: Axis) -> Dense {
+        let factors = self
+            .workers
+            .iter()
+            .map(|worker| worker.shard().factors(side));
+        let cols = factors.clone().next().map_or(0, Dense::cols);
+        let mut whole = Dense::padded(factors.clone().map(Dense::rows).sum(), cols);
+        let rows = factors.flat_map(|part| (0..part.rows()).map(|row| part.row(row)));
+        for (at, row) in rows.enumerate() {
+            whole.row_mut(at).copy_from_slice(row);
         }
         whole
     }
+}
 
-    fn merged<T: absentia::fit::backend::Summand>(
-        &self,
-        sum: impl Fn(&Shard) -> RowSum<T>,
-    ) -> RowSum<T> {
-        let parts = self.shards.iter().map(sum);
-        parts.fold(RowSum::default(), RowSum::merge)
+impl Workers for LocalWorkers {
+    fn ask(&mut self, step: u64, request: &Request) -> Result<Vec<Reply>, Trouble> {
+        let count = self.workers.len();
+        let sent = |receiver: usize, side: Axis| -> Vec<Vec<f32>> {
+            let others = self.workers.iter().enumerate();
+            let rows = others.map(|(sender, worker)| {
+                if sender == receiver {
+                    Vec::new()
+                } else {
+                    worker.rows_for(side, receiver)
+                }
+            });
+            rows.collect()
+        };
+        let sent: Vec<Vec<Vec<f32>>> = (0..count)
+            .map(|receiver| {
+                request
+                    .reads()
+                    .map_or_else(Vec::new, |side| sent(receiver, side))
+            })
+            .collect();
+        let whole: Vec<(Vec<f32>, Vec<f32>)> =
+            match request.reads().filter(|_| request.reads_whole()) {
+                Some(side) => {
+                    let workers = self.workers.iter();
+                    workers
+                        .map(|worker| (worker.all_rows(side), worker.all_weights(side)))
+                        .collect()
+                }
+                None => Vec::new(),
+            };
+        let whole: Vec<(&[f32], &[f32])> = whole.iter().map(|(p, a)| (&p[..], &a[..])).collect();
+        let mut replies = Vec::with_capacity(count);
+        for (worker, rows) in self.workers.iter_mut().zip(&sent) {
+            let rows: Vec<&[f32]> = rows.iter().map(Vec::as_slice).collect();
+            let received = Received {
+                rows: &rows,
+                whole: &whole,
+            };
+            replies.push(
+                worker
+                    .answer(step, request, received)
+                    .map_err(|error| fatal(&error))?,
+            );
+            let k = worker.shard().factors(Axis::User).cols();
+            self.sent += rows.iter().map(|rows| rows.len() / k).sum::<usize>();
+        }
+        Ok(replies)
     }
 
-    fn ensure_caches(&mut self, axis: Axis) {
-        if self.caches[axis].is_none() {
-            self.sum_caches(axis);
-        }
+    fn recover(&mut self) -> Result<(), Trouble> {
+        Err(Trouble::Fatal(
+            "workers of this process are not lost".to_owned(),
+        ))
+    }
+
+    fn store(&mut self, _: u64, _: &[Sweep]) -> Result<(), Trouble> {
+        // The run has the factors of its workers.
+        Ok(())
     }
 }
 
-impl Backend for Sharded<'_> {
-    fn half_sweep(&mut self, axis: Axis, measured: bool, cancel: &Cancel) -> Result<(), Halt> {
-        self.ensure_caches(axis.other());
-        let mut total = RowSum::default();
-        for worker in 0..self.shards.len() {
-            let fixed = self.gathered(axis, worker);
-            let Some(caches) = &self.caches[axis.other()] else {
-                continue;
-            };
-            match self.shards[worker].half_sweep(axis, (&fixed, caches), measured, cancel) {
-                Ok(loss) => total = total.merge(loss),
-                Err(halt) => {
-                    // Those before it have new factors.
-                    for shard in &mut self.shards[..worker] {
-                        shard.undo(axis);
-                    }
-                    return Err(halt);
-                }
-            }
-        }
-        let loss = total.total().unwrap_or_default();
-        self.ridge[axis] = Some(loss.ridge);
-        self.loss = measured.then_some(loss);
-        Ok(())
-    }
+fn fatal(error: &WorkerError) -> Trouble {
+    Trouble::Fatal(error.to_string())
+}
 
-    fn half_sweep_in_double(&mut self, axis: Axis, cancel: &Cancel) -> Result<(), Halt> {
-        let other = axis.other();
-        let sums = self.merged(|shard| shard.double_sums(other));
-        let by_entry = self.shards.first().is_some_and(Shard::visits_every_entry);
-        let whole = by_entry.then(|| self.whole(other));
-        let problem = self.problem;
-        for worker in 0..self.shards.len() {
-            let fixed = self.gathered(axis, worker);
-            let whole = whole.as_ref().map(|factors| WholeSide {
-                factors,
-                weights: problem.weights(other),
-            });
-            let shard = &mut self.shards[worker];
-            match shard.half_sweep_in_double(axis, (&fixed, &sums), whole, cancel) {
-                Ok(true) => {}
-                // Its steps always are in double precision.
-                Ok(false) => return self.half_sweep(axis, false, cancel),
-                Err(halt) => {
-                    for shard in &mut self.shards[..worker] {
-                        shard.undo(axis);
-                    }
-                    return Err(halt);
-                }
-            }
-        }
-        (self.ridge[axis], self.loss) = (None, None);
-        Ok(())
-    }
-
-    fn sum_caches(&mut self, axis: Axis) {
-        let sums = self.merged(|shard| shard.cache_sums(axis));
-        let (factors, rank) = (
-            self.problem.params().factors,
-            self.problem.weights(axis).cols(),
-        );
-        self.caches[axis] = Some(Caches::new(factors, rank, sums));
-    }
-
-    fn undo(&mut self, axis: Axis) {
-        for shard in &mut self.shards {
-            shard.undo(axis);
-        }
-        (self.ridge[axis], self.loss) = (None, None);
-    }
-
-    fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums {
-        self.ensure_caches(Axis::User);
-        self.ensure_caches(Axis::Item);
-        let every = precision == Precision::EveryEntry;
-        let items = every.then(|| self.whole(Axis::Item));
-        let mut share = ObjectiveShare::default();
-        for worker in 0..self.shards.len() {
-            let needed = self.gathered(Axis::User, worker);
-            let whole = items.as_ref().map(|factors| WholeSide {
-                factors,
-                weights: self.problem.weights(Axis::Item),
-            });
-            share = share.merge(self.shards[worker].objective_share(precision, &needed, whole));
-        }
-        let double = (precision == Precision::Double)
-            .then(|| Sides::from_fn(|axis| self.merged(|shard| shard.double_sums(axis))));
-        let (Some(users), Some(items)) = (&self.caches.users, &self.caches.items) else {
-            return ObjectiveSums::default();
-        };
-        let totals = Totals {
-            precision,
-            measured: self.loss,
-            ridge: self.ridge,
-            caches: Sides { users, items },
-            double,
-            entries: self.problem.data().len(),
-            factors: self.problem.params().factors,
-            rank: self.problem.weights(Axis::User).cols(),
-            may_be_negative: self.problem.may_be_negative(),
-        };
-        totals.objective(share)
-    }
-
+impl LocalBackend for Sharded<LocalWorkers> {
     fn factors(&self) -> Sides<Factors> {
-        Sides::from_fn(|axis| Factors::from(self.whole(axis)))
+        Sides::from_fn(|axis| Factors::from(self.workers.whole(axis)))
     }
 }

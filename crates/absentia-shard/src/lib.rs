@@ -1,14 +1,20 @@
 //! Runs that several workers share.
 //!
-//! Each worker has a [`Shard`](absentia::fit::shard::Shard): some chunks of users and of items. A
-//! [`Plan`] says who owns which chunks and, once and for all, which rows each needs of each other: rows
-//! travel one by one, not in blocks, because the entries of a few thousand users name items of nearly
-//! every block. [`InProcess`] drives the shards of a plan in one process through the one loop of a run;
-//! its models have the bits of one process without shards. Nothing here knows how rows travel between
-//! machines.
+//! A [`Worker`] has a [`Shard`](absentia::fit::shard::Shard): some chunks of users and of items. A [`Plan`]
+//! says who owns which chunks. Workers know once and for all which rows each needs of each other: rows travel
+//! one by one, not in blocks, because the entries of a few thousand users name items of nearly every block.
+//! [`Sharded`] drives the [`Workers`] of a run through the one loop, by [`Request`]s and [`Reply`]s, and replaces
+//! those that are lost; models have the bits of one process without workers. Nothing here knows how messages
+//! and rows travel between machines: [`InProcess`] has all workers in one process.
 
 mod in_process;
+mod message;
 mod plan;
+mod sharded;
+mod worker;
 
-pub use in_process::{InProcess, Sharded};
-pub use plan::{Exchange, Plan};
+pub use in_process::{InProcess, LocalWorkers};
+pub use message::{Reply, Request, from_bytes, to_bytes};
+pub use plan::{Plan, chunk_work};
+pub use sharded::{Sharded, Trouble, Workers};
+pub use worker::{Received, Worker, WorkerError};

@@ -5,6 +5,7 @@ use std::ops::Range;
 use absentia::Sides;
 use absentia::error::Axis;
 use absentia::fit::backend::{CHUNK_ROWS, Problem};
+use absentia::fit::shard::rows_of;
 
 /// The chunks that each worker owns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,18 +18,24 @@ impl Plan {
     /// may be left without rows of a side that has few chunks.
     #[must_use]
     pub fn new(problem: &Problem<'_>, workers: usize) -> Self {
-        let workers = workers.max(1);
-        let cuts = Sides::from_fn(|axis| {
+        let work = Sides::from_fn(|axis| {
             let entries = problem.entries(axis);
             let chunks = entries.rows().div_ceil(CHUNK_ROWS);
-            // A row costs about as much as a few dozen entries.
             let work = |chunk: usize| {
-                let (first, end) = (chunk * CHUNK_ROWS, (chunk + 1) * CHUNK_ROWS);
-                let (first, end) = (first.min(entries.rows()), end.min(entries.rows()));
-                entries.offsets()[end] - entries.offsets()[first] + 32 * (end - first) as u64
+                let rows = rows_of(&(chunk..chunk + 1), entries.rows());
+                let entries = entries.offsets()[rows.end] - entries.offsets()[rows.start];
+                chunk_work(rows.len(), entries)
             };
-            cuts(&(0..chunks).map(work).collect::<Vec<u64>>(), workers)
+            (0..chunks).map(work).collect()
         });
+        Self::of_work(&work, workers)
+    }
+
+    /// Divides chunks of this much [work](chunk_work).
+    #[must_use]
+    pub fn of_work(work: &Sides<Vec<u64>>, workers: usize) -> Self {
+        let workers = workers.max(1);
+        let cuts = work.as_ref().map(|work| cuts(work, workers));
         let range = |cuts: &[usize], worker: usize| cuts[worker]..cuts[worker + 1];
         let of_worker = |worker: usize| cuts.as_ref().map(|cuts| range(cuts, worker));
         Self {
@@ -45,10 +52,14 @@ impl Plan {
     /// The rows of one side that a worker owns, of `rows` in all.
     #[must_use]
     pub fn rows(&self, worker: usize, axis: Axis, rows: usize) -> Range<usize> {
-        let chunks = &self.workers[worker][axis];
-        let row_of = |chunk: usize| (chunk * CHUNK_ROWS).min(rows);
-        row_of(chunks.start)..row_of(chunks.end)
+        rows_of(&self.workers[worker][axis], rows)
     }
+}
+
+/// The work of a chunk of rows with this many entries: a row costs about as much as a few dozen of them.
+#[must_use]
+pub fn chunk_work(rows: usize, entries: u64) -> u64 {
+    entries + 32 * rows as u64
 }
 
 /// Where to cut a row of tasks so that every part has about the same work.
@@ -68,47 +79,15 @@ fn cuts(work: &[u64], parts: usize) -> Vec<usize> {
     cuts
 }
 
-/// The rows that travel before the half-sweeps of one side.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
-    /// For each receiver, what it gets of each sender: positions among the sender's rows.
-    rows: Vec<Vec<Vec<u32>>>,
-}
-
-impl Exchange {
-    /// Finds the owners of the rows that each worker needs; `owned` has the rows of each worker.
-    #[must_use]
-    pub fn new(needs: &[&[u32]], owned: &[Range<usize>]) -> Self {
-        let of_receiver = |needs: &&[u32]| -> Vec<Vec<u32>> {
-            let of_sender = |owned: &Range<usize>| {
-                let below = |end: usize| needs.partition_point(|row| (*row as usize) < end);
-                let own = &needs[below(owned.start)..below(owned.end)];
-                own.iter().map(|row| row - owned.start as u32).collect()
-            };
-            owned.iter().map(of_sender).collect()
-        };
-        Self {
-            rows: needs.iter().map(of_receiver).collect(),
-        }
-    }
-
-    /// What a worker gets of each other one, as positions among the sender's rows. Senders own rising
-    /// ranges of rows, so that one after the other gives the rows in their order.
-    #[must_use]
-    pub fn to(&self, receiver: usize) -> &[Vec<u32>] {
-        &self.rows[receiver]
-    }
-
-    /// Number of rows that leave their worker.
-    #[must_use]
-    pub fn travelling(&self) -> usize {
-        let of_receiver = |(receiver, senders): (usize, &Vec<Vec<u32>>)| -> usize {
-            let others = senders.iter().enumerate();
-            let others = others.filter(|(sender, _)| *sender != receiver);
-            others.map(|(_, rows)| rows.len()).sum()
-        };
-        self.rows.iter().enumerate().map(of_receiver).sum()
-    }
+/// The rows that a worker needs of each owner, as positions among the owner's rows; `owned` has the rows of each
+/// worker. Owners have rising ranges of rows, so that one after the other gives the rows in their order.
+pub(crate) fn by_owner(needs: &[u32], owned: &[Range<usize>]) -> Vec<Vec<u32>> {
+    let of_owner = |owned: &Range<usize>| {
+        let below = |end: usize| needs.partition_point(|row| (*row as usize) < end);
+        let own = &needs[below(owned.start)..below(owned.end)];
+        own.iter().map(|row| row - owned.start as u32).collect()
+    };
+    owned.iter().map(of_owner).collect()
 }
 
 #[cfg(test)]
@@ -127,9 +106,8 @@ mod tests {
 
     #[test]
     fn rows_come_from_their_owners_in_order() {
-        let exchange = Exchange::new(&[&[0, 3, 4, 9], &[1, 2, 8]], &[0..4, 4..10]);
-        assert_eq!(exchange.to(0), [vec![0, 3], vec![0, 5]]);
-        assert_eq!(exchange.to(1), [vec![1, 2], vec![4]]);
-        assert_eq!(exchange.travelling(), 4);
+        let owned = [0..4, 4..10];
+        assert_eq!(by_owner(&[0, 3, 4, 9], &owned), [vec![0, 3], vec![0, 5]]);
+        assert_eq!(by_owner(&[1, 2, 8], &owned), [vec![1, 2], vec![4]]);
     }
 }

@@ -111,7 +111,7 @@ fn half_sweep(model: &Model, rows: &Interactions<'_>) -> Result<Spent, Failure> 
         for _ in 0..SWEEPS {
             let start = Instant::now();
             pool.install(|| {
-                backend.sum_caches(Axis::Item);
+                backend.sum_caches(Axis::Item)?;
                 backend.half_sweep(Axis::User, false, &Cancel::new())
             })
             .map_err(|halt| format!("{halt:?}"))?;

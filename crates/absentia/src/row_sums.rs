@@ -44,6 +44,7 @@ impl Summand for Vec<f64> {
 
 /// The sum of the chunks below one node of the tree.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Node<T> {
     level: u32,
     index: usize,
@@ -62,6 +63,7 @@ impl<T> Node<T> {
 
 /// A sum over some chunks of rows, as the fewest nodes of the tree that cover them.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RowSum<T> {
     /// By chunk; no two are siblings.
     nodes: Vec<Node<T>>,

@@ -1,10 +1,11 @@
-//! What the figures of `docs/accuracy.md` and `docs/weights.md` were made by.
+//! What the figures of `docs/accuracy.md`, `docs/weights.md` and `docs/relations.md` were made by.
 
 mod gowalla;
 mod implicit;
 mod markdown;
 mod measure;
 mod options;
+mod relations;
 mod search;
 mod sets;
 mod study;
@@ -34,6 +35,10 @@ cargo xtask accuracy <what>; data is read from ../shared/data
   weights  every weight scheme on every data set but Gowalla, tuned with the same few trials: the tables of
            docs/weights.md, in target/accuracy/weights/tables.md. --only NAME makes those of some sets; --program FILE measures a binary
            instead of building one
+  relations
+           tags of articles (CiteULike) for known and new articles, beside `cmfrec`: the table of docs/relations.md.
+           --seconds 300 is the time of each search, --seeds 1,2,3 are the splits, --program FILE measures a binary
+           instead of building one, --no-peers leaves the other library out
 ";
 
 /// How the tables of all data sets begin.
@@ -48,6 +53,7 @@ pub(super) fn accuracy(arguments: &[String]) -> Result<(), String> {
         ["gowalla"] => gowalla::gowalla(true),
         ["gowalla", "chosen"] => gowalla::gowalla(false),
         ["weights", options @ ..] => weights::weights(options),
+        ["relations", options @ ..] => relations::relations(options),
         ["table", options @ ..] => table::table(&options::Options::read(options)?),
         _ => Err(HELP.to_owned()),
     }

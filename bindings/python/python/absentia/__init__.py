@@ -13,7 +13,7 @@ from ._core import __version__
 from ._factorizer import Factorizer
 from ._online import Online
 from ._results import Evaluation, Explanation, NotFittedError, Sweep
-from ._selection import compare, evaluate
+from ._selection import Tuned, compare, cross_validate, evaluate, split, tune
 
 __all__ = [
     "Evaluation",
@@ -22,8 +22,12 @@ __all__ = [
     "NotFittedError",
     "Online",
     "Sweep",
+    "Tuned",
     "__version__",
     "compare",
+    "cross_validate",
     "evaluate",
+    "split",
+    "tune",
     "weights",
 ]

@@ -91,8 +91,43 @@ def related(relations: Optional[Mapping[str, Any]]) -> Tuple[List[str], List[_co
         data, options = given, ""
         if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
             data, options = given[0], f",{given[1]}"
-        tables.append((f"{name}:memory{options}", _relation_table(data)))
+        features = _features(data, "dense=yes" in options)
+        if features is not None:
+            dense = "" if "dense=yes" in options else ",dense=yes"
+            tables.append((f"{name}:memory{dense}{options}", *features))
+        else:
+            tables.append((f"{name}:memory{options}", _relation_table(data)))
     return texts, tables
+
+
+def _features(data: Any, dense: bool) -> Optional[Tuple[Optional[List[str]], List[str], _core.Floats]]:
+    """Features as the engine takes them: ids of rows, names of columns, numbers; ``None`` if the data has entries.
+
+    They are an array of two dimensions, whose ids are row numbers; ids and an array; or, with ``dense=yes``, a table
+    with the ids in its first column.
+    """
+    ids: Any = None
+    if isinstance(data, tuple) and len(data) == 2 and isinstance(data[1], np.ndarray) and data[1].ndim == 2:
+        ids, data = data
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        values, names = data, [str(column) for column in range(data.shape[1])]
+    elif dense:
+        labels = labels_of(data)
+        if labels is None or len(labels) < 2:
+            raise ValueError("dense=yes needs an array, ids and an array, or a table with a column of ids and others")
+        ids, names = data[labels[0]], [str(label) for label in labels[1:]]
+        values = np.column_stack([np.asarray(data[label]) for label in labels[1:]])
+    else:
+        return None
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"features must be numbers, and these are of type {values.dtype}")
+    if ids is not None:
+        ids = [str(one) for one in np.asarray(ids).tolist()]
+        if len(ids) != values.shape[0]:
+            raise ValueError(f"{len(ids)} ids for {values.shape[0]} rows of features")
+        if len(set(ids)) != len(ids):
+            raise ValueError("an id has two rows of features")
+    return ids, names, np.ascontiguousarray(values, dtype=np.float32)
 
 
 def _relation_table(data: Any) -> _core.Table:
@@ -111,11 +146,18 @@ def _relation_table(data: Any) -> _core.Table:
 
 
 def convert(
-    data: Any, ids: Ids, settings: Settings, *, columns: Optional[Mapping[str, Any]] = None, grow: bool = False
+    data: Any,
+    ids: Ids,
+    settings: Settings,
+    *,
+    columns: Optional[Mapping[str, Any]] = None,
+    grow: bool = False,
+    users: Any = None,
 ) -> Entries:
     """Converts further data of a model, which is not prepared.
 
-    Entries with unknown ids are left out. With ``grow`` they get new rows instead.
+    Entries with unknown ids are left out. With ``grow`` they get new rows instead. If ``users`` are given, those
+    of others may be left out of a table.
     """
     if sp.issparse(data):
         return from_sparse(data, ids, grow)
@@ -123,9 +165,23 @@ def convert(
         settings = {**settings, **file_settings(data, columns)}
         return _of_dataset(_core.prepare(_params.settings(settings), None, ids.cores(), grow), ids)
     entries = columns_of(data, columns_in(data, {**_column_options(settings), **(columns or {})}))
+    if users is not None:
+        entries = _of_users(entries, users)
     ids, rows, entries = _rows_of(entries, ids, grow)
     table = _table(rows, entries, ids)
     return _of_dataset(_core.prepare(_table_settings(settings, entries), table, ids.cores()), ids)
+
+
+def _of_users(entries: Columns, users: Any) -> Columns:
+    """The entries of a few users, which are found sooner than all entries are converted; all, if those are many."""
+    few = 16
+    wanted, column = np.asarray(users), np.asarray(entries.users)
+    if wanted.size > few or column.ndim != 1 or wanted.dtype.kind != column.dtype.kind and column.dtype != object:
+        return entries
+    keep = np.zeros(len(column), dtype=bool)
+    for user in wanted.tolist():
+        keep |= column == user
+    return Columns(*(None if part is None else np.asarray(part)[keep] for part in entries))
 
 
 def exposed_pairs(

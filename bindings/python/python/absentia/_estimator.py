@@ -175,18 +175,22 @@ class Estimator:
         self._fitted()
         return self._ids.users if axis == "user" else self._ids.items
 
-    def _convert(self, data: Any, grow: bool = False) -> Entries:
+    def _convert(self, data: Any, grow: bool = False, users: Any = None) -> Entries:
         """Converts further data of the model, which is read as that of ``fit`` was.
 
-        Data that is added (``grow``) is merged as that of ``fit`` was, too.
+        Data that is added (``grow``) is merged as that of ``fit`` was, too. Of tables only the rows of
+        ``users`` are needed, if they are given.
         """
         settings = {**self._reading, "duplicates": self._duplicates} if grow else self._reading
-        return convert(data, self._ids, settings, columns=self._columns, grow=grow)
+        return convert(data, self._ids, settings, columns=self._columns, grow=grow, users=users)
 
-    def _seen_items(self, seen: Any) -> Entries:
-        """What users have seen; a copy of a model knows that, and nothing else, of its training data."""
+    def _seen_items(self, seen: Any, users: Any = None) -> Entries:
+        """What users have seen, at least the given ones; a copy of a model knows that, and nothing else, of its
+        training data."""
         if seen is None and self._train_data is None and self._kept_pairs is not None:
             return self._kept_pairs
+        if seen is not None:
+            return self._convert(seen, users=users)
         return self._seen(seen)
 
     def __sklearn_tags__(self) -> Any:
@@ -199,5 +203,6 @@ class Estimator:
         if seen is not None:
             return self._convert(seen)
         if self._train_data is None:
-            raise ValueError("the model was loaded without its training data: pass seen, or exclude_seen=False")
+            raise ValueError("the model was loaded without its training data: pass seen, or exclude_seen=False; "
+                "save(path, keep_seen=True) keeps what is needed")
         return self._train_data

@@ -20,7 +20,8 @@ class Factorizer(Training, Prediction, Files):
         Weights on missing entries: an object, its text form as on the command line, or one number for
         all. If not given, ``"popularity:mean=0.01,alpha=0.25"``, or the weights that a baseline needs. If
         ``targets`` and ``regularization`` are not given either, another mean weight is used if it does
-        better on held-out rows; see ``weights_``.
+        better on held-out rows. With times, and without ``post_scale``, the age of items becomes a factor if that is
+        better by more than noise; see ``weights_``.
     regularization : float, optional
         Ridge penalty on the squared length of the factors (λ). If not given, a few values are tried on a held-out
         fifth of the rows, and the best one is used; see ``regularization_``.
@@ -47,7 +48,9 @@ class Factorizer(Training, Prediction, Files):
         ``post_scale_``.
     post_scale_half_life : str, optional
         Recent rows count more in the ``n_i`` of ``post_scale``, as in ``"30d"``: a row loses half of its count every
-        30 days before the latest row, down to a hundredth. Needs times. If not given, all rows count alike.
+        30 days before the latest row, down to a hundredth. Needs times. If not given, all rows count alike. If
+        ``weights``, ``targets``, ``regularization`` and ``post_scale`` are not given either, the best half-life on
+        held-out rows is used if it is better by more than noise; see ``post_scale_half_life_``.
     init_std : float
         Standard deviation of the initial factors, which are Gaussian.
     learning_rate : float

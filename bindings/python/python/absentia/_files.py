@@ -27,8 +27,11 @@ _STORED = ("factors", "iterations", "regularization", "reg_exponent", "post_scal
 class Files(Estimator):
     """The part of the estimator that is saved and loaded."""
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, *, keep_seen: bool = False) -> None:
         """Writes the model. The command line reads this file, and :meth:`load` reads those of the command line.
+
+        With ``keep_seen`` the file has which items each user has seen, so that a loaded model recommends
+        without its training data. Whoever has the file can then read it.
 
         Examples
         --------
@@ -40,7 +43,10 @@ class Files(Estimator):
         >>> back.weights, back.item_ids_.tolist()
         (Uniform(weight=0.5), ['jaws', 'up'])
         """
-        self._fitted().save(os.fspath(path))
+        seen = self._pairs_seen() if keep_seen else None
+        if keep_seen and seen is None:
+            raise ValueError("the model does not know what its users have seen; fit it, or load one that keeps it")
+        self._fitted().save(os.fspath(path), seen)
 
     def to_safetensors(self, path: Path) -> None:
         """Writes the model as :meth:`save` does. The file is safetensors: any reader of that format opens it."""
@@ -72,6 +78,8 @@ class Files(Estimator):
         self._model = core
         self._ids = Ids(Side(core.user_ids, user_kind), Side(core.item_ids, item_kind))
         self._train_data = self._exposed = self._kept_pairs = None
+        if core.seen is not None:
+            self._keep_pairs(*core.seen)
         self._chosen_weights = None
         self.stop_reason_ = "loaded"
 
@@ -79,6 +87,11 @@ class Files(Estimator):
         """The rows of users and of items that a copy needs to leave out what users have seen."""
         known = self._train_data or self._kept_pairs
         return None if known is None else known.pairs()
+
+    def _keep_pairs(self, users: NDArray[np.uint32], items: NDArray[np.uint32]) -> None:
+        """Keeps the rows of users and items that users have seen."""
+        pairs = sp.csr_matrix((np.ones(len(users), np.float32), (users, items)), shape=self._model.shape)
+        self._kept_pairs = Entries(csr_arrays(pairs), self._ids)
 
     def __getstate__(self) -> Dict[str, Any]:
         state: Dict[str, Any] = {"params": self.get_params()}
@@ -106,8 +119,6 @@ class Files(Estimator):
             self._chosen_weights = state.get("chosen_weights")
             self._columns, self._reading, self._duplicates = state.get("reading", ({}, {}, None))
             if state.get("seen") is not None:
-                users, items = state["seen"]
-                pairs = sp.csr_matrix((np.ones(len(users), np.float32), (users, items)), shape=self._model.shape)
-                self._kept_pairs = Entries(csr_arrays(pairs), self._ids)
+                self._keep_pairs(*state["seen"])
         for name, value in state["params"].items():
             setattr(self, name, value)

@@ -16,6 +16,7 @@ class ReadingOptions(TypedDict, total=False):
     header: bool
     no_header: bool
     no_quotes: bool
+    decimal_comma: bool
     skip_bad: int
     dense_ids: bool
     shape: Union[str, Tuple[int, int]]

@@ -54,7 +54,7 @@ class Prediction(Estimator):
         """
         model, one = self._fitted(), _is_one(users)
         rows = self._ids.users.rows([users] if one else users, what="user")
-        source = self._seen_items(seen).core if exclude_seen else None
+        source = self._seen_items(seen, [users] if one else users).core if exclude_seen else None
         allowed, denied = self._item_rows(allow), self._item_rows(deny)
         found = model.recommend(rows, _params.whole("n", n), source, allowed, denied, None, self._threads())
         return _lists(self._ids.items, found, one)

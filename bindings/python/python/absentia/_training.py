@@ -67,7 +67,8 @@ class Training(Estimator):
             Side information that is trained with the data, by the names of two types: ``{"items-tags": data}``, or
             ``(data, "strength=0.3,weights=uniform:0.02")`` with options as ``absentia train --relation`` has them. The
             data is like X, with a row for each of the first type and a column for each of the second; a text is a
-            file with its options. Items or users that only a relation has are behind those of X.
+            file with its options. Items or users that only a relation has are behind those of X. An array of two
+            dimensions has features of each row, such as an embedding; ``(ids, array)`` says whose.
         init : path, list of paths or pair of arrays, optional
             Factors to start from: a model, files of two arrays, or two arrays.
         callback : callable, optional
@@ -77,7 +78,7 @@ class Training(Estimator):
             Whether to show a tqdm progress bar.
         **options
             Flags of ``absentia train`` by their names, with underscores, which mean the same here. How files
-            are read: ``format``, ``separator``, ``header``, ``no_header``, ``no_quotes``, ``skip_bad``,
+            are read: ``format``, ``separator``, ``header``, ``no_header``, ``no_quotes``, ``decimal_comma``, ``skip_bad``,
             ``dense_ids``, ``shape``, ``max_line``. Columns of files and tables: ``user_col``, ``item_col``,
             ``rating_col``, ``time_col``, ``weight_col``. Which rows are used: ``min_rating``, ``since``,
             ``until``, ``exclude``, ``duplicates``, ``sample``, ``sample_seed``, ``k_core``. Rows held out to

@@ -201,6 +201,13 @@ fn of_data(error: &JobError, text: String) -> Refusal {
             "the first column of the file has the ids of the first type, the second those of the second: are they \
              the ids of the data?",
         ),
+        JobError::FeatureIds { .. } => refusal.hint(
+            "name a file with the id of each row, one a line: ids=FILE; give a table with the ids in its first column \
+             and dense=yes; or number the data by rows with --dense-ids",
+        ),
+        JobError::FeatureType { .. } => {
+            refusal.hint("write TYPE-NAME with a new name for the columns, as in items-vectors")
+        }
         JobError::RelationData { .. } => refusal.hint("correct the file of the relation"),
         JobError::NothingToValidateOn => refusal.hint("check --valid or --valid-split"),
         JobError::NothingScored { .. } => refusal.hint(

@@ -1,7 +1,7 @@
 //! What to do about a file that cannot be read or written, with the flags that do it.
 
 use absentia_io::model::ModelFileError;
-use absentia_io::{BadRow, Column, Error, RowFault};
+use absentia_io::{BadRow, Column, Error, RowFault, is_decimal_comma};
 
 /// What to do about the error: the hint of the library, in flags where there are some.
 pub(super) fn hint(error: &Error) -> Option<String> {
@@ -15,6 +15,9 @@ pub(super) fn hint(error: &Error) -> Option<String> {
         Error::OneColumn { .. } => "choose the separator with --separator".to_owned(),
         Error::TooManyRows { .. } => {
             "without --dense-ids, memory is used only for ids that occur".to_owned()
+        }
+        Error::Folder { example, .. } => {
+            format!("name its files by a pattern in quotes, as in {example:?}")
         }
         Error::Binary { .. } => "choose the format with --format".to_owned(),
         Error::Model(ModelFileError::NotAModel { .. }) => {
@@ -45,6 +48,9 @@ fn of_row(row: &BadRow) -> String {
                 .to_owned();
         }
         RowFault::Fields { .. } => "choose another --separator".to_owned(),
+        RowFault::Number { text, .. } if is_decimal_comma(text) => {
+            "read numbers such as 3,5 with --decimal-comma".to_owned()
+        }
         RowFault::Number { column, .. }
         | RowFault::Blank { column }
         | RowFault::Key { column, .. } => choose(*column),

@@ -109,6 +109,19 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// Says what else to do about it.
+    pub(crate) fn and_hint(self, more: &str) -> Self {
+        match &self.hint {
+            Some(hint) => {
+                let hint = format!("{hint}; {more}");
+                self.hint(hint)
+            }
+            None => self.hint(more),
+        }
+    }
+}
+
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
@@ -243,7 +256,9 @@ fn exit_of_file_error(error: &absentia_io::Error) -> Exit {
         (absentia_io::Error::BadOption { .. } | absentia_io::Error::NoFactors { .. }, _) => {
             Exit::Usage
         }
-        (absentia_io::Error::TooManyRows { .. }, _) => Exit::Memory,
+        (absentia_io::Error::TooManyRows { .. } | absentia_io::Error::TooLarge { .. }, _) => {
+            Exit::Memory
+        }
         (_, absentia::Fault::Caller) => Exit::Data,
         (_, absentia::Fault::NotFound) => Exit::NotFound,
         _ => Exit::Failed,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use absentia_io::{Format, id_list_paths, writing_bytes};
+use absentia_io::{Format, id_list_paths, is_standard, writing_bytes};
 use absentia_job::Listener as _;
 use absentia_report::format::counted;
 use serde::Serialize;
@@ -17,13 +17,15 @@ use crate::ui::Ui;
 const EXAMPLES: &str = "\
 Examples:
   $ absentia convert ratings.csv --out ratings.parquet
-  $ absentia convert ratings.csv --out positive.tsv.gz --min-rating 4 --k-core 2";
+  $ absentia convert ratings.csv --out positive.tsv.gz --min-rating 4 --k-core 2
+  $ gzip -c ratings.csv | absentia convert - --out - --to jsonl --min-rating 4 | head -n 3";
 
 /// Write interaction files in another format, prepared on the way if asked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Convert {
-    /// File to write; its extension says the format, .gz and .zst compress.
+    /// File to write; its extension says the format, .gz and .zst compress. `-` writes to standard output,
+    /// as CSV unless --to says otherwise.
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
     /// Format to write, instead of what the extension says.
@@ -99,7 +101,9 @@ pub(crate) fn said_id_lists(lists: &[PathBuf], format: Format, ui: &Ui) {
 
 /// The format a file is to be written in.
 pub(crate) fn format_for(path: &std::path::Path, to: Option<Format>) -> anyhow::Result<Format> {
-    to.or_else(|| Format::from_path(path)).ok_or_else(|| {
+    let usual = || is_standard(path).then_some(Format::Csv);
+    let format = to.or_else(|| Format::from_path(path)).or_else(usual);
+    format.ok_or_else(|| {
         Refusal::usage(format!("{}: no known extension", path.display()))
             .hint("name the format with --to, as in --to csv")
             .into()

@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::cli::Context;
 use crate::failure::Outcome;
 use crate::guard::Files;
+use crate::verbs::evaluate::mean_cell;
 use crate::verbs::train::Follow;
 
 const EXAMPLES: &str = "\
@@ -185,10 +186,9 @@ fn table(measured: &[ModelResult]) -> Table {
         Column::right("seconds"),
     ]);
     for measured in measured {
-        let (low, high) = measured.summary.interval();
         table.row([
             Cell::text(measured.name),
-            Cell::mean(measured.summary.mean, (high - low) / 2.0),
+            mean_cell(&measured.summary),
             Cell::text(measured.test.map_or_else(String::new, |test| {
                 format!("{:+.4}, {}", test.difference, format::p_value(test.p))
             })),

@@ -1,7 +1,10 @@
 //! `describe`: what is worth knowing about data before training on it.
 
+use std::collections::BTreeMap;
+
 use absentia::data::{Description, Quantiles};
 use absentia::error::Axis;
+use absentia_io::Column as Role;
 use absentia_io::time::{Moment, TimeUnit};
 use absentia_job::Listener as _;
 use absentia_report::format;
@@ -40,18 +43,52 @@ impl Describe {
             .ui
             .enter(loaded.stage("describing").with("rows by user", grouping))?;
         let description = loaded.log.describe();
-        context.ui.json(&description)?;
+        let columns = context.ui.columns_read();
+        context.ui.json(&Described {
+            columns: columns
+                .iter()
+                .map(|(role, name)| (role.name(), &name[..]))
+                .collect(),
+            description: &description,
+        })?;
         if !context.ui.is_json() {
             let counts = loaded.log.counts(Axis::Item);
             let counts: Vec<u64> = counts.into_iter().map(u64::from).collect();
-            show(&description, &counts, &context.ui)?;
+            show(&description, &columns, &counts, &context.ui)?;
         }
         Ok(Outcome::Done)
     }
 }
 
-fn show(found: &Description, counts: &[u64], ui: &Ui) -> std::io::Result<()> {
-    let mut facts = vec![
+/// What is printed as JSON.
+#[derive(serde::Serialize)]
+struct Described<'d> {
+    /// The heading or place of the column that was read for each role.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    columns: BTreeMap<&'d str, &'d str>,
+    #[serde(flatten)]
+    description: &'d Description,
+}
+
+/// Which column was read as what, in words.
+fn columns_text(columns: &[(Role, String)]) -> String {
+    let shown = columns
+        .iter()
+        .map(|(role, name)| format!("{role} from {name:?}"));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+fn show(
+    found: &Description,
+    columns: &[(Role, String)],
+    counts: &[u64],
+    ui: &Ui,
+) -> std::io::Result<()> {
+    let mut facts = Vec::new();
+    if !columns.is_empty() {
+        facts.push(("read", columns_text(columns)));
+    }
+    facts.extend([
         ("users", format::count(found.users as u64)),
         ("items", format::count(found.items as u64)),
         ("rows", format::count(found.rows as u64)),
@@ -66,7 +103,7 @@ fn show(found: &Description, counts: &[u64], ui: &Ui) -> std::io::Result<()> {
             "rows on the top 10% of items",
             format::percent(found.top_10_percent),
         ),
-    ];
+    ]);
     if let Some((first, last)) = found.span {
         let unit = TimeUnit::of_latest(last);
         let (first, last) = (when(first, unit), when(last, unit));

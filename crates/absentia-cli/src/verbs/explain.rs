@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use absentia::error::Axis;
 use absentia::model::{Contribution, Explanation, RowWeights};
+use absentia_io::Id;
 use absentia_io::time::TimeUnit;
 use absentia_job::text::RelationSpec;
 use absentia_job::{Preparation, Reading, post_scaling_text};
@@ -148,8 +149,8 @@ impl Explain {
             .map(|part| json!({"scheme": part.scheme, "weight": part.value, "reason": part.reason}))
             .collect();
         context.ui.json(&json!({
-            "user": self.user,
-            "item": self.item,
+            "user": stored.users.id(user),
+            "item": stored.items.id(item),
             "score": explanation.score,
             "contributions": contributions,
             "others": others(explanation, self.top),
@@ -188,7 +189,7 @@ impl Explain {
     }
 
     /// What a contribution comes from: its kind, and its id.
-    fn name(&self, stored: &Stored, part: &Contribution) -> (String, String) {
+    fn name(&self, stored: &Stored, part: &Contribution) -> (String, Option<Id>) {
         let (own, other) = match self.by {
             By::User => (0, (1, "item")),
             By::Item => (1, (0, "user")),
@@ -201,14 +202,13 @@ impl Explain {
             }
             None => other,
         };
-        let id = ids_of(stored, entity).name(part.item);
-        (kind.to_owned(), id.unwrap_or_default().into_owned())
+        (kind.to_owned(), ids_of(stored, entity).id(part.item))
     }
 
     fn table(
         &self,
         explanation: &Explanation,
-        name: &dyn Fn(&Contribution) -> (String, String),
+        name: &dyn Fn(&Contribution) -> (String, Option<Id>),
     ) -> Table {
         let mut table = Table::new([
             Column::left(format!("{} for {}, because of", self.item, self.user)),
@@ -216,9 +216,11 @@ impl Explain {
         ]);
         let shown = |value: f64| Cell::text(format::signed(value));
         for part in explanation.contributions.iter().take(self.top) {
-            let label = match (name(part), part.relation) {
-                ((_, id), None) => id,
-                ((kind, id), Some(_)) => format!("{kind}: {id}"),
+            let (kind, id) = name(part);
+            let id = id.map_or_else(String::new, |id| id.to_string());
+            let label = match part.relation {
+                None => id,
+                Some(_) => format!("{kind}: {id}"),
             };
             table.row([Cell::text(label), shown(part.contribution)]);
         }

@@ -18,9 +18,12 @@ Examples:
   $ absentia export movies.absentia --out factors
   $ absentia export movies.absentia --out tables --layout parquet
   $ absentia export movies.absentia --out index --layout faiss
+  $ absentia export movies.absentia --out scorer --layout onnx
 
 npy: P.npy, Q.npy, users.txt and items.txt. The layouts of nearest-neighbour libraries (faiss,
-usearch, hnswlib) hold item factors as they are ranked by, post-scaling included. Files of an earlier
+usearch, hnswlib) hold item factors as they are ranked by, post-scaling included. faiss has an index
+that faiss.read_index opens; onnx is a scorer for ONNX runtimes: rows of users (user) and the length
+of the lists (k) in, the scores of all items and the best items out. Files of an earlier
 export are replaced all at once, which takes a folder without folders in it that is not the current one.";
 
 /// Write the factors of a model for other programs.
@@ -33,7 +36,7 @@ pub(crate) struct Export {
     /// Folder to write to; made if it is not there.
     #[arg(long, short, value_name = "FOLDER")]
     out: PathBuf,
-    /// npy, parquet (with ids), faiss, usearch or hnswlib.
+    /// npy, parquet (with ids), faiss, onnx, usearch or hnswlib.
     #[arg(long, value_name = "NAME", default_value = "npy", value_parser = parse_layout)]
     layout: Layout,
     /// Multiply item factors by the post-scaling n_i^ρ.
@@ -93,5 +96,5 @@ impl Export {
 
 fn parse_layout(text: &str) -> Result<Layout, String> {
     let found = Layout::ALL.into_iter().find(|layout| layout.name() == text);
-    found.ok_or_else(|| "expected npy, parquet, faiss, usearch or hnswlib".to_owned())
+    found.ok_or_else(|| "expected npy, parquet, faiss, onnx, usearch or hnswlib".to_owned())
 }

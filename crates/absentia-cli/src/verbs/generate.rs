@@ -33,7 +33,8 @@ Examples:
 
 An entry is observed only if the item was shown to the user and liked. --test writes items that users
 were not shown but would like. --truth writes A.npy and B.npy, whose product is the expected number of
-times each item was shown to each user, for --weights lowrank:truth/A.npy,truth/B.npy.";
+times each item was shown to each user:
+train on them with --dense-ids --weights lowrank:truth/A.npy,truth/B.npy.";
 
 /// Generate interactions whose exposure process is known.
 #[derive(Debug, clap::Args)]

@@ -12,16 +12,19 @@ use absentia_report::terminal::{LinePlot, key_values};
 use anyhow::Result;
 use serde_json::json;
 
+use super::card;
 use super::train::SweepLine;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
+use crate::store;
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
   $ absentia inspect movies.absentia
-  $ absentia inspect movies.absentia --print-config";
+  $ absentia inspect movies.absentia --print-config
+  $ absentia inspect movies.absentia --card card.md";
 
 /// Show the parameters, the history and the sizes of a model or checkpoint.
 #[derive(Debug, clap::Args)]
@@ -33,17 +36,34 @@ pub(crate) struct Inspect {
     /// Print the configuration it was trained by, for `absentia train --config`.
     #[arg(long)]
     print_config: bool,
+    /// Write a model card: a page of Markdown with data, settings, metrics and limits.
+    #[arg(long, value_name = "FILE", conflicts_with = "print_config")]
+    card: Option<PathBuf>,
+    /// File with the output of `absentia evaluate --json`, for the metrics of --card.
+    #[arg(long, value_name = "FILE", requires = "card")]
+    metrics: Option<PathBuf>,
 }
 
 impl Inspect {
     /// Every file that the command reads or writes.
     pub(crate) fn files(&self) -> Files {
-        Files::default().reads("MODEL", [&self.model])
+        Files::default()
+            .reads("MODEL", [&self.model])
+            .reads("--metrics", &self.metrics)
+            .writes("--card", &self.card)
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         verify(&self.model)?;
         let info = inspect(&self.model)?;
+        if let Some(path) = &self.card {
+            let metrics = self.metrics.as_deref().map(card::metrics_of).transpose()?;
+            let page = card::markdown(&self.model, &info, &facts(&info), metrics.as_deref());
+            store::write_text(path, &page)?;
+            context.ui.json(&json!({"card": path}))?;
+            context.ui.note(format!("wrote {}", path.display()));
+            return Ok(Outcome::Done);
+        }
         if self.print_config {
             let name = self.model.display();
             let Some(config) = &info.config else {
@@ -121,8 +141,10 @@ fn facts(info: &ModelInfo) -> Vec<(&'static str, String)> {
         let types = types.map(|e| format!("{} {}", format::count(e.count as u64), e.name));
         facts.push(("further types", types.collect::<Vec<_>>().join(", ")));
         let relations = related.relations.iter();
-        let relations =
-            relations.map(|r| format!("{} (strength {}, {})", r.name, r.strength, r.weights));
+        let relations = relations.map(|r| match r.features {
+            Some(columns) => format!("{} (strength {}, {columns} features)", r.name, r.strength),
+            None => format!("{} (strength {}, {})", r.name, r.strength, r.weights),
+        });
         facts.push(("relations", relations.collect::<Vec<_>>().join(", ")));
     }
     if let Some((unit, latest)) = times(info) {

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod card;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod convert;

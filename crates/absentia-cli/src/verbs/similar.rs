@@ -7,6 +7,7 @@ use absentia::memory::Stage;
 use absentia::model::Similarity;
 use absentia::ranking::ranking_bytes;
 use absentia::relations::{ITEMS, USERS};
+use absentia_io::Id;
 use absentia_job::Listener as _;
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
@@ -57,14 +58,14 @@ enum Measure {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
-    id: &'a str,
+struct Line {
+    id: Option<Id>,
     similar: Vec<Like>,
 }
 
 #[derive(Serialize)]
 struct Like {
-    id: String,
+    id: Option<Id>,
     similarity: f32,
 }
 
@@ -110,13 +111,13 @@ impl Similar {
             (1, 1) => model.similar(Axis::Item, &rows, self.top, by)?,
             ends => model.similar_across(ends, &rows, self.top, by)?,
         };
-        for (id, list) in self.id.iter().zip(lists) {
+        for (&row, list) in rows.iter().zip(lists) {
             let similar = list.iter().map(|scored| Like {
-                id: ids.name(scored.item).unwrap_or_default().into_owned(),
+                id: ids.id(scored.item),
                 similarity: scored.score,
             });
             let line = Line {
-                id,
+                id: own.id(row),
                 similar: similar.collect(),
             };
             context.ui.json(&line)?;
@@ -147,16 +148,17 @@ fn entity(stored: &Stored, name: &str) -> Result<usize> {
     Ok(entity)
 }
 
-fn table(line: &Line<'_>) -> Table {
+fn table(line: &Line) -> Table {
+    let shown = |id: &Option<Id>| id.as_ref().map_or_else(String::new, Id::to_string);
     let mut table = Table::new([
         Column::right("rank"),
-        Column::left(format!("similar to {}", line.id)),
+        Column::left(format!("similar to {}", shown(&line.id))),
         Column::right("similarity"),
     ]);
     for (at, like) in line.similar.iter().enumerate() {
         table.row([
             Cell::count(at as u64 + 1),
-            Cell::text(like.id.as_str()),
+            Cell::text(shown(&like.id)),
             Cell::metric(f64::from(like.similarity)),
         ]);
     }

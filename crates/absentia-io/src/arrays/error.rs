@@ -72,6 +72,44 @@ pub enum ArrayError {
         /// The numbers of the first row.
         expected: usize,
     },
+    /// A file of ids beside a table that has them.
+    #[error("{}: a table has its ids in its first column; leave out ids={}", path.display(), ids.display())]
+    IdsTwice {
+        /// The table.
+        path: PathBuf,
+        /// The file of ids.
+        ids: PathBuf,
+    },
+    /// Another number of ids than an array has rows.
+    #[error("{}: {got} ids for {expected} rows; give each row of the array a line", path.display())]
+    Ids {
+        /// The file of ids.
+        path: PathBuf,
+        /// Number of its lines.
+        got: usize,
+        /// Number of rows.
+        expected: usize,
+    },
+    /// An id or a heading that occurs more than once.
+    #[error("{}: {name:?} occurs twice", path.display())]
+    Twice {
+        /// The table, or the array that the ids belong to.
+        path: PathBuf,
+        /// The id or heading.
+        name: String,
+    },
+    /// A feature that is infinite or not a number.
+    #[error("{}: {id:?}, column {column:?}: {got} is not a finite number; leave the row out, or give it a value", path.display())]
+    NotFinite {
+        /// The file.
+        path: PathBuf,
+        /// The id of the row.
+        id: String,
+        /// The column.
+        column: String,
+        /// The number.
+        got: f32,
+    },
     /// A user or item without a row.
     #[error("{}: no row for {axis} {id:?}; give every {axis} of the data a row", path.display())]
     NoRow {

@@ -3,6 +3,7 @@
 mod index;
 mod order;
 mod raw;
+mod shared;
 mod similar;
 mod store;
 
@@ -11,6 +12,7 @@ use std::borrow::Cow;
 use crate::error::Error;
 use index::Index;
 pub use raw::RawIds;
+pub use shared::borders as id_borders;
 pub(crate) use store::canonical_integer;
 use store::{Store, hash_integer, hash_text};
 
@@ -19,6 +21,33 @@ use store::{Store, hash_integer, hash_text};
 pub(crate) enum IdRef<'a> {
     Integer(i64),
     Text(&'a str),
+}
+
+/// An id with its type: an integer, or text.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(untagged)]
+pub enum Id {
+    /// An integer.
+    Integer(i64),
+    /// Text.
+    Text(String),
+}
+
+impl Id {
+    /// Whether it is an integer.
+    #[must_use]
+    pub fn is_integer(&self) -> bool {
+        matches!(self, Self::Integer(_))
+    }
+}
+
+impl std::fmt::Display for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Integer(id) => write!(f, "{id}"),
+            Self::Text(id) => f.write_str(id),
+        }
+    }
 }
 
 /// Maps external ids to row numbers `0..len`, and back.
@@ -117,6 +146,25 @@ impl IdMap {
     #[must_use]
     pub fn name(&self, row: u32) -> Option<Cow<'_, str>> {
         ((row as usize) < self.len()).then(|| self.store.name(row as usize))
+    }
+
+    /// The id of a row with its type. All ids of a map are integers, or all are text.
+    #[must_use]
+    pub fn id(&self, row: u32) -> Option<Id> {
+        if row as usize >= self.len() {
+            return None;
+        }
+        Some(match &self.store {
+            Store::Dense(_) => Id::Integer(row.into()),
+            Store::Integers(ids) => Id::Integer(ids[row as usize]),
+            Store::Text { .. } => Id::Text(self.store.name(row as usize).into_owned()),
+        })
+    }
+
+    /// Whether all ids are integers.
+    #[must_use]
+    pub fn is_integers(&self) -> bool {
+        !matches!(self.store, Store::Text { .. })
     }
 
     /// All ids in row order.

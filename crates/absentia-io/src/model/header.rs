@@ -11,9 +11,11 @@ use crate::error::{Error, shorten};
 
 /// What damaged model files are called in messages.
 pub(super) const FORMAT: &str = "model file";
-/// The newest version of the format that is read. It is written for models with relations, of which older programs
+/// The newest version of the format that is read. It is written for models with features, of which older programs
 /// know nothing; others are written as before.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
+/// The version of a model with relations, none of which has features.
+pub(super) const RELATIONS_VERSION: u32 = 2;
 /// The version of a model without relations.
 pub(super) const PLAIN_VERSION: u32 = 1;
 /// Key of the texts in the header, as the safetensors format has it.

@@ -9,7 +9,8 @@ use super::opened::Opened;
 use super::tensor::Tensor;
 use crate::error::Error;
 
-/// Columns: iteration, observed, missing, regularization, seconds, measured (0 or 1), validation.
+/// Columns: iteration, observed, missing, regularization, seconds (0: they are not kept), measured (0 or 1),
+/// validation.
 pub(super) const HISTORY: &str = "history";
 const COLUMNS: usize = 7;
 /// Columns: iteration, score.
@@ -17,8 +18,13 @@ pub(super) const BEST: &str = "best";
 /// Integers up to here are exact in `f64`.
 const MAX_ITERATION: f64 = (1_u64 << 53) as f64;
 
+/// The sweeps of a finished model; their seconds are left out, so that equal runs give equal files.
 pub(super) fn tensor<'a>(history: &[Sweep]) -> Tensor<'a> {
-    let rows: Vec<f64> = history.iter().flat_map(row).collect();
+    let timeless = history.iter().map(|sweep| Sweep {
+        seconds: 0.0,
+        ..sweep.clone()
+    });
+    let rows: Vec<f64> = timeless.flat_map(|sweep| row(&sweep)).collect();
     Tensor::table(HISTORY, COLUMNS, &rows)
 }
 

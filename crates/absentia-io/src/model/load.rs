@@ -4,13 +4,14 @@ use std::path::Path;
 
 use absentia::fit::{Best, Checkpoint};
 use absentia::model::{ModelError, ModelParts};
+use absentia::ranking::UserItems;
 use absentia::{Axis, Model, Sides};
 
 use super::error::ModelFileError;
 use super::ids::Ids;
 use super::opened::Opened;
 use super::save::{FINGERPRINT, RECENT_COUNTS};
-use super::{Kind, history, ids, neighbours, related, weights};
+use super::{Kind, history, ids, neighbours, related, seen, weights};
 use crate::error::Error;
 
 /// A model with what was stored beside it.
@@ -22,6 +23,8 @@ pub struct LoadedModel {
     pub ids: Ids,
     /// The configuration it was saved with.
     pub config: Option<String>,
+    /// What its users have seen, if the file has it.
+    pub seen: Option<UserItems>,
     /// What the run remembered, if the file is a checkpoint.
     pub checkpoint_state: Option<CheckpointState>,
 }
@@ -87,6 +90,7 @@ pub fn load_model(path: &Path) -> Result<LoadedModel, Error> {
     Ok(LoadedModel {
         checkpoint_state: checkpoint_state(&opened, &model)?,
         config: opened.header.text("config").map(str::to_owned),
+        seen: seen::load(&opened, &model)?,
         model,
         ids,
     })

@@ -11,9 +11,10 @@
 //! | `recent_item_counts` | f32 (N) | what items are rescaled by, if the post-scaling has a half-life |
 //! | `user_ids`, `item_ids` | i64 (M), (N) | where ids are integers |
 //! | `user_id_offsets`, `user_id_bytes`, same for items | u64 (M + 1), u8 | where ids are text: UTF-8 end to end |
-//! | `history` | f64 (sweeps, 7) | iteration, observed, missing, regularization, seconds, measured (0 or 1), validation |
+//! | `history` | f64 (sweeps, 7) | iteration, observed, missing, regularization, seconds (0, so that equal runs give equal files), measured (0 or 1), validation |
 //! | `best`, `best_user_factors`, `best_item_factors` | f64 (1, 2), f32 | checkpoints: iteration and score, and the factors |
 //! | `taken_offsets`, `taken_items`, `near_offsets`, `near_items`, `near_similarity` | u64 (M + 1), u32, u64 (N + 1), u32, f32 | `itemknn`: items each user took, neighbours of each item |
+//! | `seen_users`, `seen_items` | u32 | on request: the pairs of rows that the model was trained on |
 //! | `relations` | u8 | version 2: types and relations beside users, items and the main one, as JSON; users are type 0, items 1 |
 //! | `entity_2_factors`, `entity_2_ids` and so on | f32, as for users | factors and ids of each further type |
 //! | `relation_0_first_weights`, `relation_0_second_weights`, `relation_0_first_counts`, `relation_0_second_counts` | f32, u32 | weights and counts of each relation |
@@ -48,6 +49,7 @@ mod online;
 mod opened;
 mod related;
 mod save;
+mod seen;
 mod tensor;
 mod weights;
 
@@ -63,7 +65,7 @@ pub use memory::loading;
 pub use online::{LoadedOnline, load_online, save_online};
 pub use opened::verify;
 pub use related::{RelationInfo, RelationsInfo};
-pub use save::{save_checkpoint, save_model};
+pub use save::{save_checkpoint, save_model, save_model_and_seen};
 
 use crate::error::Error;
 

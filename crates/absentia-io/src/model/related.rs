@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use absentia::data::FrozenTransform;
 use absentia::model::RelatedParts;
-use absentia::relations::{Entity, FrozenRelation};
+use absentia::relations::{Entity, FeatureRule, FrozenRelation};
 use absentia::weights::{Frozen, MissingWeights};
 use absentia::{Model, Sides};
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,8 @@ struct Rule {
     strength: f32,
     transform: FrozenTransform,
     weights: Frozen,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    features: Option<FeatureRule>,
 }
 
 impl Description {
@@ -45,6 +47,7 @@ impl Description {
             strength: relation.strength,
             transform: relation.transform,
             weights: relation.weights.frozen().clone(),
+            features: relation.features.clone(),
         };
         Self {
             entities: related.entities.clone(),
@@ -60,6 +63,7 @@ impl Description {
             name: format!("{}-{}", name(rule.first), name(rule.second)),
             strength: rule.strength,
             weights: rule.weights.to_string(),
+            features: rule.features.as_ref().map(|rule| rule.means.len()),
         };
         RelationsInfo {
             relations: self.relations.iter().map(relation).collect(),
@@ -86,6 +90,8 @@ pub struct RelationInfo {
     pub strength: f32,
     /// Weights on its missing entries.
     pub weights: String,
+    /// Number of columns, if it has features.
+    pub features: Option<usize>,
 }
 
 /// The text of the relations of a model, if it has any.
@@ -153,6 +159,7 @@ pub(super) fn load(opened: &Opened) -> Result<Option<LoadedRelations>, Error> {
                 users: opened.list(&users)?.to_vec(),
                 items: opened.list(&items)?.to_vec(),
             },
+            features: rule.features,
         });
     }
     let related = RelatedParts {

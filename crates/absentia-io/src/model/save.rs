@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use absentia::fit::Checkpoint;
+use absentia::ranking::UserItems;
 use absentia::{Axis, Model};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::ModelFileError;
-use super::header::{PLAIN_VERSION, VERSION};
+use super::header::{PLAIN_VERSION, RELATIONS_VERSION, VERSION};
 use super::ids::Ids;
 use super::image::Image;
 use super::tensor::Tensor;
-use super::{Kind, history, ids, neighbours, related, weights};
+use super::{Kind, history, ids, neighbours, related, seen, weights};
 use crate::error::Error;
 
 /// What the run of a checkpoint is made on.
@@ -39,6 +40,24 @@ pub fn save_model(
     let extra = Extra {
         texts: &[("config", config)],
         ..Extra::default()
+    };
+    save(path, Kind::Model, model, ids, extra)
+}
+
+/// Writes a model with what its users have seen, so that it recommends without the training data.
+///
+/// # Errors
+/// As [`save_model`].
+pub fn save_model_and_seen(
+    path: &Path,
+    model: &Model,
+    ids: &Ids,
+    config: Option<&str>,
+    seen: &UserItems,
+) -> Result<(), Error> {
+    let extra = Extra {
+        texts: &[("config", config)],
+        tensors: seen::tensors(seen).into(),
     };
     save(path, Kind::Model, model, ids, extra)
 }
@@ -126,8 +145,9 @@ fn metadata(
     path: &Path,
 ) -> Result<BTreeMap<&'static str, String>, Error> {
     let parts = model.parts();
-    let version = match parts.related {
-        Some(_) => VERSION,
+    let version = match &parts.related {
+        Some(related) if related.relations.iter().any(|one| one.features.is_some()) => VERSION,
+        Some(_) => RELATIONS_VERSION,
         None => PLAIN_VERSION,
     };
     Ok(BTreeMap::from([

@@ -19,6 +19,8 @@ use crate::error::Error;
 /// Which columns of a batch to take and what they hold.
 pub(super) struct ArrowLayout {
     roles: Roles,
+    /// The roles of columns by name.
+    pub(super) found: Vec<(Column, String)>,
     shape: Shape,
     format: &'static str,
 }
@@ -62,6 +64,7 @@ impl ArrowLayout {
             time_unit: options.time_unit,
         };
         Ok(Self {
+            found: roles.found(&names),
             roles,
             shape,
             format,

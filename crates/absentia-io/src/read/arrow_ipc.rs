@@ -62,6 +62,7 @@ fn run(
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
     let bytes = path.metadata().map_err(Error::io(path))?.len();
+    builder.found(&layout.found);
     let batches = Batches {
         reader,
         path: Arc::clone(path),
@@ -114,6 +115,17 @@ thread_local! {
 #[must_use]
 pub fn is_decoding() -> bool {
     DECODING.get()
+}
+
+/// Shows panics as ever, but for those of decoders, which are reported as a damaged file. A program calls it
+/// once, at its start.
+pub fn hide_panics_of_decoders() {
+    let show = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !is_decoding() {
+            show(panic);
+        }
+    }));
 }
 
 /// Calls into a decoder that panics on some damaged files, and turns that into an error like any other.

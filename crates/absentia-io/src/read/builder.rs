@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::chunk::{Chunk, IdColumn};
-use super::options::{Progress, Unknown};
+use super::options::{FoundColumns, Progress, Unknown};
 use crate::bad_row::BadRows;
 use crate::dataset::Dataset;
 use crate::error::{Error, shorten};
@@ -74,6 +74,11 @@ impl<'a> Builder<'a> {
             time.shrink_to_fit();
         }
         self.data
+    }
+
+    /// Says which columns of the next file are read.
+    pub(super) fn found(&self, columns: &FoundColumns) {
+        self.progress.columns(columns);
     }
 
     /// Adds the rows of a chunk after those already there.

@@ -23,6 +23,24 @@ pub(super) fn number(cell: &[u8], column: Column) -> Result<f32, RowFault> {
     }
 }
 
+/// Reads a finite number with a comma before its decimals. A point could be that of another rule and is
+/// no part of it.
+pub(super) fn number_with_comma(cell: &[u8], column: Column) -> Result<f32, RowFault> {
+    match with_point(cell) {
+        Some(cell) => number(&cell, column),
+        None => Err(RowFault::Number {
+            column,
+            text: shorten(cell),
+        }),
+    }
+}
+
+/// A number with a point in place of its decimal comma; nothing if it has a point already.
+pub(super) fn with_point(cell: &[u8]) -> Option<Vec<u8>> {
+    let point = |&byte: &u8| if byte == b',' { b'.' } else { byte };
+    (!cell.contains(&b'.')).then(|| cell.iter().map(point).collect())
+}
+
 /// Reads a time: a number as given, in seconds if its unit was given, or an ISO-8601 date in unix seconds.
 pub(super) fn time(cell: &[u8], unit: Option<TimeUnit>) -> Result<i64, RowFault> {
     let cell = cell.trim_ascii();
@@ -122,6 +140,10 @@ mod tests {
     #[test]
     fn ratings_must_be_finite_numbers() {
         assert_eq!(number(b"4.5", Column::Rating), Ok(4.5));
+        assert_eq!(number_with_comma(b"4,5", Column::Rating), Ok(4.5));
+        for bad in [&b"1.234,5"[..], b"4.5", b"1,2,3"] {
+            assert!(number_with_comma(bad, Column::Rating).is_err());
+        }
         assert!(matches!(
             number(b"inf", Column::Rating),
             Err(RowFault::NotFinite { .. })

@@ -23,6 +23,9 @@ struct RecordLayout {
     quotes: bool,
     width: usize,
     roles: Roles,
+    /// The roles of columns by heading or place.
+    found: Vec<(Column, String)>,
+    decimal_comma: bool,
     first_line: u64,
 }
 
@@ -42,7 +45,7 @@ pub(super) fn read(
         matches!(format, Format::Tsv | Format::Rating | Format::Inter)
             .then_some(Separator::Byte(b'\t')),
     );
-    match sniff(&source, format, separator, options.quotes) {
+    match sniff(&source, format, separator, options) {
         TextContent::Adjacency => adjacency::read(source, options, builder),
         TextContent::Rows(sample) => {
             let layout = layout(&source, &sample, format, options)?;
@@ -57,6 +60,7 @@ fn read_rows(
     options: &ReadOptions,
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
+    builder.found(&layout.found);
     let (users, items) = id_rules(options);
     let shape = Shape {
         path: source.path().clone(),
@@ -109,16 +113,19 @@ fn layout(
     let kinds: Vec<CellKind> = (0..width)
         .map(|place| sample.kind(place, usize::from(header)))
         .collect();
-    let roles = if header {
-        Roles::by_heading_or_place(
-            &headings(first, format),
-            &kinds,
-            &options.columns,
-            source.path(),
-        )?
+    let (roles, found) = if header {
+        let names = headings(first, format);
+        let columns = &options.columns;
+        let roles = Roles::by_heading_or_place(&names, &kinds, columns, source.path())?;
+        (roles, roles.found(&names))
     } else {
         let places: Vec<String> = (1..=width).map(|place| place.to_string()).collect();
-        Roles::by_place(&places, &kinds, &options.columns, source.path())?
+        let roles = Roles::by_place(&places, &kinds, &options.columns, source.path())?;
+        let names: Vec<String> = places
+            .iter()
+            .map(|place| format!("column {place}"))
+            .collect();
+        (roles, roles.found(&names))
     };
     let first_line = if header { line + 1 } else { *line };
     Ok(RecordLayout {
@@ -126,6 +133,8 @@ fn layout(
         quotes: options.quotes,
         width,
         roles,
+        found,
+        decimal_comma: options.decimal_comma,
         first_line,
     })
 }
@@ -177,7 +186,11 @@ impl RecordLayout {
         };
         let user = cell(Column::User).unwrap_or_default();
         let item = cell(Column::Item).unwrap_or_default();
-        let number = |column| cell(column).map_or(Ok(0.0), |text| cells::number(&text, column));
+        let number = |column| match cell(column) {
+            None => Ok(0.0),
+            Some(text) if self.decimal_comma => cells::number_with_comma(&text, column),
+            Some(text) => cells::number(&text, column),
+        };
         chunk.push(&Record {
             user: shape.users.key(&user, Column::User)?,
             item: shape.items.key(&item, Column::Item)?,

@@ -28,6 +28,11 @@ pub(super) fn read(
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
     let keys = find_keys(&source, options)?;
+    let found = Column::ALL.into_iter().zip(&keys);
+    let found: Vec<(Column, String)> = found
+        .filter_map(|(column, key)| Some((column, key.clone()?)))
+        .collect();
+    builder.found(&found);
     let (users, items) = id_rules(options);
     let has = |column: Column| keys[column as usize].is_some();
     let shape = Shape {

@@ -20,6 +20,7 @@ use super::{detect, read_source};
 use crate::dataset::Dataset;
 use crate::format::Format;
 use crate::ids::IdMap;
+use crate::standard::is_standard;
 
 /// How much of a text is read to find out how long its rows are.
 const SAMPLE: usize = 512 << 10;
@@ -46,6 +47,9 @@ pub fn expected_reading(paths: &[PathBuf], options: &ReadOptions) -> Option<Stag
 
 /// Bytes of the columns of a file, estimated.
 fn rows_bytes(path: &Path, options: &ReadOptions) -> Option<f64> {
+    if is_standard(path) {
+        return None;
+    }
     let length = path
         .metadata()
         .ok()
@@ -53,7 +57,7 @@ fn rows_bytes(path: &Path, options: &ReadOptions) -> Option<f64> {
         .len() as f64;
     let path: Arc<Path> = Arc::from(path);
     let mut source = Source::open(&path).ok()?;
-    let format = detect::format_of(&path, options.format, &source);
+    let format = detect::format_of(options.format, &source);
     if format == Format::Parquet {
         return parquet_bytes(&path, options);
     }
@@ -73,6 +77,7 @@ fn rows_bytes(path: &Path, options: &ReadOptions) -> Option<f64> {
         return Some(12.0 * lines as f64 * length / consumed);
     }
     let sample = ReadOptions {
+        format: Some(format),
         skip_bad: u64::MAX,
         ..options.clone()
     };

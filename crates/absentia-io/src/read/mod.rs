@@ -1,6 +1,7 @@
 //! Reads interaction files of every format into a [`Dataset`].
 
 mod adjacency;
+mod archive;
 mod arrow_cells;
 mod arrow_check;
 mod arrow_columns;
@@ -33,11 +34,11 @@ mod thrift;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use arrow_ipc::is_decoding;
+pub use arrow_ipc::{hide_panics_of_decoders, is_decoding};
 use builder::Builder;
 use chunk::IdRule;
 pub use memory::{blocks, expected_reading, reading};
-pub use options::{DenseIds, NoProgress, Progress, ReadOptions, Unknown};
+pub use options::{DenseIds, FoundColumns, NoProgress, Progress, ReadOptions, Unknown};
 pub use parquet_file::ParquetFile;
 pub(crate) use parquet_rows::parquet_rows;
 pub use paths::expand;
@@ -49,6 +50,7 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::ids::IdMap;
 use crate::limits;
+use crate::standard::is_standard;
 
 /// Reads one or more files as one data set, in the order given.
 ///
@@ -156,9 +158,11 @@ fn read_source(
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
     let path = source.path().clone();
-    let format = detect::format_of(&path, options.format, &source);
+    let format = detect::format_of(options.format, &source);
     if format.is_text() || source.head().is_empty() {
         detect::check_text(&source)?;
+    } else {
+        refuse_pipe(&path, format)?;
     }
     match format {
         Format::Adjacency => adjacency::read(source, options, builder),
@@ -172,6 +176,18 @@ fn read_source(
             delimited::read(source, format, options, builder)
         }
     }
+}
+
+/// Rejects formats that are read from more than one place of a file, where there is only a stream.
+fn refuse_pipe(path: &Path, format: Format) -> Result<(), Error> {
+    if !is_standard(path) && path.metadata().is_ok_and(|found| found.is_file()) {
+        return Ok(());
+    }
+    Err(Error::Unsupported {
+        path: path.to_owned(),
+        feature: format!("{format} from a pipe"),
+        remedy: "write it to a file first: this format is read from several places of the file at once",
+    })
 }
 
 /// What ids are, as far as the caller has said.

@@ -12,6 +12,7 @@ use super::chunk::{Chunk, IdRule, Key, Record, Shape};
 use crate::bad_row::RowFault;
 use crate::column::Column;
 use crate::error::{Error, shorten};
+use crate::limits;
 use crate::npy::{self, Array, Data};
 
 const FORMAT: &str = "npz matrix";
@@ -134,8 +135,10 @@ impl<'a> NpzArchive<'a> {
         Ok(npz)
     }
 
-    /// Index arrays do not shrink a hundredfold; an archive that claims so is not a matrix.
+    /// Rejects what no encoder could have written, and arrays that do not fit into memory. Equal numbers,
+    /// such as ones, shrink a thousandfold, which is the most that the format allows.
     fn refuse_bombs(&mut self, length: u64) -> Result<(), Error> {
+        const MOST: u64 = 1032;
         let mut declared = 0_u64;
         for at in 0..self.archive.len() {
             let entry = self
@@ -144,10 +147,17 @@ impl<'a> NpzArchive<'a> {
                 .map_err(|e| Error::corrupt(self.path, FORMAT, e))?;
             declared = declared.saturating_add(entry.size());
         }
-        if declared <= length.saturating_mul(100).saturating_add(1 << 24) {
-            return Ok(());
+        if declared > length.saturating_mul(MOST) {
+            return Err(self.wrong(format!("{declared} bytes declared in a file of {length}")));
         }
-        Err(self.wrong(format!("{declared} bytes declared in a file of {length}")))
+        match limits::memory_available() {
+            Some(available) if declared > available => Err(Error::TooLarge {
+                path: self.path.to_owned(),
+                needed: declared,
+                available,
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn wrong(&self, detail: impl std::fmt::Display) -> Error {

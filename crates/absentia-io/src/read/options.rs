@@ -1,8 +1,11 @@
 //! Settings for reading files.
 
-use crate::column::Columns;
+use crate::column::{Column, Columns};
 use crate::format::Format;
 use crate::time::TimeUnit;
+
+/// Which column of a file is read as what: a role and the heading or the place of its column.
+pub type FoundColumns = [(Column, String)];
 
 /// How to read; by default everything is detected from the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub struct ReadOptions {
     pub header: Option<bool>,
     /// Whether a field that starts with a double quote runs to the next one (default).
     pub quotes: bool,
+    /// Whether ratings and weights of delimited text have a comma before their decimals, as in `3,5`.
+    pub decimal_comma: bool,
     /// Which column plays which role.
     pub columns: Columns,
     /// The unit of times that are numbers. They become whole seconds, as dates do. Without it numbers
@@ -37,6 +42,7 @@ impl Default for ReadOptions {
             quotes: true,
             columns: Columns::default(),
             time_unit: None,
+            decimal_comma: false,
             skip_bad: 0,
             dense_ids: None,
             max_line: 1 << 20,
@@ -72,6 +78,11 @@ pub trait Progress: Sync {
     /// This many more bytes of the files, and rows, have been taken in.
     fn advance(&self, bytes: u64, rows: u64) {
         let _ = (bytes, rows);
+    }
+
+    /// These columns of a file are read.
+    fn columns(&self, found: &FoundColumns) {
+        let _ = found;
     }
 
     /// Reading has ended, well or not.

@@ -1,26 +1,50 @@
 //! Turns names and globs into the files they match.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::standard::is_standard;
 
 /// The files that match: those of each glob sorted, in the order of the patterns.
 ///
-/// A name that exists is taken as it is, whatever characters it holds.
+/// A name that exists is taken as it is, whatever characters it holds, and so is `-`, standard input.
 ///
 /// # Errors
-/// A pattern is malformed or matches no file.
+/// A pattern is malformed or matches no file; a name is that of a folder.
 pub fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     for pattern in patterns {
         let named = PathBuf::from(pattern);
-        if named.exists() {
+        if named.is_dir() {
+            return Err(Error::Folder {
+                example: example(&named),
+                path: named,
+            });
+        }
+        if is_standard(&named) || named.exists() {
             paths.push(named);
         } else {
             paths.extend(matches(pattern)?);
         }
     }
     Ok(paths)
+}
+
+/// A pattern for the files of a folder, with the extension that most of them have.
+fn example(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file());
+    let mut extensions: Vec<String> = files
+        .filter_map(|path| Some(path.extension()?.to_str()?.to_owned()))
+        .collect();
+    extensions.sort_unstable();
+    let most = extensions
+        .chunk_by(|one, other| one == other)
+        .max_by_key(|group| group.len());
+    let pattern = most.map_or_else(|| "*".to_owned(), |group| format!("*.{}", group[0]));
+    folder.join(pattern).display().to_string()
 }
 
 fn matches(pattern: &str) -> Result<Vec<PathBuf>, Error> {
@@ -76,5 +100,11 @@ mod tests {
             expand(&["[".to_owned()]),
             Err(Error::Pattern { .. })
         ));
+        let folder = folder.path().to_string_lossy().into_owned();
+        match expand(&[folder]) {
+            Err(Error::Folder { example, .. }) => assert!(example.ends_with("*.csv"), "{example}"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(expand(&["-".to_owned()]).unwrap(), [Path::new("-")]);
     }
 }

@@ -25,6 +25,15 @@ impl Roles {
         self.places[column as usize] = Some(place);
     }
 
+    /// The headings, or places, of the columns by their roles.
+    pub(super) fn found(&self, names: &[String]) -> Vec<(Column, String)> {
+        let name = |column: Column| names.get(self.get(column)?).cloned();
+        Column::ALL
+            .into_iter()
+            .filter_map(|column| Some((column, name(column)?)))
+            .collect()
+    }
+
     fn is_taken(&self, place: usize) -> bool {
         self.places.contains(&Some(place))
     }
@@ -53,8 +62,7 @@ impl Roles {
             .into_iter()
             .filter(|&c| columns.get(c).is_none())
         {
-            let found =
-                (0..names.len()).find(|&p| !self.is_taken(p) && column.is_usual_heading(&names[p]));
+            let found = column.place_among(names, |place| !self.is_taken(place));
             self.places[column as usize] = found;
         }
     }

@@ -1,8 +1,9 @@
 //! Looks at the first lines of a text to find its separator and whether it has a header.
 
-use super::cells::CellKind;
+use super::cells::{CellKind, with_point};
 use super::fields::{Fields, Separator};
 use super::lines::Records;
+use super::options::ReadOptions;
 use super::source::Source;
 use crate::column::Column;
 use crate::format::Format;
@@ -14,12 +15,14 @@ const SAMPLE: usize = 64;
 #[derive(Debug)]
 pub(super) struct Sample {
     pub(super) separator: Separator,
+    decimal_comma: bool,
     /// Line number and cells of each record.
     pub(super) rows: Vec<(u64, Vec<Vec<u8>>)>,
 }
 
 impl Sample {
-    fn cut(text: &[u8], separator: Separator, quotes: bool) -> Self {
+    fn cut(text: &[u8], separator: Separator, options: &ReadOptions) -> Self {
+        let quotes = options.quotes;
         let mut fields = Fields::default();
         let rows = Records::new(text, 1, separator.quoted(quotes))
             .take(SAMPLE)
@@ -33,7 +36,11 @@ impl Sample {
                 ))
             })
             .collect();
-        Self { separator, rows }
+        Self {
+            separator,
+            decimal_comma: options.decimal_comma,
+            rows,
+        }
     }
 
     /// The most frequent number of fields, the larger of two equally frequent.
@@ -71,7 +78,7 @@ impl Sample {
             .iter()
             .skip(skip)
             .filter_map(|(_, cells)| cells.get(place))
-            .map(|cell| CellKind::of(cell))
+            .map(|cell| self.kind_of(cell))
             .collect();
         let count = |wanted: fn(CellKind) -> bool| kinds.iter().filter(|&&k| wanted(k)).count();
         let numbers = count(CellKind::is_number);
@@ -88,6 +95,13 @@ impl Sample {
         } else {
             CellKind::Text
         }
+    }
+
+    fn kind_of(&self, cell: &[u8]) -> CellKind {
+        if !self.decimal_comma {
+            return CellKind::of(cell);
+        }
+        with_point(cell).map_or(CellKind::Text, |cell| CellKind::of(&cell))
     }
 
     /// Whether the first record names the columns.
@@ -109,7 +123,7 @@ impl Sample {
         }
         let differs: Vec<bool> = (0..first.len())
             .map(|place| {
-                CellKind::of(&first[place]) == CellKind::Text
+                self.kind_of(&first[place]) == CellKind::Text
                     && self.kind(place, 1) != CellKind::Text
             })
             .collect();
@@ -156,15 +170,15 @@ pub(super) fn sniff(
     source: &Source,
     format: Format,
     separator: Option<Separator>,
-    quotes: bool,
+    options: &ReadOptions,
 ) -> TextContent {
     let text = whole_records(source);
     if let Some(separator) = separator {
-        return TextContent::Rows(Sample::cut(text, separator, quotes));
+        return TextContent::Rows(Sample::cut(text, separator, options));
     }
     let samples: Vec<Sample> = candidates(format)
         .into_iter()
-        .map(|separator| Sample::cut(text, separator, quotes))
+        .map(|separator| Sample::cut(text, separator, options))
         .collect();
     let mut best = 0;
     for (at, sample) in samples.iter().enumerate() {
@@ -184,6 +198,7 @@ pub(super) fn sniff(
         Some(s) => TextContent::Rows(s),
         None => TextContent::Rows(Sample {
             separator: Separator::Byte(b','),
+            decimal_comma: options.decimal_comma,
             rows: Vec::new(),
         }),
     }

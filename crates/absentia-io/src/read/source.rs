@@ -1,15 +1,21 @@
-//! Opens a text file, and decompresses gzip and zstd whatever its name is.
+//! Opens a text file, and decompresses it whatever its name is: gzip, zstd, bzip2, xz, and zip archives of
+//! one file.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::archive;
 use crate::error::Error;
+use crate::standard::is_standard;
 
 /// How much of the decoded text is inspected before reading starts.
 const HEAD: usize = 64 << 10;
+
+/// Bytes at the start that say how a file is compressed.
+const MAGIC: usize = 6;
 
 /// The decoded text of a file, whose start can be inspected.
 pub(super) struct Source {
@@ -19,12 +25,30 @@ pub(super) struct Source {
     head_taken: bool,
     compression: Option<&'static str>,
     consumed: Arc<AtomicU64>,
+    /// The name of the file in an archive.
+    member: Option<PathBuf>,
+    /// Whether lines end in a carriage return alone, as old Macs and some spreadsheets write them.
+    has_old_line_ends: bool,
 }
 
 impl Source {
+    /// Opens a file, or standard input.
     pub(super) fn open(path: &Arc<Path>) -> Result<Self, Error> {
-        let file = File::open(path).map_err(Error::io(path))?;
-        Self::new(path, Box::new(file))
+        if is_standard(path) {
+            return Self::new(path, Box::new(io::stdin()));
+        }
+        let open = || File::open(path).map_err(Error::io(path));
+        match archive::only_member(path, open()?)? {
+            Some(member) => {
+                let source = Self::new(path, member.reader)?;
+                Ok(Self {
+                    member: Some(member.name),
+                    compression: source.compression.or(Some("zip archive")),
+                    ..source
+                })
+            }
+            None => Self::new(path, Box::new(open()?)),
+        }
     }
 
     /// Takes the bytes of a file that is open.
@@ -34,9 +58,9 @@ impl Source {
             inner: file,
             count: Arc::clone(&consumed),
         };
-        let mut magic = Vec::with_capacity(4);
+        let mut magic = Vec::with_capacity(MAGIC);
         raw.by_ref()
-            .take(4)
+            .take(MAGIC as u64)
             .read_to_end(&mut magic)
             .map_err(Error::io(path))?;
         let (compression, reader) = decoder(magic, raw).map_err(Error::io(path))?;
@@ -47,15 +71,24 @@ impl Source {
             head_taken: false,
             compression,
             consumed,
+            member: None,
+            has_old_line_ends: false,
         };
         let mut head = Vec::new();
         source.fill(&mut head, HEAD)?;
+        source.has_old_line_ends = memchr::memchr2(0, b'\n', &head).is_none();
+        source.end_lines(&mut head);
         source.head = head;
         Ok(source)
     }
 
     pub(super) fn path(&self) -> &Arc<Path> {
         &self.path
+    }
+
+    /// The name that says the format: that of the file, or of the one in the archive.
+    pub(super) fn name(&self) -> &Path {
+        self.member.as_deref().unwrap_or(&self.path)
     }
 
     /// The first bytes of the text: all of it if it is short.
@@ -81,13 +114,25 @@ impl Source {
         }
         let wanted = target.saturating_sub(buffer.len());
         buffer.reserve(wanted);
+        let before = buffer.len();
         let got = self
             .reader
             .by_ref()
             .take(wanted as u64)
             .read_to_end(buffer)
             .map_err(|e| self.broken(e))?;
+        self.end_lines(&mut buffer[before..]);
         Ok(got < wanted)
+    }
+
+    /// Ends lines by line feeds, where carriage returns alone do.
+    fn end_lines(&self, text: &mut [u8]) {
+        if !self.has_old_line_ends {
+            return;
+        }
+        for byte in text.iter_mut().filter(|byte| **byte == b'\r') {
+            *byte = b'\n';
+        }
     }
 
     fn broken(&self, error: io::Error) -> Error {
@@ -108,6 +153,8 @@ fn decoder(magic: Vec<u8>, rest: Counted) -> io::Result<Decoder> {
     let raw = Cursor::new(magic).chain(rest);
     Ok(match kind {
         Some("gzip") => (kind, Box::new(flate2::read::MultiGzDecoder::new(raw))),
+        Some("bzip2") => (kind, Box::new(bzip2::read::MultiBzDecoder::new(raw))),
+        Some("xz") => (kind, Box::new(lzma_rust2::XzReader::new(raw, true))),
         Some(_) => (kind, Box::new(zstd::stream::read::Decoder::new(raw)?)),
         None => (None, Box::new(raw)),
     })
@@ -116,7 +163,9 @@ fn decoder(magic: Vec<u8>, rest: Counted) -> io::Result<Decoder> {
 fn compression(magic: &[u8]) -> Option<&'static str> {
     match magic {
         [0x1f, 0x8b, ..] => Some("gzip"),
-        [0x28, 0xb5, 0x2f, 0xfd] => Some("zstd"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, 0x41 | 0x72] => Some("bzip2"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0] => Some("xz"),
         _ => None,
     }
 }

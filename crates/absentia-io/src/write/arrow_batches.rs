@@ -80,9 +80,10 @@ fn schema(data: &Dataset) -> SchemaRef {
 }
 
 fn id_type(ids: &IdMap) -> DataType {
-    match ids.raw() {
-        RawIds::Text { .. } => DataType::Utf8,
-        _ => DataType::Int64,
+    if ids.is_integers() {
+        DataType::Int64
+    } else {
+        DataType::Utf8
     }
 }
 

@@ -1,4 +1,4 @@
-//! One JSON object a line; ids are always text, so that none changes its spelling.
+//! One JSON object a line; ids are numbers where all of them are integers, and text otherwise.
 
 use std::io::{self, Write};
 
@@ -12,15 +12,9 @@ pub(super) fn write(data: &Dataset, sink: Sink) -> Result<(), Error> {
 
 fn write_row(out: &mut Sink, data: &Dataset, row: usize) -> io::Result<()> {
     out.write_all(b"{\"user\":")?;
-    serde_json::to_writer(
-        &mut *out,
-        &data.users.name(data.user[row]).unwrap_or_default(),
-    )?;
+    serde_json::to_writer(&mut *out, &data.users.id(data.user[row]))?;
     out.write_all(b",\"item\":")?;
-    serde_json::to_writer(
-        &mut *out,
-        &data.items.name(data.item[row]).unwrap_or_default(),
-    )?;
+    serde_json::to_writer(&mut *out, &data.items.id(data.item[row]))?;
     if let Some(value) = &data.value {
         write!(out, ",\"rating\":{}", value[row])?;
     }

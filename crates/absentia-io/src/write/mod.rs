@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::file_set::FileSet;
 use crate::format::Format;
 use crate::model::id_list;
+use crate::standard::is_standard;
 pub use memory::writing_bytes;
 use sink::Sink;
 
@@ -62,6 +63,12 @@ pub fn write_with_ids(data: &Dataset, path: &Path, format: Format) -> Result<Vec
     if lists.is_empty() || (data.users.is_dense() && data.items.is_dense()) {
         write(data, path, format)?;
         return Ok(Vec::new());
+    }
+    if is_standard(path) {
+        return Err(Error::Unrepresentable {
+            format,
+            what: "ids, and lists of them cannot be written beside standard output".to_owned(),
+        });
     }
     // Says what is wrong with the path itself.
     AtomicFile::create(path)?;

@@ -117,7 +117,13 @@ fn index_layouts_hold_scaled_items_in_the_form_each_library_reads() {
     let (folder, names) = exported(Layout::Faiss, None);
     assert_eq!(
         names,
-        ["users.fvecs", "items.fvecs", "users.txt", "items.txt"]
+        [
+            "items.index",
+            "users.fvecs",
+            "items.fvecs",
+            "users.txt",
+            "items.txt"
+        ]
     );
     let vectors = read(&folder, "items.fvecs");
     let each: Vec<u32> = scaled(&model)

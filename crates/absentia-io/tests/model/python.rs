@@ -2,9 +2,13 @@
 
 use std::process::Command;
 
-use absentia::Dense;
+use absentia::data::{Duplicates, Triplets};
 use absentia::model::Factors;
-use absentia_io::model::{ExportOptions, Layout, export, save_checkpoint};
+use absentia::ranking::RankRequest;
+use absentia::weights::Scheme;
+use absentia::{Dense, Params, Run, fit};
+use absentia_io::IdMap;
+use absentia_io::model::{ExportOptions, Ids, Layout, export, save_checkpoint};
 
 use crate::build::{bits, tiny};
 
@@ -34,6 +38,28 @@ const FAISS: &str = r#"
 import sys
 from faiss.contrib.vecs_io import fvecs_read
 x = fvecs_read(sys.argv[1] + "/items.fvecs")
+"#;
+/// Asks programs that serve for the best two items of each user, and prints them with their scores.
+const FAISS_LISTS: &str = r#"
+import json, sys
+import faiss
+from faiss.contrib.vecs_io import fvecs_read
+index = faiss.read_index(sys.argv[1] + "/items.index")
+scores, items = index.search(fvecs_read(sys.argv[1] + "/users.fvecs"), 2)
+print(json.dumps([items.tolist(), scores.tolist()]))
+"#;
+const ONNX_LISTS: &str = r#"
+import json, sys
+import numpy as np
+import onnx
+import onnxruntime
+path = sys.argv[1] + "/scorer.onnx"
+onnx.checker.check_model(path, full_check=True)
+session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+users = np.arange(2, dtype=np.int64)
+items, scores, all = session.run(["items", "top_scores", "scores"], {"user": users, "k": np.array([2])})
+assert np.array_equal(np.take_along_axis(all, items, 1), scores)
+print(json.dumps([items.tolist(), scores.tolist()]))
 "#;
 const USEARCH: &str = r#"
 import sys
@@ -139,5 +165,61 @@ fn libraries_load_what_is_exported_for_them() {
         let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let expected = serde_json::json!([[3, 3], bits(model.item_factors())]);
         assert_eq!(found, expected, "{layout:?}");
+    }
+}
+
+/// Items and scores, one list a user.
+type Found = (Vec<Vec<u32>>, Vec<Vec<f32>>);
+
+#[test]
+fn programs_that_serve_give_the_lists_of_the_model() {
+    let users = [0, 0, 1, 1, 2, 2, 2];
+    let data = Triplets::new(&users, &[0, 1, 1, 2, 2, 3, 0]);
+    let data = data.build(3, 4, Duplicates::Sum).unwrap();
+    let params = Params::new().factors(3).iterations(6).regularization(0.01);
+    let params = params.post_scale(0.3).check().unwrap();
+    let model = fit(&data, &Scheme::uniform(0.1), &params, Run::default());
+    let model = model.unwrap().model;
+    let ids = Ids {
+        users: IdMap::dense(3),
+        items: IdMap::dense(4),
+        related: Vec::new(),
+    };
+    let request = RankRequest {
+        users: &[0, 1],
+        top: 2,
+        ..RankRequest::default()
+    };
+    let expected = model.recommend(&request).unwrap();
+    for (layout, import, script) in [
+        (Layout::Faiss, "import faiss", FAISS_LISTS),
+        (Layout::Onnx, "import onnx, onnxruntime", ONNX_LISTS),
+    ] {
+        let Some(python) = python(import) else {
+            absentia_testing::skipped(&format!("no Python for {import:?}; set ABSENTIA_PYTHON"));
+            continue;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let options = ExportOptions {
+            layout,
+            post_scale: None,
+        };
+        export(&model, &ids, folder.path(), options).unwrap();
+        let output = Command::new(python)
+            .args(["-c", script])
+            .arg(folder.path())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        let (items, scores): Found = serde_json::from_slice(&output.stdout).unwrap();
+        for (user, list) in expected.iter().enumerate() {
+            let own: Vec<u32> = list.iter().map(|scored| scored.item).collect();
+            assert_eq!(items[user], own, "{layout:?}");
+            for (scored, score) in list.iter().zip(&scores[user]) {
+                let error = (scored.score - score).abs();
+                assert!(error <= 1e-5 * scored.score.abs().max(1.0), "{layout:?}");
+            }
+        }
     }
 }

@@ -3,9 +3,11 @@
 use absentia::data::{Confidence, Duplicates, Targets, Triplets};
 use absentia::fit::backend::Cpu;
 use absentia::fit::{Run, Validation, fit_related};
-use absentia::relations::{Arrangement, Relation, Relations, TypePair};
+use absentia::relations::{
+    Arrangement, Content, Features, Relation, RelationEntries, Relations, Scaling, TypePair,
+};
 use absentia::weights::{Scheme, Strength};
-use absentia::{Axis, Params};
+use absentia::{Axis, Dense, Params};
 use absentia_io::model::{Ids, inspect, load_checkpoint, load_model, save_checkpoint, save_model};
 use absentia_io::{Error, IdMap};
 
@@ -26,10 +28,12 @@ fn relations() -> Relations<'static> {
         relations: vec![Relation {
             first: 1,
             second: 2,
-            data: data.unwrap(),
-            scheme: Scheme::popularity(Strength::Mean(0.1), 0.5),
-            targets: Targets::Binary,
-            confidence: Confidence::default(),
+            content: Content::Entries(Box::new(RelationEntries {
+                data: data.unwrap(),
+                scheme: Scheme::popularity(Strength::Mean(0.1), 0.5),
+                targets: Targets::Binary,
+                confidence: Confidence::default(),
+            })),
             strength: 0.5,
         }],
         weighs_empty: false,
@@ -84,4 +88,39 @@ fn relations_come_back_with_models_and_checkpoints() {
     };
     let refused = save_model(&path, &fitted.model, &short, None);
     assert!(matches!(refused, Err(Error::Model(_))), "{refused:?}");
+}
+
+/// What features are centred and scaled by comes back to the bit, in a version of its own.
+#[test]
+fn features_come_back_with_their_rule() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Triplets::new(&[0, 1, 2, 2], &[0, 1, 1, 2]).build(3, 4, Duplicates::Error);
+    let data = data.unwrap();
+    let params = Params::new().factors(3).iterations(2).check().unwrap();
+    let values = Dense::from_fn(4, 2, |row, column| {
+        (row as f32 + 0.1).powi(column as i32 + 1) / 3.0
+    });
+    let known = vec![true, true, false, true];
+    let features = Features::new(&values, known, Scaling::Columns).unwrap();
+    let mut relations = relations();
+    relations.relations[0].content = Content::Features(features.clone());
+    let main = (&data, &Scheme::uniform(0.1));
+    let fitted = fit_related(&Cpu, main, Some(&relations), &params, Run::default()).unwrap();
+    let ids = Ids {
+        users: IdMap::dense(3),
+        items: IdMap::dense(4),
+        related: vec![["x", "y"].iter().collect()],
+    };
+    let path = folder.path().join("features.absentia");
+    save_model(&path, &fitted.model, &ids, None).unwrap();
+    let back = load_model(&path).unwrap();
+    let related = back.model.related().unwrap();
+    assert_eq!(
+        related.relations[0].features.as_ref(),
+        Some(features.rule())
+    );
+    assert_eq!(Some(related), fitted.model.related());
+    let info = inspect(&path).unwrap();
+    assert_eq!(info.relations.unwrap().relations[0].features, Some(2));
+    assert_eq!(info.format_version, 3);
 }

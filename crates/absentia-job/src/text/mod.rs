@@ -16,6 +16,6 @@ pub use byte_size::ByteSize;
 pub use confidence::ConfidenceRule;
 pub use count::Count;
 pub use device::Device;
-pub use relation::{RelationSpec, RelationTextError};
+pub use relation::{FeatureSpec, RelationSpec, RelationTextError};
 pub use shape::Shape;
 pub use split::SplitRule;

@@ -135,13 +135,26 @@ impl FromStr for SplitRule {
             )
         };
         let whole = |text: &str| text.parse::<usize>().map_err(|_| wrong());
-        let share = |text: &str| text.parse::<f64>().map_err(|_| wrong());
+        let share = |given: &str| {
+            let share = given.parse::<f64>().map_err(|_| wrong())?;
+            if (0.0..=1.0).contains(&share) {
+                return Ok(share);
+            }
+            Err(TextError::new(text, "a share from 0 to 1, as in ratio:0.2"))
+        };
         let moment = |given: &str| {
             let parsed = given.parse::<Moment>();
             parsed.map_err(|_| {
                 let expected = "a unix time, a date or a share, as in time:2020-01-31 or time:0.1";
                 TextError::new(text, expected)
             })
+        };
+        let shares = |first: &str, second: Option<&str>| {
+            let (test, valid) = (share(first)?, second.map_or(Ok(0.0), share)?);
+            if test + valid <= 1.0 {
+                return Ok((test, valid));
+            }
+            Err(TextError::new(text, "shares that add up to at most 1"))
         };
         let (name, options) = text.split_once([':', ',']).unwrap_or((text, ""));
         let (first, second) = match options.split_once(',') {
@@ -158,19 +171,17 @@ impl FromStr for SplitRule {
                 test: whole(first)?,
                 valid: second.map_or(Ok(0), whole)?,
             }),
-            ("ratio", _) => Ok(Self::Ratio {
-                test: share(first)?,
-                valid: second.map_or(Ok(0.0), share)?,
-            }),
+            ("ratio", _) => {
+                let (test, valid) = shares(first, second)?;
+                Ok(Self::Ratio { test, valid })
+            }
             ("share", None) => Ok(Self::Share {
                 test: share(first)?,
             }),
             // No moment is a number with a decimal point.
-            ("time", _) if first.parse::<Moment>().is_err() && share(first).is_ok() => {
-                Ok(Self::TimeShare {
-                    test: share(first)?,
-                    valid: second.map_or(Ok(0.0), share)?,
-                })
+            ("time", _) if first.parse::<Moment>().is_err() && first.parse::<f64>().is_ok() => {
+                let (test, valid) = shares(first, second)?;
+                Ok(Self::TimeShare { test, valid })
             }
             ("time", _) => Ok(Self::Time {
                 test_from: moment(first)?,
@@ -180,15 +191,15 @@ impl FromStr for SplitRule {
                 test: whole(first)?,
                 valid: second.map_or(Ok(0), whole)?,
             }),
-            ("cold-items" | "cold-users", _) => Ok(Self::Cold {
-                axis: if name == "cold-items" {
+            ("cold-items" | "cold-users", _) => {
+                let axis = if name == "cold-items" {
                     Axis::Item
                 } else {
                     Axis::User
-                },
-                test: share(first)?,
-                valid: second.map_or(Ok(0.0), share)?,
-            }),
+                };
+                let (test, valid) = shares(first, second)?;
+                Ok(Self::Cold { axis, test, valid })
+            }
             _ => Err(wrong()),
         }
     }

@@ -6,6 +6,9 @@
 //! weights, other targets and other strengths of the weights on missing entries. Where that would take
 //! too long, or too few rows could be held out, the penalty is a typical one.
 //!
+//! Where the data has times, weights by age and a post-scaling by recent counts are tried after that. Each is kept only
+//! if it is better than the model without it by more than noise (`user_scores`): no data set may lose by it.
+//!
 //! Weights that are given for users and items say how much was shown to whom. Held-out rows share the bias of
 //! what was shown, so that a post-scaling chosen by them would undo such weights: it is left as it was.
 
@@ -23,14 +26,15 @@ use rayon::ThreadPool;
 use crate::error::SearchError;
 use crate::fold::Fold;
 use crate::session::Session;
-use crate::space::{TypicalRow, three_digits};
+use crate::space::{DataFacts, three_digits};
 use crate::trial_runner::{Limits, Scoring, TrialRunner, thread_pool};
 use step_search::{Attempt, StepSearch};
 
 /// Share of each user's rows that is held out.
 const SHARE: f64 = 0.2;
-/// Number of users that are measured, at most and at least.
+/// Number of users that are measured to choose a post-scaling, to compare models, and at least.
 const MOST_USERS: usize = 2000;
+const MOST_COMPARED: usize = 10_000;
 const LEAST_USERS: usize = 100;
 /// Number of entries above which nothing is tried.
 const MOST_ENTRIES: usize = 10_000_000;
@@ -43,6 +47,8 @@ const RECALL_AT_20: MetricName = MetricName {
 };
 
 /// Which settings of a run are chosen automatically.
+// One answer for each setting: they are not states of one thing.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Automatic {
     /// The regularization λ.
@@ -51,6 +57,8 @@ pub struct Automatic {
     pub post_scale: bool,
     /// The targets and the weights on missing entries; the search starts from those given.
     pub recipe: bool,
+    /// Weights by age and the half-life of post-scaling, where the data has times; only with all of the others.
+    pub by_time: bool,
 }
 
 impl Automatic {
@@ -58,10 +66,13 @@ impl Automatic {
     ///
     /// For the regularization: the first, one in the wrong direction, and four in the right one. For
     /// targets and weights: one with other targets, five with other strengths of the weights, and
-    /// eight with other regularization after that.
+    /// eight with other regularization after that. For times: one with weights by age, as many as before with other
+    /// strengths and regularization, four with another sharpness, and nine with half-lives.
     #[must_use]
     pub fn max_models(self) -> usize {
-        6 + if self.recipe { 1 + 5 + 8 } else { 0 }
+        let recipe = if self.recipe { 1 + 5 + 8 } else { 0 };
+        let by_time = if self.by_time { 1 + 5 + 8 + 4 + 9 } else { 0 };
+        6 + recipe + by_time
     }
 
     /// Whether models will be trained to choose something; a copy of the data is made for them.
@@ -182,6 +193,7 @@ pub fn choose_related(
     chosen.states_exposure = scheme.states_exposure();
     let automatic = Automatic {
         post_scale: automatic.post_scale && !chosen.states_exposure,
+        by_time: automatic.by_time && automatic.recipe && data.times().is_some(),
         ..automatic
     };
     let is_given = params.solver.is_baseline() || automatic == Automatic::default();
@@ -193,7 +205,7 @@ pub fn choose_related(
     let mean_weight = pool.install(|| mean_weight(data, scheme))?;
     let request = Request {
         data,
-        row: TypicalRow::of(data),
+        facts: DataFacts::of(data),
         scheme,
         mean_weight,
         relations,
@@ -215,6 +227,7 @@ pub fn choose_related(
         (chosen.tried, chosen.score) = (tried, best.trial.score);
         chosen.params.regularization = best.trial.params.regularization;
         chosen.params.post_scale = best.trial.params.post_scale;
+        chosen.params.post_scale_half_life = best.trial.params.post_scale_half_life;
         chosen.params.targets = best.trial.params.targets;
         chosen.scheme = best.into_scheme();
     } else if automatic.regularization {
@@ -235,7 +248,7 @@ fn mean_weight(data: &Interactions<'_>, scheme: &Scheme) -> Result<f64, SearchEr
 /// What is to be chosen, and for which run.
 struct Request<'q> {
     data: &'q Interactions<'q>,
-    row: TypicalRow,
+    facts: DataFacts,
     scheme: &'q Scheme,
     /// The mean weight on missing entries by `scheme`.
     mean_weight: f64,
@@ -256,7 +269,7 @@ impl Request<'_> {
             None => self.mean_weight,
         };
         let exponent = f64::from(self.params.reg_exponent);
-        let lambda = self.row.lambda(penalty, weight, exponent);
+        let lambda = self.facts.row.lambda(penalty, weight, exponent);
         Ok(three_digits(lambda.min(f64::from(f32::MAX))) as f32)
     }
 
@@ -272,16 +285,16 @@ impl Request<'_> {
         }
         let scoring = Scoring {
             metric: RECALL_AT_20,
-            sample_sizes: &[MOST_USERS],
+            sample_sizes: &[MOST_USERS, MOST_COMPARED],
             seed,
+            among_new: false,
         };
         let limits = Limits {
             threads: self.params.threads,
             memory: self.params.memory_limit,
         };
         let folds = [fold];
-        let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?
-            .related(self.relations);
+        let runner = TrialRunner::new(&folds, scoring, limits, self.pool, self.cancel)?;
         let mut observer = |_: &[crate::trial::Trial]| {
             observer();
             true

@@ -7,6 +7,7 @@ const BOTH: Automatic = Automatic {
     regularization: true,
     post_scale: true,
     recipe: false,
+    by_time: false,
 };
 
 /// Users of forty tastes who take what is to their taste, mostly, or whatever is popular.
@@ -169,4 +170,69 @@ fn few_users_can_tell_nothing() {
     let found = chosen(&data(50, true), &Params::new(), BOTH);
     assert_eq!((found.tried, found.score), (0, None));
     assert!(found.params.regularization > 0.0 && found.params.post_scale == 0.0);
+}
+
+/// Users who come one after the other and take what is new when they come, of items that appear one after the other.
+/// Times that are `shuffled` say nothing.
+fn dated(shuffled: bool) -> Interactions<'static> {
+    let (mut rows, mut cols, mut times) = (Vec::new(), Vec::new(), Vec::new());
+    for user in 0..700_u32 {
+        for draw in 0..12 {
+            let random = mix(2, u64::from(user), draw);
+            let unit = (random >> 40) as f64 / (1 << 24) as f64;
+            // An item of the last fifty that are there, the newest more than the others.
+            let newest = 60.0 + f64::from(user) * 0.6;
+            rows.push(user);
+            cols.push((newest - 50.0 * unit * unit) as u32);
+            let day = if shuffled {
+                (random % 700) as i64
+            } else {
+                i64::from(user)
+            };
+            times.push(86_400 * (day + 15_000) + draw as i64);
+        }
+    }
+    let built = Triplets::new(&rows, &cols).times(&times);
+    let built = built.build(700, 480, Duplicates::Last);
+    built.unwrap().into_owned()
+}
+
+#[test]
+fn weights_by_age_and_recent_counts_are_kept_where_they_pay() {
+    let params = Params::new().factors(4);
+    let recipe = Automatic {
+        recipe: true,
+        ..BOTH
+    };
+    let by_time = Automatic {
+        by_time: true,
+        ..recipe
+    };
+    let data = dated(false);
+    let (with, without) = (
+        chosen(&data, &params, by_time),
+        chosen(&data, &params, recipe),
+    );
+    let is_by_time = |found: &ChosenSettings| {
+        let by_age = found.scheme.as_ref().is_some_and(Scheme::needs_times);
+        by_age || found.params.post_scale_half_life.is_some()
+    };
+    assert!(is_by_time(&with), "{with:?}");
+    assert!(with.score > without.score, "{with:?} {without:?}");
+    // The same on any number of threads.
+    let one = chosen(&data, &params.clone().threads(1), by_time);
+    assert_eq!((&one.scheme, one.score), (&with.scheme, with.score));
+    let (with, without) = (dated(true), without);
+    let found = chosen(&with, &params, by_time);
+    assert!(!is_by_time(&found) && !is_by_time(&without), "{found:?}");
+    // Without times there is nothing to try.
+    let bare = data_without_times();
+    assert_eq!(
+        chosen(&bare, &params, by_time).tried,
+        chosen(&bare, &params, recipe).tried
+    );
+}
+
+fn data_without_times() -> Interactions<'static> {
+    data(300, true)
 }

@@ -1,5 +1,7 @@
 //! One axis of the space: numbers from 0 to 1 stand for the values of a setting.
 
+use std::borrow::Cow;
+
 /// What the numbers from 0 to 1 stand for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Range {
@@ -29,6 +31,15 @@ pub enum Range {
         /// Value at 1.
         high: f64,
     },
+    /// As a switch whose values are in equal ratios; 0 switches the setting off.
+    LogSwitch {
+        /// Share of the axis that stands for 0.
+        share: f64,
+        /// The first value after that share.
+        low: f64,
+        /// Value at 1.
+        high: f64,
+    },
     /// One of a few options, each with a share of the axis.
     Choice {
         /// Names and shares; the shares add up to 1.
@@ -36,17 +47,28 @@ pub enum Range {
     },
 }
 
+impl Range {
+    /// Share of the axis that switches the setting off, if it can be.
+    pub(crate) fn off_share(&self) -> Option<f64> {
+        match self {
+            Range::Switch { share, .. } | Range::LogSwitch { share, .. } => Some(*share),
+            Range::Linear { .. } | Range::Log { .. } | Range::Choice { .. } => None,
+        }
+    }
+}
+
 /// A setting that is searched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
     /// Its name, as reports show it.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its values.
     pub range: Range,
 }
 
 impl Dimension {
-    pub(crate) fn new(name: &'static str, range: Range) -> Self {
+    pub(crate) fn new(name: impl Into<Cow<'static, str>>, range: Range) -> Self {
+        let name = name.into();
         Self { name, range }
     }
 
@@ -61,6 +83,10 @@ impl Dimension {
             Range::Switch {
                 share, low, high, ..
             } => hundredths(low + (at - share) / (1.0 - share) * (high - low)),
+            Range::LogSwitch { share, .. } if at < *share => 0.0,
+            Range::LogSwitch { share, low, high } => {
+                three_digits(low * (high / low).powf((at - share) / (1.0 - share)))
+            }
             Range::Choice { .. } => self.option(at).0 as f64,
         }
     }
@@ -99,6 +125,11 @@ impl Dimension {
             Range::Switch {
                 share, low, high, ..
             } => share + (1.0 - share) * ((value - low) / (high - low)).clamp(1e-6, 1.0),
+            Range::LogSwitch { share, .. } if value <= 0.0 => share / 2.0,
+            Range::LogSwitch { share, low, high } => {
+                let place = (value / low).ln() / (high / low).ln();
+                share + (1.0 - share) * place.clamp(1e-6, 1.0)
+            }
             Range::Choice { options } => {
                 let before: f64 = options.iter().take(value as usize).map(|o| o.1).sum();
                 before + options.get(value as usize).map_or(0.0, |o| o.1) / 2.0
@@ -171,6 +202,14 @@ mod tests {
                     high: 0.9,
                 },
             ),
+            Dimension::new(
+                "switch with ratios",
+                Range::LogSwitch {
+                    share: 0.3,
+                    low: 1e-2,
+                    high: 10.0,
+                },
+            ),
         ]
     }
 
@@ -195,6 +234,8 @@ mod tests {
         assert!((switch.value(0.24) - 0.0).abs() < 1e-12);
         assert!((switch.value(0.25) - 0.1).abs() < 1e-12);
         assert!((switch.value(1.0) - 0.9).abs() < 1e-12);
+        let ratios = &ranges()[3];
+        assert!((ratios.value(0.29), ratios.value(0.3), ratios.value(1.0)) == (0.0, 0.01, 10.0));
     }
 
     #[test]

@@ -4,15 +4,19 @@
 
 mod data_facts;
 mod dimension;
+mod family;
+mod recipes;
+mod relations;
 mod typical_row;
 
 use absentia::data::{Confidence, Interactions, Targets};
-use absentia::weights::{SchemeSpec, Strength};
+use absentia::weights::{Presence, Product, Scheme, SchemeSpec, Strength, Term, TimeFactor};
 use absentia::{Params, Solver};
-use data_facts::DataFacts;
+pub(crate) use data_facts::DataFacts;
 pub(crate) use dimension::three_digits;
 pub use dimension::{Dimension, Range};
-pub(crate) use typical_row::TypicalRow;
+pub(crate) use family::Family;
+pub use relations::{RelationSettings, SearchedRelation};
 
 /// How much of the space is searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -46,6 +50,8 @@ pub struct Settings {
     pub weights: SchemeSpec,
     /// All other settings; factors, sweeps and post-scaling have their defaults.
     pub params: Params,
+    /// Settings of relations, one for each that is trained.
+    pub relations: Vec<RelationSettings>,
 }
 
 /// The settings to search for one data set; points are vectors of numbers from 0 to 1.
@@ -54,18 +60,21 @@ pub struct Space {
     dimensions: Vec<Dimension>,
     scope: Scope,
     facts: DataFacts,
+    relations: Vec<SearchedRelation>,
 }
 
 const WEIGHT: &str = "weight on missing";
 const ALPHA: &str = "popularity exponent";
 const BETA: &str = "activity exponent";
-const PENALTY: &str = "penalty";
-const NU: &str = "penalty exponent";
+pub(crate) const PENALTY: &str = "penalty";
+pub(crate) const NU: &str = "penalty exponent";
 const TARGETS: &str = "targets";
 const TARGET_EXPONENT: &str = "target exponent";
 const CONFIDENCE: &str = "confidence";
 const STRENGTH: &str = "confidence strength";
 const SOLVER: &str = "solver";
+const AGE: &str = "sharpness of age";
+const HALF_LIFE: &str = "half-life of counts";
 
 impl Space {
     /// The settings worth searching on `data`: those that need values or times are left out if there are
@@ -95,6 +104,7 @@ impl Space {
             dimensions.push(switch(BETA, 0.0, 0.5, (0.0, 0.6)));
             dimensions.push(switch(TARGET_EXPONENT, 0.0, 0.25, (0.0, 0.6)));
             dimensions.extend(facts.value_dimensions());
+            dimensions.extend(facts.time_dimensions());
             let options = vec![("eals", 0.8), ("subspace", 0.2)];
             dimensions.push(Dimension::new(SOLVER, Range::Choice { options }));
         }
@@ -102,7 +112,17 @@ impl Space {
             dimensions,
             scope,
             facts,
+            relations: Vec::new(),
         }
+    }
+
+    /// Searches settings of relations as well.
+    #[must_use]
+    pub fn with_relations(mut self, relations: Vec<SearchedRelation>) -> Self {
+        let added = relations.iter().flat_map(SearchedRelation::dimensions);
+        self.dimensions.extend(added);
+        self.relations = relations;
+        self
     }
 
     /// The axes.
@@ -130,6 +150,7 @@ impl Space {
                 weight,
                 value(ALPHA).unwrap_or(0.0),
                 value(BETA).unwrap_or(0.0),
+                value(AGE).unwrap_or(0.0),
             ),
             params: Params {
                 regularization: three_digits(lambda) as f32,
@@ -140,8 +161,15 @@ impl Space {
                 },
                 targets: self.targets(point),
                 confidence: self.confidence(point),
+                post_scale_half_life: value(HALF_LIFE)
+                    .and_then(|share| self.facts.half_life(share)),
                 ..Params::default()
             },
+            relations: self
+                .relations
+                .iter()
+                .map(|relation| relation.settings(|name| self.value(point, name)))
+                .collect(),
         }
     }
 
@@ -167,9 +195,7 @@ impl Space {
 
     /// The point with one setting switched off; `None` if it cannot be.
     pub(crate) fn without(&self, point: &[f64], axis: usize) -> Option<Vec<f64>> {
-        let Range::Switch { share, .. } = self.dimensions[axis].range else {
-            return None;
-        };
+        let share = self.dimensions[axis].range.off_share()?;
         let mut plain = point.to_vec();
         plain[axis] = share / 2.0;
         Some(plain)
@@ -177,7 +203,8 @@ impl Space {
 
     /// Whether a point has no setting on an axis that may have one.
     pub(crate) fn is_off(&self, point: &[f64], axis: usize) -> bool {
-        matches!(self.dimensions[axis].range, Range::Switch { share, .. } if point[axis] < share)
+        let share = self.dimensions[axis].range.off_share();
+        share.is_some_and(|share| point[axis] < share)
     }
 
     /// The ratio of the penalties of two points; `None` if they differ in anything else.
@@ -187,12 +214,6 @@ impl Space {
         let alike = pairs.all(|(axis, (x, y))| axis == at || x.to_bits() == y.to_bits());
         let value = |point: &[f64]| self.dimensions[at].value(point[at]);
         alike.then(|| value(point) / value(other))
-    }
-
-    /// Points that a search starts from (`docs/accuracy.md`).
-    #[must_use]
-    pub fn recipes(&self) -> Vec<Vec<f64>> {
-        RECIPES.iter().map(|recipe| self.point(recipe)).collect()
     }
 
     fn value(&self, point: &[f64], name: &str) -> Option<f64> {
@@ -248,25 +269,6 @@ impl Space {
     }
 }
 
-/// The defaults of training; what did best on `Amazon-book`, `MovieTweetings` and `KuaiRec` among
-/// random settings, rounded.
-const RECIPES: [&[(&str, f64)]; 4] = [
-    &[(WEIGHT, 0.01), (ALPHA, 0.25), (PENALTY, 0.1)],
-    &[
-        (WEIGHT, 0.05),
-        (ALPHA, 0.4),
-        (PENALTY, 0.15),
-        (TARGET_EXPONENT, 0.2),
-    ],
-    &[
-        (WEIGHT, 0.02),
-        (ALPHA, 0.4),
-        (PENALTY, 0.5),
-        (TARGET_EXPONENT, 0.15),
-    ],
-    &[(WEIGHT, 0.01), (ALPHA, 0.2), (PENALTY, 0.25)],
-];
-
 fn switch(name: &'static str, off: f64, share: f64, (low, high): (f64, f64)) -> Dimension {
     Dimension::new(
         name,
@@ -282,31 +284,34 @@ fn switch(name: &'static str, off: f64, share: f64, (low, high): (f64, f64)) -> 
 /// The place of a setting that is not given: switched off, the first option, or the middle.
 fn plain(dimension: &Dimension) -> f64 {
     match &dimension.range {
-        Range::Switch { share, .. } => share / 2.0,
+        Range::Switch { share, .. } | Range::LogSwitch { share, .. } => share / 2.0,
         Range::Choice { .. } => dimension.place(0.0),
-        _ => 0.5,
+        Range::Linear { .. } | Range::Log { .. } => 0.5,
     }
 }
 
-/// The simplest scheme with these exponents.
-fn scheme(weight: f64, alpha: f64, beta: f64) -> SchemeSpec {
-    let (weight, alpha, beta) = (weight as f32, alpha as f32, beta as f32);
-    let strength = Strength::Mean(weight);
-    if alpha == 0.0 && beta == 0.0 {
-        SchemeSpec::uniform(weight)
-    } else if beta == 0.0 {
-        SchemeSpec::popularity(strength, alpha)
-    } else if alpha == 0.0 {
-        SchemeSpec::activity(strength, beta)
-    } else {
-        SchemeSpec::popularity_activity(strength, alpha, beta)
+/// The simplest scheme with these exponents of popularity and activity and this sharpness of age.
+fn scheme(weight: f64, alpha: f64, beta: f64, sharpness: f64) -> SchemeSpec {
+    let factor = |exponent: f64| (exponent != 0.0).then_some(exponent as f32);
+    let strength = Strength::Mean(weight as f32);
+    let mut product = Product::new(strength, factor(alpha), factor(beta));
+    product.presence = factor(sharpness).map(|sharpness| Presence {
+        sharpness,
+        ..Presence::new(TimeFactor::Age)
+    });
+    let has_none = product.popularity.is_none() && product.activity.is_none();
+    if has_none && product.presence.is_none() {
+        return SchemeSpec::uniform(weight as f32);
     }
+    Scheme::One(Term::Product(product))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use absentia::data::{Duplicates, Triplets};
+    use absentia::relations::{Content, Relation, RelationEntries};
+    use absentia::weights::Scheme;
 
     fn data(values: bool) -> Interactions<'static> {
         let (users, items) = ([0, 0, 1, 1, 2], [0, 1, 1, 2, 2]);
@@ -324,14 +329,18 @@ mod tests {
 
     #[test]
     fn what_the_data_lacks_is_not_searched() {
-        let names = |data: &Interactions<'_>, scope| -> Vec<&str> {
+        let names = |data: &Interactions<'_>, scope| -> Vec<String> {
             let space = Space::of(data, scope);
-            space.dimensions().iter().map(|d| d.name).collect()
+            let names = space.dimensions().iter().map(|d| d.name.to_string());
+            names.collect()
         };
         let plain = names(&data(false), Scope::All);
-        assert!(!plain.contains(&CONFIDENCE) && !plain.contains(&TARGETS));
+        let has = |names: &[String], name: &str| names.iter().any(|found| found == name);
+        assert!(!has(&plain, CONFIDENCE) && !has(&plain, TARGETS));
+        assert!(!has(&plain, AGE) && !has(&plain, HALF_LIFE));
         let rich = names(&data(true), Scope::All);
-        assert!(rich.contains(&CONFIDENCE) && rich.contains(&TARGETS));
+        assert!(has(&rich, CONFIDENCE) && has(&rich, TARGETS));
+        assert!(has(&rich, AGE) && has(&rich, HALF_LIFE));
         assert_eq!(names(&data(true), Scope::Uniform), [WEIGHT, PENALTY, NU]);
     }
 
@@ -346,5 +355,49 @@ mod tests {
             let text = settings.weights.to_string();
             assert_eq!(text.parse::<SchemeSpec>().ok(), Some(settings.weights));
         }
+    }
+
+    /// What is given of a relation is not searched; the rest is, and changes the relation.
+    #[test]
+    fn settings_of_relations_are_axes_of_their_own() {
+        let tags = SearchedRelation {
+            name: "items-tags".to_owned(),
+            strength: true,
+            weights: true,
+            targets: false,
+        };
+        let plain = Space::of(&data(false), Scope::Uniform);
+        let space = plain
+            .clone()
+            .with_relations(vec![tags, SearchedRelation::default()]);
+        let names: Vec<&str> = space.dimensions().iter().map(|d| &*d.name).collect();
+        let expected = ["strength of items-tags", "weight on missing items-tags"];
+        assert_eq!(names[plain.dimensions().len()..], expected);
+        let point = space.point(&[("strength of items-tags", 2.0)]);
+        let settings = space.settings(&point).relations;
+        assert_eq!(
+            (settings[0].strength, settings[0].targets),
+            (Some(2.0), None)
+        );
+        assert_eq!(settings[1], RelationSettings::default());
+        let mut relation = Relation {
+            first: 1,
+            second: 2,
+            strength: 0.5,
+            content: Content::Entries(Box::new(RelationEntries {
+                data: data(false),
+                scheme: Scheme::uniform(1.0),
+                targets: Targets::Log,
+                confidence: Confidence::default(),
+            })),
+        };
+        settings[0].apply(&mut relation);
+        assert!((relation.strength - 2.0).abs() < 1e-6);
+        let Some(entries) = relation.entries() else {
+            panic!("entries")
+        };
+        assert_eq!(entries.targets, Targets::Log);
+        let weight = settings[0].weight.unwrap();
+        assert_eq!(entries.scheme, Scheme::uniform(weight));
     }
 }

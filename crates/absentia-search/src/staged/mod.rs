@@ -4,6 +4,7 @@ mod options;
 mod plan;
 pub(crate) mod propose;
 mod schedule;
+mod simpler;
 mod variations;
 
 use std::collections::BTreeMap;
@@ -20,9 +21,10 @@ use crate::error::SearchError;
 use crate::fold::Fold;
 use crate::post_scale::{PostScaling, StepSizes};
 use crate::session::Session;
-use crate::space::{Settings, Space};
+use crate::space::{Family, RelationSettings, SearchedRelation, Settings, Space};
 use crate::trial::{Trial, ranked};
 use crate::trial_runner::{Limits, Scoring, TrainedFactors, TrialPlan, TrialRunner, thread_pool};
+use crate::user_scores::UserScores;
 pub use options::{Budget, SearchOptions};
 use plan::{PlannedTrial, Planner};
 use schedule::sample_sizes;
@@ -47,8 +49,23 @@ pub struct SearchResult {
     pub trials: Vec<Trial>,
     /// Number of the best one.
     best: usize,
+    /// Number of the one with the highest score, where a simpler one is kept.
+    highest: Option<usize>,
+    /// What the most popular items reach on the same rows.
+    pub baselines: Vec<Baseline>,
     /// Whether the search ended before its budget was spent.
     pub interrupted: bool,
+}
+
+/// A ranking that is the same for all users, measured as trials are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Baseline {
+    /// Its name.
+    pub name: &'static str,
+    /// The metric.
+    pub score: f64,
+    /// Standard error of the metric over users.
+    pub stderr: f64,
 }
 
 impl SearchResult {
@@ -58,12 +75,30 @@ impl SearchResult {
         ranked(&self.trials, rung)
     }
 
-    /// The trial with the best settings.
+    /// The trial with the best settings: the simplest of those that nothing richer beats by more than noise.
     #[must_use]
     pub fn best(&self) -> &Trial {
         &self.trials[self.best]
     }
+
+    /// The trial with the highest score, if it is not the best: it is richer, and better by no more than noise.
+    #[must_use]
+    pub fn not_kept(&self) -> Option<&Trial> {
+        self.highest.map(|highest| &self.trials[highest])
+    }
 }
+
+/// What is kept of trials while a search goes on.
+#[derive(Default)]
+struct Kept {
+    /// Factors of the best trials of the first rung.
+    factors: BTreeMap<usize, TrainedFactors>,
+    /// Scores of users in the trials of the last rung.
+    users: BTreeMap<usize, UserScores>,
+}
+
+/// What running a trial gave.
+type Made = (Trial, TrainedFactors, UserScores);
 
 impl<'d> StagedSearch<'d> {
     /// Takes the folds and options of a search.
@@ -103,11 +138,26 @@ impl<'d> StagedSearch<'d> {
         })
     }
 
-    /// Trains these relations with every trial.
+    /// Trains these relations with every trial, and searches settings of each.
     #[must_use]
-    pub fn with_relations(mut self, relations: Option<Relations<'d>>) -> Self {
+    pub fn with_relations(
+        mut self,
+        relations: Option<Relations<'d>>,
+        searched: Vec<SearchedRelation>,
+    ) -> Self {
         self.relations = relations;
+        self.space = self.space.with_relations(searched);
         self
+    }
+
+    /// The relations with the settings of a trial.
+    #[must_use]
+    pub fn relations(&self, settings: &[RelationSettings]) -> Option<Relations<'d>> {
+        let mut relations = self.relations.clone()?;
+        for (relation, settings) in relations.relations.iter_mut().zip(settings) {
+            settings.apply(relation);
+        }
+        Some(relations)
     }
 
     /// The space of settings.
@@ -180,10 +230,10 @@ impl<'d> StagedSearch<'d> {
         let pool = thread_pool(self.options.threads)?;
         let runner = self.runner(&pool, cancel)?;
         let mut session = Session::new(trials, observer);
-        let mut factors = BTreeMap::new();
+        let mut kept = Kept::default();
         let mut interrupted = false;
         while let Some(planned) = self.planner().next(session.trials()) {
-            let trial = self.make(&runner, &planned, session.trials(), &mut factors)?;
+            let trial = self.make(&runner, &planned, session.trials(), &mut kept)?;
             interrupted = trial.is_none();
             if let Some(trial) = trial {
                 session.add(trial);
@@ -193,7 +243,10 @@ impl<'d> StagedSearch<'d> {
                 break;
             }
         }
-        self.result(session.into_trials(), interrupted)
+        let mut result = self.result(session.into_trials(), interrupted)?;
+        self.keep_simpler(&runner, &mut result, &mut kept)?;
+        result.baselines = simpler::baselines(&runner)?;
+        Ok(result)
     }
 
     fn runner<'r>(
@@ -205,13 +258,13 @@ impl<'d> StagedSearch<'d> {
             metric: self.options.metric,
             sample_sizes: &sample_sizes(self.folds.len()),
             seed: self.options.seed,
+            among_new: self.options.among_new,
         };
         let limits = Limits {
             threads: self.options.threads,
             memory: self.options.memory_limit,
         };
-        let runner = TrialRunner::new(&self.folds, scoring, limits, pool, cancel)?;
-        Ok(runner.related(self.relations.as_ref()))
+        TrialRunner::new(&self.folds, scoring, limits, pool, cancel)
     }
 
     fn result(&self, trials: Vec<Trial>, interrupted: bool) -> Result<SearchResult, SearchError> {
@@ -227,6 +280,8 @@ impl<'d> StagedSearch<'d> {
             (Some(best), _) => Ok(SearchResult {
                 trials,
                 best,
+                highest: None,
+                baselines: Vec::new(),
                 interrupted,
             }),
             (None, None) => Err(SearchError::Cancelled),
@@ -245,7 +300,7 @@ impl<'d> StagedSearch<'d> {
         runner: &TrialRunner<'_>,
         planned: &PlannedTrial,
         trials: &[Trial],
-        factors: &mut BTreeMap<usize, TrainedFactors>,
+        Kept { factors, users }: &mut Kept,
     ) -> Result<Option<Trial>, SearchError> {
         let schedule = self.schedule(trials);
         if let Some(parent) = planned
@@ -254,7 +309,7 @@ impl<'d> StagedSearch<'d> {
         {
             let again = PlannedTrial::of(&trials[parent]);
             let made = self.run(runner, &again, &schedule.rungs[again.rung], None)?;
-            let Some((_, trained)) = made else {
+            let Some((_, trained, _)) = made else {
                 return Ok(None);
             };
             factors.insert(parent, trained);
@@ -262,10 +317,13 @@ impl<'d> StagedSearch<'d> {
         let start = planned.parent.and_then(|parent| factors.get(&parent));
         let start = start.filter(|trained| !trained.is_empty());
         let made = self.run(runner, planned, &schedule.rungs[planned.rung], start)?;
-        let Some((mut trial, trained)) = made else {
+        let Some((mut trial, trained, own_users)) = made else {
             return Ok(None);
         };
         trial.number = trials.len();
+        if schedule.rungs[planned.rung].is_last {
+            users.insert(trial.number, own_users);
+        }
         if planned.rung == 0 && schedule.last() > 1 && trial.score.is_some() {
             factors.insert(trial.number, trained);
             let all = trials.iter().chain([&trial]);
@@ -283,9 +341,14 @@ impl<'d> StagedSearch<'d> {
         planned: &PlannedTrial,
         rung: &Rung,
         start: Option<&TrainedFactors>,
-    ) -> Result<Option<(Trial, TrainedFactors)>, SearchError> {
+    ) -> Result<Option<Made>, SearchError> {
         let started = Instant::now();
-        let Settings { weights, params } = self.space.settings(&planned.point);
+        let Settings {
+            weights,
+            params,
+            relations,
+        } = self.space.settings(&planned.point);
+        let related = self.relations(&relations);
         let params = Params {
             factors: planned.factors,
             seed: self.options.seed,
@@ -296,31 +359,34 @@ impl<'d> StagedSearch<'d> {
             origin: planned.origin,
             point: planned.point.clone(),
             parent: planned.parent,
+            relations,
             ..Trial::unmeasured(Some(weights), params.clone())
         };
         let plan = TrialPlan {
             scheme: &trial.scheme().unwrap_or(Scheme::uniform(0.0)),
             params,
+            relations: related.as_ref(),
             sweeps: rung.sweeps(start.is_some()),
             post_scaling: self.post_scaling(planned, rung),
             sample: rung.sample,
         };
-        let trained = match runner.run(&plan, start) {
+        let (trained, users) = match runner.run(&plan, start) {
             Ok(result) => trial.record(result),
             Err(SearchError::Cancelled) => return Ok(None),
             // Settings that cannot be trained are bad settings, not the end of the search.
             Err(SearchError::Fit(error)) if !matches!(error, FitError::Empty { .. }) => {
                 trial.failure = Some(error.to_string());
-                TrainedFactors::new()
+                (TrainedFactors::new(), UserScores::default())
             }
             Err(error) => return Err(error),
         };
         trial.seconds = started.elapsed().as_secs_f64();
-        Ok(Some((trial, trained)))
+        Ok(Some((trial, trained, users)))
     }
 
     fn post_scaling(&self, planned: &PlannedTrial, rung: &Rung) -> PostScaling {
-        if !self.space.rescales() {
+        let is_uniform = self.space.is_within(Family::Uniform, &planned.point);
+        if !self.space.rescales() || (is_uniform && !Family::Uniform.rescales()) {
             return PostScaling::Fixed(0.0);
         }
         PostScaling::Search {

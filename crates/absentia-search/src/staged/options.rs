@@ -32,6 +32,9 @@ pub struct SearchOptions {
     pub first_rung_only: bool,
     /// Whether fewer factors may be chosen if they do as well.
     pub may_shrink: bool,
+    /// Whether items without a row in training are ranked among themselves alone, others being left out: how well
+    /// new items are told apart.
+    pub among_new: bool,
     /// Seed of proposals, of starts and of samples of users.
     pub seed: u64,
     /// Number of threads; what the machine or container allows if `None`.
@@ -53,6 +56,7 @@ impl Default for SearchOptions {
             max_factors: 1792,
             first_rung_only: false,
             may_shrink: true,
+            among_new: false,
             seed: 0,
             threads: None,
             memory_limit: None,

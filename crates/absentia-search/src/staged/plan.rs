@@ -6,11 +6,13 @@ use absentia::fit::ProblemSize;
 use super::options::{Budget, SearchOptions};
 use super::propose::Proposer;
 use super::schedule::{Schedule, trial_cost};
-use crate::space::Space;
+use crate::space::{Family, Space};
 use crate::trial::{Origin, Trial, ranked};
 
 /// Number of random trials on the first rung before the model proposes.
 const RANDOM: usize = 12;
+/// One trial in so many that the model proposes is of a family with simpler models.
+const SIMPLER_EVERY: usize = 4;
 /// Number of trials of a rung that may be promoted to the next.
 const PROMOTED: usize = 8;
 /// The metric must rise by this share to count as a gain.
@@ -19,6 +21,10 @@ const GAIN: f64 = 0.002;
 const PATIENCE: (usize, usize) = (40, 10);
 /// Fewer factors are chosen if their score is at least this share of the best.
 const AS_GOOD: f64 = 0.999;
+
+/// Of trials whose scores are at least this share of the best, the one with the highest NDCG is chosen: scores differ
+/// by as much by chance, and NDCG also says where in the list the hits are.
+const LEVEL: f64 = 0.99;
 
 /// A trial to be made.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +79,7 @@ impl Planner<'_> {
     }
 
     /// The trial with the best settings, on the highest rung that was reached; one with fewer factors
-    /// if it is as good.
+    /// if it is as good, and of trials that are level the one with the highest NDCG.
     pub(crate) fn best<'t>(&self, trials: &'t [Trial]) -> Option<&'t Trial> {
         let found = best_below(trials, self.schedule(trials).last() + 1);
         let enough = found.first()?.score?
@@ -83,10 +89,25 @@ impl Planner<'_> {
                 1.0
             };
         // Trials are sorted by score, and of equal numbers of factors the first is taken.
-        found
-            .into_iter()
+        let with_least_factors = found
+            .iter()
             .filter(|trial| trial.score.is_some_and(|score| score >= enough))
-            .min_by_key(|trial| trial.params.factors)
+            .min_by_key(|trial| trial.params.factors)?;
+        let factors = with_least_factors.params.factors;
+        let level = with_least_factors.score? * LEVEL;
+        let is_level = |trial: &&&Trial| {
+            trial.params.factors == factors && trial.score.is_some_and(|score| score >= level)
+        };
+        // The first of equals.
+        let by_ndcg = |a: &&Trial, b: &&Trial| a.ndcg.partial_cmp(&b.ndcg);
+        found
+            .iter()
+            .filter(is_level)
+            .copied()
+            .reduce(|best, next| match by_ndcg(&next, &best) {
+                Some(std::cmp::Ordering::Greater) => next,
+                _ => best,
+            })
     }
 
     /// The rung of the next trial.
@@ -147,10 +168,16 @@ impl Planner<'_> {
         let number = trials.len();
         let recipes = self.space.recipes();
         let ranked = ranked(trials, 0);
+        let family = self.simpler_in_turn(number);
         let (origin, point) = if number < recipes.len() {
             (Origin::Recipe, recipes[number].clone())
         } else if number < recipes.len() + RANDOM || ranked.is_empty() {
             (Origin::Random, proposer.random(number))
+        } else if let Some(family) = family {
+            (
+                Origin::Model,
+                self.near_the_best_of(family, number, &ranked, 1.0),
+            )
         } else {
             (Origin::Model, proposer.model(number, &ranked, 1.0))
         };
@@ -164,8 +191,50 @@ impl Planner<'_> {
         }
     }
 
-    /// The best of the rung below, variations of it, the second best, then in turn a proposal of the
-    /// model and the next best.
+    /// The family whose turn it is to be searched: the best of the space must beat the best of every family, which
+    /// must not be a worse search.
+    fn simpler_in_turn(&self, number: usize) -> Option<Family> {
+        let families = self.space.families();
+        let (turn, rest) = (number / SIMPLER_EVERY, number % SIMPLER_EVERY);
+        let is_turn = rest == SIMPLER_EVERY - 1 && !families.is_empty();
+        is_turn.then(|| families[turn % families.len()])
+    }
+
+    /// A proposal of the model of the trials of a family; of all trials, if it has too few.
+    fn near_the_best_of(
+        &self,
+        family: Family,
+        number: usize,
+        ranked: &[&Trial],
+        focus: f64,
+    ) -> Vec<f64> {
+        let is_within = |trial: &&&Trial| self.space.is_within(family, &trial.point);
+        let own: Vec<&Trial> = ranked.iter().filter(is_within).copied().collect();
+        let trials = if own.len() < 3 { ranked } else { &own[..] };
+        let proposer = Proposer::new(self.space, self.options.seed);
+        let point = proposer.model(number, trials, focus);
+        self.space.within(family, &point)
+    }
+
+    /// The best of each family on the rungs below, where no trial of this rung is of the family.
+    fn best_of_family(&self, trials: &[Trial], rung: usize) -> Option<Trial> {
+        let here = || trials.iter().filter(|trial| trial.rung == rung);
+        let missing = self.space.families().iter().filter(|family| {
+            let is_within = |trial: &Trial| self.space.is_within(**family, &trial.point);
+            !here().any(is_within)
+        });
+        let best = |family: &Family| {
+            (0..rung).rev().find_map(|below| {
+                let ranked = ranked(trials, below);
+                let is_within = |trial: &&&Trial| self.space.is_within(*family, &trial.point);
+                ranked.iter().find(is_within).map(|found| (*found).clone())
+            })
+        };
+        missing.into_iter().find_map(best)
+    }
+
+    /// The best of the rung below, variations of it, the second best, the best of each family, then in turn a
+    /// proposal of the model and the next best.
     fn later_rung(&self, trials: &[Trial], schedule: &Schedule, rung: usize) -> PlannedTrial {
         let here = searched(trials, schedule, rung);
         let (made, here) = (here.len(), ranked(here, rung));
@@ -181,15 +250,26 @@ impl Planner<'_> {
         let factors = here
             .first()
             .map_or(schedule.rungs[rung].factors, |best| best.params.factors);
+        let promoted = |candidate: &Trial| PlannedTrial {
+            rung,
+            origin: Origin::Promoted,
+            point: self.with_penalty_of_this_rung(trials, schedule, rung, &candidate.point),
+            parent: schedule.starts_warm(rung).then_some(candidate.number),
+            factors,
+            post_scale: candidate.params.post_scale,
+        };
+        if let Some(simpler) = self.best_of_family(trials, rung).filter(|_| made > 1) {
+            return promoted(&simpler);
+        }
+        if let Some(recipe) = best_recipe(trials, schedule, rung).filter(|_| made > 1) {
+            let point = recipe.point.clone();
+            return PlannedTrial {
+                point,
+                ..promoted(&recipe)
+            };
+        }
         match next_best {
-            Some(candidate) if made < 2 || made.is_multiple_of(2) => PlannedTrial {
-                rung,
-                origin: Origin::Promoted,
-                point: self.with_penalty_of_this_rung(trials, schedule, rung, &candidate.point),
-                parent: schedule.starts_warm(rung).then_some(candidate.number),
-                factors,
-                post_scale: candidate.params.post_scale,
-            },
+            Some(candidate) if made < 2 || made.is_multiple_of(2) => promoted(candidate),
             _ => self.near_the_best(trials, schedule, rung),
         }
     }
@@ -199,10 +279,15 @@ impl Planner<'_> {
         let here = ranked(searched(trials, schedule, rung), rung);
         let below = best_below(trials, rung);
         let best = here.first().or(below.first());
+        let number = trials.len();
+        let propose = |trials: &[&Trial]| match self.simpler_in_turn(number) {
+            Some(family) => self.near_the_best_of(family, number, trials, 0.5),
+            None => proposer.model(number, trials, 0.5),
+        };
         let point = if here.len() >= 4 {
-            proposer.model(trials.len(), &here, 0.5)
+            propose(&here)
         } else {
-            let point = proposer.model(trials.len(), &below, 0.5);
+            let point = propose(&below);
             self.with_penalty_of_this_rung(trials, schedule, rung, &point)
         };
         PlannedTrial {
@@ -240,6 +325,17 @@ impl Planner<'_> {
         let moved = times.and_then(|times| self.space.penalised(point, times));
         moved.unwrap_or_else(|| point.to_vec())
     }
+}
+
+/// The best recipe of the first rung, on the first rung with all factors: what does well on other data may need all of
+/// them.
+fn best_recipe(trials: &[Trial], schedule: &Schedule, rung: usize) -> Option<Trial> {
+    let is_recipe = |trial: &&&Trial| trial.origin == Origin::Recipe;
+    let first = ranked(trials, 0);
+    let best = *first.iter().find(is_recipe)?;
+    let is_same = |trial: &Trial| trial.rung == rung && trial.point == best.point;
+    let is_wanted = rung == schedule.first_full() && !trials.iter().any(is_same);
+    is_wanted.then(|| best.clone())
 }
 
 /// The trials of the highest rung below `rung` that has any with a score, best first.
@@ -294,6 +390,33 @@ mod tests {
 
     fn on(rung: usize, trial: Trial) -> Trial {
         Trial { rung, ..trial }
+    }
+
+    #[test]
+    fn of_level_trials_the_one_with_the_highest_ndcg_is_best() {
+        let space = Space::of(&blocks(), Scope::Uniform);
+        let options = SearchOptions {
+            max_factors: 8,
+            ..SearchOptions::default()
+        };
+        let planner = Planner {
+            space: &space,
+            options: &options,
+            data: DATA,
+        };
+        let of = |number, score, ndcg| Trial {
+            ndcg,
+            ..trial(number, vec![0.5; 3], score)
+        };
+        let trials = [
+            of(0, 0.300, Some(0.10)),
+            of(1, 0.298, Some(0.12)),
+            of(2, 0.299, Some(0.11)),
+            of(3, 0.250, Some(0.20)),
+        ];
+        assert_eq!(planner.best(&trials).map(|best| best.number), Some(1));
+        let unknown = [of(0, 0.300, None), of(1, 0.298, None)];
+        assert_eq!(planner.best(&unknown).map(|best| best.number), Some(0));
     }
 
     #[test]

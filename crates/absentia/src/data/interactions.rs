@@ -6,6 +6,7 @@ use super::entries::{Entries, Values};
 use super::error::DataError;
 use super::repeats::Duplicates;
 use super::storage::Storage;
+use super::whole::PartOf;
 use super::{Triplets, exposed};
 use crate::error::Axis;
 
@@ -20,6 +21,8 @@ pub struct Interactions<'a> {
     pub(super) by_item: Entries<'a>,
     pub(super) exposed: Option<Arc<exposed::Marks>>,
     pub(super) times: Option<Storage<'a, i64>>,
+    /// What is known of the whole matrix, if this is a part of one.
+    pub(super) part: Option<Arc<PartOf>>,
 }
 
 impl<'a> Interactions<'a> {
@@ -31,6 +34,7 @@ impl<'a> Interactions<'a> {
             by_item,
             exposed: None,
             times: times.map(Into::into),
+            part: None,
         }
     }
 
@@ -146,6 +150,9 @@ impl<'a> Interactions<'a> {
     /// Number of interactions `n_u` of each user.
     #[must_use]
     pub fn user_counts(&self) -> Vec<u32> {
+        if let Some(part) = &self.part {
+            return part.whole.counts.users.clone();
+        }
         if self.exposed.is_none() {
             return (0..self.n_users())
                 .map(|user| self.by_user.row_len(user) as u32)
@@ -159,6 +166,9 @@ impl<'a> Interactions<'a> {
     /// Number of interactions `n_i` of each item.
     #[must_use]
     pub fn item_counts(&self) -> Vec<u32> {
+        if let Some(part) = &self.part {
+            return part.whole.counts.items.clone();
+        }
         if self.exposed.is_none() {
             return (0..self.n_items())
                 .map(|item| self.by_item.row_len(item) as u32)
@@ -219,6 +229,7 @@ impl<'a> Interactions<'a> {
                 .times
                 .as_ref()
                 .map(|times| self.by_user.move_each(times, offsets).into()),
+            part: None,
         }
     }
 
@@ -230,6 +241,7 @@ impl<'a> Interactions<'a> {
             by_item: self.by_item.into_owned(),
             exposed: self.exposed,
             times: self.times.map(Storage::into_owned),
+            part: self.part,
         }
     }
 

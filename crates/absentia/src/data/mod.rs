@@ -22,6 +22,7 @@ mod text;
 mod time_unit;
 mod transform;
 mod transpose;
+mod whole;
 
 pub use build::Triplets;
 pub(crate) use describe::gini;
@@ -44,3 +45,4 @@ pub(crate) use stack::Placed;
 pub use storage::Storage;
 pub use time_unit::{MOST_SECONDS, units_per_second};
 pub use transform::{Confidence, FrozenTransform, Targets};
+pub use whole::WholeMatrix;

@@ -67,7 +67,7 @@ pub enum Split {
         pick: Pick,
     },
     /// As [`Ratio`](Self::Ratio) for the test alone, but at least one row of every user who keeps one
-    /// to be trained on: users with few rows count as well.
+    /// to be trained on, and never the last one: users with few rows count as well.
     Share {
         /// Share for the test.
         test: f64,
@@ -198,8 +198,7 @@ impl EventLog {
             }
             Split::Share { test, pick } => {
                 check_share("test share", test)?;
-                let rows = |n: usize| ((test * n as f64).round() as usize).max(1);
-                self.split_users(pick, seed, |n| (rows(n), 0))
+                self.split_users(pick, seed, |n| (share_of(test, n).0, 0))
             }
             Split::TimeCut {
                 test_from,
@@ -229,6 +228,18 @@ impl EventLog {
                 Ok(self.split_cold(axis, [test, valid], seed))
             }
         }
+    }
+
+    /// Number of users of whom a [`Split::Share`] holds out fewer rows than their share, because one is kept
+    /// to be trained on.
+    #[must_use]
+    pub fn held_out_less(&self, split: &Split) -> usize {
+        let Split::Share { test, .. } = *split else {
+            return 0;
+        };
+        let counts = self.counts(Axis::User);
+        let is_short = |&&n: &&u32| share_of(test, n as usize).1;
+        counts.iter().filter(is_short).count()
     }
 
     /// Whether user and item of each row have rows to be trained on, and how many held-out rows lack that.
@@ -424,6 +435,13 @@ fn label(parts: &mut [Part], rows: &[u32], part: Part) {
     for &row in rows {
         parts[row as usize] = part;
     }
+}
+
+/// How many of a user's rows a share holds out, and whether those are fewer than the share.
+fn share_of(share: f64, rows: usize) -> (usize, bool) {
+    let wanted = ((share * rows as f64).round() as usize).max(1);
+    let most = rows.saturating_sub(1);
+    (wanted.min(most), rows > 1 && wanted > most)
 }
 
 fn check_share(name: &'static str, share: f64) -> Result<(), DataError> {

@@ -96,7 +96,10 @@ impl FromStr for Sample {
     fn from_str(text: &str) -> Result<Self, TextError> {
         let wrong = || TextError::new(text, "users:SHARE or rows:SHARE, as in users:0.1");
         let (what, share) = text.split_once(':').ok_or_else(wrong)?;
-        let share = share.parse().map_err(|_| wrong())?;
+        let share: f64 = share.parse().map_err(|_| wrong())?;
+        if !(0.0..=1.0).contains(&share) {
+            return Err(TextError::new(text, "a share from 0 to 1, as in users:0.1"));
+        }
         match what {
             "users" => Ok(Sample::Users(share)),
             "rows" => Ok(Sample::Rows(share)),

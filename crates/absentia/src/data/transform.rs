@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use super::entries::Values;
 use super::error::DataError;
 use super::interactions::Interactions;
-use crate::row_sums::sum_rows;
 
 /// How the target `r_ui` of an interaction follows from its raw value x.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -308,9 +307,10 @@ impl<'a> Interactions<'a> {
             let seen = self.seen(user as u32).map(|item| items[item as usize]);
             users[user] * seen.sum::<f64>()
         };
-        let total = sum_rows(users.len(), |users| users.map(of_user).sum()).unwrap_or(0.0);
+        let total = self.sum_over_users(of_user);
         if total > 0.0 {
-            (self.n_interactions() as f64 / total) as f32
+            let exposed = self.len() - self.n_interactions();
+            ((self.whole_len() - exposed) as f64 / total) as f32
         } else {
             1.0
         }

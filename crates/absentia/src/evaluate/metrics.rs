@@ -146,7 +146,7 @@ impl UserRanks<'_> {
         let k = name.cutoff.unwrap_or(usize::MAX);
         let hits = &self.ranks[..self.ranks.partition_point(|&rank| rank as usize <= k)];
         let m = self.n_test;
-        match name.metric {
+        let value = match name.metric {
             Metric::HitRate => f64::from(u8::from(!hits.is_empty())),
             Metric::Recall => hits.len() as f64 / m as f64,
             Metric::Precision => hits.len() as f64 / k as f64,
@@ -156,7 +156,9 @@ impl UserRanks<'_> {
             Metric::Map => average_precision(hits) / k.min(m) as f64,
             Metric::Mrr | Metric::MrrAll => hits.first().map_or(0.0, |&rank| 1.0 / f64::from(rank)),
             Metric::Auc => self.auc(),
-        }
+        };
+        // A sum of nothing is -0.
+        value + 0.0
     }
 
     /// A test item that was not ranked counts as behind everything; 1 if there is nothing to be

@@ -5,7 +5,7 @@
 //! [`Problem`]; the run decides when to stop, to report, to write a checkpoint and to cancel. A
 //! [`Device`] makes backends: [`Cpu`] is the one that [`fit`](crate::fit()) uses.
 
-use super::observer::Cancel;
+use super::observer::{Cancel, Sweep};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::model::Factors;
@@ -20,6 +20,7 @@ pub use crate::solver::{EntryLoss, Halt, NotConvex};
 
 /// How exactly the sums of the objective are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Precision {
     /// From what the last half-sweep computed, with the rounding error of single precision.
     Fast,
@@ -69,22 +70,48 @@ pub trait Backend: Send {
     }
 
     /// Sums the caches over the rows of one side as they are now.
-    fn sum_caches(&mut self, axis: Axis);
+    ///
+    /// # Errors
+    /// Hardware that fails.
+    fn sum_caches(&mut self, axis: Axis) -> Result<(), Halt>;
 
     /// Restores the factors that a side had before its last half-sweep.
-    fn undo(&mut self, axis: Axis);
+    ///
+    /// # Errors
+    /// Hardware that fails.
+    fn undo(&mut self, axis: Axis) -> Result<(), Halt>;
 
     /// Sums the objective. The caches of both sides have been summed since the factors changed.
-    fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums;
+    ///
+    /// # Errors
+    /// Hardware that fails.
+    fn objective_sums(&mut self, precision: Precision) -> Result<ObjectiveSums, Halt>;
+}
 
+/// A backend whose factors are in the memory of this process.
+pub trait LocalBackend: Backend {
     /// The factors as they are.
     fn factors(&self) -> Sides<Factors>;
+}
+
+/// A backend whose factors are in other processes.
+pub trait RemoteBackend: Backend {
+    /// Stores the state of the run after its last sweep, from which it can be resumed.
+    ///
+    /// # Errors
+    /// What cannot be written, hardware that fails.
+    fn checkpoint(&mut self, history: &[Sweep]) -> Result<(), Halt>;
 }
 
 /// Hardware that can make backends.
 pub trait Device: Sync {
     /// The backend for one problem.
-    type Backend<'p>: Backend;
+    type Backend<'p>: LocalBackend;
+
+    /// Whether its backends read blocks of features, whose entries are not among those of the problem.
+    fn takes_features(&self) -> bool {
+        false
+    }
 
     /// Yields a backend that starts from the given factors, whose rows are padded to whole lanes.
     fn backend<'p>(

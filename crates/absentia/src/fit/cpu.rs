@@ -4,7 +4,7 @@ mod sums;
 
 use std::sync::Arc;
 
-use super::backend::{Backend, Device, ObjectiveSums, Precision};
+use super::backend::{Backend, Device, LocalBackend, ObjectiveSums, Precision};
 use super::observer::Cancel;
 use super::problem::Problem;
 use crate::data::Entries;
@@ -18,6 +18,7 @@ use crate::sides::Sides;
 use crate::solver::block::BlockSolver;
 use crate::solver::cache::GramCache;
 use crate::solver::cg::CgSolver;
+use crate::solver::features::SideFeatures;
 use crate::solver::in_double::{DoubleCache, Steps, half_sweep_in_double};
 use crate::solver::lane_parallel::ElementSolver;
 use crate::solver::objective::has_few_entries;
@@ -30,6 +31,10 @@ pub struct Cpu;
 
 impl Device for Cpu {
     type Backend<'p> = CpuBackend<'p>;
+
+    fn takes_features(&self) -> bool {
+        true
+    }
 
     fn backend<'p>(
         &self,
@@ -56,6 +61,8 @@ pub struct CpuBackend<'p> {
     ridge: Sides<Option<f64>>,
     /// What the entries contribute to the objective, if the last half-sweep measured it.
     loss: Option<EntryLoss>,
+    /// `Σ p · Σ_j w x q_j` of each block of features, if the last half-sweep measured it.
+    linear: Option<Vec<f64>>,
 }
 
 impl<'p> CpuBackend<'p> {
@@ -72,16 +79,26 @@ impl<'p> CpuBackend<'p> {
             caches: Sides::default(),
             ridge: Sides::default(),
             loss: None,
+            linear: None,
         }
+    }
+
+    /// Blocks of features as the rows of one side see them.
+    fn features(&self, axis: Axis) -> Vec<SideFeatures<'p>> {
+        let fixed = &self.factors[axis.other()];
+        let blocks = self.problem.features().iter();
+        let seen = |block| SideFeatures::new(block, axis, fixed, self.kernels);
+        blocks.map(seen).collect()
     }
 }
 
 impl Backend for CpuBackend<'_> {
     fn half_sweep(&mut self, axis: Axis, measured: bool, cancel: &Cancel) -> Result<(), Halt> {
+        let features = self.features(axis);
         let (free, side) = side(
             (self.problem, axis),
-            &mut self.factors,
-            &mut self.caches,
+            (&mut self.factors, &mut self.caches),
+            &features,
             (self.kernels, measured, cancel),
         );
         // The factors from before the last half-sweep may be shared with a checkpoint or the best model.
@@ -90,6 +107,8 @@ impl Backend for CpuBackend<'_> {
         let (tiles, dense) = (&self.tiles[axis], self.problem.dense(axis));
         let loss = improve(self.solver, (free, &mut after), &side, tiles, dense)?;
         let loss = loss.total().unwrap_or_default();
+        let linear = |block: &SideFeatures<'_>| block.linear(&after);
+        self.linear = measured.then(|| features.iter().map(linear).collect());
         self.before[axis] = Some(std::mem::replace(free, Arc::new(after)));
         self.ridge[axis] = Some(loss.ridge);
         self.loss = measured.then_some(loss);
@@ -100,10 +119,11 @@ impl Backend for CpuBackend<'_> {
         let Some(steps) = double_steps(self.solver, self.factors.users.cols()) else {
             return self.half_sweep(axis, false, cancel);
         };
+        let features = self.features(axis);
         let (free, side) = side(
             (self.problem, axis),
-            &mut self.factors,
-            &mut self.caches,
+            (&mut self.factors, &mut self.caches),
+            &features,
             (self.kernels, false, cancel),
         );
         let mut after = Dense::padded(free.rows(), free.cols());
@@ -115,24 +135,28 @@ impl Backend for CpuBackend<'_> {
         Ok(())
     }
 
-    fn sum_caches(&mut self, axis: Axis) {
+    fn sum_caches(&mut self, axis: Axis) -> Result<(), Halt> {
         // The old ones are freed first, because memory may not suffice for both.
         self.caches[axis] = None;
         let (factors, weights) = (&self.factors[axis], self.problem.weights(axis));
         summed(&mut self.caches[axis], factors, weights, self.kernels);
+        Ok(())
     }
 
-    fn undo(&mut self, axis: Axis) {
+    fn undo(&mut self, axis: Axis) -> Result<(), Halt> {
         if let Some(before) = self.before[axis].take() {
             self.factors[axis] = before;
             self.forget_sums(axis);
         }
+        Ok(())
     }
 
-    fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums {
-        self.sums(precision)
+    fn objective_sums(&mut self, precision: Precision) -> Result<ObjectiveSums, Halt> {
+        Ok(self.sums(precision))
     }
+}
 
+impl LocalBackend for CpuBackend<'_> {
     fn factors(&self) -> Sides<Factors> {
         let share = |factors: &Arc<Dense>| Factors::share(Arc::clone(factors));
         self.factors.as_ref().map(share)
@@ -142,8 +166,8 @@ impl Backend for CpuBackend<'_> {
 /// The factors that a half-sweep of one side replaces, and what it reads.
 fn side<'s>(
     (problem, axis): (&'s Problem<'_>, Axis),
-    factors: &'s mut Sides<Arc<Dense>>,
-    caches: &'s mut Sides<Option<GramCache>>,
+    (factors, caches): (&'s mut Sides<Arc<Dense>>, &'s mut Sides<Option<GramCache>>),
+    features: &'s [SideFeatures<'s>],
     (kernels, wants_loss, cancel): (Kernels, bool, &'s Cancel),
 ) -> (&'s mut Arc<Dense>, Side<'s>) {
     let (free, fixed) = factors.own_and_other(axis);
@@ -155,6 +179,7 @@ fn side<'s>(
         fixed,
         cache: summed(&mut caches[axis.other()], fixed, fixed_weights, kernels),
         penalty: problem.penalty(axis),
+        features,
         may_be_negative: problem.may_be_negative(),
         wants_loss,
         kernels,

@@ -5,6 +5,7 @@ use crate::data::DataError;
 use crate::error::{Axis, Fault};
 use crate::params::ParamsError;
 use crate::relations::RelationError;
+use crate::solver::Halt;
 use crate::weights::WeightsError;
 
 /// Why training stopped without a model.
@@ -129,6 +130,12 @@ pub enum FitError {
          those of the checkpoint"
     )]
     ResumeWeights,
+    /// The hardware that trains cannot go on.
+    #[error("training cannot go on: {reason}")]
+    Device {
+        /// Why.
+        reason: String,
+    },
     /// The thread pool could not be created.
     #[error("cannot start {threads} threads")]
     Threads {
@@ -138,11 +145,21 @@ pub enum FitError {
 }
 
 impl FitError {
+    /// The error of a step that has no result because hardware failed.
+    pub(crate) fn of_device(halt: Halt) -> Self {
+        let reason = match halt {
+            Halt::Failed(reason) => reason,
+            Halt::NotConvex(at) => format!("row {} has no minimum", at.row),
+            Halt::Cancelled => "a step was cancelled".to_owned(),
+        };
+        FitError::Device { reason }
+    }
+
     /// Whose fault the error is.
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            FitError::Threads { .. } => Fault::Io,
+            FitError::Threads { .. } | FitError::Device { .. } => Fault::Io,
             _ => Fault::Caller,
         }
     }

@@ -1,5 +1,7 @@
 //! The initial factors of a run.
 
+use std::ops::Range;
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -55,7 +57,19 @@ const ROWS_PER_STREAM: usize = 256;
 
 /// Yields a padded matrix of Gaussians of standard deviation `std`; `side` distinguishes the random streams of P from those of Q.
 pub(super) fn gaussian(rows: usize, cols: usize, std: f32, seed: u64, side: u64) -> Dense {
-    let mut dense = Dense::padded(rows, cols);
+    gaussian_part(0..rows, cols, std, seed, side)
+}
+
+/// Some rows of the same matrix, from a multiple of [`ROWS_PER_STREAM`] on.
+pub(super) fn gaussian_part(
+    rows: Range<usize>,
+    cols: usize,
+    std: f32,
+    seed: u64,
+    side: u64,
+) -> Dense {
+    let first = rows.start / ROWS_PER_STREAM;
+    let mut dense = Dense::padded(rows.len(), cols);
     let stride = dense.stride();
     dense
         .as_mut_slice()
@@ -63,7 +77,7 @@ pub(super) fn gaussian(rows: usize, cols: usize, std: f32, seed: u64, side: u64)
         .enumerate()
         .for_each(|(chunk, part)| {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            random.set_stream(2 * chunk as u64 + side);
+            random.set_stream(2 * (first + chunk) as u64 + side);
             for row in part.chunks_exact_mut(stride) {
                 fill_normal(&mut row[..cols], std, &mut random);
             }
@@ -109,6 +123,13 @@ mod tests {
             assert_eq!(users.row(row)[4..], fresh.row(row)[4..]);
             assert_ne!(users.row(row)[4..], items.row(row)[4..]);
         }
+    }
+
+    #[test]
+    fn a_part_of_the_start_has_the_numbers_of_the_whole() {
+        let whole = gaussian(5000, 7, 0.5, 7, 1);
+        let part = gaussian_part(2048..5000, 7, 0.5, 7, 1);
+        assert!((0..part.rows()).all(|row| part.row(row) == whole.row(2048 + row)));
     }
 
     #[test]

@@ -10,11 +10,11 @@ use super::backend::Device;
 use super::error::FitError;
 use super::init::Init;
 use super::observer::{Control, Estimate};
-use super::problem::{Problem, ProblemParts};
+use super::problem::Problem;
 use super::start::start;
 use super::sweeps::{AlternatingSweeps, Sweeps};
 use super::{Run, StopReason};
-use crate::data::{Confidence, FrozenTransform, Interactions, Targets};
+use crate::data::{Confidence, Interactions, Targets};
 use crate::params::{CheckedParams, Params, Solver};
 use crate::weights::{ExposureRates, InMemory, Learned, Scheme, Term};
 
@@ -83,13 +83,13 @@ impl<D: Device> EstimateStage<'_, '_, D> {
         let mut init = Init::Gaussian;
         for round in 0..learned.rounds {
             let scheme = Scheme::One(term.with_exposure(&exposure));
-            let problem = pool.install(|| resolved(data, &scheme, &params))?;
+            let problem = pool.install(|| Problem::of_data(data, &scheme, &params))?;
             let begin = std::mem::take(&mut init);
             let start = pool.install(|| start(&problem, begin, None))?;
             let backend = pool.install(|| {
                 let backend = self.device.backend(&problem, Solver::Eals, start.factors);
-                AlternatingSweeps::new(backend, &problem, &start.from)
-            });
+                AlternatingSweeps::new(backend, problem.shape(), params.factors, &start.from)
+            })?;
             let Some(sweeps) = self.sweeps(backend, (round, learned.rounds))? else {
                 return Ok(exposure);
             };
@@ -141,21 +141,4 @@ impl<D: Device> EstimateStage<'_, '_, D> {
         }
         Ok(Some(sweeps))
     }
-}
-
-/// The problem of one round, whose weights are those of the exposures so far.
-fn resolved<'d>(
-    data: &Interactions<'d>,
-    scheme: &Scheme,
-    params: &Params,
-) -> Result<Problem<'d>, FitError> {
-    let transform: FrozenTransform = data.freeze(params.targets, params.confidence)?;
-    let data = data.apply(&transform)?;
-    Problem::new(ProblemParts {
-        weights: scheme.resolve(&data)?,
-        data,
-        transform,
-        dense: None,
-        params: params.clone(),
-    })
 }

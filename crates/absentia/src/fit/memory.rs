@@ -7,7 +7,7 @@ use crate::error::Axis;
 use crate::linalg::LANES;
 use crate::linalg::kernels::Kernels;
 use crate::params::{Method, Params, Solver};
-use crate::relations::Relations;
+use crate::relations::{Content, Relations};
 use crate::solver::block::SOLVING_BYTES;
 use crate::solver::cache::GramCache;
 use crate::solver::in_double::double_bytes;
@@ -53,6 +53,8 @@ pub struct Sizes {
     pub keeps_best: bool,
     /// Most neighbours that `itemknn` can find, of all items together; 0 for other methods.
     pub neighbours: u64,
+    /// Rows and columns of blocks of features.
+    pub feature_rows: usize,
 }
 
 impl Sizes {
@@ -72,6 +74,7 @@ impl Sizes {
             orders_times: scheme.needs_times(),
             keeps_best,
             neighbours: baselines::most_neighbours(data, params.solver),
+            feature_rows: 0,
         }
     }
 
@@ -88,11 +91,22 @@ impl Sizes {
             }
         }
         for relation in &relations.relations {
-            self.entries += relation.data.len();
-            // Itself, with its own targets and weights, and transposed.
-            self.data += 3 * relation.data.bytes();
-            self.longest_row += relation.data.longest_row();
-            self.rank += relation.scheme.rank_bound(&relation.data);
+            match &relation.content {
+                Content::Entries(entries) => {
+                    let data = &entries.data;
+                    self.entries += data.len();
+                    // Itself, with its own targets and weights, and transposed.
+                    self.data += 3 * data.bytes();
+                    self.longest_row += data.longest_row();
+                    self.rank += entries.scheme.rank_bound(data);
+                }
+                Content::Features(features) => {
+                    self.data += features.bytes() + features.bytes() / 2;
+                    self.rank += 1;
+                    let (rows, columns) = relation.shape();
+                    self.feature_rows += rows + columns;
+                }
+            }
         }
         let rows = (self.users + self.items) as u64;
         self.data += 8 * rows + 24 * self.entries as u64;
@@ -134,6 +148,11 @@ impl MemoryPlan {
         if let Method::Baseline(baseline) = params.solver {
             let bytes = baselines::bytes(baseline, sizes, params);
             parts.push(("work of the baseline", bytes));
+        }
+        if sizes.feature_rows > 0 {
+            // The rows that are multiplied, their product, and the strips it is made in.
+            let bytes = 8 * sizes.feature_rows as u64 * stride as u64;
+            parts.push(("products with features", bytes));
         }
         if sizes.keeps_best {
             parts.push(("best factors", factors));
@@ -285,6 +304,7 @@ mod tests {
 
     fn sizes(rank_to_estimate: usize) -> Sizes {
         Sizes {
+            feature_rows: 0,
             users: 1000,
             items: 500,
             entries: 100_000,

@@ -6,9 +6,11 @@ mod cpu;
 mod error;
 mod init;
 mod learned;
+mod local;
 mod memory;
 mod observer;
 mod problem;
+mod remote;
 pub mod shard;
 mod sketch;
 mod start;
@@ -23,16 +25,18 @@ pub use init::Init;
 pub(crate) use init::start_row;
 pub use memory::{MemoryPlan, Sizes, default_threads};
 pub use observer::{Cancel, Control, Estimate, Observer, Sweep};
+pub use remote::{Outline, RemoteRun, RemoteStart, fit_remote};
 pub use state::{Best, Checkpoint};
 
 use crate::baselines;
 use crate::data::Interactions;
 use crate::model::Model;
 use crate::params::{CheckedParams, Method, Params};
-use crate::relations::Relations;
+use crate::relations::{RelationError, Relations};
 use crate::weights::Scheme;
 use backend::{Cpu, Device, Problem, ProblemParts};
 use learned::EstimateStage;
+use local::LocalFactorisation;
 use start::{Start, start};
 use sweeps::{AlternatingSweeps, BaselinePasses, Sweeps};
 use training::TrainingLoop;
@@ -160,6 +164,13 @@ pub fn fit_related<D: Device>(
             items: data.n_items(),
         });
     }
+    if let Some(relations) = relations
+        && let Some(relation) = relations.with_features().next()
+        && !device.takes_features()
+    {
+        let relation = relations.name(relation);
+        return Err(RelationError::Device { relation }.into());
+    }
     let params = &baselines::shaped(params)?;
     let plan = planned((data, scheme), relations, params, &run)?;
     let pool = &pool(params)?;
@@ -210,22 +221,22 @@ pub fn fit_related<D: Device>(
         Method::Solver(solver) => {
             let sweeps = pool.install(|| {
                 let backend = device.backend(&problem, solver, factors);
-                AlternatingSweeps::new(backend, &problem, &from)
-            });
-            let training = TrainingLoop::new(&problem, sweeps, history, best).scaled_by(recent);
-            trained(training, stopped, pool, &mut run)
+                AlternatingSweeps::new(backend, problem.shape(), params.factors, &from)
+            })?;
+            let trained = LocalFactorisation::new(&problem, sweeps, best, recent);
+            finished(TrainingLoop { trained, history }, stopped, pool, &mut run)
         }
         Method::Baseline(baseline) => {
             let passes = pool.install(|| BaselinePasses::new(baseline, &problem, factors));
-            let training = TrainingLoop::new(&problem, passes, history, best).scaled_by(recent);
-            trained(training, stopped, pool, &mut run)
+            let trained = LocalFactorisation::new(&problem, passes, best, recent);
+            finished(TrainingLoop { trained, history }, stopped, pool, &mut run)
         }
     }
 }
 
 /// Makes the sweeps, unless the run was stopped before them.
-fn trained<S: Sweeps>(
-    mut training: TrainingLoop<'_, S>,
+fn finished<S: Sweeps>(
+    mut training: TrainingLoop<LocalFactorisation<'_, S>>,
     stopped: Option<StopReason>,
     pool: &rayon::ThreadPool,
     run: &mut Run<'_>,

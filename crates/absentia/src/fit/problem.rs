@@ -8,10 +8,10 @@ use crate::data::{Entries, FrozenTransform, Interactions, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::params::{Method, Params, Solver};
-use crate::relations::{ComposedParts, Composition, RelationError, Relations};
+use crate::relations::{ComposedParts, Composition, FeatureBlock, RelationError, Relations};
 use crate::sides::Sides;
 use crate::solver::penalty::{penalties, row_penalty};
-use crate::weights::MissingWeights;
+use crate::weights::{MissingWeights, Scheme};
 
 /// What a problem is made of.
 pub struct ProblemParts<'a> {
@@ -37,6 +37,8 @@ pub struct Problem<'a> {
     penalty: Sides<Values<'static>>,
     may_be_negative: bool,
     params: Params,
+    /// Blocks whose entries are all observed; they are not among those of `data`.
+    features: Vec<FeatureBlock>,
     /// What belongs to whom, if there are several relations.
     composed: Option<ComposedParts>,
 }
@@ -72,7 +74,28 @@ impl<'a> Problem<'a> {
             dense,
             penalty,
             params,
+            features: Vec::new(),
             composed: None,
+        })
+    }
+
+    /// Yields the problem of data with raw values, whose targets and weights follow from it by the parameters.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), and data that does not allow the targets or weights.
+    pub fn of_data(
+        data: &Interactions<'a>,
+        scheme: &Scheme,
+        params: &Params,
+    ) -> Result<Self, FitError> {
+        let transform = data.freeze(params.targets, params.confidence)?;
+        let data = data.apply(&transform)?;
+        Self::new(ProblemParts {
+            weights: scheme.resolve(&data)?,
+            data,
+            transform,
+            dense: None,
+            params: params.clone(),
         })
     }
 
@@ -97,6 +120,7 @@ impl<'a> Problem<'a> {
         let Composition {
             data,
             weights,
+            features,
             parts: composed,
         } = Composition::new(&parts.data, &parts.weights, relations)?;
         let mut problem = Self::new(ProblemParts {
@@ -106,6 +130,7 @@ impl<'a> Problem<'a> {
             ..parts
         })?;
         problem.set_penalties(&composed)?;
+        problem.features = features;
         problem.composed = Some(composed);
         Ok(problem)
     }
@@ -138,6 +163,24 @@ impl<'a> Problem<'a> {
         Ok(())
     }
 
+    /// Blocks whose entries are all observed.
+    pub(crate) fn features(&self) -> &[FeatureBlock] {
+        &self.features
+    }
+
+    /// The columns of the weights on missing entries that are those of features.
+    pub(super) fn feature_components(&self) -> Vec<usize> {
+        self.features.iter().map(|block| block.component).collect()
+    }
+
+    /// Whether an entry is one of features.
+    pub(super) fn is_feature(&self, user: usize, item: usize) -> bool {
+        let has = |block: &FeatureBlock| {
+            block.ranges.users.contains(&user) && block.ranges.items.contains(&item)
+        };
+        self.features.iter().any(has)
+    }
+
     /// What belongs to whom, if there are several relations.
     pub(super) fn composed(&self) -> Option<&ComposedParts> {
         self.composed.as_ref()
@@ -166,6 +209,12 @@ impl<'a> Problem<'a> {
     #[must_use]
     pub fn data(&self) -> &Interactions<'a> {
         &self.data
+    }
+
+    /// Number of users and of items.
+    #[must_use]
+    pub fn shape(&self) -> Sides<usize> {
+        Sides::from_fn(|axis| self.entries(axis).rows())
     }
 
     /// The observed entries of the rows of one side.

@@ -11,6 +11,7 @@ use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::model::Factors;
 use crate::sides::Sides;
+use crate::solver::objective::losses_at_zero;
 
 /// Where a run starts.
 pub(super) struct Start {
@@ -48,7 +49,9 @@ pub(super) fn start(
         });
     }
     let from = match init {
-        Init::Gaussian => StartedFrom::Random,
+        Init::Gaussian => StartedFrom::Random {
+            at_zero: at_zero(problem),
+        },
         Init::Sketch { .. } | Init::Given { .. } => StartedFrom::Factors,
     };
     let (users, items) = match init {
@@ -68,6 +71,13 @@ pub(super) fn start(
         best: None,
         from,
     })
+}
+
+/// `Σ_R c r²`, features included: the loss of factors that predict 0.
+fn at_zero(problem: &Problem<'_>) -> f64 {
+    let entries = losses_at_zero(problem.data().by_user(), 0);
+    let features = problem.features().iter().map(|block| block.at_zero);
+    entries.total().unwrap_or(0.0) + features.sum::<f64>()
 }
 
 /// Checks that a checkpoint has the parameters and weights of the run that is resumed from it.
@@ -90,6 +100,28 @@ fn check_resume(checkpoint: &Checkpoint, problem: &Problem<'_>) -> Result<(), Fi
     Ok(())
 }
 
+/// Rejects given factors that are not finite or not of this shape.
+pub(super) fn check_given(
+    axis: Axis,
+    factors: &Factors,
+    (expected_rows, expected_cols): (usize, usize),
+) -> Result<(), FitError> {
+    let (rows, cols) = (factors.rows(), factors.cols());
+    if (rows, cols) != (expected_rows, expected_cols) {
+        return Err(FitError::InitShape {
+            axis,
+            rows,
+            cols,
+            expected_rows,
+            expected_cols,
+        });
+    }
+    match (0..rows).find(|&row| factors.row(row).iter().any(|x| !x.is_finite())) {
+        Some(row) => Err(FitError::InitNotFinite { axis, row }),
+        None => Ok(()),
+    }
+}
+
 /// The factors of one side. Those of users or items alone are followed by random ones for the types that relations
 /// add.
 fn given(problem: &Problem<'_>, axis: Axis, factors: &Factors) -> Result<Dense, FitError> {
@@ -100,17 +132,10 @@ fn given(problem: &Problem<'_>, axis: Axis, factors: &Factors) -> Result<Dense, 
         Axis::User => problem.main_weights().n_users(),
         Axis::Item => problem.main_weights().n_items(),
     };
-    if (rows != expected_rows && rows != main_rows) || cols != expected_cols {
-        return Err(FitError::InitShape {
-            axis,
-            rows,
-            cols,
-            expected_rows,
-            expected_cols,
-        });
-    }
-    if let Some(row) = (0..rows).find(|&row| factors.row(row).iter().any(|x| !x.is_finite())) {
-        return Err(FitError::InitNotFinite { axis, row });
+    if rows == main_rows {
+        check_given(axis, factors, (main_rows, expected_cols))?;
+    } else {
+        check_given(axis, factors, (expected_rows, expected_cols))?;
     }
     if rows == expected_rows {
         return Ok(factors.to_padded());

@@ -22,6 +22,21 @@ pub(super) enum Missing {
     Known(f64),
 }
 
+/// The loss of features, and how far off it may be.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FeatureSums {
+    pub(super) loss: f64,
+    pub(super) rounding: f64,
+}
+
+impl FeatureSums {
+    /// Adds `Σ w (x − p·q)²` of a block as `Σ w x² − 2 Σ w x p·q + Σ w (p·q)²`, the last two in single precision.
+    pub(super) fn add_single(&mut self, at_zero: f64, linear: f64, squares: Inner) {
+        self.loss += (at_zero - 2.0 * linear + squares.sum).max(0.0);
+        self.rounding += SINGLE * (squares.size + 2.0 * linear.abs());
+    }
+}
+
 /// The sums that the objective is made of.
 pub(super) struct SumParts {
     pub(super) precision: Precision,
@@ -30,6 +45,7 @@ pub(super) struct SumParts {
     pub(super) loss: EntryLoss,
     pub(super) regularization: f64,
     pub(super) missing: Missing,
+    pub(super) features: FeatureSums,
     /// Number of observed entries.
     pub(super) entries: usize,
     /// Number of factors.
@@ -52,6 +68,7 @@ impl SumParts {
                 (missing, share * (all.size + counted))
             }
         };
+        rounding += self.features.rounding;
         rounding += match self.precision {
             Precision::Fast if self.is_measured => self.rounding_of_predictions(size()),
             Precision::Double => DOUBLE * size(),
@@ -59,7 +76,7 @@ impl SumParts {
         };
         ObjectiveSums {
             objective: Objective {
-                observed: self.loss.observed,
+                observed: self.loss.observed + self.features.loss,
                 missing,
                 regularization: self.regularization,
             },

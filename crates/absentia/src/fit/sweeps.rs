@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::backend::{Backend, Precision};
+use super::backend::{Backend, LocalBackend, Precision, RemoteBackend};
 use super::error::FitError;
-use super::observer::Cancel;
+use super::observer::{Cancel, Sweep};
 use super::problem::Problem;
 use crate::baselines::{self, Neighbours, Pass, PassInput};
 use crate::error::Axis;
@@ -12,7 +12,6 @@ use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
 use crate::model::Factors;
 use crate::params::Baseline;
-use crate::row_sums::sum_rows;
 use crate::sides::Sides;
 use crate::solver::cache::GramCache;
 use crate::solver::objective::{Objective, entry_loss, has_few_entries, missing_of_all};
@@ -44,8 +43,11 @@ const ROWS: f64 = 100.0;
 pub(super) enum StartedFrom {
     /// Their objective, from the history of the run.
     Objective(Objective),
-    /// They are random.
-    Random,
+    /// They are random; at zero the objective would be this.
+    Random {
+        /// `Σ_R c r²`.
+        at_zero: f64,
+    },
     /// They were computed or given.
     Factors,
 }
@@ -65,32 +67,42 @@ pub(super) struct AlternatingSweeps<B> {
 }
 
 impl<B: Backend> AlternatingSweeps<B> {
-    pub(super) fn new(mut backend: B, problem: &Problem<'_>, start: &StartedFrom) -> Self {
-        backend.sum_caches(Axis::Item);
-        let (data, k) = (problem.data(), problem.params().factors);
+    /// The sweeps of a problem with this many users and items.
+    pub(super) fn new(
+        mut backend: B,
+        shape: Sides<usize>,
+        factors: usize,
+        start: &StartedFrom,
+    ) -> Result<Self, FitError> {
+        backend
+            .sum_caches(Axis::Item)
+            .map_err(FitError::of_device)?;
         let mut sweeps = Self {
             backend,
             before: f64::INFINITY,
-            has_few_entries: has_few_entries(data.n_users(), data.n_items(), k),
+            has_few_entries: has_few_entries(shape.users, shape.items, factors),
         };
         sweeps.before = match start {
             StartedFrom::Objective(objective) => objective.total(),
             // Random factors explain about as much of the targets as one entry does.
-            StartedFrom::Random => at_zero(problem),
+            StartedFrom::Random { at_zero } => *at_zero,
             StartedFrom::Factors => {
-                sweeps.backend.sum_caches(Axis::User);
-                sweeps.objective().total()
+                sweeps
+                    .backend
+                    .sum_caches(Axis::User)
+                    .map_err(FitError::of_device)?;
+                sweeps.objective()?.total()
             }
         };
-        sweeps
+        Ok(sweeps)
     }
 
-    fn objective(&mut self) -> Objective {
+    fn objective(&mut self) -> Result<Objective, FitError> {
         self.summed_from(Precision::Fast)
     }
 
     /// The objective, in the first precision from `least` on that is exact enough.
-    fn summed_from(&mut self, least: Precision) -> Objective {
+    fn summed_from(&mut self, least: Precision) -> Result<Objective, FitError> {
         let mut objective = Objective::default();
         let precisions = Precision::ALL.into_iter();
         for precision in precisions.skip_while(|precision| *precision != least) {
@@ -98,13 +110,16 @@ impl<B: Backend> AlternatingSweeps<B> {
             if every && !(self.has_few_entries && objective.total().is_finite()) {
                 break;
             }
-            let sums = self.backend.objective_sums(precision);
+            let sums = self
+                .backend
+                .objective_sums(precision)
+                .map_err(FitError::of_device)?;
             objective = sums.objective;
             if sums.rounding <= OFF * objective.total().abs() {
                 break;
             }
         }
-        objective
+        Ok(objective)
     }
 
     /// Improves both sides, or yields `false` if that was cancelled and undone.
@@ -116,7 +131,7 @@ impl<B: Backend> AlternatingSweeps<B> {
                 _ => self.backend.half_sweep(axis, axis == Axis::Item, cancel),
             };
             match improved {
-                Ok(()) => self.backend.sum_caches(axis),
+                Ok(()) => self.backend.sum_caches(axis).map_err(FitError::of_device)?,
                 Err(Halt::NotConvex(at)) => {
                     return Err(FitError::NotConvex {
                         axis,
@@ -127,42 +142,49 @@ impl<B: Backend> AlternatingSweeps<B> {
                 Err(Halt::Cancelled) => {
                     // The interrupted half-sweep has changed nothing; the one before it is undone.
                     if axis == Axis::Item {
-                        self.backend.undo(Axis::User);
+                        self.backend.undo(Axis::User).map_err(FitError::of_device)?;
                     }
                     return Ok(false);
                 }
+                Err(halt @ Halt::Failed(_)) => return Err(FitError::of_device(halt)),
             }
         }
         Ok(true)
     }
 
-    fn undo(&mut self) {
+    fn undo(&mut self) -> Result<(), FitError> {
         for axis in [Axis::Item, Axis::User] {
-            self.backend.undo(axis);
-            self.backend.sum_caches(axis);
+            self.backend.undo(axis).map_err(FitError::of_device)?;
+            self.backend.sum_caches(axis).map_err(FitError::of_device)?;
         }
+        Ok(())
     }
 
     /// Takes back a sweep that seems to have raised the objective, and makes it again if it has.
     fn retry(&mut self, iteration: usize, cancel: &Cancel) -> Result<Option<Objective>, FitError> {
-        let spoilt = self.summed_from(Precision::Double).total();
-        self.undo();
-        let before = self.summed_from(Precision::Double);
+        let spoilt = self.summed_from(Precision::Double)?.total();
+        self.undo()?;
+        let before = self.summed_from(Precision::Double)?;
         let limit = before.total() + ROUNDING * before.total().abs();
         if spoilt <= limit {
             // The sums were at fault, or the start was far from good: the same sweep once more.
             let made = self.improve(Precision::Fast, cancel)?;
-            return Ok(made.then(|| self.objective()));
+            return if made {
+                Ok(Some(self.objective()?))
+            } else {
+                Ok(None)
+            };
         }
         if !self.improve(Precision::Double, cancel)? {
             return Ok(None);
         }
-        let again = self.summed_from(Precision::Double);
+        let again = self.summed_from(Precision::Double)?;
         if again.total() <= limit {
             return Ok(Some(again));
         }
-        self.undo();
-        let rounding = self.backend.objective_sums(Precision::Double).rounding;
+        self.undo()?;
+        let sums = self.backend.objective_sums(Precision::Double);
+        let rounding = sums.map_err(FitError::of_device)?.rounding;
         if again.total() > before.total() + ROWS * rounding {
             return Err(FitError::Rises {
                 iteration,
@@ -174,12 +196,26 @@ impl<B: Backend> AlternatingSweeps<B> {
     }
 }
 
-impl<B: Backend> Sweeps for AlternatingSweeps<B> {
-    fn sweep(&mut self, iteration: usize, cancel: &Cancel) -> Result<Option<Objective>, FitError> {
+impl<B: RemoteBackend> AlternatingSweeps<B> {
+    /// Stores the state of the run after its last sweep.
+    pub(super) fn checkpoint(&mut self, history: &[Sweep]) -> Result<(), FitError> {
+        self.backend
+            .checkpoint(history)
+            .map_err(FitError::of_device)
+    }
+}
+
+impl<B: Backend> AlternatingSweeps<B> {
+    /// Makes a sweep and yields the objective after it, or `None` if it was cancelled and undone.
+    pub(super) fn make(
+        &mut self,
+        iteration: usize,
+        cancel: &Cancel,
+    ) -> Result<Option<Objective>, FitError> {
         if !self.improve(Precision::Fast, cancel)? {
             return Ok(None);
         }
-        let objective = self.objective();
+        let objective = self.objective()?;
         let made = if objective.total() <= self.before + ROUNDING * self.before.abs() {
             Some(objective)
         } else {
@@ -190,21 +226,16 @@ impl<B: Backend> Sweeps for AlternatingSweeps<B> {
         }
         Ok(made)
     }
+}
+
+impl<B: LocalBackend> Sweeps for AlternatingSweeps<B> {
+    fn sweep(&mut self, iteration: usize, cancel: &Cancel) -> Result<Option<Objective>, FitError> {
+        self.make(iteration, cancel)
+    }
 
     fn factors(&self) -> Sides<Factors> {
         self.backend.factors()
     }
-}
-
-/// `Σ_R c r²`.
-fn at_zero(problem: &Problem<'_>) -> f64 {
-    let entries = problem.entries(Axis::User);
-    let of_row = |row: usize| -> f64 {
-        let row = entries.row(row);
-        let square = |n: usize| f64::from(row.c.get(n)) * f64::from(row.r.get(n)).powi(2);
-        (0..row.indices.len()).map(square).sum()
-    };
-    sum_rows(entries.rows(), |rows| rows.map(of_row).sum()).unwrap_or(0.0)
 }
 
 /// The passes of a baseline; J is computed from the factors each pass leaves.

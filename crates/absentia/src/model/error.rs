@@ -66,6 +66,16 @@ pub enum ModelError {
         /// Number of the relation.
         relation: usize,
     },
+    /// Some of a row's features, where all of them are needed.
+    #[error(
+        "{got} features; expected {expected}, one for each column that the model was trained with"
+    )]
+    Features {
+        /// Number of columns.
+        expected: usize,
+        /// Number of features.
+        got: usize,
+    },
     /// A row that a type of a relation does not have.
     #[error("there is no row {index} of {entity}: the model has {count}")]
     UnknownRow {

@@ -8,6 +8,7 @@ use super::{Model, ModelError};
 use crate::data::FrozenTransform;
 use crate::error::Axis;
 use crate::linalg::Dense;
+use crate::relations::FeatureRule;
 use crate::weights::{self, MissingWeights};
 
 /// A relation of the rows that are folded in.
@@ -32,6 +33,8 @@ pub(super) struct FoldBlock<'m> {
     pub(super) regularization: f32,
     /// Whether a row without entries has no weight.
     ignores_empty: bool,
+    /// How targets follow from features, if the entries are those.
+    features: Option<&'m FeatureRule>,
 }
 
 impl<'m> FoldBlock<'m> {
@@ -60,6 +63,7 @@ impl<'m> FoldBlock<'m> {
             strength: 1.0,
             regularization: own_lambda.unwrap_or(parts.params.regularization),
             ignores_empty: related.is_some(),
+            features: None,
         };
         let mut blocks = vec![main];
         let (mut first_row, mut column) = (count, parts.weights.rank());
@@ -82,6 +86,7 @@ impl<'m> FoldBlock<'m> {
                 strength: relation.strength,
                 regularization: blocks[0].regularization,
                 ignores_empty: true,
+                features: relation.features.as_ref(),
             });
             first_row += counts.len();
             column += rank;
@@ -95,6 +100,15 @@ impl<'m> FoldBlock<'m> {
             Axis::User => self.weights.b(),
             Axis::Item => self.weights.a(),
         }
+    }
+
+    /// Rejects entries that are not all of a row's features.
+    pub(super) fn check_features(&self, entries: &[NewEntry]) -> Result<(), ModelError> {
+        let (expected, got) = (self.count, entries.len());
+        if self.features.is_none() || got == 0 || got == expected {
+            return Ok(());
+        }
+        Err(ModelError::Features { expected, got })
     }
 
     pub(super) fn check_index(&self, model: &Model, index: u32) -> Result<(), ModelError> {
@@ -114,6 +128,12 @@ impl<'m> FoldBlock<'m> {
 
     /// Target and weight of an entry of a row with `n_own` interactions in this relation.
     pub(super) fn target_and_weight(&self, entry: &NewEntry, n_own: u32) -> (f32, f32) {
+        if let Some(rule) = self.features {
+            // Exactly the weight that the entry has as a missing one, so that nothing is left of the difference.
+            let weight = self.other_weights().row(entry.index as usize)[0];
+            let target = rule.target(entry.index as usize, entry.value);
+            return (target, self.strength * weight);
+        }
         if entry.exposed {
             return (0.0, self.strength * entry.weight);
         }
@@ -163,6 +183,7 @@ impl<'m> FoldBlock<'m> {
                 Ok(known.row(*row as usize).to_vec())
             }
             RowWeights::Frozen if is_empty && self.ignores_empty => Ok(vec![0.0; missing.rank()]),
+            RowWeights::Frozen if self.features.is_some() => Ok(vec![1.0]),
             RowWeights::Frozen => {
                 let row = weights::NewRow {
                     count: times.len() as u32,

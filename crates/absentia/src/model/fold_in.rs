@@ -222,6 +222,7 @@ impl FoldIn<'_> {
             fixed: &self.fixed,
             cache: &self.cache,
             penalty: &Values::Constant(row.lambda),
+            features: &[],
             may_be_negative,
             wants_loss: false,
             kernels: self.kernels,
@@ -309,6 +310,7 @@ impl FoldIn<'_> {
         for given in known {
             let block = self.block(given.relation)?;
             self.check(block, given.entries)?;
+            block.check_features(given.entries)?;
             let taken = given.entries.iter().filter(|entry| !entry.exposed);
             // An entry without a time is of the latest time.
             let times: Vec<i64> = taken.map(|entry| entry.time.unwrap_or(i64::MAX)).collect();

@@ -105,6 +105,11 @@ impl RelatedParts {
             shape("second weights", second.count, relation.weights.n_items())?;
             shape("first counts", first.count, relation.counts.users.len())?;
             shape("second counts", second.count, relation.counts.items.len())?;
+            let is_rule = match &relation.features {
+                Some(rule) => rule.is_for(second.count) && relation.weights.rank() == 1,
+                None => true,
+            };
+            shape("rules of features", 1, usize::from(is_rule))?;
             let is_strength = relation.strength.is_finite() && relation.strength >= 0.0;
             shape("strengths", 1, usize::from(is_strength))?;
         }

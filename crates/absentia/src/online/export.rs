@@ -5,6 +5,7 @@ use super::error::OnlineError;
 use super::rule::{Rule, WeightMode, live_rule};
 use crate::data::Interactions;
 use crate::error::Axis;
+use crate::fit::FitError;
 use crate::fit::backend::{Backend, Cpu, Device, Precision, Problem, ProblemParts};
 use crate::model::{Factors, Model, ModelParts};
 use crate::params::Method;
@@ -113,7 +114,8 @@ impl Online {
         })?;
         let start = self.factors.clone();
         let mut backend = Cpu.backend(&problem, solver, start);
-        Ok(backend.objective_sums(Precision::Double).objective)
+        let sums = backend.objective_sums(Precision::Double);
+        Ok(sums.map_err(FitError::of_device)?.objective)
     }
 
     /// The columns that follow the counts, resolved on the present rows.

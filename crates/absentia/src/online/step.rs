@@ -60,6 +60,7 @@ impl Online {
             fixed,
             cache: self.caches[other].rounded(),
             penalty: &Values::Constant(lambda),
+            features: &[],
             may_be_negative: self.weights.may_be_negative(),
             wants_loss: false,
             kernels: self.kernels,

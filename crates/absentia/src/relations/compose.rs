@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Entity, FrozenRelation, Layout, Relation, RelationError, Relations};
+use super::{
+    Content, Entity, FeatureBlock, Features, FrozenRelation, Layout, Relation, RelationEntries,
+    RelationError, Relations,
+};
 use crate::data::{FrozenTransform, Interactions, Placed};
 use crate::error::Axis;
 use crate::linalg::Dense;
@@ -15,6 +18,8 @@ pub(crate) struct Composition {
     pub(crate) data: Interactions<'static>,
     /// Weights on missing entries, of the rank of all relations together.
     pub(crate) weights: MissingWeights,
+    /// Blocks whose entries are all observed; they are not among the entries.
+    pub(crate) features: Vec<FeatureBlock>,
     /// What the model keeps.
     pub(crate) parts: ComposedParts,
 }
@@ -48,62 +53,47 @@ impl Composition {
     ) -> Result<Self, RelationError> {
         check(main, relations)?;
         let layout = Layout::of(&relations.entities);
-        let masked = |weights: MissingWeights, data: &Interactions<'_>| {
-            if relations.weighs_empty {
-                Ok(weights)
-            } else {
-                without_empty(&weights, data)
-            }
-        };
         let named = |source| RelationError::Weights {
             relation: format!("{}-{}", super::USERS, super::ITEMS),
             source,
         };
-        let main_weights = masked(weights.clone(), main).map_err(named)?;
+        let main_weights = masked(weights.clone(), main, relations).map_err(named)?;
         let mut blocks = vec![Block {
             rows: layout.rows(0),
             columns: layout.rows(1),
             data: main.clone(),
             strength: 1.0,
         }];
-        let mut frozen = Vec::with_capacity(relations.relations.len());
+        let mut frozen: Vec<FrozenRelation> = Vec::with_capacity(relations.relations.len());
+        let mut features = Vec::new();
+        let mut component = main_weights.rank();
         for relation in &relations.relations {
-            let name = || relations.name(relation);
-            let (data, transform) =
-                transformed(relation).map_err(|source| RelationError::Data {
-                    relation: name(),
-                    source,
-                })?;
-            let weights = relation.scheme.resolve(&data);
-            let weights = weights
-                .and_then(|weights| masked(weights, &data))
-                .map_err(|source| RelationError::Weights {
-                    relation: name(),
-                    source,
-                })?;
-            frozen.push(FrozenRelation {
-                first: relation.first,
-                second: relation.second,
-                strength: relation.strength,
-                transform,
-                weights,
-                counts: Sides {
-                    users: data.user_counts(),
-                    items: data.item_counts(),
-                },
-            });
             let is_upright = relations.entities[relation.first].axis == Axis::User;
-            let (row_type, column_type) = if is_upright {
-                (relation.first, relation.second)
-            } else {
-                (relation.second, relation.first)
-            };
-            blocks.push(Block {
-                rows: layout.rows(row_type),
-                columns: layout.rows(column_type),
-                data: if is_upright { data } else { data.transposed() },
-                strength: relation.strength,
-            });
+            let ends = (relation.first, relation.second);
+            let (row_type, column_type) = if is_upright { ends } else { (ends.1, ends.0) };
+            let (rows, columns) = (layout.rows(row_type), layout.rows(column_type));
+            match &relation.content {
+                Content::Entries(entries) => {
+                    let (data, parts) = entries_of(relation, entries, relations)?;
+                    blocks.push(Block {
+                        rows,
+                        columns,
+                        data: if is_upright { data } else { data.transposed() },
+                        strength: relation.strength,
+                    });
+                    frozen.push(parts);
+                }
+                Content::Features(numbers) => {
+                    let ranges = Sides {
+                        users: rows,
+                        items: columns,
+                    };
+                    let place = (relation.strength, component);
+                    features.push(FeatureBlock::new(numbers, is_upright, ranges, place));
+                    frozen.push(features_of(relation, numbers, relations)?);
+                }
+            }
+            component += frozen.last().map_or(0, |parts| parts.weights.rank());
         }
         let placed: Vec<Placed<'_, '_>> = blocks.iter().map(Block::placed).collect();
         let (rows, columns) = (layout.total(Axis::User), layout.total(Axis::Item));
@@ -115,6 +105,7 @@ impl Composition {
         Ok(Self {
             data,
             weights: stacked.map_err(named)?,
+            features,
             parts: ComposedParts {
                 entities: relations.entities.clone(),
                 layout,
@@ -140,13 +131,84 @@ impl<'b> Block<'b> {
     }
 }
 
-fn transformed<'a>(
-    relation: &Relation<'a>,
-) -> Result<(Interactions<'a>, FrozenTransform), crate::data::DataError> {
-    let transform = relation
-        .data
-        .freeze(relation.targets, relation.confidence)?;
-    Ok((relation.data.apply(&transform)?, transform))
+/// The entries of a relation as they are trained on, and what a model keeps of it.
+fn entries_of<'a>(
+    relation: &Relation<'_>,
+    entries: &RelationEntries<'a>,
+    relations: &Relations<'_>,
+) -> Result<(Interactions<'a>, FrozenRelation), RelationError> {
+    let transformed = || {
+        let transform = entries.data.freeze(entries.targets, entries.confidence)?;
+        Ok((entries.data.apply(&transform)?, transform))
+    };
+    let (data, transform) = transformed().map_err(|source| RelationError::Data {
+        relation: relations.name(relation),
+        source,
+    })?;
+    let weights = entries.scheme.resolve(&data);
+    let weights = weights
+        .and_then(|weights| masked(weights, &data, relations))
+        .map_err(|source| RelationError::Weights {
+            relation: relations.name(relation),
+            source,
+        })?;
+    let frozen = FrozenRelation {
+        first: relation.first,
+        second: relation.second,
+        strength: relation.strength,
+        transform,
+        weights,
+        counts: Sides {
+            users: data.user_counts(),
+            items: data.item_counts(),
+        },
+        features: None,
+    };
+    Ok((data, frozen))
+}
+
+/// What a model keeps of features. Rows without any have no weight; the others have that of an observed entry on all.
+fn features_of(
+    relation: &Relation<'_>,
+    features: &Features,
+    relations: &Relations<'_>,
+) -> Result<FrozenRelation, RelationError> {
+    let (known, columns) = (features.known(), features.targets().cols());
+    let weights = MissingWeights::from_parts(
+        Dense::from_fn(known.len(), 1, |row, _| f32::from(u8::from(known[row]))),
+        Dense::from_fn(columns, 1, |_, _| features.weight()),
+        given_weights(1),
+    );
+    let with = known.iter().filter(|known| **known).count();
+    let of_row = |known: &bool| if *known { columns as u32 } else { 0 };
+    Ok(FrozenRelation {
+        first: relation.first,
+        second: relation.second,
+        strength: relation.strength,
+        transform: FrozenTransform::default(),
+        weights: weights.map_err(|source| RelationError::Weights {
+            relation: relations.name(relation),
+            source,
+        })?,
+        counts: Sides {
+            users: known.iter().map(of_row).collect(),
+            items: vec![with as u32; columns],
+        },
+        features: Some(features.rule().clone()),
+    })
+}
+
+/// The weights of a relation, with zeros for what has no entry in it unless that is to be weighed all the same.
+fn masked(
+    weights: MissingWeights,
+    data: &Interactions<'_>,
+    relations: &Relations<'_>,
+) -> Result<MissingWeights, WeightsError> {
+    if relations.weighs_empty {
+        Ok(weights)
+    } else {
+        without_empty(&weights, data)
+    }
 }
 
 /// Rejects relations that do not fit each other.
@@ -161,11 +223,12 @@ fn check(main: &Interactions<'_>, relations: &Relations<'_>) -> Result<(), Relat
             });
         }
     }
-    fits("users-items", main, entities, (0, 1))?;
+    let shape = (main.n_users(), main.n_items());
+    fits("users-items", shape, entities, (0, 1))?;
     for (at, relation) in relations.relations.iter().enumerate() {
         let name = relations.name(relation);
         let pair = (relation.first, relation.second);
-        fits(&name, &relation.data, entities, pair)?;
+        fits(&name, relation.shape(), entities, pair)?;
         let same = |other: &Relation<'_>| {
             let other = (other.first, other.second);
             other == pair || other == (pair.1, pair.0)
@@ -174,15 +237,18 @@ fn check(main: &Interactions<'_>, relations: &Relations<'_>) -> Result<(), Relat
         if is_main || relations.relations[..at].iter().any(same) {
             return Err(RelationError::Twice { relation: name });
         }
-        if relation.data.n_interactions() == 0 {
-            return Err(RelationError::Empty { relation: name });
-        }
         let got = relation.strength;
         if !(got.is_finite() && got >= 0.0) {
             let relation = name;
             return Err(RelationError::Strength { relation, got });
         }
-        if relation.scheme.rank_to_estimate() > 0 {
+        let Some(entries) = relation.entries() else {
+            continue;
+        };
+        if entries.data.n_interactions() == 0 {
+            return Err(RelationError::Empty { relation: name });
+        }
+        if entries.scheme.rank_to_estimate() > 0 {
             return Err(RelationError::Learned { relation: name });
         }
     }
@@ -192,13 +258,13 @@ fn check(main: &Interactions<'_>, relations: &Relations<'_>) -> Result<(), Relat
 /// Rejects a matrix of another shape than its types have, and types of one side.
 fn fits(
     name: &str,
-    data: &Interactions<'_>,
+    shape: (usize, usize),
     entities: &[Entity],
     (first, second): (usize, usize),
 ) -> Result<(), RelationError> {
     let missing = Entity::new("?", Axis::User);
     let of = |at: usize| entities.get(at).unwrap_or(&missing);
-    for (entity, got) in [(of(first), data.n_users()), (of(second), data.n_items())] {
+    for (entity, got) in [(of(first), shape.0), (of(second), shape.1)] {
         if entity.count != got {
             return Err(RelationError::Shape {
                 relation: name.to_owned(),
@@ -270,11 +336,15 @@ fn stacked_weights(
         copy(relation.second, relation.weights.b(), column, 1.0);
         column += relation.weights.rank();
     }
-    let frozen = Frozen {
+    MissingWeights::from_parts(sides.users, sides.items, given_weights(rank))
+}
+
+/// The description of weights that are given.
+fn given_weights(rank: usize) -> Frozen {
+    Frozen {
         parts: vec![FrozenPart {
             rank,
             kind: Term::LowRank(GivenFactors),
         }],
-    };
-    MissingWeights::from_parts(sides.users, sides.items, frozen)
+    }
 }

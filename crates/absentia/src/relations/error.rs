@@ -1,5 +1,6 @@
 //! Why relations cannot be composed.
 
+use super::FeatureError;
 use crate::data::DataError;
 use crate::weights::WeightsError;
 
@@ -89,6 +90,20 @@ pub enum RelationError {
         "eals-vanilla takes dense weights as they are only without relations; use another solver"
     )]
     DenseWeights,
+    /// Features on hardware that only takes entries.
+    #[error("{relation}: features are trained on this machine's processor alone, not on several")]
+    Device {
+        /// The relation.
+        relation: String,
+    },
+    /// Numbers that cannot be features.
+    #[error("{relation}: {source}")]
+    Features {
+        /// The relation.
+        relation: String,
+        /// What is wrong.
+        source: FeatureError,
+    },
     /// Entries of a relation that cannot be trained on.
     #[error("{relation}: {source}")]
     Data {

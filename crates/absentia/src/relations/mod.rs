@@ -18,16 +18,20 @@
 //! | --- | --- |
 //! | `arrange` | which side each type is on |
 //! | `compose` | blocks, weights and counts as one problem |
+//! | `features` | blocks whose entries are all observed |
 //! | `layout` | where the rows of each type are |
 
 mod arrange;
 mod compose;
 mod error;
+mod features;
 mod layout;
 
 pub use arrange::{Arrangement, TypePair, context_name};
 pub(crate) use compose::{ComposedParts, Composition};
 pub use error::RelationError;
+pub(crate) use features::FeatureBlock;
+pub use features::{FeatureError, FeatureRule, Features, Scaling};
 pub use layout::Layout;
 
 use crate::data::{Confidence, FrozenTransform, Interactions, Targets};
@@ -74,6 +78,24 @@ pub struct Relation<'a> {
     pub first: usize,
     /// Number of the type of its columns.
     pub second: usize,
+    /// What it holds.
+    pub content: Content<'a>,
+    /// What all weights of the relation are multiplied by.
+    pub strength: f32,
+}
+
+/// What a relation holds.
+#[derive(Clone, Debug)]
+pub enum Content<'a> {
+    /// Some entries, the others missing.
+    Entries(Box<RelationEntries<'a>>),
+    /// Numbers for every column.
+    Features(Features),
+}
+
+/// Entries of a relation, and what is made of them.
+#[derive(Clone, Debug)]
+pub struct RelationEntries<'a> {
     /// The entries, with their raw values.
     pub data: Interactions<'a>,
     /// The weights on missing entries.
@@ -82,8 +104,26 @@ pub struct Relation<'a> {
     pub targets: Targets,
     /// How weights of observed entries follow from raw values.
     pub confidence: Confidence,
-    /// What all weights of the relation are multiplied by.
-    pub strength: f32,
+}
+
+impl Relation<'_> {
+    /// Its entries, if it is not one of features.
+    #[must_use]
+    pub fn entries(&self) -> Option<&RelationEntries<'_>> {
+        match &self.content {
+            Content::Entries(entries) => Some(entries),
+            Content::Features(_) => None,
+        }
+    }
+
+    /// Number of rows and of columns.
+    #[must_use]
+    pub fn shape(&self) -> (usize, usize) {
+        match &self.content {
+            Content::Entries(entries) => (entries.data.n_users(), entries.data.n_items()),
+            Content::Features(features) => (features.targets().rows(), features.targets().cols()),
+        }
+    }
 }
 
 /// The relations of a run beside the main one.
@@ -99,6 +139,12 @@ pub struct Relations<'a> {
 }
 
 impl Relations<'_> {
+    /// Relations of features.
+    pub(crate) fn with_features(&self) -> impl Iterator<Item = &Relation<'_>> {
+        let relations = self.relations.iter();
+        relations.filter(|relation| relation.entries().is_none())
+    }
+
     /// The name of a relation.
     #[must_use]
     pub fn name(&self, relation: &Relation<'_>) -> String {
@@ -122,6 +168,8 @@ pub struct FrozenRelation {
     pub weights: MissingWeights,
     /// Number of entries of each row and each column.
     pub counts: Sides<Vec<u32>>,
+    /// How targets follow from features, if it has those.
+    pub features: Option<FeatureRule>,
 }
 
 impl FrozenRelation {

@@ -264,7 +264,7 @@ impl BlockScratch {
             .extend(tile.rows().map(|row| side.penalty.get(row)));
     }
 
-    /// `g = −Σ_t a_ut (S_t p_u)[window] − λ_u p_u[window]` for all rows of the tile, and what
+    /// `g = −Σ_t a_ut (S_t p_u)[window] − λ_u p_u[window]` for all rows of the tile, with what features add, and what
     /// missing entries contribute to the curvatures there.
     fn start_gradients(&mut self, window: Window, tile: &mut Tile<'_>, side: &Side<'_>) {
         let (rows, width) = (tile.len(), window.width);
@@ -275,6 +275,11 @@ impl BlockScratch {
             let (from, to) = window.places(at, tile.stride);
             side.kernels
                 .pull_back(&self.penalty, tile.factors, from, g, to);
+        }
+        if !side.features.is_empty() {
+            for (at, row) in tile.rows().enumerate() {
+                side.add_products(row, window.at, &mut g[at * width..(at + 1) * width]);
+            }
         }
         let x = StridedRows {
             values: tile.factors,

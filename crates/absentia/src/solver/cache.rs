@@ -163,6 +163,34 @@ impl GramCache {
         inner
     }
 
+    /// The part of [`inner`](Self::inner) that one component makes.
+    pub(crate) fn inner_of(&self, other: &Self, t: usize) -> Inner {
+        let mut inner = Inner::default();
+        for block in 0..self.k / LANES {
+            let mut panel = Inner::default();
+            for (x, y) in self.panel(block, t).iter().zip(other.panel(block, t)) {
+                panel.add(f64::from(*x) * f64::from(*y));
+            }
+            inner.sum += panel.sum;
+            inner.size += panel.size;
+        }
+        inner
+    }
+
+    /// [`inner`](Self::inner) without some components.
+    pub(crate) fn inner_but(&self, other: &Self, without: &[usize]) -> Inner {
+        if without.is_empty() {
+            return self.inner(other);
+        }
+        let mut inner = Inner::default();
+        for t in (0..self.z).filter(|t| !without.contains(t)) {
+            let part = self.inner_of(other, t);
+            inner.sum += part.sum;
+            inner.size += part.size;
+        }
+        inner
+    }
+
     /// Bytes of the caches of one side.
     pub(crate) fn stored_bytes(k: usize, z: usize) -> u64 {
         let (k, z) = (k.next_multiple_of(LANES) as u64, z as u64);

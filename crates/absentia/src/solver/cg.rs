@@ -72,6 +72,7 @@ impl CgScratch {
             for (slot, p) in residual.iter_mut().zip(&tile.factors[at * k..]) {
                 *slot = -*slot - lambda * p;
             }
+            side.add_products(tile.row(at), 0, residual);
             let (_, error) = tile.pulls(0..tile.padded());
             if tile.is_packed() {
                 tile.combine(at, error, residual, side);

@@ -59,9 +59,17 @@ impl DoubleCache {
 
     /// `Σ_t ⟨S_t, other_t⟩`.
     pub(crate) fn inner(&self, other: &Self) -> Inner {
+        self.inner_but(other, &[])
+    }
+
+    /// The same without some components.
+    pub(crate) fn inner_but(&self, other: &Self, without: &[usize]) -> Inner {
         let mut inner = Inner::default();
         for (at, (x, y)) in self.sums.iter().zip(&other.sums).enumerate() {
             let (f, g) = (at % (self.k * self.k) / self.k, at % self.k);
+            if without.contains(&(at / (self.k * self.k))) {
+                continue;
+            }
             match g.cmp(&f) {
                 std::cmp::Ordering::Less => inner.add(2.0 * x * y),
                 std::cmp::Ordering::Equal => inner.add(x * y),
@@ -147,6 +155,10 @@ fn loss(row: usize, p: &[f64], side: &Side<'_>) -> f64 {
     let observed = observed_row(side, row);
     let mut total = f64::from(side.penalty.get(row)) * dot(p, p);
     let mut next = 0;
+    let mut targets = vec![0.0; side.fixed.rows()];
+    for (column, target) in side.feature_targets(row) {
+        targets[column] = f64::from(target);
+    }
     for column in 0..side.fixed.rows() {
         let q = side.fixed.row(column).iter();
         let predicted: f64 = q.zip(p).map(|(q, p)| f64::from(*q) * p).sum();
@@ -156,7 +168,7 @@ fn loss(row: usize, p: &[f64], side: &Side<'_>) -> f64 {
             f64::from(c) * (f64::from(r) - predicted).powi(2)
         } else {
             let (a, b) = (side.own_weights.row(row), side.fixed_weights.row(column));
-            missing_weight(a, b) * predicted.powi(2)
+            missing_weight(a, b) * (targets[column] - predicted).powi(2)
         };
     }
     total
@@ -205,6 +217,13 @@ impl RowQuadratic {
             quadratic.add(q, (r, c), missing);
             for (terms, q) in terms.iter_mut().zip(q) {
                 *terms += (c - missing).abs() * f64::from(*q) * f64::from(*q);
+            }
+        }
+        for (column, target) in side.feature_targets(row) {
+            let weight = missing_weight(a, side.fixed_weights.row(column));
+            let pull = weight * f64::from(target);
+            for (y, q) in quadratic.y.iter_mut().zip(side.fixed.row(column)) {
+                *y += pull * f64::from(*q);
             }
         }
         let Quadratic { h, y, .. } = quadratic.with_penalty(lambda);

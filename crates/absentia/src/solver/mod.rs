@@ -18,12 +18,14 @@
 //! | `als-cg` | a few conjugate-gradient steps | [`cg`] |
 //! | `eals-vanilla` | Algorithm 1, over every item | [`vanilla`] |
 //!
+//! What blocks of features add to `y_u` is a matrix product for all rows ([`features`]).
 //! A sweep that rounding has spoilt is made again in double precision ([`in_double`]).
 
 pub(crate) mod block;
 mod block_step;
 pub(crate) mod cache;
 pub(crate) mod cg;
+pub(crate) mod features;
 pub(crate) mod growing;
 pub(crate) mod in_double;
 pub(crate) mod lane_parallel;
@@ -45,6 +47,7 @@ use crate::linalg::Dense;
 use crate::linalg::kernels::{Gathered, Kernels};
 use crate::row_sums::{RowSum, Summand};
 use cache::GramCache;
+use features::SideFeatures;
 pub(crate) use objective::ridge;
 pub use objective::{EntryLoss, Objective};
 pub(crate) use tile::Tile;
@@ -66,6 +69,8 @@ pub(crate) struct Side<'a> {
     pub(crate) cache: &'a GramCache,
     /// `λ_u` of every row of the free side.
     pub(crate) penalty: &'a Values<'a>,
+    /// Blocks whose entries are all observed, which are not among `observed`.
+    pub(crate) features: &'a [SideFeatures<'a>],
     /// Whether some weight on missing entries may be below zero, so that curvature may be too.
     pub(crate) may_be_negative: bool,
     /// Whether the half-sweep sums what the entries contribute to the objective.
@@ -106,6 +111,7 @@ impl<'a> Side<'a> {
 
 /// A row whose quadratic has no minimum, because weights on missing entries are negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NotConvex {
     /// The row.
     pub row: usize,
@@ -114,12 +120,14 @@ pub struct NotConvex {
 }
 
 /// Why a half-sweep ended early.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Halt {
     /// A row has no minimum.
     NotConvex(NotConvex),
     /// The run was cancelled; some rows are improved and some are not.
     Cancelled,
+    /// The hardware cannot go on, for the reason given: workers that are lost, for instance.
+    Failed(String),
 }
 
 /// A way of improving the rows of a tile; the one place where solvers differ.

@@ -16,6 +16,7 @@ use crate::weights::MissingWeights;
 
 /// What the rows of a half-sweep and their observed entries contribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EntryLoss {
     /// `Σ_R c (r − p·q)²`.
     pub observed: f64,
@@ -126,6 +127,17 @@ pub(crate) fn entry_losses(
         loss
     };
     RowSum::over_part(first, p.rows(), 1, &of_chunk)
+}
+
+/// `Σ_R c r²`, the objective where all factors are zero, of users that begin with chunk `first` of all users.
+pub(crate) fn losses_at_zero(by_user: &Entries<'_>, first: usize) -> RowSum<f64> {
+    let of_row = |row: usize| -> f64 {
+        let row = by_user.row(row);
+        let square = |n: usize| f64::from(row.c.get(n)) * f64::from(row.r.get(n)).powi(2);
+        (0..row.indices.len()).map(square).sum()
+    };
+    let of_chunk = |rows: Range<usize>| rows.map(of_row).sum();
+    RowSum::over_part(first, by_user.rows(), 1, &of_chunk)
 }
 
 /// Products of factors that may be summed where nothing but a sum over every entry is exact. Where there

@@ -59,6 +59,9 @@ impl VanillaSolver<'_> {
         }));
         scratch.r.clear();
         scratch.r.resize(n, 0.0);
+        for (column, target) in side.feature_targets(row) {
+            scratch.r[column] = f64::from(target);
+        }
         let observed = observed_row(side, row);
         for (at, &column) in observed.indices.iter().enumerate() {
             scratch.w[column as usize] = f64::from(observed.c.get(at));

@@ -4,6 +4,11 @@ use super::scheme::{Requested, Scheme};
 use super::schemes::Strength;
 use crate::params::{Baseline, Method};
 
+/// The mean weight of a scheme that is named without its options.
+pub(super) const MEAN: f32 = 0.01;
+/// Its exponents of popularity and activity.
+pub(super) const EXPONENT: f32 = 0.25;
+
 impl<F: Requested> Scheme<F> {
     /// Yields the weights of a method for which none were given.
     ///
@@ -11,7 +16,7 @@ impl<F: Requested> Scheme<F> {
     #[must_use]
     pub fn default_for(method: Method) -> Self {
         let baseline = match method {
-            Method::Solver(_) => return Scheme::popularity(Strength::Mean(0.01), 0.25),
+            Method::Solver(_) => return Scheme::popularity(Strength::Mean(MEAN), EXPONENT),
             Method::Baseline(baseline) => baseline,
         };
         Scheme::uniform(match baseline {

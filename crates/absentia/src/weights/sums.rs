@@ -9,7 +9,7 @@ pub(super) use crate::row_sums::{column_sums, sum_values as sum};
 
 /// Number of missing entries.
 pub(super) fn missing_entries(data: &Interactions<'_>) -> u64 {
-    data.n_users() as u64 * data.n_items() as u64 - data.len() as u64
+    data.n_users() as u64 * data.n_items() as u64 - data.whole_len() as u64
 }
 
 /// Yields the mean of every column, 0 of a matrix without rows.
@@ -26,7 +26,7 @@ pub(super) fn total_product_over_missing(data: &Interactions<'_>, x: &[f64], y: 
         let items = data.by_user().row(user).indices.iter();
         x[user] * (all - items.map(|&item| y[item as usize]).sum::<f64>())
     };
-    sum_rows(x.len(), |users| users.map(of_user).sum()).unwrap_or(0.0)
+    data.sum_over_users(of_user)
 }
 
 /// Yields the mean of `a_u · b_i` over missing entries in `O(|R| Z + (M + N) Z)`, 0 if there are none.
@@ -41,8 +41,7 @@ pub(super) fn mean_over_missing(data: &Interactions<'_>, a: &Dense, b: &Dense) -
 pub(super) fn total_over_missing(data: &Interactions<'_>, a: &Dense, b: &Dense) -> f64 {
     let b_sums = column_sums(b);
     let of_user = |user| row_over_missing(data, user, a, b, &b_sums);
-    let total: Option<f64> = sum_rows(a.rows(), |users| users.map(of_user).sum());
-    total.unwrap_or(0.0)
+    data.sum_over_users(of_user)
 }
 
 /// Yields the sum of `a_u · b_i` over the missing entries of a user.

@@ -7,7 +7,9 @@
 
 use absentia::Dense;
 use absentia::fit::Cancel;
-use absentia::fit::backend::{Backend, Device, Halt, NotConvex, ObjectiveSums, Precision, Problem};
+use absentia::fit::backend::{
+    Backend, Device, Halt, LocalBackend, NotConvex, ObjectiveSums, Precision, Problem,
+};
 use absentia::model::Factors;
 use absentia::{Axis, Objective, Sides, Solver};
 
@@ -120,15 +122,17 @@ impl Backend for DenseBackend<'_> {
         Ok(())
     }
 
-    fn sum_caches(&mut self, axis: Axis) {
+    fn sum_caches(&mut self, axis: Axis) -> Result<(), Halt> {
         self.summed[axis] = true;
+        Ok(())
     }
 
-    fn undo(&mut self, axis: Axis) {
+    fn undo(&mut self, axis: Axis) -> Result<(), Halt> {
         self.factors[axis] = self.before[axis].take().expect("a half-sweep to undo");
+        Ok(())
     }
 
-    fn objective_sums(&mut self, _: Precision) -> ObjectiveSums {
+    fn objective_sums(&mut self, _: Precision) -> Result<ObjectiveSums, Halt> {
         assert!(self.summed.users && self.summed.items);
         let mut objective = Objective::default();
         let (p, q) = (&self.factors.users, &self.factors.items);
@@ -151,12 +155,14 @@ impl Backend for DenseBackend<'_> {
                 objective.regularization += lambda * dot(factors.row(row), factors.row(row));
             }
         }
-        ObjectiveSums {
+        Ok(ObjectiveSums {
             objective,
             rounding: 0.0,
-        }
+        })
     }
+}
 
+impl LocalBackend for DenseBackend<'_> {
     fn factors(&self) -> Sides<Factors> {
         self.factors.clone().map(Factors::from)
     }

@@ -1,7 +1,9 @@
 //! Runs that are resumed, cancelled, cut short or refused.
 
 use absentia::Dense;
-use absentia::fit::backend::{Backend, Device, Halt, ObjectiveSums, Precision, Problem};
+use absentia::fit::backend::{
+    Backend, Device, Halt, LocalBackend, ObjectiveSums, Precision, Problem,
+};
 use absentia::fit::{
     Cancel, Checkpoint, Control, Estimate, FitError, Observer, Run, StopReason, Sweep, Validation,
     fit_on,
@@ -136,18 +138,20 @@ impl<B: Backend> Backend for CancellingBackend<B> {
         self.backend.half_sweep(axis, measured, cancel)
     }
 
-    fn sum_caches(&mut self, axis: Axis) {
-        self.backend.sum_caches(axis);
+    fn sum_caches(&mut self, axis: Axis) -> Result<(), Halt> {
+        self.backend.sum_caches(axis)
     }
 
-    fn undo(&mut self, axis: Axis) {
-        self.backend.undo(axis);
+    fn undo(&mut self, axis: Axis) -> Result<(), Halt> {
+        self.backend.undo(axis)
     }
 
-    fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums {
+    fn objective_sums(&mut self, precision: Precision) -> Result<ObjectiveSums, Halt> {
         self.backend.objective_sums(precision)
     }
+}
 
+impl<B: LocalBackend> LocalBackend for CancellingBackend<B> {
     fn factors(&self) -> Sides<Factors> {
         self.backend.factors()
     }
@@ -212,22 +216,24 @@ impl<B: Backend> Backend for RisingBackend<B> {
         self.backend.half_sweep(axis, measured, cancel)
     }
 
-    fn sum_caches(&mut self, axis: Axis) {
-        self.backend.sum_caches(axis);
+    fn sum_caches(&mut self, axis: Axis) -> Result<(), Halt> {
+        self.backend.sum_caches(axis)
     }
 
-    fn undo(&mut self, axis: Axis) {
+    fn undo(&mut self, axis: Axis) -> Result<(), Halt> {
         self.half_sweeps -= 1;
-        self.backend.undo(axis);
+        self.backend.undo(axis)
     }
 
-    fn objective_sums(&mut self, precision: Precision) -> ObjectiveSums {
-        let mut sums = self.backend.objective_sums(precision);
+    fn objective_sums(&mut self, precision: Precision) -> Result<ObjectiveSums, Halt> {
+        let mut sums = self.backend.objective_sums(precision)?;
         sums.objective.observed = 1e6 * f64::from(1 + self.half_sweeps);
         (sums.objective.missing, sums.objective.regularization) = (0.0, 0.0);
-        sums
+        Ok(sums)
     }
+}
 
+impl<B: LocalBackend> LocalBackend for RisingBackend<B> {
     fn factors(&self) -> Sides<Factors> {
         self.backend.factors()
     }

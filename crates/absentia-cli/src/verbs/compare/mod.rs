@@ -34,7 +34,8 @@ Examples:
   $ absentia compare ratings.csv --split leave-one-out --solver eals --solver als --factors 16 --at 5,10 --report compare.html
 
 Every variant is trained on the same rows and measured on the same users. The first one is what the
-others are tested against, user by user.";
+others are tested against, user by user. The last lines rank items by their popularity, over all rows and, where
+there are times, over the latest twentieth of them; a warning names every model that does worse.";
 
 /// Train several variants on one split and compare them in one table.
 #[derive(Debug, clap::Args)]
@@ -68,19 +69,17 @@ pub(crate) struct Compare {
     pub(crate) exposed: ExposedEntries,
     /// Cut-offs, separated by commas.
     #[arg(long, value_name = "K", value_delimiter = ',', default_value = "20")]
+    #[arg(help_heading = "Measuring")]
     at: Vec<usize>,
     /// Metrics, separated by commas.
     #[arg(
         long,
         value_name = "NAME",
         value_delimiter = ',',
-        default_value = "recall,ndcg"
+        default_value = "recall,ndcg",
+        help_heading = "Measuring"
     )]
     metrics: Vec<String>,
-    /// Also rank items by their popularity, over all rows and, where there are times, over the latest twentieth of
-    /// them; a model that does worse says so.
-    #[arg(long)]
-    baseline: bool,
     /// Write a report with charts and tables, readable offline.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
@@ -103,6 +102,9 @@ pub(super) struct Compared {
     pub(super) iterations: usize,
     pub(super) objective: Option<f64>,
     pub(super) curve: Vec<f64>,
+    /// Settings of which the objective is a function: objectives with other ones cannot be compared. Nothing for
+    /// what has no objective.
+    pub(super) problem: Option<String>,
     pub(super) evaluation: Evaluation,
     pub(super) differences: Vec<Difference>,
 }
@@ -145,7 +147,7 @@ impl Compare {
             show::line(variants.last(), context)?;
         }
         let trained = variants.len();
-        if self.baseline && !cancel.is_cancelled() {
+        if !cancel.is_cancelled() {
             for (name, scorer) in popularity_scorers(&prepared.data) {
                 push(&mut variants, floor(name, &scorer, &prepared, &options)?)?;
                 show::line(variants.last(), context)?;
@@ -158,9 +160,18 @@ impl Compare {
             context.ui.warn(text);
         }
         if let Some(path) = &self.report {
-            show::report(path, &variants, &prepared)?;
+            show::report(path, &variants, &prepared, &self.setting(&job))?;
         }
         Ok(Outcome::interrupted_if(cancel.is_cancelled()))
+    }
+
+    /// The files and how rows were held out, in words.
+    fn setting(&self, job: &Job) -> String {
+        let held_out = match job.validation.valid_split {
+            Some(rule) => format!("held out by {rule}"),
+            None => format!("tested on {}", self.test.join(", ")),
+        };
+        format!("{}, {held_out}", self.data.data.join(", "))
     }
 
     /// What all variants share, with the schemes to compare.
@@ -289,7 +300,23 @@ impl Variant {
             options,
             &|_, _| {},
         )?;
+        let params = model.params();
+        let related = if is_related { ", with relations" } else { "" };
+        let problem = format!(
+            "K = {}, λ = {} (exponent {}), weights {}, targets {}{related}",
+            params.factors,
+            params.regularization,
+            params.reg_exponent,
+            job.weights
+                .first()
+                .map_or_else(String::new, ToString::to_string),
+            params.targets
+        );
         Ok(Some(Compared {
+            problem: job
+                .solver
+                .is_some_and(Method::minimises_objective)
+                .then_some(problem),
             name,
             seconds,
             iterations: fitted.chosen_iteration,
@@ -333,6 +360,7 @@ fn floor(
         iterations: 0,
         objective: None,
         curve: Vec::new(),
+        problem: None,
         differences: Vec::new(),
     })
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use super::Compared;
 use crate::cli::Context;
 use crate::store;
-use crate::verbs::evaluate::{difference_json, metrics_json};
+use crate::verbs::evaluate::{difference_json, mean_cell, metrics_json};
 
 /// One object for a variant that is complete.
 pub(super) fn line(compared: Option<&Compared>, context: &Context) -> Result<()> {
@@ -100,8 +100,7 @@ fn table(variants: &[Compared]) -> Table {
 fn cells(compared: &Compared) -> Vec<Cell> {
     let mut cells = vec![Cell::text(compared.name.as_str())];
     for (at, metric) in compared.evaluation.metrics.iter().enumerate() {
-        let (low, high) = metric.summary.interval();
-        cells.push(Cell::mean(metric.summary.mean, (high - low) / 2.0));
+        cells.push(mean_cell(&metric.summary));
         let test = compared.differences.get(at);
         cells.push(Cell::text(
             test.map_or_else(String::new, |difference| p_only(difference.test.p)),
@@ -128,14 +127,30 @@ fn p_only(p: f64) -> String {
         .to_owned()
 }
 
+/// The problems that were solved, each once: only objectives of the same one can be compared.
+fn problems(variants: &[Compared]) -> Vec<&str> {
+    let mut problems: Vec<&str> = Vec::new();
+    for problem in variants.iter().filter_map(|one| one.problem.as_deref()) {
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    }
+    problems
+}
+
 /// The page.
-pub(super) fn report(path: &Path, variants: &[Compared], prepared: &TrainingData) -> Result<()> {
+pub(super) fn report(
+    path: &Path,
+    variants: &[Compared],
+    prepared: &TrainingData,
+    setting: &str,
+) -> Result<()> {
     let Some(first) = variants.first() else {
         return Ok(());
     };
     let mut report = Report::new("Comparison")
         .paragraph(&format!(
-            "{} interactions of {} users with {} items; {} test users, {}.",
+            "{setting}: {} interactions of {} users with {} items; {} test users, {}.",
             format::count(prepared.data.n_interactions() as u64),
             format::count(prepared.data.n_users() as u64),
             format::count(prepared.data.n_items() as u64),
@@ -155,16 +170,17 @@ pub(super) fn report(path: &Path, variants: &[Compared], prepared: &TrainingData
         }
         report = report.chart(chart);
     }
-    let mut curves = LineChart::new(
-        "Objective",
-        ChartAxis::whole("sweep"),
-        ChartAxis::linear("objective"),
-    );
-    for compared in variants
-        .iter()
-        .filter(|compared| !compared.curve.is_empty())
-    {
-        curves = curves.curve(compared.name.as_str(), &compared.curve);
+    for problem in problems(variants) {
+        let mut curves = LineChart::new(
+            format!("Objective, {problem}"),
+            ChartAxis::whole("sweep"),
+            ChartAxis::linear("objective"),
+        );
+        let own = |compared: &&Compared| compared.problem.as_deref() == Some(problem);
+        for compared in variants.iter().filter(own) {
+            curves = curves.curve(compared.name.as_str(), &compared.curve);
+        }
+        report = report.chart(curves);
     }
-    store::write_text(path, &report.chart(curves).render())
+    store::write_text(path, &report.render())
 }

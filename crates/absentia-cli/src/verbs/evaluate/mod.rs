@@ -28,7 +28,7 @@ use crate::measure;
 use crate::store::{self, Stored};
 use crate::ui::Ui;
 use cold::Cold;
-pub(crate) use show::{Difference, difference_json, metrics_json};
+pub(crate) use show::{Difference, difference_json, mean_cell, metrics_json};
 use show::{evaluation_json, evaluation_tables};
 
 /// Name of the baseline that ranks items by their recent popularity.
@@ -187,6 +187,7 @@ impl Evaluate {
             users,
             items,
             related,
+            seen: kept,
         } = stored;
         let mut test = read_known(&self.test, &self.read, (users, items), ui)?;
         if let Some(least) = self.min_rating {
@@ -244,6 +245,7 @@ impl Evaluate {
             users: ids.0,
             items: ids.1,
             related,
+            seen: kept,
         };
         Ok((setting, stored))
     }

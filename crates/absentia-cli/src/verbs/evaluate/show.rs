@@ -1,6 +1,6 @@
 //! Evaluations as tables and as JSON.
 
-use absentia::evaluate::{Evaluation, Interval, TTest};
+use absentia::evaluate::{Evaluation, Interval, Summary, TTest};
 use absentia_report::format;
 use absentia_report::terminal::{Cell, Column, Table};
 use serde_json::{Map, Value, json};
@@ -52,9 +52,10 @@ pub(crate) fn metrics_json(evaluation: &Evaluation) -> Map<String, Value> {
     let mut intervals = Map::new();
     for metric in &evaluation.metrics {
         let name = metric.name.to_string();
-        let (low, high) = metric.summary.interval();
         object.insert(name.clone(), json!(metric.summary.mean));
-        intervals.insert(name, json!([low, high]));
+        // One user says nothing about how far the mean can be trusted.
+        let interval = (metric.summary.n > 1).then(|| metric.summary.interval());
+        intervals.insert(name, json!(interval));
     }
     for list in &evaluation.catalogue {
         let k = list.cutoff;
@@ -109,7 +110,14 @@ pub(crate) fn evaluation_tables(
 }
 
 fn mean(evaluation: &Evaluation, at: usize) -> Cell {
-    let summary = &evaluation.metrics[at].summary;
+    mean_cell(&evaluation.metrics[at].summary)
+}
+
+/// A mean with its interval, which one user does not have.
+pub(crate) fn mean_cell(summary: &Summary) -> Cell {
+    if summary.n < 2 {
+        return Cell::metric(summary.mean);
+    }
     let (low, high) = summary.interval();
     Cell::mean(summary.mean, (high - low) / 2.0)
 }

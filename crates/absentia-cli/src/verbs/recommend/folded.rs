@@ -11,9 +11,9 @@ use absentia_io::IdMap;
 use absentia_job::{merge_repeats, read_files};
 use anyhow::Result;
 
+use super::users::nobody;
 use super::{Recommend, UserList, named_by};
 use crate::cli::Context;
-use crate::failure::Refusal;
 use crate::folding::entry_of;
 use crate::loading::{row_of, take_log};
 use crate::relating::{Attributes, known};
@@ -121,7 +121,7 @@ pub(super) fn lists(
 ) -> Result<Vec<UserList>> {
     let (model, ui) = (&stored.model, &context.ui);
     let given = Given::read(command, stored, ui)?;
-    let users = wanted(command, &given, stored)?;
+    let users = wanted(command, &given, stored, ui)?;
     let is_folded: Vec<bool> = users.iter().map(|id| given.has(0, &id)).collect();
     let folded_ids: IdMap = users.iter().filter(|id| given.has(0, id)).collect();
     let folded = given.folded(0, &folded_ids, model)?;
@@ -179,18 +179,18 @@ pub(super) fn lists(
         ..*request
     };
     let name = |item: u32| match (item as usize).checked_sub(n) {
-        Some(new) => new_items.name(new as u32),
-        None => stored.items.name(item),
+        Some(new) => new_items.id(new as u32),
+        None => stored.items.id(item),
     };
     let ranked = rank(&scorer, &request)?;
-    let lists = users.iter().zip(ranked);
+    let lists = (0..).zip(ranked);
     Ok(lists
-        .map(|(user, ranking)| named_by(user.into_owned(), &ranking.top, &name))
+        .map(|(user, ranking)| named_by(users.id(user), &ranking.top, &name))
         .collect())
 }
 
 /// The users that lists are wanted for: those named, or all that the files say something of.
-fn wanted(command: &Recommend, given: &Given, stored: &Stored) -> Result<IdMap> {
+fn wanted(command: &Recommend, given: &Given, stored: &Stored, ui: &Ui) -> Result<IdMap> {
     if command.all {
         let mut all: IdMap = stored.users.iter().collect();
         for id in given.ids(0, |_| false).iter() {
@@ -200,14 +200,13 @@ fn wanted(command: &Recommend, given: &Given, stored: &Stored) -> Result<IdMap> 
     }
     let named = command.named_users()?;
     if !named.is_empty() {
-        return Ok(named.iter().collect());
+        let is_known = |id: &str| given.has(0, id) || stored.users.get(id).is_some();
+        let named = command.known(named, is_known, ui)?;
+        return Ok(named.iter().map(|user| &user.id).collect());
     }
     let users = given.ids(0, |_| false);
     if users.is_empty() {
-        let refusal = Refusal::usage("no user to recommend to");
-        return Err(refusal
-            .hint("name users, or pass --users-file FILE or --all")
-            .into());
+        return Err(nobody().into());
     }
     Ok(users)
 }

@@ -1,15 +1,15 @@
 //! `recommend`: the best items for a user, for many, for all.
 
 mod folded;
+mod new_user;
 mod sink;
+mod users;
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
-use absentia::error::Axis;
 use absentia::memory::Stage;
 use absentia::ranking::{RankRequest, Scored, UserItems, ranking_bytes};
-use absentia_io::IdMap;
+use absentia_io::{Id, IdMap};
 use absentia_job::text::RelationSpec;
 use absentia_job::{Listener as _, Reading};
 use absentia_report::terminal::{Cell, Column, Table};
@@ -20,9 +20,9 @@ use crate::args::parse_length;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
-use crate::loading::{enter_gathering, id_list, read_known, row_of};
+use crate::loading::{enter_gathering, id_list, read_known};
 use crate::store::{self, Stored};
-use sink::Sink;
+use sink::{IdTypes, Sink};
 
 /// Users ranked at a time: enough to keep threads busy, few enough to hold.
 const BATCH: usize = 4096;
@@ -33,6 +33,7 @@ Examples:
   $ absentia recommend movies.absentia ann bob --train train.csv --top 3 --json
   $ absentia recommend movies.absentia --all --train train.csv --top 20 --out lists.csv
   $ absentia recommend movies.absentia --users-file users.txt --allow-seen --deny hidden.txt --out lists.jsonl
+  $ absentia recommend movies.absentia --items heat,alien --top 3
   $ absentia recommend movies.absentia --fold-in test.csv --top 3
   $ absentia recommend tagged.absentia ann --train train.csv --relation items-tags:new.csv
 
@@ -49,16 +50,28 @@ pub(crate) struct Recommend {
     /// Ids of users.
     #[arg(value_name = "USER")]
     user: Vec<String>,
-    /// File of user ids, one a line.
+    /// File of user ids, one a line; `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "user")]
     users_file: Option<PathBuf>,
+    /// Leave out users whom the model does not know, instead of stopping at the first.
+    #[arg(long)]
+    skip_unknown: bool,
+    /// Ids of items, separated by commas, that someone new has taken: the best other items for them.
+    #[arg(
+        long,
+        value_name = "ITEM",
+        value_delimiter = ',',
+        conflicts_with_all = ["user", "users_file", "all", "train", "fold_in", "relation"]
+    )]
+    items: Vec<String>,
     /// Every user of the model.
     #[arg(long, conflicts_with_all = ["user", "users_file"])]
     all: bool,
     /// Length of the lists.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = parse_length)]
     top: usize,
-    /// Files of what users have seen, which is not recommended; those trained on, as a rule.
+    /// Files of what users have seen, which is not recommended; those trained on, as a rule. Models of
+    /// `train --keep-seen` have it.
     #[arg(long, value_name = "FILE", num_args = 1)]
     train: Vec<String>,
     /// Recommend what users have seen as well.
@@ -77,7 +90,7 @@ pub(crate) struct Recommend {
     /// File of item ids, one a line: never recommend these.
     #[arg(long, value_name = "FILE")]
     deny: Option<PathBuf>,
-    /// File to write, streaming: .csv, .tsv, .jsonl or .parquet.
+    /// File to write, streaming: .csv, .tsv, .jsonl or .parquet; `-` writes CSV to standard output.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -87,14 +100,15 @@ pub(crate) struct Recommend {
 /// The list of one user.
 #[derive(Serialize)]
 pub(super) struct UserList {
-    pub(super) user: String,
+    /// Nothing for someone new.
+    pub(super) user: Option<Id>,
     pub(super) items: Vec<Recommended>,
 }
 
 /// An item in a list.
 #[derive(Serialize)]
 pub(super) struct Recommended {
-    pub(super) item: String,
+    pub(super) item: Id,
     pub(super) score: f32,
 }
 
@@ -115,10 +129,11 @@ impl Recommend {
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let mut stored = store::load(&self.model, &context.ui)?;
         let folds = !self.fold_in.is_empty() || !self.relation.is_empty();
-        let users = if folds {
+        let is_listed = folds || !self.items.is_empty();
+        let users = if is_listed {
             Vec::new()
         } else {
-            self.users(&stored.users)?
+            self.users(&stored.users, &context.ui)?
         };
         let seen = self.seen(&mut stored, context)?;
         let allow = self
@@ -152,21 +167,24 @@ impl Recommend {
             .ui
             .progress()
             .count("ranking", users.len() as u64, "users");
+        let lists = if folds {
+            folded::lists(self, (&stored, seen.as_ref()), &request, context)?
+        } else if is_listed {
+            vec![new_user::list(&self.items, &stored, &request)?]
+        } else {
+            Vec::new()
+        };
+        let types = IdTypes::of(&stored, &lists);
         let mut sink = self
             .out
             .as_ref()
-            .map(|path| Sink::create(path))
+            .map(|path| Sink::create(path, types))
             .transpose()?;
-        let mut n_users = users.len();
-        if folds {
-            let of = (&stored, seen.as_ref());
-            let lists = folded::lists(self, of, &request, context)?;
-            n_users = lists.len();
-            for list in &lists {
-                match &mut sink {
-                    Some(sink) => sink.push(list)?,
-                    None => show(list, context)?,
-                }
+        let n_users = users.len() + lists.len();
+        for list in &lists {
+            match &mut sink {
+                Some(sink) => sink.push(list)?,
+                None => show(list, context)?,
             }
         }
         for batch in users.chunks(BATCH) {
@@ -197,34 +215,19 @@ impl Recommend {
         Ok(Outcome::Done)
     }
 
-    fn users(&self, known: &IdMap) -> Result<Vec<u32>> {
-        if self.all {
-            return Ok((0..known.len() as u32).collect());
-        }
-        let ids = self.named_users()?;
-        if ids.is_empty() {
-            let refusal = Refusal::usage("no user to recommend to");
-            return Err(refusal
-                .hint("name users, or pass --users-file FILE or --all")
-                .into());
-        }
-        ids.iter().map(|id| row_of(known, Axis::User, id)).collect()
-    }
-
-    /// The ids that were given.
-    fn named_users(&self) -> Result<Vec<String>> {
-        let listed = self.users_file.as_deref().map(id_list).transpose()?;
-        Ok(listed.unwrap_or_else(|| self.user.clone()))
-    }
-
     fn seen(&self, stored: &mut Stored, context: &Context) -> Result<Option<UserItems>> {
         if self.train.is_empty() {
+            let kept = stored.seen.take().filter(|_| !self.allow_seen);
+            if kept.is_some() {
+                return Ok(kept);
+            }
             // Users that are folded in have seen what they are folded in from.
-            if self.allow_seen || !self.fold_in.is_empty() {
+            if self.allow_seen || !self.fold_in.is_empty() || !self.items.is_empty() {
                 return Ok(None);
             }
             let refusal = Refusal::usage("without --train it is not known what users have seen");
-            let hint = "pass --train FILE, or --allow-seen to recommend anything";
+            let hint = "pass --train FILE, or --allow-seen to recommend anything; models of `train \
+                        --keep-seen` need neither";
             return Err(refusal.hint(hint).into());
         }
         let train = read_known(&self.train, &self.read, stored.take_ids(), &context.ui)?;
@@ -237,7 +240,7 @@ impl Recommend {
 
 fn item_rows(path: &std::path::Path, items: &IdMap, context: &Context) -> Result<Vec<u32>> {
     let ids = id_list(path)?;
-    let mut rows: Vec<u32> = ids.iter().filter_map(|id| items.get(id)).collect();
+    let mut rows: Vec<u32> = ids.iter().filter_map(|(_, id)| items.get(id)).collect();
     if rows.len() < ids.len() {
         context.ui.warn(format!(
             "{}: {} of {} items are not in the model",
@@ -252,23 +255,20 @@ fn item_rows(path: &std::path::Path, items: &IdMap, context: &Context) -> Result
 }
 
 fn named(stored: &Stored, user: u32, list: &[Scored]) -> UserList {
-    let user = stored.users.name(user).unwrap_or_default().into_owned();
-    named_by(user, list, &|item| stored.items.name(item))
+    named_by(stored.users.id(user), list, &|item| stored.items.id(item))
 }
 
 /// A list with the names of its items.
-fn named_by<'n>(
-    user: String,
-    list: &[Scored],
-    name: &dyn Fn(u32) -> Option<Cow<'n, str>>,
-) -> UserList {
-    let item = |scored: &Scored| Recommended {
-        item: name(scored.item).unwrap_or_default().into_owned(),
-        score: scored.score,
+fn named_by(user: Option<Id>, list: &[Scored], name: &dyn Fn(u32) -> Option<Id>) -> UserList {
+    let item = |scored: &Scored| {
+        Some(Recommended {
+            item: name(scored.item)?,
+            score: scored.score,
+        })
     };
     UserList {
         user,
-        items: list.iter().map(item).collect(),
+        items: list.iter().filter_map(item).collect(),
     }
 }
 
@@ -279,13 +279,16 @@ fn show(list: &UserList, context: &Context) -> Result<()> {
     }
     let mut table = Table::new([
         Column::right("rank"),
-        Column::left(format!("for {}", list.user)),
+        Column::left(match &list.user {
+            Some(user) => format!("for {user}"),
+            None => "for someone new".to_owned(),
+        }),
         Column::right("score"),
     ]);
     for (at, recommended) in list.items.iter().enumerate() {
         table.row([
             Cell::count(at as u64 + 1),
-            Cell::text(recommended.item.as_str()),
+            Cell::text(recommended.item.to_string()),
             Cell::metric(f64::from(recommended.score)),
         ]);
     }

@@ -4,18 +4,38 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use absentia_io::{AtomicFile, Format};
+use absentia_io::{AtomicFile, Format, Id, is_standard};
 use anyhow::{Context as _, Result};
-use arrow_array::builder::{Float32Builder, StringBuilder, UInt32Builder};
+use arrow_array::builder::{Float32Builder, Int64Builder, StringBuilder, UInt32Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 
 use super::UserList;
 use crate::failure::Refusal;
+use crate::store::Stored;
 
 /// Rows a parquet batch gathers before it is written.
 const ROWS: usize = 1 << 16;
+
+/// Which ids of the lists are integers.
+#[derive(Clone, Copy)]
+pub(super) struct IdTypes {
+    users: bool,
+    items: bool,
+}
+
+impl IdTypes {
+    /// Those of a model and of lists with ids that it does not know.
+    pub(super) fn of(stored: &Stored, lists: &[UserList]) -> Self {
+        let mut users = lists.iter().filter_map(|list| list.user.as_ref());
+        let mut items = lists.iter().flat_map(|list| &list.items);
+        Self {
+            users: stored.users.is_integers() && users.all(Id::is_integer),
+            items: stored.items.is_integers() && items.all(|one| one.item.is_integer()),
+        }
+    }
+}
 
 /// A file being written; nothing is in its place until [`finish`](Sink::finish).
 pub(super) enum Sink {
@@ -28,13 +48,14 @@ pub(super) enum Sink {
 }
 
 impl Sink {
-    pub(super) fn create(path: &Path) -> Result<Self> {
+    pub(super) fn create(path: &Path, types: IdTypes) -> Result<Self> {
         let file = || AtomicFile::create(path);
-        match Format::from_path(path) {
+        let format = Format::from_path(path).or_else(|| is_standard(path).then_some(Format::Csv));
+        match format {
             Some(Format::Csv) => Self::delimited(file()?, b','),
             Some(Format::Tsv) => Self::delimited(file()?, b'\t'),
             Some(Format::JsonLines) => Ok(Self::JsonLines(Box::new(file()?), 0)),
-            Some(Format::Parquet) => Ok(Self::Parquet(Box::new(Parquet::new(file()?)?))),
+            Some(Format::Parquet) => Ok(Self::Parquet(Box::new(Parquet::new(file()?, types)?))),
             _ => {
                 let refusal = Refusal::usage(format!("{}: no known extension", path.display()));
                 Err(refusal
@@ -55,9 +76,11 @@ impl Sink {
     pub(super) fn push(&mut self, list: &UserList) -> Result<()> {
         match self {
             Self::Delimited(writer, rows) => {
+                let user = list.user.as_ref().map_or_else(String::new, Id::to_string);
                 for (at, recommended) in list.items.iter().enumerate() {
                     let (rank, score) = ((at + 1).to_string(), recommended.score.to_string());
-                    writer.write_record([&list.user, &recommended.item, &rank, &score])?;
+                    let item = recommended.item.to_string();
+                    writer.write_record([&user, &item, &rank, &score])?;
                 }
                 *rows += list.items.len() as u64;
             }
@@ -87,12 +110,52 @@ impl Sink {
     }
 }
 
+/// A column of ids, of integers where all are.
+enum IdBuilder {
+    Integers(Int64Builder),
+    Texts(StringBuilder),
+}
+
+impl IdBuilder {
+    fn new(is_integers: bool) -> Self {
+        if is_integers {
+            Self::Integers(Int64Builder::new())
+        } else {
+            Self::Texts(StringBuilder::new())
+        }
+    }
+
+    fn data_type(&self) -> DataType {
+        match self {
+            Self::Integers(_) => DataType::Int64,
+            Self::Texts(_) => DataType::Utf8,
+        }
+    }
+
+    fn push(&mut self, id: Option<&Id>) {
+        match self {
+            Self::Integers(column) => column.append_option(match id {
+                Some(Id::Integer(id)) => Some(*id),
+                _ => None,
+            }),
+            Self::Texts(column) => column.append_option(id.map(Id::to_string)),
+        }
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Self::Integers(column) => Arc::new(column.finish()),
+            Self::Texts(column) => Arc::new(column.finish()),
+        }
+    }
+}
+
 /// Rows gathered for a parquet file.
 pub(super) struct Parquet {
     writer: ArrowWriter<AtomicFile>,
     schema: Arc<Schema>,
-    users: StringBuilder,
-    items: StringBuilder,
+    users: IdBuilder,
+    items: IdBuilder,
     ranks: UInt32Builder,
     scores: Float32Builder,
     gathered: usize,
@@ -100,18 +163,20 @@ pub(super) struct Parquet {
 }
 
 impl Parquet {
-    fn new(file: AtomicFile) -> Result<Self> {
+    fn new(file: AtomicFile, types: IdTypes) -> Result<Self> {
+        let (users, items) = (IdBuilder::new(types.users), IdBuilder::new(types.items));
         let schema = Arc::new(Schema::new(vec![
-            Field::new("user", DataType::Utf8, false),
-            Field::new("item", DataType::Utf8, false),
+            // Someone new has no id.
+            Field::new("user", users.data_type(), true),
+            Field::new("item", items.data_type(), false),
             Field::new("rank", DataType::UInt32, false),
             Field::new("score", DataType::Float32, false),
         ]));
         Ok(Self {
             writer: ArrowWriter::try_new(file, Arc::clone(&schema), None)?,
             schema,
-            users: StringBuilder::new(),
-            items: StringBuilder::new(),
+            users,
+            items,
             ranks: UInt32Builder::new(),
             scores: Float32Builder::new(),
             gathered: 0,
@@ -121,8 +186,8 @@ impl Parquet {
 
     fn push(&mut self, list: &UserList) -> Result<()> {
         for (at, recommended) in list.items.iter().enumerate() {
-            self.users.append_value(&list.user);
-            self.items.append_value(&recommended.item);
+            self.users.push(list.user.as_ref());
+            self.items.push(Some(&recommended.item));
             self.ranks.append_value(at as u32 + 1);
             self.scores.append_value(recommended.score);
         }
@@ -135,8 +200,8 @@ impl Parquet {
 
     fn write(&mut self) -> Result<()> {
         let columns: Vec<ArrayRef> = vec![
-            Arc::new(self.users.finish()),
-            Arc::new(self.items.finish()),
+            self.users.finish(),
+            self.items.finish(),
             Arc::new(self.ranks.finish()),
             Arc::new(self.scores.finish()),
         ];

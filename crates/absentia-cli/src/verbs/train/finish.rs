@@ -4,6 +4,7 @@ use std::path::Path;
 
 use absentia::fit::{Fitted, StopReason};
 use absentia::model::Factors;
+use absentia::ranking::UserItems;
 use absentia_job::text::ConfidenceRule;
 use absentia_job::{Fingerprint, Training, post_scaling_text};
 use absentia_report::format;
@@ -62,7 +63,10 @@ impl Finished<'_> {
             let refusal = Refusal::interrupted("interrupted before the first sweep was complete");
             return Err(refusal.hint("no model was saved").into());
         }
-        store::save(path, &self.fitted.model, ids, self.config)?;
+        let seen = running
+            .keep_seen
+            .then(|| UserItems::from_interactions(self.training.input.data));
+        store::save(path, &self.fitted.model, ids, self.config, seen.as_ref())?;
         if let Some(path) = &running.report {
             self.report(path)?;
         }
@@ -155,10 +159,13 @@ impl Finished<'_> {
         let sweeps = || ChartAxis::whole("sweep");
         let mut report = Report::new("Training run")
             .paragraph(&format!(
-                "{} interactions of {} users with {} items, weights {}.",
+                "{}{} interactions of {} users with {} items, K = {}, λ = {}, weights {}.",
+                self.setting(),
                 format::count(self.training.input.data.n_interactions() as u64),
                 format::count(self.training.input.data.n_users() as u64),
                 format::count(self.training.input.data.n_items() as u64),
+                self.fitted.model.params().factors,
+                self.fitted.model.params().regularization,
                 self.weights()
             ))
             .chart(
@@ -181,6 +188,18 @@ impl Finished<'_> {
         }
         let report = report.table("Parameters", &self.parameters());
         store::write_text(path, &report.render())
+    }
+
+    /// The files and how rows were held out, in words.
+    fn setting(&self) -> String {
+        let files = self.config.get("data").and_then(toml::Value::as_array);
+        let Some(files) = files else {
+            return String::new();
+        };
+        let names: Vec<&str> = files.iter().filter_map(toml::Value::as_str).collect();
+        let split = self.config.get("valid-split").and_then(toml::Value::as_str);
+        let held_out = split.map_or_else(String::new, |rule| format!(", held out by {rule}"));
+        format!("{}{held_out}: ", names.join(", "))
     }
 
     fn weights(&self) -> String {

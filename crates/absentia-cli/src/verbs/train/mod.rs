@@ -82,6 +82,10 @@ pub(crate) struct RunningArgs {
     /// Print the memory and work that the run would need and whether it fits, and stop.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Keep what users have seen in the model, so that `recommend` needs no --train: 8 bytes for each
+    /// interaction. Whoever has the model can then read it.
+    #[arg(long)]
+    pub(crate) keep_seen: bool,
     /// Write a report with curves and tables, readable offline.
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,

@@ -9,7 +9,7 @@ use absentia_io::time::TimeUnit;
 use absentia_job::text::RelationSpec;
 use absentia_job::{
     JobError, Listener as _, RelatedData, RelationRows, data_fingerprint, defaults, pairs_of,
-    unknown_text, without_held_out,
+    relation_fingerprint, unknown_text, without_held_out,
 };
 use absentia_report::format::counted;
 use absentia_search::{Fold, HoldOut, SearchError, SearchedData};
@@ -74,8 +74,8 @@ impl Folds {
         let mut parts = vec![data_fingerprint(&self.all, &ids, held_out)];
         let relations = self.related.iter().flat_map(|one| &one.relations.relations);
         parts.extend(relations.map(|relation| {
-            let entries = data_fingerprint(&relation.data, &ids, &[]);
-            format!("{entries}*{}", relation.strength)
+            let entries = relation_fingerprint(relation);
+            format!("{entries:016x}*{}", relation.strength)
         }));
         parts.join("-")
     }
@@ -187,8 +187,10 @@ fn refused(error: SearchError) -> anyhow::Error {
         SearchError::WholeUsers => {
             Refusal::usage(message).hint("hold rows out, as in --split share:0.2")
         }
-        SearchError::SingleFold => Refusal::usage(format!("--splits: {message}"))
+        SearchError::TooManyFolds { most: 1 } => Refusal::usage(format!("--splits: {message}"))
             .hint("pass --pick random or --pick drift as well"),
+        SearchError::TooManyFolds { .. } => Refusal::usage(format!("--splits: {message}"))
+            .hint("pass fewer, or hold out a smaller share, as in --split time:0.05"),
         SearchError::NothingHeldOut => {
             Refusal::data("no row is held out: users have too few").hint("try --split share:0.2")
         }

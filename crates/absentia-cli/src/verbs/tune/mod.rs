@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use absentia::data::Pick;
 use absentia::fit::Cancel;
+use absentia::relations::Relations;
 use absentia_job::text::{ByteSize, RelationSpec, SplitRule};
 use absentia_job::{Execution, Input, Job, Listener as _};
 use absentia_search::{
@@ -38,9 +39,12 @@ Examples:
   $ absentia tune ratings.csv --trials 20 --metric ndcg@10 --max-factors 16 --out best.toml --resume
   $ absentia tune train.csv --valid test.csv --trials 8 --search popularity --factors 8
 
-The search covers the weights on missing entries, regularization and its exponent, targets, confidence,
-post-scaling, solver, sweeps and the number of factors. It tries many settings with few factors and few
-users first, then the best ones with more. Every trial is a line of the log; --resume continues from it.
+The search covers the weights on missing entries (uniform, or by popularity, activity, age and their products),
+regularization and its exponent, targets, confidence, post-scaling, solver, sweeps and the number of factors, and
+strength, weights and targets of relations; weights by age and post-scaling by recent counts where the data has times.
+It tries many settings with few factors and few users first, then the best ones with more. The richest settings are
+kept only if they are better than uniform weights, and than settings without times, by more than noise. The most
+popular items are shown beside the best trials. Every trial is a line of the log; --resume continues from it.
 With --trials, the same data and the same --seed give the same result.";
 
 /// Find good settings by trying many, and write them as a configuration for `train`.
@@ -56,6 +60,10 @@ pub(crate) struct Tune {
     /// Metric to raise.
     #[arg(long, value_name = "METRIC", default_value = "recall@20")]
     metric: String,
+    /// Among which items held-out ones are ranked: all, or only those without a row in training (new), which says how
+    /// well new items are told apart; for --split cold-items.
+    #[arg(long, value_name = "ITEMS", default_value = "all")]
+    among: Among,
     /// What to search: all settings; popularity (weights by popularity, as in the paper) or uniform (one
     /// weight for all missing entries), each with regularization and its exponent alone.
     #[arg(long, value_name = "SCOPE", default_value = "all", value_parser = parse_scope)]
@@ -76,8 +84,8 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "FILE", num_args = 1, help_heading = "Validation")]
     #[arg(conflicts_with_all = ["model", "report"])]
     study: Vec<String>,
-    /// Side information that is trained with every trial, as for train; with --split cold-items:0.2, settings are
-    /// chosen for new items.
+    /// Side information that is trained with every trial, as for train. What is not given of its strength=,
+    /// weights= and targets= is searched. With --split cold-items:0.2, settings are chosen for new items.
     #[arg(long, value_name = "RELATION", num_args = 1)]
     relation: Vec<RelationSpec>,
     #[command(flatten)]
@@ -86,6 +94,13 @@ pub(crate) struct Tune {
     output: OutputArgs,
     #[command(flatten)]
     pub(crate) data: DataArgs,
+}
+
+/// Among which items held-out ones are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Among {
+    All,
+    New,
 }
 
 /// What settings are chosen by.
@@ -158,7 +173,8 @@ impl Tune {
         let mut folds = fold(data, &self.held_out, &self.study, &context.ui)?;
         let described = folds.described(&self.held_out);
         let relations = folds.related.as_ref().map(|one| one.relations.clone());
-        let staged = StagedSearch::new(folds.take(), options)?.with_relations(relations);
+        let searched = self.relation.iter().map(settings::searched).collect();
+        let staged = StagedSearch::new(folds.take(), options)?.with_relations(relations, searched);
         context.ui.enter(staged.stage())?;
         let header = LogHeader::new(&staged, &described);
         let log_path = self.log_path();
@@ -178,7 +194,8 @@ impl Tune {
         let mut log = TrialLog::create(&log_path, &header, &logged).map_err(refused_log)?;
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
-        let result = search(&staged, logged, &cancel, &mut log, context)?;
+        let live = Live::new(&staged, &logged, folds.unit, context);
+        let result = search((&staged, live), logged, &cancel, &mut log)?;
         if let Some(test) = folds.test.take() {
             let study = Study {
                 test,
@@ -186,7 +203,7 @@ impl Tune {
                 data: &folds.all,
                 cutoff: staged.options().metric.cutoff.unwrap_or(20),
             };
-            study::show(&study, &result.trials, context)?;
+            study::show(&study, &result.trials, folds.unit, context)?;
             return Ok(Outcome::interrupted_if(result.interrupted));
         }
         self.finish(&staged, &result, &folds, &cancel, context)
@@ -204,6 +221,7 @@ impl Tune {
             max_factors: self.factors.unwrap_or(self.max_factors),
             first_rung_only: !self.study.is_empty(),
             may_shrink: self.factors.is_none(),
+            among_new: self.among == Among::New,
             seed: self.seed,
             threads: context.threads,
             memory_limit: context.ui.memory().limit(),
@@ -244,13 +262,14 @@ impl Tune {
         context: &Context,
     ) -> Result<Outcome> {
         let mut job = settings::job(result.best(), folds.unit, &self.data);
-        job.relation.clone_from(&self.relation);
+        job.relation = settings::relations(result.best(), &self.relation);
         let text = settings::text(result, &staged.options().metric, &job)?;
         store::write_text(&self.output.out, &text)?;
         if let Some(path) = &self.output.report {
-            page::write(path, staged, result, folds, &text)?;
+            let setting = self.data.data.join(", ");
+            page::write(path, staged, result, folds, (&setting, &text))?;
         }
-        show::result(staged, result, &self.output.out, context)?;
+        show::result(staged, result, (&self.output.out, folds.unit), context)?;
         if result.interrupted {
             context.ui.warn(format!(
                 "interrupted after {} trials; --resume continues from {}",
@@ -262,7 +281,8 @@ impl Tune {
             if cancel.is_cancelled() {
                 context.ui.warn("interrupted: no model was trained");
             } else {
-                train(path, &job, folds, cancel, context)?;
+                let relations = staged.relations(&result.best().relations);
+                train(path, &job, (folds, relations.as_ref()), cancel, context)?;
             }
         }
         Ok(Outcome::interrupted_if(result.interrupted))
@@ -270,7 +290,13 @@ impl Tune {
 }
 
 /// Trains a model with the best settings on all rows.
-fn train(path: &Path, best: &Job, folds: &Folds, cancel: &Cancel, context: &Context) -> Result<()> {
+fn train(
+    path: &Path,
+    best: &Job,
+    (folds, relations): (&Folds, Option<&Relations<'_>>),
+    cancel: &Cancel,
+    context: &Context,
+) -> Result<()> {
     let mut job = best.clone();
     job.threads = context.threads;
     job.settings.memory_limit = context.ui.memory().given_limit().map(ByteSize);
@@ -279,7 +305,7 @@ fn train(path: &Path, best: &Job, folds: &Folds, cancel: &Cancel, context: &Cont
         data: &folds.all,
         ids: &ids,
         held_out: None,
-        related: folds.related.as_ref().map(|one| &one.relations),
+        related: relations,
     })?;
     training.check_memory(&context.ui)?;
     let mut follow = Follow::new(&context.ui, training.params.iterations).without_lines();
@@ -289,7 +315,7 @@ fn train(path: &Path, best: &Job, folds: &Folds, cancel: &Cancel, context: &Cont
         ..Execution::default()
     })?;
     follow.finish();
-    store::save(path, &fitted.model, &ids, &best.table())?;
+    store::save(path, &fitted.model, &ids, &best.table(), None)?;
     context.ui.note(format!(
         "saved a model with these settings to {}",
         path.display()
@@ -299,13 +325,11 @@ fn train(path: &Path, best: &Job, folds: &Folds, cancel: &Cancel, context: &Cont
 
 /// Makes the search, showing and logging every trial.
 fn search(
-    staged: &StagedSearch<'_>,
+    (staged, mut live): (&StagedSearch<'_>, Live<'_>),
     logged: Vec<Trial>,
     cancel: &Cancel,
     log: &mut TrialLog,
-    context: &Context,
 ) -> Result<SearchResult> {
-    let mut live = Live::new(staged, &logged, context);
     let mut trouble = None;
     let result = staged.search(logged, cancel, &mut |trials| {
         let Some(trial) = trials.last() else {

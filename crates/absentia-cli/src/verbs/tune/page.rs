@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use absentia_io::time::TimeUnit;
 use absentia_report::format;
 use absentia_report::html::{
     BarChart, ChartAxis, LineChart, ParallelChart, Point, Report, ScatterChart,
@@ -22,14 +23,14 @@ pub(super) fn write(
     search: &StagedSearch<'_>,
     result: &SearchResult,
     folds: &Folds,
-    config: &str,
+    (setting, config): (&str, &str),
 ) -> Result<()> {
     let metric = search.options().metric.to_string();
     let best = result.best();
     let seconds: f64 = result.trials.iter().map(|trial| trial.seconds).sum();
     let mut report = Report::new("Search for settings")
         .subtitle(format!(
-            "{} interactions of {} users with {} items, {} rows held out",
+            "{setting}: {} interactions of {} users with {} items, {} rows held out",
             format::count(folds.all.n_interactions() as u64),
             format::count(folds.all.n_users() as u64),
             format::count(folds.all.n_items() as u64),
@@ -41,6 +42,7 @@ pub(super) fn write(
                 format::metric(best.score.unwrap_or(f64::NAN)),
             ),
             ("factors", best.params.factors.to_string()),
+            ("regularization", best.params.regularization.to_string()),
             ("trials", format::count(result.trials.len() as u64)),
             (
                 "time",
@@ -49,7 +51,7 @@ pub(super) fn write(
         ])
         .table(
             "The best trials, ± half of a 95% interval",
-            &best_table(result, &metric),
+            &best_table(result, &metric, folds.unit),
         )
         .code("The best settings", config)
         .chart(progress(search, result, &metric));
@@ -57,19 +59,19 @@ pub(super) fn write(
     let known = sensitivity(search.space(), &result.trials);
     report = report.section("Which settings matter").paragraph(
         "All of these trials have the same number of factors and sweeps, so that they differ in \
-         their settings alone. A setting explains the share of the variance of the metric that goes \
-         with it, corrected for chance; the worst quarter of the trials is left out.",
+         their settings alone. The importance of a setting is its share of the variance of the metric \
+         that settings explain, corrected for chance; the worst quarter of the trials is left out.",
     );
     if !known.is_empty() {
-        let mut bars = BarChart::new("Share of the variance that a setting explains");
+        let mut bars = BarChart::new("Importance of settings, 1 in all");
         for one in &known {
-            bars = bars.bar(one.name, one.share);
+            bars = bars.bar(&*one.name, one.share);
         }
         report = report.chart(bars);
     }
     report = report
         .chart(parallel(search, &first, &metric))
-        .small_multiples(scatters(search, &first, &metric));
+        .small_multiples(scatters(search, &first, &metric, folds.unit));
     store::write_text(path, &report.render())
 }
 
@@ -103,7 +105,7 @@ fn parallel(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Paral
     for dimension in dimensions {
         chart = match dimension.options() {
             options if options.is_empty() => chart.axis(axis(dimension)),
-            options => chart.names(dimension.name, options),
+            options => chart.names(&*dimension.name, options),
         };
     }
     chart = chart
@@ -119,23 +121,29 @@ fn parallel(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Paral
     chart
 }
 
-fn scatters(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Vec<ScatterChart> {
+fn scatters(
+    search: &StagedSearch<'_>,
+    trials: &[&Trial],
+    metric: &str,
+    unit: TimeUnit,
+) -> Vec<ScatterChart> {
     let dimensions = search.space().dimensions().iter().enumerate();
     let numbers = dimensions.filter(|(_, d)| !matches!(d.range, Range::Choice { .. }));
     let mut charts: Vec<ScatterChart> = numbers
         .map(|(at, dimension)| {
             let value = |trial: &Trial| dimension.value(trial.point[at]);
-            scatter(dimension.name, axis(dimension), trials, metric, &value)
+            scatter(
+                &dimension.name,
+                axis(dimension),
+                trials,
+                (metric, unit),
+                &value,
+            )
         })
         .collect();
     let rho = |trial: &Trial| f64::from(trial.params.post_scale);
-    charts.push(scatter(
-        "post-scaling",
-        ChartAxis::linear("post-scaling"),
-        trials,
-        metric,
-        &rho,
-    ));
+    let axis = ChartAxis::linear("post-scaling");
+    charts.push(scatter("post-scaling", axis, trials, (metric, unit), &rho));
     charts
 }
 
@@ -143,14 +151,16 @@ fn scatter(
     name: &str,
     axis: ChartAxis,
     trials: &[&Trial],
-    metric: &str,
+    (metric, unit): (&str, TimeUnit),
     value: &dyn Fn(&Trial) -> f64,
 ) -> ScatterChart {
     let point = |(rank, trial): (usize, &&Trial)| {
         let point = Point::new(value(trial), trial.score.unwrap_or(f64::NAN));
         // The best one is named and has its interval; names of all would cover one another.
         match rank {
-            0 => point.errors(0.0, HALF * trial.stderr).label(brief(trial)),
+            0 => point
+                .errors(0.0, HALF * trial.stderr)
+                .label(brief(trial, unit)),
             _ => point,
         }
     };
@@ -160,8 +170,8 @@ fn scatter(
 
 fn axis(dimension: &Dimension) -> ChartAxis {
     if dimension.is_log() {
-        ChartAxis::log(dimension.name)
+        ChartAxis::log(&*dimension.name)
     } else {
-        ChartAxis::linear(dimension.name)
+        ChartAxis::linear(&*dimension.name)
     }
 }

@@ -3,9 +3,9 @@
 use absentia::evaluate::MetricName;
 use absentia::{Method, Solver};
 use absentia_io::time::TimeUnit;
-use absentia_job::text::ConfidenceRule;
-use absentia_job::{GivenSettings, Job};
-use absentia_search::{SearchResult, Trial};
+use absentia_job::text::{ConfidenceRule, RelationSpec};
+use absentia_job::{GivenSettings, Job, half_life_of};
+use absentia_search::{SearchResult, SearchedRelation, Trial};
 use anyhow::Result;
 
 use crate::args::DataArgs;
@@ -25,6 +25,7 @@ pub(super) fn job(trial: &Trial, unit: TimeUnit, data: &DataArgs) -> Job {
         targets: Some(params.targets),
         confidence: Some(ConfidenceRule::of(params.confidence, unit)),
         post_scale: Some(params.post_scale),
+        post_scale_half_life: half_life_of(params, unit),
         seed: Some(params.seed),
         ..GivenSettings::default()
     };
@@ -32,6 +33,28 @@ pub(super) fn job(trial: &Trial, unit: TimeUnit, data: &DataArgs) -> Job {
         job.settings.block = Some(block);
     }
     job
+}
+
+/// What is searched of a relation: what is not given.
+pub(super) fn searched(spec: &RelationSpec) -> SearchedRelation {
+    let has_entries = spec.features.is_none();
+    SearchedRelation {
+        name: spec.name(),
+        strength: spec.strength.is_none(),
+        weights: has_entries && spec.weights.is_none(),
+        targets: has_entries && spec.targets.is_none(),
+    }
+}
+
+/// Relations with the settings of a trial.
+pub(super) fn relations(trial: &Trial, given: &[RelationSpec]) -> Vec<RelationSpec> {
+    let mut specs = given.to_vec();
+    for (spec, settings) in specs.iter_mut().zip(&trial.relations) {
+        spec.strength = settings.strength.or(spec.strength);
+        spec.weights = settings.weights().or(spec.weights.take());
+        spec.targets = settings.targets.or(spec.targets);
+    }
+    specs
 }
 
 /// The file: the score in a comment, and the table.

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use absentia_io::time::TimeUnit;
+use absentia_job::half_life_of;
 use absentia_job::text::ConfidenceRule;
 use absentia_report::format;
 use absentia_report::terminal::{Bar, Cell, Column, Table};
-use absentia_search::{Budget, SearchResult, StagedSearch, Trial, sensitivity};
+use absentia_search::{Baseline, Budget, SearchResult, StagedSearch, Trial, sensitivity};
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::Context;
 
@@ -22,15 +23,18 @@ const SHOWN: usize = 8;
 pub(super) struct Live<'a> {
     search: &'a StagedSearch<'a>,
     context: &'a Context,
+    unit: TimeUnit,
     bar: Bar,
     best: Option<usize>,
-    headed: bool,
+    /// The rung whose best is shown.
+    rung: Option<usize>,
 }
 
 impl<'a> Live<'a> {
     pub(super) fn new(
         search: &'a StagedSearch<'a>,
         logged: &[Trial],
+        unit: TimeUnit,
         context: &'a Context,
     ) -> Self {
         let progress = context.ui.progress();
@@ -41,9 +45,10 @@ impl<'a> Live<'a> {
         let live = Self {
             search,
             context,
+            unit,
             bar,
             best: None,
-            headed: false,
+            rung: None,
         };
         live.advance(logged);
         live
@@ -58,12 +63,22 @@ impl<'a> Live<'a> {
         self.advance(trials);
         let best = self.search.best(trials);
         if let Some(best) = best.filter(|best| Some(best.number) != self.best) {
-            if !self.headed {
+            if self.rung.is_none() {
                 self.bar
                     .say(&heading(&self.search.options().metric.to_string()));
-                self.headed = true;
             }
-            self.bar.say(&line(best, trials));
+            // Rungs have other users and factors: a lower score is no step back.
+            if self
+                .rung
+                .replace(best.rung)
+                .is_some_and(|rung| rung != best.rung)
+            {
+                self.bar.say(&format!(
+                    "rung {}, with other users and factors, starts anew:",
+                    best.rung + 1
+                ));
+            }
+            self.bar.say(&line(best, trials, self.unit));
             self.best = Some(best.number);
         }
         Ok(())
@@ -103,19 +118,19 @@ fn heading(metric: &str) -> String {
     )
 }
 
-fn line(best: &Trial, trials: &[Trial]) -> String {
+fn line(best: &Trial, trials: &[Trial], unit: TimeUnit) -> String {
     format!(
         "             {:>12}  {:>7}  {:>6}  {:>6}  {}",
         format::metric(best.score.unwrap_or(f64::NAN)),
         format::duration(elapsed(trials)),
         best.number + 1,
         best.params.factors,
-        brief(best)
+        brief(best, unit)
     )
 }
 
-/// The settings of a trial in a line.
-pub(super) fn brief(trial: &Trial) -> String {
+/// The settings of a trial in a line; times of the data have this unit.
+pub(super) fn brief(trial: &Trial, unit: TimeUnit) -> String {
     let params = &trial.params;
     let mut text = format!("{} λ={}", trial.weights_text(), params.regularization);
     let mut add = |part: String| {
@@ -126,12 +141,15 @@ pub(super) fn brief(trial: &Trial) -> String {
         add(format!("ν={}", params.reg_exponent));
     }
     add(params.targets.to_string());
-    let confidence = ConfidenceRule::of(params.confidence, TimeUnit::default()).to_string();
+    let confidence = ConfidenceRule::of(params.confidence, unit).to_string();
     if confidence != "1" {
         add(format!("c={confidence}"));
     }
     if params.post_scale != 0.0 {
         add(format!("ρ={}", params.post_scale));
+        if let Some(half_life) = half_life_of(params, unit) {
+            add(format!("half-life={half_life}"));
+        }
     }
     if params.solver.name() != "eals" {
         add(params.solver.name().to_owned());
@@ -139,8 +157,8 @@ pub(super) fn brief(trial: &Trial) -> String {
     text
 }
 
-/// The best trials of the last rung that was reached, best first.
-pub(super) fn best_table(result: &SearchResult, metric: &str) -> Table {
+/// The best trials of the last rung that was reached, best first, and the most popular items.
+pub(super) fn best_table(result: &SearchResult, metric: &str, unit: TimeUnit) -> Table {
     let mut table = Table::new([
         Column::right("trial"),
         Column::right(metric).highest_is_best(),
@@ -150,7 +168,9 @@ pub(super) fn best_table(result: &SearchResult, metric: &str) -> Table {
         Column::left("settings"),
     ]);
     let trials = result.ranked(result.best().rung);
-    for trial in trials.into_iter().take(SHOWN) {
+    let best = result.best().number;
+    let is_shown = |(place, trial): &(usize, &Trial)| *place < SHOWN || trial.number == best;
+    for (_, trial) in trials.into_iter().enumerate().filter(is_shown) {
         table.row([
             Cell::count(trial.number as u64 + 1),
             Cell::mean(trial.score.unwrap_or(f64::NAN), HALF * trial.stderr),
@@ -160,7 +180,17 @@ pub(super) fn best_table(result: &SearchResult, metric: &str) -> Table {
                 trial.training_seconds,
                 format!("{:.1}s", trial.training_seconds),
             ),
-            Cell::text(brief(trial)),
+            Cell::text(brief(trial, unit)),
+        ]);
+    }
+    for baseline in &result.baselines {
+        table.row([
+            Cell::text(""),
+            Cell::mean(baseline.score, HALF * baseline.stderr),
+            Cell::text(""),
+            Cell::text(""),
+            Cell::text(""),
+            Cell::text(format!("({})", baseline.name)),
         ]);
     }
     table
@@ -174,7 +204,7 @@ pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult
     }
     let mut table = Table::new([
         Column::left("setting"),
-        Column::right("explains"),
+        Column::right("importance"),
         Column::left("best between"),
     ]);
     for one in sensitivities {
@@ -196,7 +226,7 @@ pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult
 pub(super) fn result(
     search: &StagedSearch<'_>,
     result: &SearchResult,
-    out: &Path,
+    (out, unit): (&Path, TimeUnit),
     context: &Context,
 ) -> Result<()> {
     let (ui, best) = (&context.ui, result.best());
@@ -209,13 +239,24 @@ pub(super) fn result(
         "trials": result.trials.len(),
         "seconds": elapsed(&result.trials).as_secs_f64(),
         "interrupted": result.interrupted,
+        "highest": result.not_kept().map(|trial| trial.number),
+        "baselines": baselines_json(result),
         "out": out,
         "sensitivity": sensitivity(search.space(), &result.trials),
     }))?;
-    ui.table(&best_table(result, &metric))?;
+    ui.table(&best_table(result, &metric, unit))?;
     if let Some(table) = sensitivity_table(search, result) {
         ui.say("\nWhat the metric depends on, of the settings tried first:")?;
         ui.table(&table)?;
+    }
+    for text in below_popularity(result, &metric) {
+        ui.warn(text);
+    }
+    if let Some(trial) = result.not_kept() {
+        ui.note(format!(
+            "trial {} has a higher {metric}, by no more than noise or at the cost of NDCG: the simpler settings are kept",
+            trial.number + 1
+        ));
     }
     ui.note(format!(
         "{} in {}; wrote the settings of trial {} to {}",
@@ -229,4 +270,24 @@ pub(super) fn result(
         out.display()
     ));
     Ok(())
+}
+
+fn baselines_json(result: &SearchResult) -> Value {
+    let pairs = result.baselines.iter();
+    let pairs = pairs.map(|baseline| (baseline.name.to_owned(), json!(baseline.score)));
+    Value::Object(pairs.collect())
+}
+
+/// Rankings by popularity that do better than the best trial, in words.
+fn below_popularity(result: &SearchResult, metric: &str) -> Vec<String> {
+    let score = result.best().score.unwrap_or(f64::NAN);
+    let better = result.baselines.iter().filter(|other| score < other.score);
+    let text = |other: &Baseline| {
+        let (own, other_score) = (format::metric(score), format::metric(other.score));
+        let name = other.name;
+        format!(
+            "the best trial does worse than the {name} items: {metric} {own} against {other_score}"
+        )
+    };
+    better.map(text).collect()
 }

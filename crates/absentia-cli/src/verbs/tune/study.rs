@@ -1,5 +1,6 @@
 //! How far choosing by held-out rows agrees with choosing by test rows, for a person or a program.
 
+use absentia_io::time::TimeUnit;
 use absentia_report::format;
 use absentia_report::terminal::{Cell, Column, Table};
 use absentia_search::{Agreement, StudiedSetting, Study, Trial};
@@ -10,12 +11,17 @@ use super::show::brief;
 use crate::cli::Context;
 
 /// Makes the study and shows it.
-pub(super) fn show(study: &Study<'_>, trials: &[Trial], context: &Context) -> Result<()> {
+pub(super) fn show(
+    study: &Study<'_>,
+    trials: &[Trial],
+    unit: TimeUnit,
+    context: &Context,
+) -> Result<()> {
     let ui = &context.ui;
     let bar = ui
         .progress()
         .count("study", trials.len() as u64, "settings");
-    let mut settings = |setting: &StudiedSetting<'_>| Ok(ui.json(&setting_line(setting))?);
+    let mut settings = |setting: &StudiedSetting<'_>| Ok(ui.json(&setting_line(setting, unit))?);
     let agreements = study.run::<anyhow::Error>(trials, &mut settings, &mut || bar.advance(1));
     bar.finish();
     let agreements = agreements?;
@@ -35,7 +41,7 @@ pub(super) fn show(study: &Study<'_>, trials: &[Trial], context: &Context) -> Re
     ))?)
 }
 
-fn setting_line(setting: &StudiedSetting<'_>) -> serde_json::Value {
+fn setting_line(setting: &StudiedSetting<'_>, unit: TimeUnit) -> serde_json::Value {
     let scores: Map<_, _> = setting
         .scores
         .iter()
@@ -48,7 +54,8 @@ fn setting_line(setting: &StudiedSetting<'_>) -> serde_json::Value {
         })
         .collect();
     let rho = setting.post_scale;
-    let name = format!("{} with post-scaling {rho:.2}", brief(setting.trial));
+    let settings = brief(setting.trial, unit);
+    let name = format!("{settings} with post-scaling {rho:.2}");
     json!({"setting": name, "scores": scores})
 }
 

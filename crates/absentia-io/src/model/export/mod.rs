@@ -1,5 +1,7 @@
 //! Factors for other programs: arrays, tables, and the vector files of nearest-neighbour libraries.
 
+mod faiss;
+mod onnx;
 mod table;
 mod vectors;
 
@@ -20,7 +22,8 @@ use vectors::Vectors;
 /// | --- | --- | --- |
 /// | `Npy` | `P.npy`, `Q.npy`, f32 in C order; `item_scale.npy` where there is a post-scaling that was not applied | `np.load` |
 /// | `Parquet` | `users.parquet`, `items.parquet`: columns `id`, `factors` (fixed-size list of f32), `scale` likewise | pandas, polars, Arrow |
-/// | `Faiss` | `users.fvecs`, `items.fvecs`: each vector after its length as i32 | `faiss.contrib.vecs_io.fvecs_read`, then `index.add` |
+/// | `Faiss` | `items.index`, an index of inner products; `users.fvecs`, `items.fvecs`: each vector after its length as i32 | `faiss.read_index`; `faiss.contrib.vecs_io.fvecs_read` |
+/// | `Onnx` | `scorer.onnx`: from rows of users to scores and the best items | ONNX runtimes; inputs `user` and `k`, outputs `scores`, `items` and `top_scores` |
 /// | `Usearch` | `users.fbin`, `items.fbin`: rows and columns as u32, then all vectors | `usearch.io.load_matrix`, then `index.add` |
 /// | `Hnswlib` | `users.f32`, `items.f32`: all vectors, nothing else | `np.fromfile(f, np.float32).reshape(-1, K)`, then `index.add_items`; hnswlib has no vector file of its own |
 ///
@@ -34,8 +37,10 @@ pub enum Layout {
     Npy,
     /// Parquet tables with ids.
     Parquet,
-    /// `.fvecs`, as faiss reads them.
+    /// An index and `.fvecs`, as faiss reads them.
     Faiss,
+    /// A scorer for ONNX runtimes.
+    Onnx,
     /// `.fbin`, as usearch reads them.
     Usearch,
     /// Bare floats, as hnswlib takes them through `NumPy`.
@@ -44,10 +49,11 @@ pub enum Layout {
 
 impl Layout {
     /// All layouts.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Npy,
         Self::Parquet,
         Self::Faiss,
+        Self::Onnx,
         Self::Usearch,
         Self::Hnswlib,
     ];
@@ -59,6 +65,7 @@ impl Layout {
             Self::Npy => "npy",
             Self::Parquet => "parquet",
             Self::Faiss => "faiss",
+            Self::Onnx => "onnx",
             Self::Usearch => "usearch",
             Self::Hnswlib => "hnswlib",
         }
@@ -67,9 +74,14 @@ impl Layout {
     /// Names of all files that an export in this layout may write or remove.
     #[must_use]
     pub fn files(self) -> Vec<&'static str> {
-        let mut names = vec![self.file(Axis::User), self.file(Axis::Item)];
-        if self == Self::Npy {
-            names.push(ITEM_SCALE);
+        let mut names = vec![self.file(Axis::User)];
+        if self != Self::Onnx {
+            names.push(self.file(Axis::Item));
+        }
+        match self {
+            Self::Npy => names.push(ITEM_SCALE),
+            Self::Faiss => names.push(FAISS_INDEX),
+            _ => {}
         }
         if self != Self::Parquet {
             names.extend(ID_LISTS);
@@ -77,8 +89,6 @@ impl Layout {
         names
     }
 
-    /// Whether item factors are rescaled unless asked otherwise: an index ranks by the vectors it
-    /// is given, an array is more often read back.
     /// Bytes that writing takes beside the model.
     #[must_use]
     pub fn bytes(self, model: &Model) -> u64 {
@@ -86,12 +96,14 @@ impl Layout {
         match self {
             // Rows are encoded by the million before they are written.
             Self::Parquet => 5 * rows.min(1 << 20) * model.n_factors() as u64,
-            Self::Npy | Self::Faiss | Self::Usearch | Self::Hnswlib => 0,
+            Self::Npy | Self::Faiss | Self::Onnx | Self::Usearch | Self::Hnswlib => 0,
         }
     }
 
+    /// Whether item factors are rescaled unless asked otherwise: an index ranks by the vectors it
+    /// is given, an array is more often read back.
     fn scales(self) -> bool {
-        matches!(self, Self::Faiss | Self::Usearch | Self::Hnswlib)
+        !matches!(self, Self::Npy | Self::Parquet)
     }
 
     fn file(self, axis: Axis) -> &'static str {
@@ -102,6 +114,8 @@ impl Layout {
             (Self::Parquet, Axis::Item) => "items.parquet",
             (Self::Faiss, Axis::User) => "users.fvecs",
             (Self::Faiss, Axis::Item) => "items.fvecs",
+            // Both sides are in it.
+            (Self::Onnx, _) => "scorer.onnx",
             (Self::Usearch, Axis::User) => "users.fbin",
             (Self::Usearch, Axis::Item) => "items.fbin",
             (Self::Hnswlib, Axis::User) => "users.f32",
@@ -112,6 +126,9 @@ impl Layout {
 
 /// The scale beside item factors that it was not applied to.
 const ITEM_SCALE: &str = "item_scale.npy";
+
+/// The index of items for faiss.
+const FAISS_INDEX: &str = "items.index";
 
 /// Ids of users and items.
 const ID_LISTS: [&str; 2] = ["users.txt", "items.txt"];
@@ -158,9 +175,19 @@ pub fn export(
     let applied = options.scales();
     let beside = model.item_scale().filter(|_| !applied);
     let mut written = Vec::new();
-    for axis in [Axis::User, Axis::Item] {
+    let [users, items] = [Axis::User, Axis::Item].map(|axis| vectors_of(model, axis, applied));
+    if layout == Layout::Onnx {
+        let name = layout.file(Axis::User);
+        set.write(name, |path| onnx::write(path, &users, &items))?;
+        written.push(name);
+    }
+    if layout == Layout::Faiss {
+        set.write(FAISS_INDEX, |path| faiss::write(path, &items))?;
+        written.push(FAISS_INDEX);
+    }
+    let axes = [(Axis::User, users), (Axis::Item, items)];
+    for (axis, vectors) in axes.into_iter().filter(|_| layout != Layout::Onnx) {
         let name = layout.file(axis);
-        let vectors = vectors_of(model, axis, applied);
         set.write(name, |path| {
             if layout == Layout::Parquet {
                 let scale = beside.filter(|_| axis == Axis::Item);

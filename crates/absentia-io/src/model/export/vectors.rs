@@ -39,10 +39,19 @@ impl Vectors<'_> {
         out.write_all(head)?;
         for row in 0..self.factors.rows() {
             out.write_all(before_each)?;
-            // The file formats are little-endian; so are the targets this crate builds for.
-            out.write_all(bytemuck::cast_slice(&self.row(row)))?;
+            self.write_row(out, row)?;
         }
         Ok(())
+    }
+
+    /// Writes all vectors, one after the other.
+    pub(super) fn write_rows(&self, out: &mut impl Write) -> io::Result<()> {
+        (0..self.factors.rows()).try_for_each(|row| self.write_row(out, row))
+    }
+
+    fn write_row(&self, out: &mut impl Write, row: usize) -> io::Result<()> {
+        // The file formats are little-endian; so are the targets this crate builds for.
+        out.write_all(bytemuck::cast_slice(&self.row(row)))
     }
 
     /// What a layout puts before all vectors, and before each.
@@ -62,7 +71,7 @@ impl Vectors<'_> {
                 let numbers = [short(rows)?.to_le_bytes(), short(cols)?.to_le_bytes()];
                 (numbers.concat(), Vec::new())
             }
-            Layout::Hnswlib | Layout::Parquet => (Vec::new(), Vec::new()),
+            Layout::Hnswlib | Layout::Parquet | Layout::Onnx => (Vec::new(), Vec::new()),
         })
     }
 }

@@ -3,7 +3,8 @@
 use super::{CpuBackend, summed};
 use crate::error::Axis;
 use crate::fit::backend::{ObjectiveSums, Precision};
-use crate::fit::sums::{Missing, SAMPLE, SumParts};
+use crate::fit::sums::{FeatureSums, Missing, SAMPLE, SumParts};
+use crate::solver::features::feature_loss;
 use crate::solver::in_double::DoubleCache;
 use crate::solver::objective::{dot, entry_loss, missing_entry_by_entry, size_of_predictions};
 use crate::solver::ridge;
@@ -13,6 +14,7 @@ impl CpuBackend<'_> {
     pub(super) fn forget_sums(&mut self, axis: Axis) {
         self.ridge[axis] = None;
         self.loss = None;
+        self.linear = None;
     }
 
     pub(super) fn sums(&mut self, precision: Precision) -> ObjectiveSums {
@@ -29,6 +31,7 @@ impl CpuBackend<'_> {
             })
             .sum();
         let missing = self.missing(precision);
+        let features = self.feature_sums(precision);
         let (p, q) = (&self.factors.users, &self.factors.items);
         let parts = SumParts {
             precision,
@@ -36,6 +39,7 @@ impl CpuBackend<'_> {
             loss,
             regularization,
             missing,
+            features,
             entries: problem.data().len(),
             factors: p.cols(),
             may_be_negative: problem.may_be_negative(),
@@ -55,15 +59,44 @@ impl CpuBackend<'_> {
             Precision::Fast | Precision::Exact => {
                 let sp = summed(&mut self.caches.users, p, a, self.kernels);
                 let sq = summed(&mut self.caches.items, q, b, self.kernels);
-                Missing::All(sp.inner(sq))
+                Missing::All(sp.inner_but(sq, &problem.feature_components()))
             }
             Precision::Double => {
-                Missing::All(DoubleCache::new(p, a).inner(&DoubleCache::new(q, b)))
+                let (sp, sq) = (DoubleCache::new(p, a), DoubleCache::new(q, b));
+                Missing::All(sp.inner_but(&sq, &problem.feature_components()))
             }
             Precision::EveryEntry => {
-                let weight = |user: usize, item: usize| dot(a.row(user), b.row(item));
+                let weight = |user: usize, item: usize| {
+                    if problem.is_feature(user, item) {
+                        0.0
+                    } else {
+                        dot(a.row(user), b.row(item))
+                    }
+                };
                 Missing::Known(missing_entry_by_entry(data, weight, p, q))
             }
         }
+    }
+    /// The loss of features. Without what the last half-sweep measured, it is summed entry by entry.
+    fn feature_sums(&mut self, precision: Precision) -> FeatureSums {
+        let problem = self.problem;
+        let mut sums = FeatureSums::default();
+        let (p, q) = (&self.factors.users, &self.factors.items);
+        let (a, b) = (problem.weights(Axis::User), problem.weights(Axis::Item));
+        let linear = self
+            .linear
+            .as_ref()
+            .filter(|_| precision == Precision::Fast);
+        for (at, block) in problem.features().iter().enumerate() {
+            let Some(linear) = linear.map(|linear| linear[at]) else {
+                sums.loss += feature_loss(block, (a, b), (p, q));
+                continue;
+            };
+            let sp = summed(&mut self.caches.users, p, a, self.kernels);
+            let sq = summed(&mut self.caches.items, q, b, self.kernels);
+            let squares = sp.inner_of(sq, block.component);
+            sums.add_single(block.at_zero, linear, squares);
+        }
+        sums
     }
 }

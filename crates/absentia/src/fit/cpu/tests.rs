@@ -32,7 +32,7 @@ fn backend_of<'p>(problem: &'p Problem<'p>) -> CpuBackend<'p> {
     };
     let start = start(problem, Init::Gaussian, None).unwrap();
     let mut backend = Cpu.backend(problem, solver, start.factors);
-    backend.sum_caches(Axis::Item);
+    backend.sum_caches(Axis::Item).unwrap();
     backend
 }
 
@@ -123,15 +123,19 @@ fn no_half_sweep_raises_the_objective() {
                 users <= before * (1.0 + 1e-6),
                 "{solver:?}: users raised {before} to {users}"
             );
-            backend.sum_caches(Axis::User);
+            backend.sum_caches(Axis::User).unwrap();
             backend.half_sweep(Axis::Item, true, &cancel).unwrap();
             before = by_hand(&backend);
             assert!(
                 before <= users * (1.0 + 1e-6),
                 "{solver:?}: items raised {users} to {before}"
             );
-            backend.sum_caches(Axis::Item);
-            let fast = backend.objective_sums(Precision::Fast).objective.total();
+            backend.sum_caches(Axis::Item).unwrap();
+            let fast = backend
+                .objective_sums(Precision::Fast)
+                .unwrap()
+                .objective
+                .total();
             assert!(
                 (fast - before).abs() <= 1e-6 * before,
                 "{solver:?}: {fast} instead of {before}"
@@ -191,14 +195,14 @@ fn no_half_sweep_raises_the_objective_where_blocks_are_nearly_singular() {
                     users <= before * (1.0 + 1e-6) + floor,
                     "{what}: users raised {before} to {users}"
                 );
-                backend.sum_caches(Axis::User);
+                backend.sum_caches(Axis::User).unwrap();
                 backend.half_sweep(Axis::Item, false, &cancel).unwrap();
                 before = by_hand(&backend);
                 assert!(
                     before <= users * (1.0 + 1e-6) + floor,
                     "{what}: items raised {users} to {before}"
                 );
-                backend.sum_caches(Axis::Item);
+                backend.sum_caches(Axis::Item).unwrap();
             }
         }
     }
@@ -224,7 +228,7 @@ fn storing_layouts_changes_nothing() {
         for _ in 0..3 {
             for axis in [Axis::User, Axis::Item] {
                 backend.half_sweep(axis, false, &Cancel::new()).unwrap();
-                backend.sum_caches(axis);
+                backend.sum_caches(axis).unwrap();
             }
         }
         backend.factors.map(|factors| factors.as_slice().to_vec())
@@ -248,10 +252,10 @@ fn measuring_the_objective_changes_nothing_and_needs_no_second_look_at_the_entri
             let mut backend = backend_of(&problem);
             for axis in [Axis::User, Axis::Item] {
                 backend.half_sweep(axis, measured, &Cancel::new()).unwrap();
-                backend.sum_caches(axis);
+                backend.sum_caches(axis).unwrap();
             }
             assert_eq!(backend.loss.is_some(), measured);
-            let sums = backend.objective_sums(Precision::Fast);
+            let sums = backend.objective_sums(Precision::Fast).unwrap();
             (backend.factors(), sums.objective.total())
         };
         let ((factors, fast), (same, exact)) = (after(true), after(false));

@@ -2,7 +2,7 @@
 
 use super::Caches;
 use crate::fit::backend::{ObjectiveSums, Precision};
-use crate::fit::sums::{Missing, SumParts};
+use crate::fit::sums::{FeatureSums, Missing, SumParts};
 use crate::row_sums::RowSum;
 use crate::sides::Sides;
 use crate::solver::EntryLoss;
@@ -11,6 +11,7 @@ use crate::solver::objective::size_of_all;
 
 /// What the rows of a shard add to the objective.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ObjectiveShare {
     pub(super) loss: RowSum<EntryLoss>,
     pub(super) ridge: Sides<RowSum<f64>>,
@@ -87,6 +88,8 @@ impl Totals<'_> {
             loss: measured.unwrap_or_else(|| share.loss.total().unwrap_or_default()),
             regularization,
             missing,
+            // Shards are not given features.
+            features: FeatureSums::default(),
             entries: self.entries,
             factors: self.factors,
             may_be_negative: self.may_be_negative,

@@ -47,7 +47,7 @@ impl GroupSolver {
         self.load_rows(group, layout, tile, side);
         self.pack(group, layout, side);
         for block in 0..tile.stride / LANES {
-            self.start_gradients(group, block, side);
+            self.start_gradients((group, layout), block, tile, side);
             let negative = self.step(group, layout, block, side);
             if let Some((n, curvature)) = negative.filter(|_| side.may_be_negative) {
                 let row = tile.row(layout.rows(group)[n].1 as usize);
@@ -159,11 +159,22 @@ impl GroupSolver {
         side.kernels.lane_losses(weights, stepped)
     }
 
-    /// `−Σ_t a_ut (S_t p_u)` of its rows on one block.
-    fn start_gradients(&mut self, group: &Group, block: usize, side: &Side<'_>) {
+    /// `−Σ_t a_ut (S_t p_u)` of its rows on one block, with what features add.
+    fn start_gradients(
+        &mut self,
+        (group, layout): (&Group, &LaneLayout),
+        block: usize,
+        tile: &Tile<'_>,
+        side: &Side<'_>,
+    ) {
         let (rows, stride) = (group.places.len(), side.fixed.stride());
-        let g = self.g.room(rows * LANES);
+        let g = &mut self.g.room(rows * LANES)[..rows * LANES];
         g.fill(0.0);
+        if !side.features.is_empty() {
+            for (line, &(_, at)) in g.chunks_exact_mut(LANES).zip(layout.rows(group)) {
+                side.add_products(tile.row(at as usize), block * LANES, line);
+            }
+        }
         let x = StridedRows {
             values: self.factors.as_slice(),
             stride,

@@ -31,6 +31,7 @@ pub(in crate::weights) const SYNTAX: Syntax = Syntax {
         accepted: "the path of W, rank= or error= (with max_rank=), and method=svd|nonnegative",
         options: &["w", "rank", "error", "max_rank", "method"],
     },
+    strength: None,
     read: |options| {
         Ok(Term::Dense(Approximated {
             source: options.path("w")?,

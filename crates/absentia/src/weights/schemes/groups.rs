@@ -60,6 +60,7 @@ pub(in crate::weights) const SYNTAX: Syntax = Syntax {
         accepted: "the paths of a table, of users (or users=) and of items (or items=)",
         options: &["table", "users", "items"],
     },
+    strength: None,
     read: |options| {
         Ok(Term::Groups(GroupPaths {
             table: options.path("table")?,

@@ -106,6 +106,7 @@ pub(in crate::weights) const SYNTAX: Syntax = Syntax {
         accepted: "mean=, and optionally rank=, alpha=, rounds= and seed=",
         options: &["mean", "rank", "alpha", "rounds", "seed"],
     },
+    strength: Some("mean"),
     read: |options| {
         let mut learned = Learned::new(options.at_least_zero("mean")?);
         if let Some(text) = options.named("alpha") {

@@ -33,6 +33,7 @@ pub(in crate::weights) const SYNTAX: Syntax = Syntax {
         accepted: "the paths of A and B",
         options: &["a", "b"],
     },
+    strength: None,
     read: |options| {
         Ok(Term::LowRank(LowRank {
             a: options.path("a")?,

@@ -18,7 +18,7 @@ pub use groups::{GroupPaths, Groups, ResolvedGroups};
 pub use learned::{Learned, LearnedWeights, ResolvedLearned};
 pub use low_rank::{GivenFactors, LowRank};
 pub use presence::{ItemHistory, Period, Presence, ResolvedPresence, Slices, TimeFactor};
-pub(super) use product::{FACTORS, read as read_product};
+pub(super) use product::{FACTORS, read as read_product, usual_options};
 pub use product::{Product, ResolvedProduct};
 pub use strength::Strength;
 pub use uniform::Uniform;

@@ -25,6 +25,7 @@ pub(in crate::weights) const SYNTAX: Syntax = Syntax {
         accepted: "a weight, as in uniform:0.01",
         options: &["weight"],
     },
+    strength: Some("weight"),
     read: |options| {
         let weight = options.weight("weight")?;
         Ok(Term::Uniform(Uniform { weight }))

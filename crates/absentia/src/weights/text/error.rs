@@ -110,9 +110,9 @@ impl SpecError {
 fn suggested_scheme(suggestion: Option<&str>) -> String {
     match suggestion {
         Some(name) => format!("did you mean {name}?"),
-        None => "it must be uniform:W, popularity:c0=..|mean=..,alpha=.., activity:.., \
-                 popularity*activity:..,beta=.., age:mean=.., available:mean=.., groups:TABLE,users=..,items=.., lowrank:A,B, \
-                 dense:W,rank=..|error=.., learned:mean=.., or a sum of them with ' + '"
+        None => "it must be uniform, popularity, activity, age, available, a product of these such as \
+                 popularity*activity, or learned, each alone or with options as in popularity:mean=0.1,alpha=0.4, or \
+                 groups:TABLE,users=..,items=.., lowrank:A,B, dense:W,rank=.., or a sum of them with ' + '"
             .to_owned(),
     }
 }

@@ -9,8 +9,9 @@ use std::str::FromStr;
 pub use error::{SpecError, SpecErrorKind};
 pub(super) use options::{SchemeOptions, Syntax, Vocabulary};
 
+use super::default::MEAN;
 use super::scheme::{ByPath, Scheme, SchemeSpec, Term};
-use super::schemes::{FACTORS, SYNTAXES, read_product};
+use super::schemes::{FACTORS, SYNTAXES, read_product, usual_options};
 use crate::suggest::closest;
 
 impl FromStr for SchemeSpec {
@@ -98,19 +99,21 @@ fn read_scheme(line: &str, scheme: &str) -> Result<Term<ByPath>, SpecError> {
     let unknown = names
         .iter()
         .find(|name| known().all(|known| known != **name));
-    let (Some(options), None) = (options, unknown) else {
-        let word = *unknown.unwrap_or(&head);
+    if let Some(&word) = unknown {
         let kind = SpecErrorKind::Scheme {
             word: word.to_owned(),
             suggestion: closest(word, known()),
         };
         let position = options::position(line, word);
         return Err(SpecError { position, kind });
-    };
+    }
     let mut of_name = SYNTAXES
         .into_iter()
         .filter(|syntax| syntax.words.name == head);
     if let Some(syntax) = of_name.next() {
+        let usual = syntax.strength;
+        let usual = usual.map_or_else(String::new, |name| format!("{name}={MEAN}"));
+        let options = options.unwrap_or(&usual);
         let mut options = SchemeOptions::new(line, scheme, &syntax.words, options)?;
         let term = (syntax.read)(&mut options)?;
         options.finish()?;
@@ -123,7 +126,8 @@ fn read_scheme(line: &str, scheme: &str) -> Result<Term<ByPath>, SpecError> {
     {
         return Err(no_product(line, head));
     }
-    read_product(line, scheme, &names, options)
+    let usual = usual_options(&names);
+    read_product(line, scheme, &names, options.unwrap_or(&usual))
 }
 
 impl fmt::Display for SchemeSpec {
@@ -225,6 +229,40 @@ mod tests {
             spec.to_string(),
             "groups:table.csv,users=users.csv,items=items.csv"
         );
+    }
+
+    #[test]
+    fn names_alone_have_the_usual_options() {
+        for (text, meant) in [
+            ("popularity", "popularity:mean=0.01,alpha=0.25"),
+            ("uniform", "uniform:0.01"),
+            (
+                "activity + learned",
+                "activity:mean=0.01,alpha=0.25 + learned:mean=0.01,rank=4,alpha=0.25,rounds=2",
+            ),
+            (
+                "popularity*activity",
+                "popularity*activity:mean=0.01,alpha=0.25,beta=0.25",
+            ),
+            (
+                "popularity*age",
+                "popularity*age:mean=0.01,alpha=0.25,slices=20,sharpness=0.1",
+            ),
+            ("available", "available:mean=0.01,slices=20,sharpness=0.1"),
+        ] {
+            assert_eq!(
+                parse(text).map(|spec| spec.to_string()),
+                Ok(meant.to_owned())
+            );
+        }
+        for (text, missing) in [
+            ("groups", "table is missing"),
+            ("lowrank", "a is missing"),
+            ("dense", "is missing"),
+        ] {
+            let message = parse(text).expect_err(text).to_string();
+            assert!(message.contains(missing), "{text}: {message}");
+        }
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub(in crate::weights) struct Vocabulary<'v> {
 pub(in crate::weights) struct Syntax {
     /// Its name and options.
     pub(in crate::weights) words: Vocabulary<'static>,
+    /// The option that says how strong it is, which has a default if the scheme is named without options;
+    /// those that are made of files have none.
+    pub(in crate::weights) strength: Option<&'static str>,
     /// Reads its options.
     pub(in crate::weights) read: fn(&mut SchemeOptions<'_>) -> Result<Term<ByPath>, SpecError>,
 }

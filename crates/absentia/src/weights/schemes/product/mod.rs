@@ -5,7 +5,7 @@ mod resolved;
 mod text;
 
 pub use resolved::ResolvedProduct;
-pub(in crate::weights) use text::{FACTORS, read};
+pub(in crate::weights) use text::{FACTORS, read, usual_options};
 
 use super::Strength;
 use super::presence::{Presence, TimeFactor};

@@ -1,6 +1,9 @@
 //! Products as text: `popularity*activity:mean=0.1,alpha=0.4,beta=0.5`.
 
+use std::fmt::Write as _;
+
 use super::{Product, ProductFactors};
+use crate::weights::default::{EXPONENT, MEAN};
 use crate::weights::scheme::{ByPath, Term};
 use crate::weights::schemes::Strength;
 use crate::weights::schemes::presence::{OPTIONS, Presence, TimeFactor};
@@ -8,6 +11,18 @@ use crate::weights::text::{SchemeOptions, SpecError, Vocabulary};
 
 /// Names of the factors, in the order in which they are written.
 pub(in crate::weights) const FACTORS: [&str; 4] = ["popularity", "activity", "age", "available"];
+
+/// The options of a product that is named without any.
+pub(in crate::weights) fn usual_options(names: &[&str]) -> String {
+    let has = |at: usize| names.contains(&FACTORS[at]);
+    let activity = if names.len() > 1 { "beta" } else { "alpha" };
+    let exponents = [(has(0), "alpha"), (has(1), activity)];
+    let mut options = format!("mean={MEAN}");
+    for (_, name) in exponents.into_iter().filter(|(has, _)| *has) {
+        let _ = write!(options, ",{name}={EXPONENT}");
+    }
+    options
+}
 
 /// Reads the options of a product; `names` are those of its factors, each of which occurs once.
 pub(in crate::weights) fn read(

@@ -1,0 +1,260 @@
+"""The workers of a run on Ray, as the loop of the engine sees them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
+
+from .. import _core
+from . import _store
+from ._actor import SIDES, Shard
+from ._ray import load
+from ._reading import listed, read_parts, returning
+
+T = TypeVar("T")
+Rows = List[Tuple[Tuple[int, int], Tuple[int, int]]]
+
+_LOG = logging.getLogger("absentia")
+
+
+class Workers:
+    """Actors with a shard each. Rows of factors go from actor to actor through Ray's object store."""
+
+    def __init__(
+        self, settings: str, count: int, cpus: float, checkpoint: Optional[str], patience: float, resources: Dict[str, float],
+        spread: bool,
+    ) -> None:
+        self._ray = load()
+        self._settings, self._count, self._patience = settings, count, patience
+        self._spread = spread
+        self._actor = self._ray.remote(Shard).options(
+            num_cpus=cpus, resources=resources, scheduling_strategy="SPREAD", max_restarts=0, max_task_retries=0
+        )
+        self._folder = None if checkpoint is None else _store.Folder(checkpoint)
+        self._path = checkpoint
+        self._manifest: Optional[Dict[str, Any]] = None
+        self.run: Any = None
+        self._facts: List[bytes] = [b""] * count
+        self.rows: Rows = []
+        self.losses = 0
+        self._closed = False
+        # The rows that each worker has for each other one, by side, as references to objects.
+        self._parts: Dict[str, Optional[List[List[Any]]]] = {side: None for side in SIDES}
+        self.actors: List[Any] = [None] * count
+
+    def start(self) -> Any:
+        """Starts all workers and yields the run that they agree on."""
+        while True:
+            try:
+                return self._start()
+            except _core.LostWorkers as lost:
+                self._note_loss(lost)
+
+    def _start(self) -> Any:
+        self._replace_lost()
+        self._read(self.actors)
+        self._exchange()
+        return self.run
+
+    def _read(self, new: List[Any]) -> None:
+        """Makes the parts of new workers, and checks that all agree."""
+        if self._spread:
+            # Rows of a new worker are in the files of all.
+            self._facts = read_parts(self.actors, self._get)
+        else:
+            made = iter(self._get([actor.read_all.remote() for actor in new]))
+            for index, actor in enumerate(self.actors):
+                if actor in new:
+                    self._facts[index] = next(made)
+        self.run = _core.SharedRun(self._facts)
+        self.rows = self.run.rows
+
+    def _note_loss(self, lost: BaseException) -> None:
+        self.losses += 1
+        if self.losses > 100:
+            raise RuntimeError(f"workers were lost {self.losses} times; the last time: {lost}")
+        _LOG.warning("workers are replaced: %s", lost)
+
+    def _get(self, references: List[Any]) -> List[Any]:
+        """The objects of references; a worker that died raises ``LostWorkers``."""
+        return self._guarded(lambda: self._ray.get(references))
+
+    def _guarded(self, work: Callable[[], T]) -> T:
+        errors = self._ray.exceptions
+        lost = (
+            errors.RayActorError,
+            errors.ObjectLostError,
+            errors.WorkerCrashedError,
+            errors.NodeDiedError,
+            errors.OutOfMemoryError,
+            errors.ObjectFetchTimedOutError,
+        )
+        try:
+            return work()
+        except lost as error:
+            raise _core.LostWorkers(str(error).strip().splitlines()[0]) from error
+        except errors.RayTaskError as error:
+            if isinstance(error.cause, lost):
+                raise _core.LostWorkers(str(error.cause).strip().splitlines()[0]) from error
+            # What the engine said, without the stack of another process.
+            if isinstance(error.cause, Exception):
+                raise error.cause from error
+            raise
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("the run is closed, and its workers have ended")
+
+    def _replace_lost(self) -> None:
+        """Starts actors in the place of those that do not answer."""
+        # A run that was interrupted must not start workers again.
+        self._check_open()
+        for index, actor in enumerate(self.actors):
+            if actor is None:
+                continue
+            try:
+                self._ray.get(actor.process.remote(), timeout=self._patience)
+            except self._ray.exceptions.RayError:
+                # One that does not answer may still have a place that another needs.
+                self._ray.kill(actor)
+                self.actors[index] = None
+        began = time.monotonic()
+        while not self._has_places():
+            if time.monotonic() - began > self._patience:
+                raise RuntimeError(
+                    f"{self.actors.count(None)} of {self._count} workers have no place on the cluster after "
+                    f"{self._patience:.0f} s; lower workers or num_threads, or add nodes"
+                )
+
+    def _has_places(self) -> bool:
+        """Starts the actors that are missing; those that do not answer after a while are missing again, because one whose
+        node died while it was started may wait for ever."""
+        for index, actor in enumerate(self.actors):
+            if actor is None:
+                self.actors[index] = self._actor.remote(self._settings, index, self._count)
+        places = {actor.process.remote(): index for index, actor in enumerate(self.actors)}
+        waiting = list(places)
+        until = time.monotonic() + min(self._patience, 60)
+        while waiting and time.monotonic() < until:
+            # Each is looked at by itself: one that fails must not hide behind one that waits for a node.
+            done, waiting = self._ray.wait(waiting, timeout=5)
+            self._get(done)
+        for reference in waiting:
+            self._ray.kill(self.actors[places[reference]])
+            self.actors[places[reference]] = None
+        return not waiting
+
+    def _exchange(self) -> None:
+        """Makes known to every worker which of its rows others need."""
+        count = self._count
+        for at, side in enumerate(SIDES):
+            owned = [rows[at] for rows in self.rows]
+            wanted = [returning(actor.wanted, count).remote(side, owned) for actor in self.actors]
+            wanted = [listed(references, count) for references in wanted]
+            self._get(
+                [
+                    actor.set_wanted.remote(side, *[wanted[receiver][owner] for receiver in range(count)])
+                    for owner, actor in enumerate(self.actors)
+                ]
+            )
+            self._parts[side] = None
+
+    def _rows_of(self, side: str) -> List[List[Any]]:
+        """References to the rows that each worker has for each other one."""
+        parts = self._parts[side]
+        if parts is None:
+            count = self._count
+            sent = [returning(actor.rows_for, count).remote(side) for actor in self.actors]
+            parts = self._parts[side] = [listed(references, count) for references in sent]
+        return parts
+
+    def ask(self, step: int, request: bytes, reads: Optional[str], whole: bool, writes: Optional[str]) -> List[bytes]:
+        """Asks all workers for a step, and yields their answers."""
+        count = self._count
+        everything: List[Any] = []
+        if whole and reads is not None:
+            pairs = [returning(actor.whole, 2).remote(reads) for actor in self.actors]
+            everything = [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
+        packed = self._ray.put(request)
+        results = []
+        for receiver, actor in enumerate(self.actors):
+            sent = [] if reads is None else [self._rows_of(reads)[sender][receiver] for sender in range(count)]
+            call = returning(actor.step, 1 if writes is None else 1 + count)
+            results.append(call.remote(step, packed, writes, len(everything) // 2, *sent, *everything))
+        if writes is None:
+            return self._get(results)
+        replies = self._get([result[0] for result in results])
+        self._parts[writes] = [list(result[1:]) for result in results]
+        return replies
+
+    def recover(self) -> None:
+        """Replaces workers that are lost and brings all to the last stored state."""
+        self._note_loss(RuntimeError("a worker was lost"))
+        alive = list(self.actors)
+        self._replace_lost()
+        self._read([actor for actor, before in zip(self.actors, alive) if actor is not before])
+        self._exchange()
+        self.to_stored()
+
+    def to_stored(self) -> None:
+        """Brings all workers to the last stored state, or to the start if there is none."""
+        self._parts = {side: None for side in SIDES}
+        if self._manifest is None:
+            self._get([actor.restart.remote() for actor in self.actors])
+            return
+        files = [tuple(file) for file in self._manifest["files"]]
+        restored = [
+            actor.restore.remote(self._path, files, self._manifest["step"], rows, self.run.factors)
+            for actor, rows in zip(self.actors, self.rows)
+        ]
+        self._get(restored)
+
+    def store(self, step: int, history: str) -> None:
+        """Stores the state after a step, if there is a folder to store it in."""
+        if self._folder is None:
+            return
+        name = _store.name_of(json.loads(history)[-1]["iteration"])
+        written = self._get([actor.store.remote(self._path, name, rows) for actor, rows in zip(self.actors, self.rows)])
+        manifest = {
+            "step": step,
+            "history": history,
+            "data": self.run.data,
+            "params": self.run.params,
+            "files": [file for files in written for file in files],
+        }
+        _store.write_manifest(self._folder, name, manifest)
+        self._manifest = manifest
+
+    def resume(self) -> Optional[Tuple[int, str]]:
+        """Goes to the last checkpoint, if there is one; yields its step and its history."""
+        manifest = None if self._folder is None else _store.last_manifest(self._folder)
+        if manifest is None:
+            return None
+        self.run.check_resume(manifest["data"], manifest["params"])
+        self._manifest = manifest
+        try:
+            self.to_stored()
+        except _core.LostWorkers:
+            self.recover()
+        return manifest["step"], manifest["history"]
+
+    def all_rows(self) -> List[Any]:
+        """References to the rows of all workers, users first, and to their ids."""
+        rows = [actor.all_rows.remote(side) for side in SIDES for actor in self.actors]
+        ids = [actor.ids.remote(side) for side in SIDES for actor in self.actors]
+        return rows + ids
+
+    def on_one(self, method: str, *arguments: Any) -> Any:
+        """Calls a method of the first worker with the rows of all."""
+        self._check_open()
+        return self._get([getattr(self.actors[0], method).remote(*arguments, *self.all_rows())])[0]
+
+    def close(self) -> None:
+        """Ends the workers."""
+        self._closed = True
+        for actor in self.actors:
+            if actor is not None:
+                self._ray.kill(actor)
+        self.actors = [None] * self._count

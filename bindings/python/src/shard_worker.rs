@@ -1,0 +1,346 @@
+//! A worker of a run that several processes share, for Python to carry its messages.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use absentia::fit::Sweep;
+use absentia::fit::shard::{Shard, random_rows};
+use absentia::{Axis, Dense, Params, Sides};
+use absentia_io::IdMap;
+use absentia_io::model::Ids;
+use absentia_job::{Frame, Job, Part};
+use absentia_shard::{Received, Request, Worker, WorkerError, from_bytes, to_bytes};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::{OrRaise, Raise};
+use crate::model::Model;
+use crate::notices::Notices;
+use crate::part_reader::{PartReader, packed, unpacked};
+use crate::pool::{detached, interruptible, pool_of, released};
+
+impl Raise for WorkerError {
+    fn raise(self) -> PyErr {
+        PyRuntimeError::new_err(self.to_string())
+    }
+}
+
+/// The side of a name.
+pub(crate) fn side(name: &str) -> PyResult<Axis> {
+    match name {
+        "users" => Ok(Axis::User),
+        "items" => Ok(Axis::Item),
+        other => Err(PyValueError::new_err(format!(
+            "{other:?} is neither users nor items"
+        ))),
+    }
+}
+
+/// Numbers that came from another worker.
+type Numbers<'py> = PyReadonlyArray1<'py, f32>;
+
+/// What a worker has when its part is ready.
+struct Ready {
+    worker: Worker,
+    params: Params,
+    frame: Frame,
+    /// The ids of its range of all ids, where workers read parts of the data.
+    range: Option<Sides<IdMap>>,
+    /// Given factors, to start again from.
+    given: Option<Sides<Vec<f32>>>,
+}
+
+/// A worker: its shard, and what a model has beside factors.
+#[pyclass(frozen, module = "absentia._core")]
+pub(crate) struct ShardWorker {
+    job: Job,
+    index: usize,
+    workers: usize,
+    ready: Mutex<Option<Ready>>,
+}
+
+impl ShardWorker {
+    fn lock(&self) -> MutexGuard<'_, Option<Ready>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `work` on the part of this worker, on the threads of the job, without the GIL.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Ready) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        let pool = pool_of(self.job.threads)?;
+        released(py, || {
+            let mut ready = self.lock();
+            match ready.as_mut() {
+                Some(ready) => pool.install(|| work(ready)),
+                None => Err(PyRuntimeError::new_err(
+                    "the part of this worker is not ready",
+                )),
+            }
+        })
+    }
+
+    fn set(&self, part: Part, range: Option<Sides<IdMap>>) -> PyResult<Vec<u8>> {
+        let facts = to_bytes(&part.facts).map_err(PyRuntimeError::new_err)?;
+        let given = (!self.job.settings.init.is_empty()).then(|| part.start.as_ref().map(compact));
+        let (factors, rank) = (
+            part.params.factors,
+            part.parts.sides.users.own_weights.cols(),
+        );
+        let shard = Shard::new(part.parts, part.solver, part.start);
+        *self.lock() = Some(Ready {
+            worker: Worker::new(shard, self.index, factors, rank),
+            params: part.params,
+            frame: part.frame,
+            range,
+            given,
+        });
+        Ok(facts)
+    }
+}
+
+#[pymethods]
+impl ShardWorker {
+    /// Worker `index` of `workers` of a job, given by its keys as JSON.
+    #[new]
+    fn new(settings: &str, index: usize, workers: usize) -> PyResult<Self> {
+        let job = crate::job::parse(settings)?;
+        job.check_shared().or_raise()?;
+        if index >= workers {
+            let message = format!("there is no worker {index} of {workers}");
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(Self {
+            job,
+            index,
+            workers,
+            ready: Mutex::new(None),
+        })
+    }
+
+    /// Reads all data and keeps the part of this worker; yields what workers must agree on.
+    fn read_all(slf: Py<Self>, py: Python<'_>) -> PyResult<Py<PyBytes>> {
+        let facts = interruptible(py, move |py, _| {
+            let this = slf.get();
+            let notices = Notices::of(&this.job);
+            let part = detached(py, this.job.threads, || {
+                this.job.part(this.index, this.workers, &notices)
+            })?;
+            notices.log(py)?;
+            this.set(part.or_raise()?, None)
+        })?;
+        Ok(PyBytes::new(py, &facts).unbind())
+    }
+
+    /// Keeps the part that a reader has made; yields what workers must agree on.
+    fn take_part(&self, py: Python<'_>, reader: &PartReader) -> PyResult<Py<PyBytes>> {
+        let (part, ids) = reader.take_part()?;
+        let facts = released(py, || self.set(*part, Some(ids)))?;
+        Ok(PyBytes::new(py, &facts).unbind())
+    }
+
+    /// The ids of its range of all ids; nothing where every worker has read all data.
+    fn ids<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let side = side(name)?;
+        let bytes = self.with(py, |ready| match &ready.range {
+            Some(range) => packed(&range[side]),
+            None => Ok(Vec::new()),
+        })?;
+        Ok(PyArray1::from_vec(py, bytes))
+    }
+
+    /// The rows of a side that this worker needs of each worker; `owned` has the first and the end of the rows of each.
+    fn wanted<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        owned: Vec<(usize, usize)>,
+    ) -> PyResult<Vec<Bound<'py, PyArray1<u32>>>> {
+        let side = side(name)?;
+        let owned: Vec<_> = owned.into_iter().map(|(first, end)| first..end).collect();
+        let wanted = self.with(py, |ready| Ok(ready.worker.wanted(side, &owned)))?;
+        Ok(wanted
+            .into_iter()
+            .map(|rows| PyArray1::from_vec(py, rows))
+            .collect())
+    }
+
+    /// Takes the rows of a side that each worker needs of this one.
+    fn set_wanted(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        wanted: Vec<PyReadonlyArray1<'_, u32>>,
+    ) -> PyResult<()> {
+        let side = side(name)?;
+        let wanted = wanted.iter().map(|rows| Ok(rows.as_slice()?.to_vec()));
+        let wanted: Vec<Vec<u32>> = wanted.collect::<PyResult<_>>()?;
+        self.with(py, |ready| ready.worker.set_wanted(side, wanted).or_raise())
+    }
+
+    /// The rows of a side that each worker needs of this one, one array for each worker; that of this one is empty.
+    fn rows_for<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<Vec<Bound<'py, PyArray1<f32>>>> {
+        let side = side(name)?;
+        let of_receiver = |ready: &Ready, receiver: usize| {
+            if receiver == self.index {
+                Vec::new()
+            } else {
+                ready.worker.rows_for(side, receiver)
+            }
+        };
+        let rows = self.with(py, |ready| {
+            let receivers = 0..self.workers;
+            Ok(receivers
+                .map(|receiver| of_receiver(ready, receiver))
+                .collect::<Vec<_>>())
+        })?;
+        Ok(rows
+            .into_iter()
+            .map(|rows| PyArray1::from_vec(py, rows))
+            .collect())
+    }
+
+    /// All rows of a side that this worker has, one after the other.
+    fn all_rows<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        let side = side(name)?;
+        let rows = self.with(py, |ready| Ok(ready.worker.all_rows(side)))?;
+        Ok(PyArray1::from_vec(py, rows))
+    }
+
+    /// Its rows of the weights on missing entries.
+    fn all_weights<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        let side = side(name)?;
+        let rows = self.with(py, |ready| Ok(ready.worker.all_weights(side)))?;
+        Ok(PyArray1::from_vec(py, rows))
+    }
+
+    /// Does what the driver of a run asks for. `rows` has what each worker sent, `whole` all rows and weights of each
+    /// where every entry of the matrix is visited.
+    fn answer(
+        &self,
+        py: Python<'_>,
+        step: u64,
+        request: &[u8],
+        rows: Vec<Numbers<'_>>,
+        whole: Vec<(Numbers<'_>, Numbers<'_>)>,
+    ) -> PyResult<Py<PyBytes>> {
+        let request: Request = from_bytes(request).map_err(PyRuntimeError::new_err)?;
+        let rows: Vec<&[f32]> = slices(&rows)?;
+        let whole = whole
+            .iter()
+            .map(|(rows, weights)| Ok((rows.as_slice()?, weights.as_slice()?)));
+        let whole: Vec<(&[f32], &[f32])> = whole.collect::<PyResult<_>>()?;
+        let reply = self.with(py, |ready| {
+            let received = Received {
+                rows: &rows,
+                whole: &whole,
+            };
+            let reply = ready.worker.answer(step, &request, received).or_raise()?;
+            to_bytes(&reply).map_err(PyRuntimeError::new_err)
+        })?;
+        Ok(PyBytes::new(py, &reply).unbind())
+    }
+
+    /// Goes to the rows after some step.
+    fn restore(
+        &self,
+        py: Python<'_>,
+        step: u64,
+        users: Numbers<'_>,
+        items: Numbers<'_>,
+    ) -> PyResult<()> {
+        let rows = Sides {
+            users: users.as_slice()?,
+            items: items.as_slice()?,
+        };
+        self.with(py, |ready| ready.worker.restore(step, rows).or_raise())
+    }
+
+    /// Goes back to the rows that the run started from.
+    fn restart(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |ready| {
+            let start = match &ready.given {
+                Some(given) => given.clone(),
+                None => Sides::from_fn(|axis| {
+                    let rows = ready.worker.shard().rows(axis);
+                    compact(&random_rows(&ready.params, axis, rows))
+                }),
+            };
+            let rows = start.as_ref().map(Vec::as_slice);
+            ready.worker.restore(0, rows).or_raise()
+        })
+    }
+
+    /// The model of all rows, in the order of the workers, after the sweeps of `history`. `ids` has the ids of each
+    /// worker, users first, where workers have read parts of the data.
+    fn model(
+        &self,
+        py: Python<'_>,
+        users: Vec<Numbers<'_>>,
+        items: Vec<Numbers<'_>>,
+        ids: Vec<PyReadonlyArray1<'_, u8>>,
+        history: &str,
+    ) -> PyResult<Model> {
+        let ids = ids.iter().map(|ids| Ok(ids.as_slice()?));
+        let ids: Vec<&[u8]> = ids.collect::<PyResult<_>>()?;
+        let history: Vec<Sweep> = serde_json::from_str(history)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let rows = Sides {
+            users: slices(&users)?,
+            items: slices(&items)?,
+        };
+        self.with(py, |ready| {
+            let k = ready.params.factors;
+            let joined = |parts: &Vec<&[f32]>| {
+                let numbers = parts.concat();
+                let factors = Dense::from_slice(numbers.len() / k, k, &numbers);
+                let broken = || PyRuntimeError::new_err("rows of factors are not whole");
+                factors
+                    .map(|factors| factors.into_padded().into())
+                    .ok_or_else(broken)
+            };
+            let factors = Sides {
+                users: joined(&rows.users)?,
+                items: joined(&rows.items)?,
+            };
+            let of_range = |parts: &[&[u8]]| {
+                let parts: Vec<IdMap> = parts
+                    .iter()
+                    .map(|part| unpacked(part))
+                    .collect::<PyResult<_>>()?;
+                Ok::<_, PyErr>(IdMap::union(&parts).or_raise()?.0)
+            };
+            let ids = match ready.range {
+                Some(_) => Ids {
+                    users: of_range(&ids[..ids.len() / 2])?,
+                    items: of_range(&ids[ids.len() / 2..])?,
+                    related: Vec::new(),
+                },
+                None => ready.frame.ids.clone(),
+            };
+            Ok(Model {
+                trained: ready.frame.model(factors, history).or_raise()?,
+                ids,
+                config: ready.frame.config.clone(),
+                seen: None,
+            })
+        })
+    }
+}
+
+fn slices<'a>(arrays: &'a [Numbers<'_>]) -> PyResult<Vec<&'a [f32]>> {
+    arrays.iter().map(|array| Ok(array.as_slice()?)).collect()
+}
+
+/// The numbers of a matrix without padding.
+fn compact(matrix: &Dense) -> Vec<f32> {
+    let rows = 0..matrix.rows();
+    rows.flat_map(|row| matrix.row(row)).copied().collect()
+}

@@ -1,0 +1,160 @@
+"""Splitting, cross-validation, tuning, and what scikit-learn asks of estimators."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import absentia
+
+
+def log(users=30, items=20, seed=0):
+    """Users of two tastes, with times."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for user in range(users):
+        taste = np.arange(items // 2) + (user % 2) * (items // 2)
+        for time, item in enumerate(random.choice(taste, 6, replace=False)):
+            rows.append((f"u{user}", int(item), 1600000000 + time))
+    return rows
+
+
+def frame(**given):
+    pd = pytest.importorskip("pandas")
+    return pd.DataFrame(log(**given), columns=["user", "item", "time"])
+
+
+def test_split_holds_out_the_latest_row_in_the_form_of_the_data():
+    table = frame()
+    train, test = absentia.split(table)
+    assert type(train) is type(table) and len(test) == 30 and len(train) == 150
+    assert (test["time"] == 1600000005).all()
+    shuffled = table.sample(frac=1, random_state=1)
+    assert set(absentia.split(shuffled)[1].index) == set(test.index)
+
+
+def test_split_of_arrays_matrices_and_lists():
+    users, items, _ = zip(*log())
+    train, test = absentia.split((users, items), "ratio:0.5", pick="random", seed=3)
+    assert len(train[0]) == len(test[0]) == 90
+    again = absentia.split((users, items), "ratio:0.5", pick="random", seed=3)
+    assert np.array_equal(again[1][1], test[1])
+    matrix = sp.random(40, 30, 0.2, format="csr", random_state=0)
+    train, valid, test = absentia.split(matrix, "ratio:0.2,0.2", pick="random")
+    assert (train + valid + test != matrix).nnz == 0
+    rows = [(user, item) for user, item, _ in log()]
+    assert len(absentia.split(rows, "last:2", pick="random")[1]) == 60
+
+
+def test_rows_of_a_pair_are_in_the_same_part():
+    users, items, _ = zip(*log())
+    train, test = absentia.split((users * 2, items * 2), "ratio:0.5", pick="random")
+    assert not set(zip(*train)) & set(zip(*test))
+    assert len(train[0]) == len(test[0]) == 180
+
+
+@pytest.mark.parametrize("by, said", [("ratio:1.5", "by"), ("nothing", "leave-one-out"), ("users:3", "folded in")])
+def test_wrong_splits_are_refused(by, said):
+    with pytest.raises(ValueError, match=said):
+        absentia.split((["a", "a"], [1, 2]), by)
+
+
+def test_cross_validation_measures_every_fold():
+    model = absentia.Factorizer(factors=4, weights=0.05, regularization=0.01, iterations=5)
+    found = absentia.cross_validate(model, frame(), ["recall@10", "ndcg@10"], folds=3)
+    assert found["recall@10"].shape == (3,) and (found["recall@10"] > 0.5).all()
+    assert not hasattr(model, "_model")
+    with pytest.raises(ValueError, match="folds"):
+        absentia.cross_validate(model, frame(), folds=1)
+
+
+def test_tune_returns_a_trained_model():
+    tuned = absentia.tune(frame(), trials=4, metric="recall@5", max_factors=4)
+    assert 0 < tuned.score <= 1 and len(tuned.trials) >= 4
+    assert "regularization" in tuned.config
+    items, _ = tuned.model.recommend("u0", n=3)
+    assert len(items) == 3 and items.dtype.kind == "i"
+    with pytest.raises(ValueError, match="metric"):
+        absentia.tune(frame(), trials=1, metric="beauty@5")
+
+
+def test_grid_search_and_pipelines():
+    pytest.importorskip("sklearn")
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    from sklearn.pipeline import Pipeline
+
+    matrix = sp.random(60, 30, 0.2, format="csr", random_state=0)
+
+    def score(model, rows, target=None):
+        """How well rows of new users are explained by what they are folded in from."""
+        estimator = model.steps[-1][1] if isinstance(model, Pipeline) else model
+        scores = estimator.fold_in(rows) @ estimator.item_factors_.T
+        return float(scores[rows.toarray() > 0].mean())
+
+    model = absentia.Factorizer(factors=4, weights=0.1, regularization=0.1, iterations=3)
+    search = GridSearchCV(model, {"factors": [2, 4]}, scoring=score, cv=2).fit(matrix)
+    assert search.best_params_["factors"] in (2, 4)
+    assert len(cross_val_score(model, matrix, scoring=score, cv=3)) == 3
+    assert Pipeline([("model", model)]).fit(matrix)[-1].n_features_in_ == 30
+
+
+# Those of scikit-learn's checks that do not fit dense or invented matrices, which are no interactions.
+CHECKS = [
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_no_attributes_set_in_init",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_valid_tag_types",
+    "check_do_not_raise_errors_in_init_or_set_param",
+    "check_parameters_default_constructible",
+]
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_scikit_learn_accepts_the_estimator(name):
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    check = getattr(checks, name, None)
+    if check is None:
+        pytest.skip(f"this scikit-learn has no {name}")
+    check("Factorizer", absentia.Factorizer(factors=2))
+
+
+def test_a_file_can_keep_what_users_have_seen(tmp_path):
+    model = absentia.Factorizer(factors=4, weights=0.05, regularization=0.01).fit(frame())
+    model.save(tmp_path / "plain.absentia")
+    model.save(tmp_path / "seen.absentia", keep_seen=True)
+    plain = absentia.Factorizer.load(tmp_path / "plain.absentia")
+    kept = absentia.Factorizer.load(tmp_path / "seen.absentia")
+    with pytest.raises(ValueError, match="keep_seen"):
+        plain.recommend("u0")
+    assert np.array_equal(kept.recommend("u0")[0], model.recommend("u0")[0])
+    with pytest.raises(ValueError, match="keep_seen|seen"):
+        plain.save(tmp_path / "again.absentia", keep_seen=True)
+
+
+def test_a_table_of_what_one_user_has_seen_is_not_converted_whole(tmp_path):
+    table = frame(users=200)
+    model = absentia.Factorizer(factors=4, weights=0.05, regularization=0.01).fit(table)
+    model.save(tmp_path / "m.absentia")
+    loaded = absentia.Factorizer.load(tmp_path / "m.absentia")
+    for users in ["u7", ["u7", "u8"], [f"u{user}" for user in range(100)]]:
+        expected, found = model.recommend(users), loaded.recommend(users, seen=table)
+        assert np.array_equal(expected[0], found[0]) and np.array_equal(expected[1], found[1])
+
+
+def test_damaged_files_print_no_panic(tmp_path, capfd):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.feather as feather
+
+    path = tmp_path / "x.feather"
+    feather.write_feather(pa.table({"user": [1, 2, 3], "item": [4, 5, 6]}), path, compression="uncompressed")
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[at] ^= 0xFF
+        path.write_bytes(damaged)
+        try:
+            absentia.Factorizer(factors=2, iterations=1, regularization=0.1).fit(path)
+        except (ValueError, OSError, MemoryError):
+            pass
+    assert "panicked" not in capfd.readouterr().err

@@ -1,0 +1,399 @@
+//! What people try first: files as they come, names they know from elsewhere, and mistakes that are easily made.
+
+mod support;
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use support::{Ran, Sandbox};
+
+const TRAIN: &str = "--model m.absentia -k 2 --iterations 1 --regularization 0.1";
+
+/// Runs a command with a text as its standard input.
+fn piped(sandbox: &Sandbox, line: &str, input: &[u8]) -> Ran {
+    let mut command = sandbox.command(line);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("started");
+    // A command that does not read to the end closes the pipe.
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    let output = child.wait_with_output().expect("ended");
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+#[test]
+fn names_of_schemes_need_no_options() {
+    let sandbox = Sandbox::new();
+    for scheme in ["popularity", "uniform", "popularity*activity", "age"] {
+        let line = format!("train ratings.csv {TRAIN} --weights {scheme}");
+        sandbox.run(&line).ok();
+    }
+    let wrong = sandbox.run(&format!("train ratings.csv {TRAIN} --weights popularty"));
+    wrong.fails(2, &["did you mean popularity?"]);
+    let none = sandbox.run(&format!(
+        "train ratings.csv {TRAIN} --weights nothing-like-it"
+    ));
+    let every = [
+        "uniform",
+        "popularity",
+        "activity",
+        "age",
+        "available",
+        "learned",
+        "groups",
+        "lowrank",
+        "dense",
+    ];
+    none.fails(2, &every);
+}
+
+#[test]
+fn warnings_do_not_advise_what_is_given() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "zero.csv",
+        "user,item,rating\nann,heat,0\nbob,heat,4\nbob,up,3\nann,coco,1\n",
+    );
+    let said = |flags: &str| {
+        sandbox
+            .run(&format!("train zero.csv {TRAIN} {flags}"))
+            .ok()
+            .stderr
+    };
+    assert!(said("").contains("--targets raw"));
+    assert!(!said("--targets raw").contains("--targets raw"));
+}
+
+#[test]
+fn shares_out_of_range_are_wrong_usage_of_their_flag() {
+    let sandbox = Sandbox::new();
+    let train = |flags: &str| sandbox.run(&format!("train ratings.csv {TRAIN} {flags}"));
+    train("--sample users:2").fails(2, &["--sample", "users:2", "from 0 to 1"]);
+    train("--valid-split ratio:1.5").fails(2, &["--valid-split", "from 0 to 1"]);
+    train("--valid-split ratio:-0.1").fails(2, &["--valid-split"]);
+    sandbox
+        .run("split ratings.csv --out p --by ratio:0.7,0.5")
+        .fails(2, &["--by", "at most 1"]);
+    sandbox
+        .run("split ratings.csv --out p --by time:1.5")
+        .fails(2, &["--by", "from 0 to 1"]);
+}
+
+#[test]
+fn names_of_other_programs_lead_to_ours() {
+    let sandbox = Sandbox::new();
+    let train = |flags: &str| sandbox.run(&format!("train ratings.csv {TRAIN} {flags}"));
+    train("--lambda 0.1").fails(2, &["--lambda", "'--regularization'"]);
+    train("--epochs=3").fails(2, &["'--iterations'"]);
+    sandbox.write("run.toml", "data = ['ratings.csv']\nlambda = 0.1\n");
+    let ran = sandbox.run("train --config run.toml --model m.absentia");
+    ran.fails(2, &["run.toml:2", "\"lambda\"", "\"regularization\""]);
+}
+
+#[test]
+fn folders_and_archives_of_several_files_say_what_to_name() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("months")).expect("a folder");
+    sandbox.write("months/may.csv", "user,item\n1,2\n");
+    sandbox
+        .run("describe months")
+        .fails(3, &["months", "folder", "*.csv"]);
+}
+
+#[test]
+fn unknown_users_of_a_file_have_a_line_or_are_left_out() {
+    let sandbox = Sandbox::with_models();
+    sandbox.write("who.txt", "ann\n\nanm\nbob\n");
+    let line = "recommend movies.absentia --users-file who.txt --train train.csv";
+    let ran = sandbox.run(line);
+    ran.fails(4, &["who.txt:3", "anm", "--skip-unknown"]);
+    let ran = sandbox.run(&format!("{line} --skip-unknown --json")).ok();
+    assert_eq!(ran.json().len(), 2);
+    assert!(
+        ran.stderr.contains("left out 1 of 3 users"),
+        "{}",
+        ran.stderr
+    );
+    sandbox.write("who.txt", "nobody\n");
+    let ran = sandbox.run(&format!("{line} --skip-unknown"));
+    ran.fails(4, &["none of these users"]);
+}
+
+#[test]
+fn a_share_of_few_rows_leaves_one_and_says_so() {
+    let sandbox = Sandbox::new();
+    let rows: Vec<String> = (0..5)
+        .map(|item| format!("ann,{item}\nbob,{}\n", item + 1))
+        .collect();
+    let rows = rows.concat();
+    sandbox.write("few.csv", &format!("user,item\n{rows}"));
+    let ran = sandbox
+        .run("split few.csv --out parts --by share:0.9 --pick random")
+        .ok();
+    assert!(
+        ran.stderr.contains("2 users had too few rows"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(sandbox.read("parts/test.csv").lines().count(), 1 + 8);
+    assert_eq!(sandbox.read("parts/train.csv").lines().count(), 1 + 2);
+}
+
+#[test]
+fn one_user_has_no_interval_and_nothing_is_minus_zero() {
+    let sandbox = Sandbox::with_models();
+    sandbox.write("one.csv", "user,item\nann,coco\n");
+    let line =
+        "evaluate movies.absentia --train train.csv --test one.csv --at 1 --per-user each.csv";
+    let ran = sandbox.run(line).ok();
+    assert!(!ran.stdout.contains('±'), "{}", ran.stdout);
+    assert!(
+        !sandbox.read("each.csv").contains("-0"),
+        "{}",
+        sandbox.read("each.csv")
+    );
+    let json = sandbox.run(&format!("{line} --json")).ok().json().remove(0);
+    assert!(json["intervals"]["ndcg@1"].is_null(), "{json}");
+}
+
+#[test]
+fn describe_says_which_column_is_what() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "log.csv",
+        "Event Time,User ID,product_id,qty\n2020-01-01,7,8,3\n2021-01-01,7,9,1\n",
+    );
+    let ran = sandbox.run("describe log.csv").ok();
+    for said in [
+        "user from \"User ID\"",
+        "item from \"product_id\"",
+        "time from \"Event Time\"",
+    ] {
+        assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
+    }
+    let json = sandbox.run("describe log.csv --json").ok().json().remove(0);
+    assert_eq!(json["columns"]["time"], "Event Time");
+    sandbox.write("bare.csv", "7,8,3\n7,9,1\n");
+    let ran = sandbox.run("describe bare.csv").ok();
+    assert!(
+        ran.stdout.contains("rating from \"column 3\""),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn decimal_commas_are_an_option_that_is_offered() {
+    let sandbox = Sandbox::new();
+    sandbox.write("dec.csv", "user;item;rating\n1;2;3,5\n2;3;4\n");
+    sandbox
+        .run("describe dec.csv")
+        .fails(3, &["3,5", "--decimal-comma"]);
+    let ran = sandbox.run("convert dec.csv --decimal-comma --out -").ok();
+    assert_eq!(ran.stdout, "user,item,rating\n1,2,3.5\n2,3,4\n");
+}
+
+#[test]
+fn a_dash_is_standard_input_and_output() {
+    let sandbox = Sandbox::with_models();
+    let ratings = std::fs::read(sandbox.path("ratings.csv")).expect("read");
+    let train = std::fs::read(sandbox.path("train.csv")).expect("read");
+    let described = |line: &str, input: &[u8]| piped(&sandbox, line, input).ok().json().remove(0);
+    assert_eq!(
+        described("describe - --json", &ratings),
+        described("describe ratings.csv --json", b"")
+    );
+    let copy = piped(&sandbox, "convert - --out - --json", &ratings).ok();
+    assert_eq!(
+        copy.stdout,
+        sandbox.run("convert ratings.csv --out -").ok().stdout
+    );
+    assert_eq!(
+        copy.stdout.lines().count(),
+        sandbox.read("ratings.csv").lines().count()
+    );
+    piped(&sandbox, &format!("train - {TRAIN}"), &ratings).ok();
+    piped(&sandbox, "split - --out dashed", &ratings).ok();
+    let lists = piped(
+        &sandbox,
+        "recommend movies.absentia ann --train - --out -",
+        &train,
+    )
+    .ok();
+    assert!(
+        lists.stdout.starts_with("user,item,rank,score\nann,"),
+        "{}",
+        lists.stdout
+    );
+    let users = piped(
+        &sandbox,
+        "recommend movies.absentia --users-file - --allow-seen --json",
+        b"bob\nann\n",
+    );
+    assert_eq!(users.ok().json().len(), 2);
+    piped(
+        &sandbox,
+        "evaluate movies.absentia --train train.csv --test -",
+        &train,
+    )
+    .ok();
+    let twice = piped(
+        &sandbox,
+        "evaluate movies.absentia --train - --test -",
+        &train,
+    );
+    twice.fails(2, &["reads standard input", "--train", "--test"]);
+    let made = sandbox
+        .run("generate --users 30 --items 20 --entries 200 --out -")
+        .ok();
+    assert_eq!(made.stdout.lines().count(), 201, "{}", made.stdout);
+    sandbox.run("convert ratings.csv --out r.parquet").ok();
+    let parquet = std::fs::read(sandbox.path("r.parquet")).expect("read");
+    piped(&sandbox, "describe -", &parquet)
+        .fails(3, &["parquet from a pipe", "write it to a file"]);
+}
+
+#[test]
+fn someone_new_is_known_by_a_few_items() {
+    let sandbox = Sandbox::with_models();
+    let line = "recommend movies.absentia --items heat,alien --top 3";
+    let json = sandbox.run(&format!("{line} --json")).ok().json().remove(0);
+    assert!(json["user"].is_null());
+    let items = json["items"].as_array().expect("a list");
+    assert_eq!(items.len(), 3);
+    assert!(
+        items
+            .iter()
+            .all(|one| one["item"] != "heat" && one["item"] != "alien")
+    );
+    // The same as someone who is folded in from a file.
+    sandbox.write("new.csv", "user,item\nzoe,heat\nzoe,alien\n");
+    let folded = sandbox
+        .run("recommend movies.absentia --fold-in new.csv --top 3 --json")
+        .ok();
+    assert_eq!(folded.json().remove(0)["items"], json["items"]);
+    assert!(sandbox.run(line).ok().stdout.contains("for someone new"));
+    let wrong = sandbox.run("recommend movies.absentia --items heat,aliem");
+    wrong.fails(4, &["item \"aliem\"", "\"alien\""]);
+    let csv = sandbox.run(&format!("{line} --out -")).ok().stdout;
+    assert!(csv.lines().nth(1).expect("a row").starts_with(','), "{csv}");
+}
+
+#[test]
+fn integer_ids_stay_integers() {
+    let sandbox = Sandbox::new();
+    let rows: Vec<String> = (0..40)
+        .map(|at| format!("{},{}\n", at % 8, 100 + at * 7 % 11))
+        .collect();
+    let rows = rows.concat();
+    sandbox.write("numbers.csv", &format!("user,item\n{rows}"));
+    sandbox.run(&format!("train numbers.csv {TRAIN}")).ok();
+    let list = "recommend m.absentia 3 --train numbers.csv --top 2";
+    let json = sandbox.run(&format!("{list} --json")).ok().json().remove(0);
+    assert_eq!(json["user"], 3);
+    assert!(json["items"][0]["item"].is_i64(), "{json}");
+    let json = sandbox
+        .run("similar m.absentia 100 --json")
+        .ok()
+        .json()
+        .remove(0);
+    assert!(
+        json["id"] == 100 && json["similar"][0]["id"].is_i64(),
+        "{json}"
+    );
+    let json = sandbox
+        .run("explain m.absentia 3 103 --train numbers.csv --json")
+        .ok()
+        .json()
+        .remove(0);
+    assert!(
+        json["user"] == 3 && json["contributions"][0]["item"].is_i64(),
+        "{json}"
+    );
+    sandbox.run(&format!("{list} --out lists.parquet")).ok();
+    // Files with ids that are text have text.
+    sandbox.run("convert lists.parquet --out lists.jsonl").ok();
+    assert!(
+        sandbox
+            .read("lists.jsonl")
+            .starts_with("{\"user\":3,\"item\":1")
+    );
+    sandbox.run("convert ratings.csv --out named.jsonl").ok();
+    assert!(sandbox.read("named.jsonl").starts_with("{\"user\":\""));
+}
+
+#[test]
+fn a_model_can_keep_what_users_have_seen() {
+    let sandbox = Sandbox::new();
+    let train = format!("train ratings.csv {TRAIN}");
+    sandbox.run(&train).ok();
+    sandbox
+        .run("recommend m.absentia ann")
+        .fails(2, &["--train", "--keep-seen"]);
+    let with_file = sandbox
+        .run("recommend m.absentia ann --train ratings.csv --json")
+        .ok()
+        .stdout;
+    sandbox.run(&format!("{train} --keep-seen")).ok();
+    assert_eq!(
+        sandbox.run("recommend m.absentia ann --json").ok().stdout,
+        with_file
+    );
+    let anything = sandbox
+        .run("recommend m.absentia ann --allow-seen --json")
+        .ok()
+        .stdout;
+    assert_ne!(anything, with_file);
+}
+
+#[test]
+fn a_model_card_has_data_settings_metrics_and_limits() {
+    let sandbox = Sandbox::with_models();
+    let line = "evaluate movies.absentia --train train.csv --test test.csv --at 5 --json";
+    sandbox.write("metrics.json", &sandbox.run(line).ok().stdout);
+    sandbox
+        .run("inspect movies.absentia --card card.md --metrics metrics.json")
+        .ok();
+    let card = sandbox.read("card.md");
+    for part in [
+        "# Model card: movies",
+        "`train.csv`",
+        "24 users",
+        "| factors | 8 |",
+        "| recall@5 | 0.",
+        "## Limits",
+    ] {
+        assert!(card.contains(part), "no {part} in\n{card}");
+    }
+    let bare = sandbox.run("inspect movies.absentia --card -").ok().stdout;
+    assert!(bare.contains("None were given"), "{bare}");
+    sandbox
+        .run("inspect movies.absentia --card card.md --metrics train.csv")
+        .fails(3, &["evaluate"]);
+}
+
+#[test]
+fn equal_runs_give_equal_files() {
+    let sandbox = Sandbox::new();
+    let train = format!("train ratings.csv {TRAIN} --iterations 3 --keep-seen");
+    sandbox.run(&train).ok();
+    let first = std::fs::read(sandbox.path("m.absentia")).expect("read");
+    sandbox.run(&train).ok();
+    assert!(first == std::fs::read(sandbox.path("m.absentia")).expect("read"));
+}
+
+#[test]
+fn help_is_a_command_too() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.run("help train").ok().stdout;
+    assert_eq!(help, sandbox.run("train --help").ok().stdout);
+    assert!(
+        help.contains("Usage: absentia train <DATA>... [OPTIONS]"),
+        "{help}"
+    );
+    assert!(sandbox.run("help").ok().stdout.contains("Commands:"));
+    sandbox.run("help nothing").fails(2, &["nothing"]);
+}

@@ -1,0 +1,282 @@
+//! What the workers of a run must agree on.
+
+use std::ops::Range;
+
+use absentia::error::Axis;
+use absentia::fit::Outline;
+use absentia::fit::backend::{Problem, RowSum};
+use absentia::fit::shard::{ShardParts, SideParts};
+use absentia::{InstructionSet, Params, Sides};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::JobError;
+
+/// What bits depend on beside the data and the settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Platform {
+    /// Version of this package.
+    pub version: String,
+    /// The instructions that the kernels use.
+    pub instruction_set: String,
+    /// Results of the mathematical functions of the system, as one number.
+    pub mathematics: u64,
+}
+
+impl Platform {
+    /// The one that this process runs on.
+    #[must_use]
+    pub fn here() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            instruction_set: InstructionSet::in_use().to_string(),
+            mathematics: mathematics(),
+        }
+    }
+}
+
+/// The functions that come from the system's library, at some arguments: libraries round differently.
+fn mathematics() -> u64 {
+    let mut hash = Xxh3::new();
+    for n in 1..=4_000_u32 {
+        let x = f64::from(n) / 4_001.0;
+        let values = [
+            x.ln(),
+            (std::f64::consts::TAU * x).cos(),
+            (std::f64::consts::TAU * x).sin(),
+            f64::from(n).powf(-x),
+            (-10.0 * x).exp2(),
+            f64::from((n as f32 / 7.0).ln_1p()),
+        ];
+        for value in values {
+            hash.update(&value.to_bits().to_le_bytes());
+        }
+    }
+    hash.digest()
+}
+
+/// What a worker knows of its part and of the whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    worker: usize,
+    workers: usize,
+    rows: Sides<Range<usize>>,
+    /// Rows of each side that its entries of the other side name, and those of them that others own.
+    needs: Sides<usize>,
+    foreign: Sides<usize>,
+    shape: Sides<usize>,
+    entries: usize,
+    rank: usize,
+    may_be_negative: bool,
+    at_zero: RowSum<f64>,
+    /// As JSON, which keeps the names of choices.
+    params: String,
+    data: String,
+    platform: Platform,
+    /// Bytes of its entries, weights and penalties.
+    bytes: u64,
+    /// Bytes that its machine has left, where the system says so.
+    memory: Option<u64>,
+}
+
+/// Bytes of entries, weights and penalties of a part.
+fn bytes_of(parts: &ShardParts) -> u64 {
+    let of_side = |side: &SideParts| {
+        let dense = side.own_weights.as_slice().len() + side.fixed_weights.as_slice().len();
+        let needs = side.needs.len();
+        side.entries.bytes() + side.penalty.bytes() + 4 * (dense + needs) as u64
+    };
+    of_side(&parts.sides.users) + of_side(&parts.sides.items)
+}
+
+impl Facts {
+    /// The facts of worker `.0` of `.1`, with a number for the data that it is a part of.
+    ///
+    /// # Errors
+    /// Parameters without a text, which is a defect.
+    pub fn of(
+        (worker, workers): (usize, usize),
+        (problem, parts): (&Problem<'_>, &ShardParts),
+        data: String,
+    ) -> Result<Self, JobError> {
+        let params = serde_json::to_string(problem.params());
+        Ok(Self {
+            worker,
+            workers,
+            rows: Sides::from_fn(|axis| parts.rows(axis)),
+            needs: Sides::from_fn(|axis: Axis| parts.sides[axis.other()].needs.len()),
+            foreign: Sides::from_fn(|axis: Axis| {
+                let own = parts.rows(axis);
+                let needs = parts.sides[axis.other()].needs.iter();
+                needs.filter(|row| !own.contains(&(**row as usize))).count()
+            }),
+            shape: parts.shape,
+            entries: parts.entries.0,
+            rank: problem.weights(Axis::User).cols(),
+            may_be_negative: parts.may_be_negative,
+            at_zero: parts.at_zero(),
+            params: params.map_err(|error| JobError::Syntax(error.to_string()))?,
+            data,
+            platform: Platform::here(),
+            bytes: bytes_of(parts),
+            memory: absentia_io::limits::memory_available(),
+        })
+    }
+}
+
+/// A number for data by the counts of its rows.
+pub(super) fn of_counts(counts: &Sides<Vec<u32>>) -> String {
+    let mut hash = Xxh3::new();
+    for side in [&counts.users, &counts.items] {
+        hash.update(&(side.len() as u64).to_le_bytes());
+        for count in side {
+            hash.update(&count.to_le_bytes());
+        }
+    }
+    format!("{:016x}", hash.digest())
+}
+
+/// What all workers of a run agree on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agreed {
+    /// The problem.
+    pub outline: Outline,
+    /// The parameters.
+    pub params: Params,
+    /// The rows of each worker.
+    pub rows: Vec<Sides<Range<usize>>>,
+    /// A number for the data.
+    pub data: String,
+    /// What each worker needs.
+    pub needs: Vec<Need>,
+}
+
+/// What a worker needs while it trains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Bytes of its part: entries, weights, and factors before and after a half-sweep.
+    pub part: u64,
+    /// Bytes of the rows of others, as they arrive and as they are read.
+    pub gathered: u64,
+    /// Bytes that it gets of others in a sweep.
+    pub received: u64,
+    /// Bytes that its machine has left when its entries are in memory, where the system says so.
+    pub memory: Option<u64>,
+}
+
+impl Need {
+    fn of(facts: &Facts, factors: usize) -> Self {
+        let padded = factors.next_multiple_of(16);
+        let own = facts.rows.users.len() + facts.rows.items.len();
+        // Rows that it has itself do not travel, but are copied.
+        let largest = facts.needs.users.max(facts.needs.items);
+        Self {
+            part: facts.bytes + 8 * (own * padded) as u64,
+            gathered: 4 * (largest * (factors + padded)) as u64,
+            received: 4 * ((facts.foreign.users + facts.foreign.items) * factors) as u64,
+            memory: facts.memory,
+        }
+    }
+
+    /// Bytes that it takes from now on: its entries are in memory.
+    fn still_needed(&self, facts: &Facts) -> u64 {
+        self.part - facts.bytes + self.gathered
+    }
+}
+
+impl Agreed {
+    /// Compares what workers know, in their order.
+    ///
+    /// # Errors
+    /// The first thing that they do not agree on.
+    pub fn of(facts: Vec<Facts>) -> Result<Self, JobError> {
+        let [first, ..] = &facts[..] else {
+            return Err(JobError::WorkersDiffer {
+                what: "number of workers",
+                first: "none".to_owned(),
+                worker: 0,
+                other: "none".to_owned(),
+            });
+        };
+        let first = first.clone();
+        let mut at_zero = RowSum::default();
+        let mut rows = Vec::new();
+        let params: Params = serde_json::from_str(&first.params)
+            .map_err(|error| JobError::Syntax(error.to_string()))?;
+        let mut needs = Vec::new();
+        for (worker, own) in facts.into_iter().enumerate() {
+            own.check(&first, worker)?;
+            let need = Need::of(&own, params.factors);
+            let needed = need.still_needed(&own);
+            if let Some(memory) = own.memory.filter(|memory| *memory < needed) {
+                return Err(JobError::WorkerMemory {
+                    worker,
+                    needed,
+                    memory,
+                });
+            }
+            needs.push(need);
+            at_zero = at_zero.merge(own.at_zero);
+            rows.push(own.rows);
+        }
+        let at_zero = at_zero.total().unwrap_or(0.0);
+        Ok(Self {
+            outline: Outline {
+                shape: first.shape,
+                entries: first.entries,
+                rank: first.rank,
+                may_be_negative: first.may_be_negative,
+                at_zero,
+            },
+            params,
+            rows,
+            // The squares of all targets, with their weights, tell values apart.
+            data: format!("{}-{:016x}", first.data, at_zero.to_bits()),
+            needs,
+        })
+    }
+}
+
+impl Facts {
+    fn check(&self, first: &Self, worker: usize) -> Result<(), JobError> {
+        let text = |number: usize| number.to_string();
+        let shape = |facts: &Self| format!("{} x {}", facts.shape.users, facts.shape.items);
+        let math = |facts: &Self| format!("{:016x}", facts.platform.mathematics);
+        let compared = [
+            ("place among the workers", text(worker), text(self.worker)),
+            ("number of workers", text(first.workers), text(self.workers)),
+            (
+                "version",
+                first.platform.version.clone(),
+                self.platform.version.clone(),
+            ),
+            (
+                "instruction set (ABSENTIA_SIMD chooses one)",
+                first.platform.instruction_set.clone(),
+                self.platform.instruction_set.clone(),
+            ),
+            (
+                "mathematical library of the system",
+                math(first),
+                math(self),
+            ),
+            ("number of users and items", shape(first), shape(self)),
+            ("number of entries", text(first.entries), text(self.entries)),
+            ("rank of the weights", text(first.rank), text(self.rank)),
+            ("data", first.data.clone(), self.data.clone()),
+            ("settings", first.params.clone(), self.params.clone()),
+        ];
+        match compared
+            .into_iter()
+            .find(|(_, first, other)| first != other)
+        {
+            Some((what, first, other)) => Err(JobError::WorkersDiffer {
+                what,
+                first,
+                worker,
+                other,
+            }),
+            None => Ok(()),
+        }
+    }
+}

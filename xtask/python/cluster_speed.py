@@ -1,0 +1,88 @@
+"""Seconds of a sweep on a Ray cluster of this machine, two workers of one thread, beside one process of two threads.
+
+Options: shapes to measure (yelp, amazon, small) and --factors 64,128 --rounds 3 --iterations 6.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "bindings", "python", "tests"))
+
+import ray_cluster
+
+import absentia
+from absentia.ray import fit
+from absentia.ray._fit import plan
+
+# Users, items and entries of the data sets that the benchmarks of one machine generate as well.
+SHAPES = {
+    "yelp": (25_677, 25_815, 731_671),
+    "amazon": (117_176, 75_389, 5_020_705),
+    "small": (5_000, 4_300, 40_000),
+}
+
+
+def write(path, users, items, entries):
+    """Distinct pairs of popular items and active users, as parquet."""
+    import pyarrow
+    import pyarrow.parquet
+
+    random = np.random.default_rng(1)
+    pairs = np.empty(0, dtype=np.int64)
+    while len(pairs) < entries:
+        more = 2 * (entries - len(pairs)) + 1000
+        user = (users * random.random(more) ** 1.6).astype(np.int64)
+        item = (items * random.random(more) ** 2.2).astype(np.int64)
+        pairs = np.unique(np.concatenate([pairs, user * items + item]))
+    pairs = random.permutation(pairs)[:entries]
+    for part, rows in enumerate(np.array_split(pairs, 4)):
+        table = pyarrow.table({"user": rows // items, "item": rows % items})
+        pyarrow.parquet.write_table(table, os.path.join(path, f"part-{part}.parquet"))
+    return os.path.join(path, "part-*.parquet")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("shapes", nargs="*", default=["yelp", "amazon"])
+    parser.add_argument("--factors", default="64,128")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--iterations", type=int, default=6)
+    given = parser.parse_args()
+    with ray_cluster.cluster(2), tempfile.TemporaryDirectory() as folder:
+        for shape in given.shapes:
+            path = os.path.join(folder, shape)
+            os.makedirs(path)
+            source = write(path, *SHAPES[shape])
+            for factors in map(int, given.factors.split(",")):
+                measure(shape, source, factors, given)
+
+
+def measure(shape, source, factors, given):
+    settings = {"factors": factors, "iterations": given.iterations, "regularization": 0.01, "random_state": 1}
+    settings["weights"] = "popularity:mean=0.01,alpha=0.25"
+    best = {"one process": np.inf, "two workers": np.inf}
+    sent = 0
+    for _ in range(given.rounds):
+        alone = absentia.Factorizer(**settings, num_threads=2).fit(source)
+        best["one process"] = min(best["one process"], min(sweep.seconds for sweep in alone.history_[1:]))
+        with fit(source, workers=2, **settings) as run:
+            best["two workers"] = min(best["two workers"], min(sweep.seconds for sweep in run.history[1:]))
+            same = run.model().item_factors_.tobytes() == alone.item_factors_.tobytes()
+            sent = sum(need[2] for need in run._workers.run.needs)
+            text = plan(run._workers.run)
+    ratio = best["two workers"] / best["one process"]
+    print(
+        f"{shape}, K = {factors}: one process of two threads {best['one process']:.4f} s a sweep, two workers of one "
+        f"thread {best['two workers']:.4f} s, {ratio:.2f} times; {sent / 2**20:.1f} MiB travel; bits are "
+        f"{'the same' if same else 'DIFFERENT'}",
+        flush=True,
+    )
+    if factors == int(given.factors.split(",")[0]):
+        print(text, flush=True)
+
+
+main()

@@ -1,0 +1,41 @@
+//! Runs on a Ray cluster of several nodes, all of them on this machine: `cargo xtask cluster`.
+
+use crate::{cargo, python, repository, run};
+
+/// Runs the tests that are too long for `cargo xtask test`: all settings on up to seven workers, and kills at random
+/// moments. `words` choose tests as pytest's `-k` does.
+pub(crate) fn test(words: &[String]) -> Result<(), String> {
+    python::setup();
+    let interpreter = python::interpreter()
+        .filter(|python| python::has_modules(python, &["ray", "pytest", "scipy"]));
+    let interpreter =
+        interpreter.ok_or("Ray, pytest and scipy are needed and could not be installed")?;
+    run(&mut cargo(&["build", "--workspace", "--all-features"]))?;
+    let mut command = python::package(&interpreter, "debug")?;
+    command.args([
+        "-m",
+        "pytest",
+        "-q",
+        "-rs",
+        "-p",
+        "no:cacheprovider",
+        "cluster_tests",
+    ]);
+    if !words.is_empty() {
+        command.args(["-k", &words.join(" ")]);
+    }
+    run(command.current_dir(repository().join("bindings/python")))
+}
+
+/// Measures sweeps on two workers: `cargo xtask bench cluster`.
+pub(crate) fn bench(words: &[String]) -> Result<(), String> {
+    python::setup();
+    let interpreter =
+        python::interpreter().filter(|python| python::has_modules(python, &["ray", "pyarrow"]));
+    let interpreter = interpreter.ok_or("Ray and pyarrow are needed and could not be installed")?;
+    crate::bench::build(&["absentia-python", "absentia-cli"])?;
+    let script = repository().join("xtask/python/cluster_speed.py");
+    run(python::package(&interpreter, "release")?
+        .arg(script)
+        .args(words))
+}
