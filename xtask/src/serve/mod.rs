@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use crate::repository;
 use findings::Findings;
-use servers::{Bench, bare_sync};
+use servers::Bench;
 
 const USAGE: &str = "xtask: bench serve [--program FILE] [--quick] [--no-peer]";
 
@@ -67,18 +67,16 @@ fn measured(bench: &Bench, seconds: f64, with_peer: bool) -> Result<(), String> 
     } else {
         None
     };
-    let sync = bare_sync(&bench.folder)?;
-    eprintln!("a bare fdatasync takes {sync:.2} ms (median)");
     let capacity = {
         let ours = bench.start("snapshot_events = 10000000")?;
         let capacity = phases::lists(&ours, seconds, peer.as_ref(), &mut findings)?;
-        phases::acknowledgements(&ours, seconds, sync, &mut findings)?;
+        phases::acknowledgements(&ours, seconds, &bench.folder, &mut findings)?;
         phases::beside_events(&ours, seconds, capacity, &mut findings)?;
         capacity
     };
     phases::replay(bench, &mut findings)?;
     phases::overload(bench, seconds, capacity, &mut findings)?;
     bench.forget();
-    print!("{findings}");
+    eprint!("{findings}");
     Ok(())
 }
