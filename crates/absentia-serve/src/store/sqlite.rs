@@ -154,7 +154,7 @@ fn write(connection: &mut Connection, changes: &[Change]) -> rusqlite::Result<()
     let behaviour = rusqlite::TransactionBehavior::Immediate;
     let transaction = connection.transaction_with_behavior(behaviour)?;
     let (mut digests, mut first, mut last) = (Vec::new(), 0, 0);
-    let mut appending = transaction.prepare_cached(APPEND)?;
+    let mut appending = transaction.prepare(APPEND)?;
     for change in changes {
         let Change::Append {
             sequence,
@@ -173,17 +173,20 @@ fn write(connection: &mut Connection, changes: &[Change]) -> rusqlite::Result<()
     }
     drop(appending);
     if !digests.is_empty() {
-        let mut newest =
-            transaction.prepare_cached("SELECT digest FROM batches ORDER BY last DESC LIMIT 1")?;
-        let before = newest.query_row((), |row| row.get::<_, Digest>(0));
+        let before = transaction.query_row(
+            "SELECT digest FROM batches ORDER BY last DESC LIMIT 1",
+            (),
+            |row| row.get::<_, Digest>(0),
+        );
         let before = before.optional()?.unwrap_or_default();
-        let mut batch = transaction
-            .prepare_cached("INSERT INTO batches (last, first, digest) VALUES (?1, ?2, ?3)")?;
-        batch.execute(params![
-            last.cast_signed(),
-            first.cast_signed(),
-            chained(&before, &digests)
-        ])?;
+        transaction.execute(
+            "INSERT INTO batches (last, first, digest) VALUES (?1, ?2, ?3)",
+            params![
+                last.cast_signed(),
+                first.cast_signed(),
+                chained(&before, &digests)
+            ],
+        )?;
     }
     transaction.commit()
 }
@@ -355,7 +358,7 @@ impl StoreReader for SqliteStore {
     }
 
     fn records(&self, after: u64, limit: usize) -> Result<Vec<(u64, Option<Record>)>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
+        let mut statement = self.connection.prepare(
             "SELECT seq, record, digest FROM records WHERE seq > ?1 ORDER BY seq LIMIT ?2",
         )?;
         let mut rows =
@@ -380,7 +383,7 @@ impl StoreReader for SqliteStore {
 
     fn event(&self, id: &Digest) -> Result<Option<StoredEvent>, StoreError> {
         let query = format!("{EVENT} WHERE event = ?1");
-        let mut statement = self.connection.prepare_cached(&query)?;
+        let mut statement = self.connection.prepare(&query)?;
         let found = statement.query_row(params![id], stored_event).optional()?;
         found.map(with_record).transpose()
     }
@@ -388,14 +391,14 @@ impl StoreReader for SqliteStore {
     fn events_of_user(&self, user: &str, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
         let query =
             format!("{EVENT} WHERE user = ?1 AND event IS NOT NULL ORDER BY seq DESC LIMIT ?2");
-        let mut statement = self.connection.prepare_cached(&query)?;
+        let mut statement = self.connection.prepare(&query)?;
         let rows =
             statement.query_map(params![user, (limit as u64).cast_signed()], stored_event)?;
         rows.map(|row| with_record(row?)).collect()
     }
 
     fn newest_events(&self, limit: usize) -> Result<Vec<(i64, String)>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
+        let mut statement = self.connection.prepare(
             "SELECT received, kind FROM records WHERE kind IS NOT NULL ORDER BY seq DESC LIMIT ?1",
         )?;
         let limit = (limit as u64).cast_signed();
@@ -404,7 +407,7 @@ impl StoreReader for SqliteStore {
     }
 
     fn items_of_kinds(&self, user: &str, kinds: &[String]) -> Result<Vec<String>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
+        let mut statement = self.connection.prepare(
             "SELECT item, kind FROM records WHERE user = ?1 AND item IS NOT NULL AND deleted_by IS NULL",
         )?;
         let mut rows = statement.query(params![user])?;
@@ -421,7 +424,7 @@ impl StoreReader for SqliteStore {
     fn reply(&self, key: &Digest) -> Result<Option<Reply>, StoreError> {
         let mut statement = self
             .connection
-            .prepare_cached("SELECT request, body FROM replies WHERE key = ?1")?;
+            .prepare("SELECT request, body FROM replies WHERE key = ?1")?;
         let found = statement.query_row(params![key], |row| {
             Ok(Reply {
                 request: row.get(0)?,
@@ -432,9 +435,9 @@ impl StoreReader for SqliteStore {
     }
 
     fn models(&self) -> Result<Vec<ModelEntry>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT version, source, digest, seq, created FROM models ORDER BY version",
-        )?;
+        let mut statement = self
+            .connection
+            .prepare("SELECT version, source, digest, seq, created FROM models ORDER BY version")?;
         let rows = statement.query_map((), |row| {
             Ok(ModelEntry {
                 version: row.get::<_, i64>(0)? as u64,
@@ -450,7 +453,7 @@ impl StoreReader for SqliteStore {
     fn activations(&self) -> Result<Vec<(u64, i64)>, StoreError> {
         let mut statement = self
             .connection
-            .prepare_cached("SELECT version, time FROM activations ORDER BY at")?;
+            .prepare("SELECT version, time FROM activations ORDER BY at")?;
         let rows =
             statement.query_map((), |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -459,7 +462,7 @@ impl StoreReader for SqliteStore {
     fn keys(&self) -> Result<Vec<KeyEntry>, StoreError> {
         let mut statement = self
             .connection
-            .prepare_cached("SELECT id, scope, digest, expires FROM keys ORDER BY id")?;
+            .prepare("SELECT id, scope, digest, expires FROM keys ORDER BY id")?;
         let rows = statement.query_map((), |row| {
             Ok(KeyEntry {
                 id: row.get(0)?,
@@ -477,7 +480,7 @@ impl StoreReader for SqliteStore {
         after: &str,
         limit: usize,
     ) -> Result<Vec<CatalogueEntry>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
+        let mut statement = self.connection.prepare(
             "SELECT id, title, category, hidden FROM catalogue
              WHERE axis = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
         )?;
@@ -487,7 +490,7 @@ impl StoreReader for SqliteStore {
     }
 
     fn catalogue_entry(&self, axis: Axis, id: &str) -> Result<Option<CatalogueEntry>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
+        let mut statement = self.connection.prepare(
             "SELECT id, title, category, hidden FROM catalogue WHERE axis = ?1 AND id = ?2",
         )?;
         let found = statement.query_row(params![number(axis), id], catalogue_entry);
@@ -497,16 +500,14 @@ impl StoreReader for SqliteStore {
     fn erasures_begun(&self) -> Result<Vec<(String, u64)>, StoreError> {
         let mut statement = self
             .connection
-            .prepare_cached("SELECT id, seq FROM erasures WHERE id IS NOT NULL ORDER BY seq")?;
+            .prepare("SELECT id, seq FROM erasures WHERE id IS NOT NULL ORDER BY seq")?;
         let rows =
             statement.query_map((), |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     fn erased_users(&self) -> Result<Vec<Digest>, StoreError> {
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT user FROM erasures")?;
+        let mut statement = self.connection.prepare("SELECT user FROM erasures")?;
         let rows = statement.query_map((), |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
