@@ -304,6 +304,7 @@ mod tests {
 
     fn sizes(rank_to_estimate: usize) -> Sizes {
         Sizes {
+            feature_rows: 0,
             users: 1000,
             items: 500,
             entries: 100_000,
