@@ -52,10 +52,8 @@ def fitted(train, attributes, shape, settings, arguments):
     )
     model = CMF_implicit(
         k=arguments.factors,
+        # Tags that are absent are unknown to it: taken as zeros (NA_as_zero_item), version 3.5.1 yields NaN or crashes.
         center_I=False,
-        # With conjugate gradients in single precision, tags that are absent as zeros make every factor NaN.
-        use_cg=False,
-        use_float=False,
         nthreads=arguments.threads,
         verbose=False,
         random_state=1,
@@ -101,7 +99,6 @@ def drawn(random):
         "alpha": between(0.5, 100.0),
         "w_item": between(0.05, 20.0),
         "niter": int(random.choice([6, 10, 15])),
-        "NA_as_zero_item": bool(random.random() < 0.5),
     }
 
 

@@ -88,7 +88,9 @@ pub(crate) enum InMemory {
 
 fn relation(py: Python<'_>, given: &InMemory) -> PyResult<RelationRows> {
     let (text, rows) = match given {
-        InMemory::Entries((text, columns)) => (text, RelationTable::Entries(copied(py, columns)?)),
+        InMemory::Entries((text, columns)) => {
+            (text, RelationTable::Entries(Box::new(copied(py, columns)?)))
+        }
         InMemory::Features((text, ids, columns, numbers)) => {
             let array = numbers.bind(py).try_readonly()?;
             let (rows, width) = (array.shape()[0], array.shape()[1]);

@@ -30,6 +30,8 @@ pub(crate) struct Model {
     pub(crate) seen: Option<UserItems>,
 }
 
+/// Rows of users and of items.
+type Pairs<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>);
 /// Iteration, seconds, observed, missing, regularization, validation.
 type SweepTuple = (usize, f64, f64, f64, f64, Option<f64>);
 /// Score, what each item adds to it, remainder.
@@ -100,10 +102,7 @@ impl Model {
 
     /// The rows of users and items that users have seen, if the file that the model was read from has them.
     #[getter]
-    fn seen<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> Option<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>)> {
+    fn seen<'py>(&self, py: Python<'py>) -> Option<Pairs<'py>> {
         let seen = self.seen.as_ref()?;
         let lists = seen.users().iter().enumerate();
         let pairs = lists

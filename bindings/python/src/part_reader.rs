@@ -23,6 +23,10 @@ use crate::shard_worker::side;
 type Bytes<'py> = Bound<'py, PyArray1<u8>>;
 /// Bytes that came from another worker.
 type Received<'py> = PyReadonlyArray1<'py, u8>;
+/// Numbers of entries of rows.
+type Counts<'py> = Bound<'py, PyArray1<u32>>;
+/// Numbers of entries of chunks of users and of items.
+type ChunkEntries = (Vec<u64>, Vec<u64>);
 /// First and end of the chunks of users and of items.
 type Chunks = ((usize, usize), (usize, usize));
 
@@ -126,7 +130,7 @@ impl PartReader {
     }
 
     /// Reads the files of this worker.
-    fn read<'py>(slf: Py<Self>, py: Python<'py>) -> PyResult<Bytes<'py>> {
+    fn read(slf: Py<Self>, py: Python<'_>) -> PyResult<Bytes<'_>> {
         let opened = interruptible(py, move |py, _| {
             let this = slf.get();
             let notices = Notices::of(&this.job);
@@ -241,7 +245,7 @@ impl PartReader {
         shape: (usize, usize),
         chunks: Chunks,
         bundles: Vec<Received<'_>>,
-    ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>)> {
+    ) -> PyResult<(Counts<'py>, Counts<'py>)> {
         let shape = Sides {
             users: shape.0,
             items: shape.1,
@@ -343,7 +347,7 @@ pub(crate) fn borders_of(opened: Vec<Received<'_>>) -> PyResult<(Vec<String>, Ve
 /// The chunks of each worker, from the rows that each reader has in every chunk.
 #[pyfunction]
 pub(crate) fn divided(
-    rows: Vec<(Vec<u64>, Vec<u64>)>,
+    rows: Vec<ChunkEntries>,
     shape: (usize, usize),
     workers: usize,
 ) -> Vec<Chunks> {
@@ -351,7 +355,7 @@ pub(crate) fn divided(
         users: shape.0,
         items: shape.1,
     };
-    let work = |all: usize, of: &dyn Fn(&(Vec<u64>, Vec<u64>)) -> Vec<u64>| -> Vec<u64> {
+    let work = |all: usize, of: fn(&ChunkEntries) -> &[u64]| -> Vec<u64> {
         let mut sums = vec![0; all.div_ceil(CHUNK_ROWS)];
         for reader in &rows {
             for (sum, more) in sums.iter_mut().zip(of(reader)) {
@@ -364,8 +368,8 @@ pub(crate) fn divided(
             .collect()
     };
     let work = Sides {
-        users: work(shape.users, &|reader| reader.0.clone()),
-        items: work(shape.items, &|reader| reader.1.clone()),
+        users: work(shape.users, |reader| &reader.0),
+        items: work(shape.items, |reader| &reader.1),
     };
     let plan = Plan::of_work(&work, workers);
     let chunks = plan.workers().iter();

@@ -86,7 +86,7 @@ def test_features_are_arrays_tables_or_files(tmp_path: pathlib.Path) -> None:
     np.save(tmp_path / "v.npy", values)
     (tmp_path / "ids.txt").write_text("\n".join(ids) + "\n")
     lines = [f"{name}," + ",".join(repr(float(x)) for x in row) for name, row in zip(ids, values)]
-    (tmp_path / "v.csv").write_text("item,0,1,2\n" + "\n".join(lines) + "\n")
+    (tmp_path / "v.csv").write_text("item,a,b,c\n" + "\n".join(lines) + "\n")
     others = [
         fitted({"items-vectors": f"{tmp_path}/v.npy,strength=2,ids={tmp_path}/ids.txt"}),
         fitted({"items-vectors": f"{tmp_path}/v.csv,dense=yes,strength=2"}),

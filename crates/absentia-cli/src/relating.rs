@@ -157,7 +157,11 @@ fn places_of_columns(table: &FeatureTable, known: &IdMap, spec: &RelationSpec) -
                 table.columns.len(),
                 known.len()
             );
-            let names: Vec<_> = known.iter().take(5).map(|name| name.into_owned()).collect();
+            let names: Vec<_> = known
+                .iter()
+                .take(5)
+                .map(std::borrow::Cow::into_owned)
+                .collect();
             Refusal::data(message)
                 .hint(format!(
                     "the model has the columns {} ...",

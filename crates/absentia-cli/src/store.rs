@@ -71,10 +71,11 @@ pub(crate) fn save(
     seen: Option<&UserItems>,
 ) -> Result<()> {
     let config = toml::to_string(config)?;
-    Ok(match seen {
-        Some(seen) => model::save_model_and_seen(path, model, ids, Some(&config), seen)?,
-        None => model::save_model(path, model, ids, Some(&config))?,
-    })
+    let saved = match seen {
+        Some(seen) => model::save_model_and_seen(path, model, ids, Some(&config), seen),
+        None => model::save_model(path, model, ids, Some(&config)),
+    };
+    Ok(saved?)
 }
 
 /// Writes a model that was trained elsewhere, so that there is no configuration.

@@ -12,6 +12,9 @@ use serde::Serialize;
 /// Memory below which nothing is said of it.
 const LARGE: u64 = 64 << 20;
 
+/// The columns that were read, of each file.
+type ColumnsOfFiles = Vec<Vec<(Role, String)>>;
+
 /// Where output goes, and in which form.
 pub(crate) struct Ui {
     json: bool,
@@ -19,7 +22,7 @@ pub(crate) struct Ui {
     /// Whether standard output has a result that was asked for by `-`, and nothing else may be printed there.
     is_output_taken: bool,
     /// The columns that were read, of each file.
-    columns: Arc<Mutex<Vec<Vec<(Role, String)>>>>,
+    columns: Arc<Mutex<ColumnsOfFiles>>,
     screen: Screen,
     progress: Progress,
     /// The bar of settings being chosen.
@@ -160,7 +163,7 @@ impl Ui {
 pub(crate) struct ReadingBar {
     progress: Progress,
     bar: OnceLock<Bar>,
-    columns: Arc<Mutex<Vec<Vec<(Role, String)>>>>,
+    columns: Arc<Mutex<ColumnsOfFiles>>,
 }
 
 impl absentia_io::Progress for ReadingBar {

@@ -125,9 +125,10 @@ fn unknown_users_of_a_file_have_a_line_or_are_left_out() {
 #[test]
 fn a_share_of_few_rows_leaves_one_and_says_so() {
     let sandbox = Sandbox::new();
-    let rows: String = (0..5)
+    let rows: Vec<String> = (0..5)
         .map(|item| format!("ann,{item}\nbob,{}\n", item + 1))
         .collect();
+    let rows = rows.concat();
     sandbox.write("few.csv", &format!("user,item\n{rows}"));
     let ran = sandbox
         .run("split few.csv --out parts --by share:0.9 --pick random")
@@ -284,9 +285,10 @@ fn someone_new_is_known_by_a_few_items() {
 #[test]
 fn integer_ids_stay_integers() {
     let sandbox = Sandbox::new();
-    let rows: String = (0..40)
+    let rows: Vec<String> = (0..40)
         .map(|at| format!("{},{}\n", at % 8, 100 + at * 7 % 11))
         .collect();
+    let rows = rows.concat();
     sandbox.write("numbers.csv", &format!("user,item\n{rows}"));
     sandbox.run(&format!("train numbers.csv {TRAIN}")).ok();
     let list = "recommend m.absentia 3 --train numbers.csv --top 2";

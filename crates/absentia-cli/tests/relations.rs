@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::fmt::Write;
+
 use support::{Sandbox, bits};
 
 const TAGGED: &str = "train train.csv --model tagged.absentia --factors 8 --iterations 6 \
@@ -244,7 +246,8 @@ fn described() -> Sandbox {
         .collect();
     let mut table = "item,dark,long,new\nlaura,3,88,1944\n".to_owned();
     for (at, item) in items.iter().enumerate() {
-        table += &format!("{item},{},{},{}\n", at % 4, 80 + 7 * at, 1950 + at * at);
+        let (dark, long, new) = (at % 4, 80 + 7 * at, 1950 + at * at);
+        let _ = writeln!(table, "{item},{dark},{long},{new}");
     }
     sandbox.write("vectors.csv", &table);
     sandbox.run(DESCRIBED).ok();

@@ -227,10 +227,9 @@ fn held_out_rows_that_are_in_the_data_are_not_trained_on() {
     let compare = |data: &str| {
         let line = "--test test.csv --factors 4 --iterations 3 --regularization 0.1 --json";
         let mut lines = sandbox.run(&format!("compare {data} {line}")).ok().json();
-        lines[0]
-            .as_object_mut()
-            .expect("an object")
-            .remove("seconds");
+        for line in &mut lines {
+            line.as_object_mut().expect("an object").remove("seconds");
+        }
         lines
     };
     assert_eq!(compare("ratings.csv"), compare("train.csv"));

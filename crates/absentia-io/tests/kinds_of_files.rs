@@ -130,10 +130,11 @@ fn a_matrix_of_ones_is_not_damaged() {
     npy::write(&mut shape, &[2], &[rows, columns]).unwrap();
     arrays.push(("shape.npy", shape));
     let count = (rows * columns) as usize;
+    let last = (rows * columns) as i32;
     let (mut starts, mut indices, mut ones) = (Vec::new(), Vec::new(), Vec::new());
     let offsets: Vec<i32> = (0..=rows as i32).map(|row| row * columns as i32).collect();
     array(&mut starts, &offsets);
-    let places: Vec<i32> = (0..count as i32).map(|at| at % columns as i32).collect();
+    let places: Vec<i32> = (0..last).map(|at| at % columns as i32).collect();
     array(&mut indices, &places);
     npy::write(&mut ones, &[count], &vec![1.0_f64; count]).unwrap();
     arrays.extend([

@@ -31,7 +31,7 @@ pub struct RelationRows {
 #[derive(Clone, Debug)]
 pub enum RelationTable {
     /// Some entries.
-    Entries(Dataset),
+    Entries(Box<Dataset>),
     /// A number for every column.
     Features(FeatureTable),
 }
@@ -71,7 +71,9 @@ impl RelationRows {
                 spec.file.as_ref(),
                 features.ids.as_deref().map(AsRef::as_ref),
             )?),
-            None => RelationTable::Entries(read_relation(&spec.file, skip_bad, listener)?),
+            None => {
+                RelationTable::Entries(Box::new(read_relation(&spec.file, skip_bad, listener)?))
+            }
         };
         Ok(Self {
             rows,

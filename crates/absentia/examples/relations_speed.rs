@@ -2,7 +2,7 @@
 //! add to a sweep beside the matrix products that they are.
 //!
 //! `cargo run --release -p absentia --example relations_speed [K] [COLUMNS] [ROUNDS]`, on one thread, in seconds of the
-//! processor, the least of several rounds. The data is generated in the shape of CiteULike with its tags.
+//! processor, the least of several rounds. The data is generated in the shape of `CiteULike` with its tags.
 #![allow(clippy::print_stdout)]
 
 use absentia::data::{Confidence, Duplicates, Interactions, Targets, Triplets};

@@ -60,7 +60,7 @@ impl Options {
             let mut value = || words.next().ok_or(format!("{word}: a value is missing"));
             match *word {
                 "--seeds" => options.seeds = value()?.split(',').map(str::to_owned).collect(),
-                "--seconds" => options.seconds = (*value()?).to_owned(),
+                "--seconds" => (*value()?).clone_into(&mut options.seconds),
                 "--program" => options.program = Some(PathBuf::from(value()?)),
                 "--no-peers" => options.peers = false,
                 other => return Err(format!("{other}: no such option")),
@@ -79,6 +79,7 @@ struct Study<'a> {
 }
 
 /// Makes the study, and prints a line for each seed and each model.
+#[allow(clippy::print_stdout, reason = "the result of the command")]
 pub(super) fn relations(words: &[&str]) -> Result<(), String> {
     let options = Options::read(words)?;
     let program = match &options.program {
@@ -136,10 +137,6 @@ impl Study<'_> {
         Ok(())
     }
 
-    fn on_rows(&self, command: &mut Command) {
-        command.args(["--dense-ids", "--shape", SHAPE]);
-    }
-
     /// Tunes and trains with tags and, on known articles, without them; yields what was measured.
     fn own(&self) -> Result<String, String> {
         if self.case.is_cold {
@@ -171,7 +168,7 @@ impl Study<'_> {
         let out = self.path(name);
         let mut tune = self.program.command("tune");
         tune.arg(self.path("train.csv"));
-        self.on_rows(&mut tune);
+        on_rows(&mut tune);
         if with_tags {
             let tags = data("item_tags.tsv.gz");
             let relation = format!("items-tags:{},least={LEAST}", tags.display());
@@ -208,7 +205,7 @@ impl Study<'_> {
     fn evaluate(&self, model: &Path, against: Option<&Path>) -> Result<String, String> {
         let mut evaluate = self.program.command("evaluate");
         evaluate.arg(model);
-        self.on_rows(&mut evaluate);
+        on_rows(&mut evaluate);
         evaluate.arg("--train").arg(self.path("train.csv"));
         evaluate.arg("--test").arg(self.path("test.csv"));
         evaluate.args(["--at", "20,100", "--metrics", "recall", "--json", "--quiet"]);
@@ -261,6 +258,11 @@ fn figures(line: &Value, is_comparison: bool) -> String {
         );
     }
     recall(line, "recall@20")
+}
+
+/// Reads ids as row numbers, so that articles without tags are measured as well.
+fn on_rows(command: &mut Command) {
+    command.args(["--dense-ids", "--shape", SHAPE]);
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use crate::repository;
 use findings::Findings;
-use servers::{Bench, bare_sync};
+use servers::Bench;
 
 const USAGE: &str = "xtask: bench serve [--program FILE] [--quick] [--no-peer]";
 
@@ -35,12 +35,11 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
             _ => return Err(USAGE.to_owned()),
         }
     }
-    let program = match program {
-        Some(program) => program.canonicalize().map_err(|error| error.to_string())?,
-        None => {
-            crate::bench::build(&["absentia-cli"])?;
-            crate::target().join("release/absentia")
-        }
+    let program = if let Some(program) = program {
+        program.canonicalize().map_err(|error| error.to_string())?
+    } else {
+        crate::bench::build(&["absentia-cli"])?;
+        crate::target().join("release/absentia")
     };
     let data = repository().join("../shared/data/gowalla-lightgcn/train.tsv.gz");
     if !data.is_file() {
@@ -56,6 +55,7 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
     measured(&bench, seconds, with_peer)
 }
 
+#[allow(clippy::print_stdout, reason = "the result of the command")]
 fn measured(bench: &Bench, seconds: f64, with_peer: bool) -> Result<(), String> {
     bench.train()?;
     bench.forget();
@@ -67,18 +67,16 @@ fn measured(bench: &Bench, seconds: f64, with_peer: bool) -> Result<(), String> 
     } else {
         None
     };
-    let sync = bare_sync(&bench.folder)?;
-    eprintln!("a bare fdatasync takes {sync:.2} ms (median)");
     let capacity = {
         let ours = bench.start("snapshot_events = 10000000")?;
         let capacity = phases::lists(&ours, seconds, peer.as_ref(), &mut findings)?;
-        phases::acknowledgements(&ours, seconds, sync, &mut findings)?;
+        phases::acknowledgements(&ours, seconds, &bench.folder, &mut findings)?;
         phases::beside_events(&ours, seconds, capacity, &mut findings)?;
         capacity
     };
     phases::replay(bench, &mut findings)?;
     phases::overload(bench, seconds, capacity, &mut findings)?;
     bench.forget();
-    print!("{findings}");
+    eprint!("{findings}");
     Ok(())
 }

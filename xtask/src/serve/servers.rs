@@ -79,6 +79,7 @@ impl Bench {
             .args(words.split(' '))
             .current_dir(&self.folder)
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .map_err(|error| error.to_string())?;
         let line = first_line(&mut child)?;

@@ -30,14 +30,15 @@ struct Place {
 /// The file in an archive that has only one; nothing for files that are no archives, and for archives
 /// of arrays, which are matrices.
 pub(super) fn only_member(path: &Path, mut file: File) -> Result<Option<Member>, Error> {
-    let is_matrix = path.extension().is_some_and(|extension| extension == "npz");
+    let is_matrix = has_extension(path, "npz");
     if is_matrix || !is_archive(&mut file).map_err(Error::io(path))? {
         return Ok(None);
     }
     let damaged = |error| Error::corrupt(path, FORMAT, error);
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(damaged)?;
     let names = file_names(&archive);
-    if names.iter().all(|(_, name)| name.ends_with(".npy")) && !names.is_empty() {
+    let is_array = |(_, name): &(usize, String)| has_extension(Path::new(name), "npy");
+    if names.iter().all(is_array) && !names.is_empty() {
         return Ok(None);
     }
     let [(at, name)] = &names[..] else {
@@ -66,6 +67,11 @@ pub(super) fn only_member(path: &Path, mut file: File) -> Result<Option<Member>,
         name: PathBuf::from(name),
         reader: Box::new(reader),
     }))
+}
+
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    let found = path.extension();
+    found.is_some_and(|found| found.eq_ignore_ascii_case(wanted))
 }
 
 /// Whether a regular file starts as archives do; it is then at its start again.

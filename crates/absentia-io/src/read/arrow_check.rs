@@ -11,7 +11,7 @@ const CONTINUATION: u32 = u32::MAX;
 /// Metadata has a few hundred bytes a column.
 const LONGEST_METADATA: u64 = 64 << 20;
 
-type Checked<T> = Result<T, String>;
+type ScanResult<T> = Result<T, String>;
 
 /// A file and how much decoded data it may still declare.
 struct Scan<R> {
@@ -21,7 +21,7 @@ struct Scan<R> {
 }
 
 /// Checks a file with a footer.
-pub(super) fn check_file(reader: impl Read + Seek) -> Checked<()> {
+pub(super) fn check_file(reader: impl Read + Seek) -> ScanResult<()> {
     let mut scan = Scan::new(reader)?;
     let end = scan.length.checked_sub(10).ok_or("too short")?;
     let tail = scan.bytes(end, 10)?;
@@ -46,7 +46,7 @@ pub(super) fn check_file(reader: impl Read + Seek) -> Checked<()> {
 }
 
 /// Checks a stream of messages.
-pub(super) fn check_stream(reader: impl Read + Seek) -> Checked<()> {
+pub(super) fn check_stream(reader: impl Read + Seek) -> ScanResult<()> {
     let mut scan = Scan::new(reader)?;
     let mut at = 0;
     while at < scan.length {
@@ -59,7 +59,7 @@ pub(super) fn check_stream(reader: impl Read + Seek) -> Checked<()> {
 }
 
 impl<R: Read + Seek> Scan<R> {
-    fn new(mut reader: R) -> Checked<Self> {
+    fn new(mut reader: R) -> ScanResult<Self> {
         let length = reader.seek(SeekFrom::End(0)).map_err(|e| e.to_string())?;
         // Ids do not shrink a thousandfold, so a file that claims so as a whole is not data.
         let allowance = length.saturating_mul(1000).saturating_add(64 << 20);
@@ -70,7 +70,7 @@ impl<R: Read + Seek> Scan<R> {
         })
     }
 
-    fn bytes(&mut self, start: u64, count: u64) -> Checked<Vec<u8>> {
+    fn bytes(&mut self, start: u64, count: u64) -> ScanResult<Vec<u8>> {
         if count > LONGEST_METADATA || start.checked_add(count).is_none_or(|end| end > self.length)
         {
             return Err(format!(
@@ -89,7 +89,7 @@ impl<R: Read + Seek> Scan<R> {
     }
 
     /// The place `count` bytes after `start`, if it is in the file.
-    fn within(&self, start: u64, count: i64) -> Checked<u64> {
+    fn within(&self, start: u64, count: i64) -> ScanResult<u64> {
         let end = u64::try_from(count)
             .ok()
             .and_then(|count| start.checked_add(count));
@@ -102,13 +102,13 @@ impl<R: Read + Seek> Scan<R> {
         }
     }
 
-    fn word(&mut self, start: u64) -> Checked<u32> {
+    fn word(&mut self, start: u64) -> ScanResult<u32> {
         let bytes = self.bytes(start, 4)?;
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
     /// Checks the message at `start` whose body is at `body` or follows it; returns where the next one starts, `None` at the end mark.
-    fn message(&mut self, start: u64, body: Option<u64>) -> Checked<Option<u64>> {
+    fn message(&mut self, start: u64, body: Option<u64>) -> ScanResult<Option<u64>> {
         let (length, metadata) = match self.word(start)? {
             CONTINUATION => (self.word(start + 4)?, start + 8),
             length => (length, start + 4),
@@ -127,7 +127,7 @@ impl<R: Read + Seek> Scan<R> {
     }
 
     /// Adds up the sizes that the buffers of a batch declare.
-    fn compressed(&mut self, batch: &RecordBatch<'_>, body: u64) -> Checked<()> {
+    fn compressed(&mut self, batch: &RecordBatch<'_>, body: u64) -> ScanResult<()> {
         for buffer in batch.buffers().into_iter().flatten() {
             if buffer.length() < 8 {
                 continue;

@@ -98,7 +98,7 @@ fn features_come_back_with_their_rule() {
     let data = data.unwrap();
     let params = Params::new().factors(3).iterations(2).check().unwrap();
     let values = Dense::from_fn(4, 2, |row, column| {
-        (row as f32 + 0.1).powi(column as i32 + 1) / 3.0
+        (row as f32 + 0.1).powf(column as f32 + 1.0) / 3.0
     });
     let known = vec![true, true, false, true];
     let features = Features::new(&values, known, Scaling::Columns).unwrap();

@@ -92,7 +92,7 @@ impl RelationSpec {
             confidence: ConfidenceRule::default(),
             regularization: None,
             least: 1,
-            features: file.ends_with(".npy").then(FeatureSpec::default),
+            features: is_array(file).then(FeatureSpec::default),
         }
     }
 
@@ -152,7 +152,7 @@ impl RelationSpec {
             }
             "dense" => {
                 // An array is dense whatever is said.
-                let is_array = self.file.ends_with(".npy");
+                let is_array = is_array(&self.file);
                 if yes_or_no(value).ok_or_else(|| wrong("yes or no"))? {
                     self.features.get_or_insert_default();
                 } else if is_array {
@@ -180,6 +180,12 @@ impl RelationSpec {
             format!("{name} is for features: a .npy array, or a table with dense=yes before it");
         self.features.as_mut().ok_or_else(|| wrong(message))
     }
+}
+
+/// Whether a file holds one array of numbers.
+fn is_array(file: &str) -> bool {
+    let extension = std::path::Path::new(file).extension();
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
 }
 
 fn yes_or_no(value: &str) -> Option<bool> {

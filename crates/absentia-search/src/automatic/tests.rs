@@ -43,7 +43,7 @@ fn chosen(data: &Interactions<'_>, params: &Params, automatic: Automatic) -> Cho
 #[test]
 fn too_weak_and_too_strong_penalties_are_left_behind() {
     let params = Params::new().factors(32);
-    let told = |data: &Interactions<'_>, lambda: f32| {
+    let given = |data: &Interactions<'_>, lambda: f32| {
         let automatic = Automatic {
             regularization: false,
             ..BOTH
@@ -52,12 +52,12 @@ fn too_weak_and_too_strong_penalties_are_left_behind() {
         chosen(data, &params, automatic).score.unwrap()
     };
     let (taste, noise) = (data(600, true), data(600, false));
-    let (found, weak) = (chosen(&noise, &params, BOTH), told(&noise, 0.005));
+    let (found, weak) = (chosen(&noise, &params, BOTH), given(&noise, 0.005));
     assert!(
         found.tried > 1 && found.score > Some(1.1 * weak),
         "{weak} {found:?}"
     );
-    let (found, strong) = (chosen(&taste, &params, BOTH), told(&taste, 2.0));
+    let (found, strong) = (chosen(&taste, &params, BOTH), given(&taste, 2.0));
     assert!(
         found.tried > 1 && found.score > Some(1.1 * strong),
         "{strong} {found:?}"
@@ -82,8 +82,8 @@ fn what_was_given_is_kept_and_the_rest_does_not_depend_on_threads() {
         two.params.post_scale.to_bits()
     );
     assert_eq!((one.tried, one.score), (1, two.score));
-    let told = chosen(&data, &params, Automatic::default());
-    assert_eq!((told.params, told.tried), (params.clone(), 0));
+    let given = chosen(&data, &params, Automatic::default());
+    assert_eq!((given.params, given.tried), (params.clone(), 0));
     let baseline = params.solver(absentia::Baseline::Bpr);
     assert_eq!(chosen(&data, &baseline, BOTH).params, baseline);
 }
@@ -185,11 +185,11 @@ fn dated(shuffled: bool) -> Interactions<'static> {
             rows.push(user);
             cols.push((newest - 50.0 * unit * unit) as u32);
             let day = if shuffled {
-                (random % 700) as i64
+                (random % 700).cast_signed()
             } else {
                 i64::from(user)
             };
-            times.push(86_400 * (day + 15_000) + draw as i64);
+            times.push(86_400 * (day + 15_000) + draw.cast_signed());
         }
     }
     let built = Triplets::new(&rows, &cols).times(&times);

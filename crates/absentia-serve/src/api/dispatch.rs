@@ -50,7 +50,9 @@ pub async fn dispatch(
     let answer = answered.unwrap_or_else(|error| Answer::from(&error));
     let took = start.elapsed();
     core.metrics.count(route, answer.status, took);
-    if answer.status >= 500 || core.settings.log_requests {
+    // Requests that are shed are counted: a line for each would be more work than refusing them.
+    let has_failed = answer.status >= 500 && answer.status != 503;
+    if has_failed || core.settings.log_requests {
         log::request(&id, peer, method.as_str(), &path, answer.status, took);
     }
     response(answer, &id, cors)

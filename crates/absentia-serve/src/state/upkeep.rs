@@ -116,12 +116,12 @@ impl Writer {
                     live.write().take_index(index);
                     self.core.metrics.count_index();
                 }
-                Done::Index(..) => {}
                 Done::Saved(saved) => self.core.status.saved(saved),
                 Done::Checked(version, drift) if version == live.version => {
                     self.core.quality.drifted(drift);
                 }
-                Done::Checked(..) => {}
+                // Of a version that is no longer active.
+                Done::Index(..) | Done::Checked(..) => {}
             }
         }
     }

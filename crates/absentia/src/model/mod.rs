@@ -297,13 +297,11 @@ impl Model {
         self.check(Axis::User, user)?;
         self.check(Axis::Item, item)?;
         let items = self.n_items() as u32;
-        Ok(match &self.parts.neighbours {
-            Some(neighbours) => rank_among(items, item, |item| neighbours.score(user, item)),
-            None => {
-                let p = self.user_factors().row(user as usize);
-                rank_among(items, item, |item| self.score_row(p, item))
-            }
-        })
+        if let Some(neighbours) = &self.parts.neighbours {
+            return Ok(rank_among(items, item, |item| neighbours.score(user, item)));
+        }
+        let p = self.user_factors().row(user as usize);
+        Ok(rank_among(items, item, |item| self.score_row(p, item)))
     }
 
     fn score_row(&self, p: &[f32], item: u32) -> f32 {

@@ -159,7 +159,7 @@ fn loss(row: usize, p: &[f64], side: &Side<'_>) -> f64 {
     for (column, target) in side.feature_targets(row) {
         targets[column] = f64::from(target);
     }
-    for column in 0..side.fixed.rows() {
+    for (column, target) in targets.into_iter().enumerate() {
         let q = side.fixed.row(column).iter();
         let predicted: f64 = q.zip(p).map(|(q, p)| f64::from(*q) * p).sum();
         total += if observed.indices.get(next) == Some(&(column as u32)) {
@@ -168,7 +168,7 @@ fn loss(row: usize, p: &[f64], side: &Side<'_>) -> f64 {
             f64::from(c) * (f64::from(r) - predicted).powi(2)
         } else {
             let (a, b) = (side.own_weights.row(row), side.fixed_weights.row(column));
-            missing_weight(a, b) * (targets[column] - predicted).powi(2)
+            missing_weight(a, b) * (target - predicted).powi(2)
         };
     }
     total

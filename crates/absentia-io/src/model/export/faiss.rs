@@ -34,7 +34,7 @@ pub(super) fn write(path: &Path, vectors: &Vectors<'_>) -> Result<(), Error> {
 fn head(out: &mut impl Write, width: i32, rows: usize) -> io::Result<()> {
     out.write_all(FLAT_INNER_PRODUCT)?;
     out.write_all(&width.to_le_bytes())?;
-    out.write_all(&(rows as i64).to_le_bytes())?;
+    out.write_all(&(rows as u64).to_le_bytes())?;
     out.write_all(&UNUSED.to_le_bytes())?;
     out.write_all(&UNUSED.to_le_bytes())?;
     let is_trained = 1_u8;

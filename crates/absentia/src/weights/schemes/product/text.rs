@@ -1,5 +1,7 @@
 //! Products as text: `popularity*activity:mean=0.1,alpha=0.4,beta=0.5`.
 
+use std::fmt::Write as _;
+
 use super::{Product, ProductFactors};
 use crate::weights::default::{EXPONENT, MEAN};
 use crate::weights::scheme::{ByPath, Term};
@@ -15,11 +17,11 @@ pub(in crate::weights) fn usual_options(names: &[&str]) -> String {
     let has = |at: usize| names.contains(&FACTORS[at]);
     let activity = if names.len() > 1 { "beta" } else { "alpha" };
     let exponents = [(has(0), "alpha"), (has(1), activity)];
-    let exponents = exponents.into_iter().filter(|(has, _)| *has);
-    let exponents: String = exponents
-        .map(|(_, name)| format!(",{name}={EXPONENT}"))
-        .collect();
-    format!("mean={MEAN}{exponents}")
+    let mut options = format!("mean={MEAN}");
+    for (_, name) in exponents.into_iter().filter(|(has, _)| *has) {
+        let _ = write!(options, ",{name}={EXPONENT}");
+    }
+    options
 }
 
 /// Reads the options of a product; `names` are those of its factors, each of which occurs once.
