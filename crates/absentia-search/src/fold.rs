@@ -125,7 +125,8 @@ impl HoldOut {
             Split::Cold { .. } => true,
             // Each fold ends where the one before begins.
             Split::TimeShare { test, .. } => {
-                return ((MOST_BY_TIME / test.max(1e-9)) as usize).max(1);
+                // A little more, so that three tenths are three times a tenth.
+                return ((MOST_BY_TIME / test.max(1e-9) + 1e-9) as usize).max(1);
             }
             Split::TimeCut { .. } => false,
         };
@@ -251,7 +252,8 @@ mod tests {
             .iter()
             .map(|fold| fold.train.latest_time().unwrap())
             .collect();
-        assert_eq!(latest, [899, 799, 699]);
+        // A tenth of 1,000 rows, of the 900 before them, and of 800.
+        assert_eq!(latest, [899, 809, 719]);
         assert_eq!(by_time(0.2, None).folds(&log, (50, 40)).unwrap().len(), 1);
         assert_eq!(
             by_time(0.1, Some(1)).folds(&log, (50, 40)).unwrap().len(),

@@ -172,24 +172,25 @@ fn few_users_can_tell_nothing() {
     assert!(found.params.regularization > 0.0 && found.params.post_scale == 0.0);
 }
 
-/// Users who come one after the other and take what is new when they come, of items that appear one after the other.
-/// Times that are `shuffled` say nothing.
+/// Users who come at all times and take what is new then, of items that appear one after the other. Times that are
+/// `shuffled` say nothing.
 fn dated(shuffled: bool) -> Interactions<'static> {
     let (mut rows, mut cols, mut times) = (Vec::new(), Vec::new(), Vec::new());
     for user in 0..700_u32 {
         for draw in 0..12 {
             let random = mix(2, u64::from(user), draw);
             let unit = (random >> 40) as f64 / (1 << 24) as f64;
+            let day = random % 700;
             // An item of the last fifty that are there, the newest more than the others.
-            let newest = 60.0 + f64::from(user) * 0.6;
+            let newest = 60.0 + day as f64 * 0.6;
             rows.push(user);
             cols.push((newest - 50.0 * unit * unit) as u32);
-            let day = if shuffled {
-                (random % 700).cast_signed()
+            let said = if shuffled {
+                mix(3, u64::from(user), draw) % 700
             } else {
-                i64::from(user)
+                day
             };
-            times.push(86_400 * (day + 15_000) + draw.cast_signed());
+            times.push(86_400 * (said.cast_signed() + 15_000) + draw.cast_signed());
         }
     }
     let built = Triplets::new(&rows, &cols).times(&times);
