@@ -287,9 +287,10 @@ fn the_richest_settings_are_kept_only_if_they_beat_the_simpler_by_more_than_nois
         staged.space().within(Family::Timeless, &rich),
         rich,
     ];
-    let noise = |at: u8| f32::from(at % 7) / 50.0;
-    let scores = |gain: f32, sign: f32| -> Vec<f32> {
-        (0..60).map(|at| 0.2 + gain + sign * noise(at)).collect()
+    // Noise of mean 0.06 that is another one in every trial.
+    let scores = |gain: f32, number: usize| -> Vec<f32> {
+        let noise = |at: usize| ((at * (number + 2)) % 7) as f32 / 50.0;
+        (0..63).map(|at| 0.14 + gain + noise(at)).collect()
     };
     let kept = |gains: [f32; 3]| {
         let trial = |(number, point): (usize, &Vec<f64>)| {
@@ -298,13 +299,10 @@ fn the_richest_settings_are_kept_only_if_they_beat_the_simpler_by_more_than_nois
             trial
         };
         let trials: Vec<Trial> = points.iter().enumerate().map(trial).collect();
-        let users = gains.iter().enumerate().map(|(number, &gain)| {
-            let sign = if number % 2 == 0 { 1.0 } else { -1.0 };
-            (
-                number,
-                UserScores::made_up(&scores(gain - 0.06 * f32::from(sign > 0.0), sign)),
-            )
-        });
+        let users = gains
+            .iter()
+            .enumerate()
+            .map(|(number, &gain)| (number, UserScores::made_up(&scores(gain, number))));
         let mut kept = Kept {
             users: users.collect(),
             ..Kept::default()
