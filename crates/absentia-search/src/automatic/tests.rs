@@ -189,7 +189,7 @@ fn dated(shuffled: bool) -> Interactions<'static> {
             } else {
                 day
             };
-            times.push(86_400 * (day as i64 + 15_000) + draw as i64);
+            times.push((86_400 * (day + 15_000) + draw).cast_signed());
         }
     }
     let built = Triplets::new(&rows, &cols).times(&times);
