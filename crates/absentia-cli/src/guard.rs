@@ -262,6 +262,10 @@ mod tests {
             words.extend(arg.get_long().map(|long| format!("--{long}")));
             words.push(if is_wanted { value } else { other_value(arg) }.to_owned());
         }
+        if command.get_name() == "inspect" && wanted.get_id() == "metrics" {
+            // They are a part of the card.
+            words.extend(["--card", "other"].map(str::to_owned));
+        }
         words
     }
 

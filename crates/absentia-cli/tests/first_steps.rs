@@ -247,7 +247,7 @@ fn a_dash_is_standard_input_and_output() {
     );
     twice.fails(2, &["reads standard input", "--train", "--test"]);
     let made = sandbox
-        .run("generate --users 30 --items 20 --entries 200 --out -")
+        .run("generate --users 60 --items 200 --entries 200 --out -")
         .ok();
     assert_eq!(made.stdout.lines().count(), 201, "{}", made.stdout);
     sandbox.run("convert ratings.csv --out r.parquet").ok();

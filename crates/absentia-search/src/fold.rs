@@ -123,10 +123,10 @@ impl HoldOut {
             | Split::Share { pick, .. }
             | Split::HeldOutUsers { pick, .. } => pick != Pick::Latest,
             Split::Cold { .. } => true,
-            // Each fold ends before the held-out rows of the one before.
+            // Each fold ends where the one before begins.
             Split::TimeShare { test, .. } => {
-                // Quotients of decimal fractions may be a little below a whole number.
-                return ((MOST_BY_TIME / test.max(1e-9) + 1e-6) as usize).max(1);
+                // A little more, so that three tenths are three times a tenth.
+                return ((MOST_BY_TIME / test.max(1e-9) + 1e-9) as usize).max(1);
             }
             Split::TimeCut { .. } => false,
         };
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folds_by_time_hold_out_earlier_and_earlier_rows() {
+    fn folds_by_time_end_where_the_one_before_begins() {
         let user: Vec<u32> = (0..1000).map(|row| row * 7 % 50).collect();
         let item: Vec<u32> = (0..1000).map(|row| row * 11 % 40).collect();
         let log = EventLog::new(user, item).unwrap();
@@ -252,6 +252,7 @@ mod tests {
             .iter()
             .map(|fold| fold.train.latest_time().unwrap())
             .collect();
+        // A tenth of 1,000 rows, of the 900 before them, and of 800.
         assert_eq!(latest, [899, 809, 719]);
         assert_eq!(by_time(0.2, None).folds(&log, (50, 40)).unwrap().len(), 1);
         assert_eq!(

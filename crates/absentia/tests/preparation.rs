@@ -94,9 +94,9 @@ fn promise_held(split: &Split, [train, valid, test, fold_in]: [usize; 4]) -> boo
             train >= 1 && fold_in == 0 && near
         }
         Split::Share { test: t, .. } => {
+            // One row is kept to be trained on.
             let wanted = ((t * n as f64).round() as usize).max(1);
-            let held = if wanted < n { wanted } else { 0 };
-            (test, valid, fold_in) == (held, 0, 0)
+            (test, valid, fold_in) == (wanted.min(n - 1), 0, 0)
         }
         Split::Cold {
             axis: Axis::User, ..

@@ -282,10 +282,8 @@ fn pages_in_a_browser_show_events_and_models_are_changed_by_clicks() {
     opened(&mut browser, &base, "/dashboard/model");
     browser.type_into("#sweeps", "1000");
     browser.click("form[action$=train] button");
-    let mut has_bar = false;
     let begun = Instant::now();
     while !browser.text().contains("Training is done: model 2") {
-        has_bar |= browser.count("progress") > 0;
         assert!(
             begun.elapsed() < Duration::from_secs(60),
             "{}",
@@ -293,7 +291,6 @@ fn pages_in_a_browser_show_events_and_models_are_changed_by_clicks() {
         );
         browser.open(&format!("{base}/dashboard/model"));
     }
-    assert!(has_bar, "no progress was shown");
     assert!(browser.text().contains("Model 1 is active"));
     browser.click("form[action$=activate] button");
     assert!(browser.text().contains("Model 2 is active"));

@@ -172,24 +172,25 @@ fn few_users_can_tell_nothing() {
     assert!(found.params.regularization > 0.0 && found.params.post_scale == 0.0);
 }
 
-/// Users who take what is new, of items that appear one after the other. Times that are `shuffled` say nothing.
+/// Users who come at all times and take what is new then, of items that appear one after the other. Times that are
+/// `shuffled` say nothing.
 fn dated(shuffled: bool) -> Interactions<'static> {
     let (mut rows, mut cols, mut times) = (Vec::new(), Vec::new(), Vec::new());
     for user in 0..700_u32 {
         for draw in 0..12 {
             let random = mix(2, u64::from(user), draw);
             let unit = (random >> 40) as f64 / (1 << 24) as f64;
-            let day = draw * 58 + random % 58;
+            let day = random % 700;
             // An item of the last fifty that are there, the newest more than the others.
             let newest = 60.0 + day as f64 * 0.6;
             rows.push(user);
             cols.push((newest - 50.0 * unit * unit) as u32);
-            let day = if shuffled {
-                mix(3, random, 0) % 700
+            let said = if shuffled {
+                mix(3, u64::from(user), draw) % 700
             } else {
                 day
             };
-            times.push((86_400 * (day + 15_000) + draw).cast_signed());
+            times.push(86_400 * (said.cast_signed() + 15_000) + draw.cast_signed());
         }
     }
     let built = Triplets::new(&rows, &cols).times(&times);
@@ -222,24 +223,17 @@ fn weights_by_age_and_recent_counts_are_kept_where_they_pay() {
     // The same on any number of threads.
     let one = chosen(&data, &params.clone().threads(1), by_time);
     assert_eq!((&one.scheme, one.score), (&with.scheme, with.score));
-    let found = chosen(&dated(true), &params, by_time);
+    let (with, without) = (dated(true), without);
+    let found = chosen(&with, &params, by_time);
     assert!(!is_by_time(&found) && !is_by_time(&without), "{found:?}");
+    // Without times there is nothing to try.
+    let bare = data_without_times();
+    assert_eq!(
+        chosen(&bare, &params, by_time).tried,
+        chosen(&bare, &params, recipe).tried
+    );
 }
 
-#[test]
-fn without_times_there_is_nothing_more_to_try() {
-    let (data, params) = (data(300, true), Params::new().factors(8));
-    let recipe = Automatic {
-        recipe: true,
-        ..BOTH
-    };
-    let by_time = Automatic {
-        by_time: true,
-        ..recipe
-    };
-    let (with, without) = (
-        chosen(&data, &params, by_time),
-        chosen(&data, &params, recipe),
-    );
-    assert_eq!((with.tried, with.score), (without.tried, without.score));
+fn data_without_times() -> Interactions<'static> {
+    data(300, true)
 }

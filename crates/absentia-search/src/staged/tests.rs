@@ -287,10 +287,11 @@ fn the_richest_settings_are_kept_only_if_they_beat_the_simpler_by_more_than_nois
         staged.space().within(Family::Timeless, &rich),
         rich,
     ];
-    // Noise of mean 0.06 that is another one in every trial.
+    // Noise that differs between trials and has a mean of 0.
+    let noise = |at: u8| f32::from(at % 7) / 50.0 - 0.06;
     let scores = |gain: f32, number: usize| -> Vec<f32> {
-        let noise = |at: usize| ((at * (number + 2)) % 7) as f32 / 50.0;
-        (0..63).map(|at| 0.14 + gain + noise(at)).collect()
+        let shift = 2 * number as u8;
+        (0..63).map(|at| 0.2 + gain + noise(at + shift)).collect()
     };
     let kept = |gains: [f32; 3]| {
         let trial = |(number, point): (usize, &Vec<f64>)| {

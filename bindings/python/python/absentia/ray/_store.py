@@ -31,7 +31,7 @@ class Folder:
         self._remote: Any = None
         if "://" in path:
             try:
-                import fsspec
+                import fsspec  # pyright: ignore[reportMissingImports]
             except ImportError:
                 raise ImportError(f"{path} is a URL, which needs fsspec; install it with: pip install fsspec") from None
             self._remote, self.path = fsspec.core.url_to_fs(path)

@@ -48,6 +48,7 @@ const MODEL: &[Sample] = &plain("model.absentia");
 const PAIRS: &[Sample] = &plain("pairs.csv");
 const CONFIG: &[Sample] = &plain("config.toml");
 const SETTINGS: &[Sample] = &plain("settings.toml");
+const METRICS: &[Sample] = &plain("metrics.json");
 const USER_LIST: &[Sample] = &plain("users.txt");
 const SCALE: &[Sample] = &plain("scale.npy");
 const STRANGERS: &[Sample] = &plain("strangers.csv");
@@ -96,6 +97,8 @@ pub(super) fn use_of(verb: &str, name: &str) -> Option<Use> {
         ("stream", "out") => Use::Writes("written-out.absentia"),
         ("stream", "log") => Use::Writes("written.log"),
         ("serve", "settings") => Use::Reads(SETTINGS),
+        ("inspect", "card") => Use::Writes("written-card.md"),
+        ("inspect", "metrics") => Use::Reads(METRICS),
         ("reproduce", "out") => Use::Writes("written-out.html"),
         ("reproduce", "data") => Use::Apart,
         ("evaluate" | "recommend", "fold-in") => Use::Reads(STRANGERS),
@@ -183,6 +186,8 @@ pub(super) fn fill(room: &Room) {
     );
     room.write("config.toml", "threads = 1\n");
     room.write("settings.toml", "[limits]\nconnections = 9\n");
+    let metrics = r#"{"recall@20": 0.5, "intervals": {"recall@20": [0.4, 0.6]}}"#;
+    room.write("metrics.json", metrics);
     for (name, rows, columns) in [
         ("A", USERS, 2),
         ("B", ITEMS, 2),
