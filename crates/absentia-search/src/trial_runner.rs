@@ -127,10 +127,8 @@ impl<'r> TrialRunner<'r> {
                 }
                 swept => swept?,
             }
-            if at == 0 {
-                result.post_scale = self.post_scale(&runs.checkpoints, plan)?;
-            }
-            let rho = result.post_scale;
+            let before = (at > 0).then_some(result.post_scale);
+            let rho = self.post_scale(&runs.checkpoints, plan, before)?;
             let measured = self.measure(&runs.checkpoints, rho, plan.sample)?;
             result.curve.push(Measurement {
                 iterations,
@@ -141,7 +139,7 @@ impl<'r> TrialRunner<'r> {
                 break;
             }
             (result.score, result.stderr) = (measured.score, measured.stderr);
-            result.users = measured.users;
+            (result.users, result.post_scale) = (measured.users, rho);
             result.iterations = iterations;
         }
         result.training_seconds = runs.training_seconds;
@@ -149,17 +147,29 @@ impl<'r> TrialRunner<'r> {
         Ok(result)
     }
 
-    /// The post-scaling of trained factors.
-    fn post_scale(&self, runs: &[Checkpoint], plan: &TrialPlan<'_>) -> Result<f32, SearchError> {
+    /// The post-scaling of trained factors. After more sweeps it is searched near that of `before`: the more a model
+    /// has learned of who takes what, the less its items need to be scaled.
+    fn post_scale(
+        &self,
+        runs: &[Checkpoint],
+        plan: &TrialPlan<'_>,
+        before: Option<f32>,
+    ) -> Result<f32, SearchError> {
         let score_on = |sample| move |rho| Ok(self.measure(runs, rho, sample)?.score);
         let half_life = plan.params.post_scale_half_life;
-        match plan.post_scaling {
-            PostScaling::Fixed(rho) => Ok(rho),
-            PostScaling::Search {
-                guess,
-                steps,
-                refine,
-            } => {
+        match (plan.post_scaling, before) {
+            (PostScaling::Fixed(rho), _) => Ok(rho),
+            (PostScaling::Search { .. }, Some(before)) => {
+                best_post_scale((before, half_life), StepSizes::WIDE, score_on(0))
+            }
+            (
+                PostScaling::Search {
+                    guess,
+                    steps,
+                    refine,
+                },
+                None,
+            ) => {
                 let rho = best_post_scale((guess, half_life), steps, score_on(0))?;
                 if refine {
                     best_post_scale((rho, half_life), StepSizes::FINE, score_on(1))

@@ -327,14 +327,14 @@ impl Planner<'_> {
     }
 }
 
-/// The best recipe of the first rung, on the first rung with all factors: what does well on other data may need all of
-/// them.
+/// The best recipe of the first rung, on every rung with all factors: what does well on other data may need all of them,
+/// or more sweeps than the rungs before the last make.
 fn best_recipe(trials: &[Trial], schedule: &Schedule, rung: usize) -> Option<Trial> {
     let is_recipe = |trial: &&&Trial| trial.origin == Origin::Recipe;
     let first = ranked(trials, 0);
     let best = *first.iter().find(is_recipe)?;
     let is_same = |trial: &Trial| trial.rung == rung && trial.point == best.point;
-    let is_wanted = rung == schedule.first_full() && !trials.iter().any(is_same);
+    let is_wanted = rung >= schedule.first_full() && !trials.iter().any(is_same);
     is_wanted.then(|| best.clone())
 }
 
