@@ -1,6 +1,12 @@
-"""`implicit` behind FastAPI: the path of our server, for `cargo xtask bench serve`."""
+"""`implicit` behind FastAPI: the path of our server, for `cargo xtask bench serve`.
+
+Arguments: data, factors, port, number of processes, and `threads` or `loop`: where requests are ranked, on the
+threads that FastAPI gives to plain functions or on the event loop itself.
+"""
 
 import gzip
+import os
+import socket
 import sys
 
 import implicit
@@ -9,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 from scipy.sparse import csr_matrix
 
-data, factors, port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+data, factors, port, processes, where = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
 with gzip.open(data, "rt") as lines:
     first = lines.readline().split()
     skipped = 0 if first[0].isdigit() else 1
@@ -21,12 +27,33 @@ model.fit(seen, show_progress=False)
 app = FastAPI()
 
 
-@app.get("/v1/users/{user}/recommendations")
-def recommendations(user: int, n: int = 20):
+def listed(user: int, n: int):
     items, scores = model.recommend(user, seen[user], N=n, filter_already_liked_items=True)
-    listed = [{"item": str(item), "score": float(score)} for item, score in zip(items, scores)]
-    return {"user": str(user), "items": listed}
+    found = [{"item": item, "score": score} for item, score in zip(map(str, items.tolist()), scores.tolist())]
+    return {"user": str(user), "items": found}
 
 
-print("ready", flush=True)
-uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", access_log=False)
+PATH = "/v1/users/{user}/recommendations"
+if where == "threads":
+
+    @app.get(PATH)
+    def on_threads(user: int, n: int = 20):
+        return listed(user, n)
+
+else:
+
+    @app.get(PATH)
+    async def on_the_loop(user: int, n: int = 20):
+        return listed(user, n)
+
+
+# The processes share the trained model and the socket.
+listening = socket.create_server(("127.0.0.1", port), backlog=1024)
+parent = os.getpid()
+for _ in range(processes - 1):
+    if os.getpid() == parent:
+        os.fork()
+if os.getpid() == parent:
+    print("ready", flush=True)
+config = uvicorn.Config(app, log_level="error", access_log=False)
+uvicorn.Server(config).run(sockets=[listening])

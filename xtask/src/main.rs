@@ -94,7 +94,7 @@ cargo xtask <task>
            training on a Ray cluster of seven nodes, all of them processes of this machine: every solver and
            kind of weights on 2, 3 and 7 workers, and kills of workers and nodes at 20 random moments, beside one
            process; words choose tests
-  fuzz S   every fuzz target for S seconds (default 60); needs cargo-fuzz
+  fuzz S   every fuzz target, or those named after S, for S seconds (default 60); needs cargo-fuzz
 ";
 
 fn main() -> ExitCode {
@@ -132,7 +132,7 @@ fn main() -> ExitCode {
         Some("torture") => torture::torture(&arguments[1..]),
         Some("cluster") => cluster::test(&arguments[1..]),
         Some("faults") => torture::faults(&arguments[1..]),
-        Some("fuzz") => fuzz(arguments.get(1).map_or("60", String::as_str)),
+        Some("fuzz") => fuzz(&arguments[1..]),
         _ => Err(HELP.to_owned()),
     };
     match outcome {
@@ -184,17 +184,42 @@ fn setup() {
     python::setup();
 }
 
-fn fuzz(seconds: &str) -> Result<(), String> {
-    let targets = std::fs::read_dir(repository().join("fuzz/fuzz_targets"))
-        .map_err(|error| error.to_string())?;
+/// Fuzzes the targets that are named, or all of them. What the fuzzer finds on its way goes to the target folder: the
+/// corpus in the repository is what it starts from.
+fn fuzz(arguments: &[String]) -> Result<(), String> {
+    let seconds = arguments.first().map_or("60", String::as_str);
+    let named = arguments.get(1..).unwrap_or_default();
+    let folder = repository().join("fuzz/fuzz_targets");
+    let targets = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
     let limit = format!("-max_total_time={seconds}");
     for target in targets.filter_map(Result::ok) {
-        if let Some(name) = target.path().file_stem().and_then(|name| name.to_str()) {
-            // The stable toolchain accepts the sanitizer flags with this variable set.
-            run(cargo(&["fuzz", "run", name, "--", &limit]).env("RUSTC_BOOTSTRAP", "1"))?;
+        let path = target.path();
+        let Some(name) = path.file_stem().and_then(|name| name.to_str()) else {
+            continue;
+        };
+        if !named.is_empty() && !named.iter().any(|one| one == name) {
+            continue;
         }
+        let found = target_folder(name)?;
+        let seeds = match name {
+            "model" => repository().join("crates/absentia-io/tests/fixtures"),
+            name => repository().join("fuzz/corpus").join(name),
+        };
+        // The stable toolchain accepts the sanitizer flags with this variable set.
+        run(cargo(&["fuzz", "run", name])
+            .args([found, seeds])
+            .args(["--", &limit])
+            .env("RUSTC_BOOTSTRAP", "1"))?;
     }
     Ok(())
+}
+
+/// The folder of what the fuzzer finds for a target.
+fn target_folder(name: &str) -> Result<PathBuf, String> {
+    let folder = target().join("fuzz").join(name);
+    let made = std::fs::create_dir_all(&folder);
+    made.map_err(|error| format!("xtask: {}: {error}", folder.display()))?;
+    Ok(folder)
 }
 
 /// Installs packages of Debian.

@@ -63,6 +63,7 @@ def test_a_kill_at_a_random_moment_changes_no_bit(nodes, folder, expected, tmp_p
         str(folder / "part-*.csv"),
         workers=3,
         checkpoint=str(tmp_path),
+        checkpoint_every=1,
         callback=lambda *_: times.append(time.monotonic()) or time.sleep(0.6),
         **SETTINGS,
     ) as run:

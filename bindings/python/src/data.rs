@@ -7,7 +7,7 @@ use absentia::Interactions;
 use absentia::data::{DataError, Duplicates, Triplets, Values};
 use absentia::evaluate::TestSet;
 use absentia::model::NewEntry;
-use absentia::ranking::SeenItems;
+use absentia::ranking::{SeenItems, UserItems};
 use absentia::relations::Relations;
 use absentia_job::TrainingData;
 use numpy::{Element, PyArray, PyArray1, PyReadonlyArray, PyReadonlyArray1};
@@ -61,6 +61,38 @@ pub(crate) enum Data {
     Dataset(Py<Dataset>),
     /// Borrowed for the call.
     Csr(Csr),
+}
+
+/// What users have seen: rows of users and of items, or observed entries.
+#[derive(FromPyObject)]
+pub(crate) enum Seen {
+    /// Pairs, in any order.
+    Pairs(SeenPairs),
+    /// Entries of all users.
+    Data(Data),
+}
+
+/// Rows of users, and of items.
+#[derive(FromPyObject)]
+pub(crate) struct SeenPairs(Column<u32>, Column<u32>);
+
+/// What users have seen, borrowed.
+pub(crate) enum BorrowedSeen<'a, 'py> {
+    Pairs(UserItems),
+    Data(Borrowed<'a, 'py>),
+}
+
+impl Seen {
+    pub(crate) fn borrow<'py>(&self, py: Python<'py>) -> PyResult<BorrowedSeen<'_, 'py>> {
+        Ok(match self {
+            Seen::Pairs(SeenPairs(users, items)) => {
+                let (users, items) = (borrow(py, users)?, borrow(py, items)?);
+                let pairs = UserItems::from_pairs(users.as_slice()?, items.as_slice()?);
+                BorrowedSeen::Pairs(pairs.or_raise()?)
+            }
+            Seen::Data(data) => BorrowedSeen::Data(data.borrow(py)?),
+        })
+    }
 }
 
 /// Compressed rows, borrowed from numpy.

@@ -11,7 +11,7 @@ use absentia::ranking::RankError;
 use absentia::weights::{SpecError, WeightsError};
 use absentia::{Fault, ParamsError};
 use absentia_job::JobError;
-use absentia_online::{LearnError, Record};
+use absentia_online::LearnError;
 use pyo3::PyErr;
 use pyo3::exceptions::{
     PyFileNotFoundError, PyKeyError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError,
@@ -99,6 +99,9 @@ impl Raise for LearnError {
                 let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
                 PyKeyError::new_err(format!("{self}{hint}"))
             }
+            LearnError::NoTrainingFile { .. } => {
+                PyFileNotFoundError::new_err(format!("{self}; pass train= with its path"))
+            }
             LearnError::OtherUnit { .. } => PyValueError::new_err(format!(
                 "{self}; convert them to that unit, or pass datetimes if it is seconds"
             )),
@@ -108,31 +111,11 @@ impl Raise for LearnError {
 }
 
 /// The exception for a record that was rejected, one of several.
-pub(crate) fn raise_event(error: LearnError, at: usize, of: usize, record: &Record) -> PyErr {
-    let fault = error.fault();
-    let is_clear = matches!(
-        error,
-        LearnError::Unknown { .. } | LearnError::IdLength { .. }
-    );
-    let pair = match record {
-        Record::Insert { user, item, .. }
-        | Record::Remove { user, item, .. }
-        | Record::Expose { user, item, .. }
-            if !is_clear =>
-        {
-            format!("user {user:?}, item {item:?}: ")
-        }
-        _ => String::new(),
-    };
-    if of == 1 && pair.is_empty() {
+pub(crate) fn raise_event(error: LearnError, at: usize, of: usize) -> PyErr {
+    if of == 1 {
         return error.raise();
     }
-    let place = if of == 1 {
-        String::new()
-    } else {
-        format!("entry {at}: ")
-    };
-    exception(fault, format!("{place}{pair}{error}"))
+    exception(error.fault(), format!("entry {at}: {error}"))
 }
 
 impl Raise for absentia_io::Error {

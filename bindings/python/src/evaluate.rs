@@ -2,16 +2,20 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use absentia::Model as Trained;
 use absentia::evaluate::{
     EvaluateOptions, Evaluation, History, MetricName, TestSet, evaluate as measure,
 };
 use absentia::fit::Cancel;
+use absentia::model::Factors;
+use absentia::ranking::{FactorScorer, RankError, Scorer};
 use numpy::PyArray1;
 use pyo3::exceptions::PyInterruptedError;
 use pyo3::prelude::*;
 
 use crate::data::{Column, Data, Entries, borrow};
 use crate::error::OrRaise;
+use crate::factors::{Numbers, Table, check_columns};
 use crate::model::Model;
 use crate::pool::{detached, interruptible};
 
@@ -21,9 +25,10 @@ type MetricTuple<'py> = (String, f64, f64, Bound<'py, PyArray1<f32>>);
 /// Marks an unwinding that ends an evaluation nobody waits for any more.
 struct Interrupted;
 
-/// Measures a model; yields the users measured, on which candidates, and every metric.
+/// Measures a model; yields the users measured, on which candidates, and every metric. Users are those of the model,
+/// or rows of factors where they are given.
 #[pyfunction]
-#[pyo3(signature = (model, seen, users, items, metrics, exclude_seen=true, threads=None))]
+#[pyo3(signature = (model, seen, users, items, metrics, exclude_seen=true, threads=None, rows=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call")]
 pub(crate) fn evaluate(
     py: Python<'_>,
@@ -34,6 +39,7 @@ pub(crate) fn evaluate(
     metrics: Vec<String>,
     exclude_seen: bool,
     threads: Option<usize>,
+    rows: Option<Table>,
 ) -> PyResult<(Bound<'_, PyArray1<u32>>, String, Vec<MetricTuple<'_>>)> {
     let options = options(&metrics, exclude_seen)?;
     let evaluation = interruptible(py, move |py, cancel| {
@@ -41,8 +47,24 @@ pub(crate) fn evaluate(
         let test = TestSet::from_pairs(users.as_slice()?, items.as_slice()?).or_raise()?;
         let seen = seen.borrow(py)?;
         let entries = seen.view()?;
+        let trained = &model.get().trained;
+        let rows = match rows {
+            Some(rows) => {
+                let rows = borrow(py, &rows)?;
+                check_columns(&rows, trained.n_factors())?;
+                Some(Numbers::of(&rows)?.copied())
+            }
+            None => None,
+        };
         let evaluation = detached(py, threads, || {
-            until_cancelled(model.get(), &entries, &test, &options, cancel)
+            let known = trained.scorer();
+            let new = rows.as_ref().map(|rows| scorer_of_rows(rows, trained));
+            let scorer: &dyn Scorer = match &new {
+                Some(Ok(new)) => new,
+                Some(Err(error)) => return Some(Err(error.clone()).or_raise()),
+                None => &known,
+            };
+            until_cancelled((scorer, model.get()), &entries, &test, &options, cancel)
         })?;
         evaluation.unwrap_or_else(|| Err(PyInterruptedError::new_err("interrupted")))
     })?;
@@ -53,9 +75,21 @@ pub(crate) fn evaluate(
     Ok(table(py, evaluation, &requested))
 }
 
+/// The scorer of new users.
+fn scorer_of_rows<'a>(
+    rows: &'a Factors,
+    model: &'a Trained,
+) -> Result<FactorScorer<'a>, RankError> {
+    let scorer = FactorScorer::new(rows, model.item_factors())?;
+    match model.item_scale() {
+        Some(scale) => scorer.scaled(scale),
+        None => Ok(scorer),
+    }
+}
+
 /// The evaluation, unless it is cancelled: the engine has no other way out of one than a panic.
 fn until_cancelled(
-    model: &Model,
+    (scorer, model): (&dyn Scorer, &Model),
     seen: &Entries<'_>,
     test: &TestSet,
     options: &EvaluateOptions,
@@ -64,7 +98,7 @@ fn until_cancelled(
     let model = &model.trained;
     let history = History::new(seen.seen(), &model.parts().item_counts[..]);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        measure(&model.scorer(), &history, test, options, &|_, _| {
+        measure(scorer, &history, test, options, &|_, _| {
             if cancel.is_cancelled() {
                 resume_unwind(Box::new(Interrupted));
             }

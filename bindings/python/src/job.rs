@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use absentia::evaluate::EvaluateOptions;
 use absentia_io::time::TimeUnit;
 use absentia_job::text::ConfidenceRule;
 use absentia_job::{ConfigFile, Job, defaults, half_life_of};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::error::OrRaise;
@@ -58,6 +59,22 @@ pub(crate) fn setting_names() -> Vec<String> {
 pub(crate) fn default_settings() -> Vec<(String, String)> {
     let table = defaults::table().into_iter();
     table.map(|(key, value)| (argument(key), value)).collect()
+}
+
+/// The default of a flag of a command, as text.
+#[pyfunction]
+pub(crate) fn default_of(command: &str, flag: &str) -> PyResult<String> {
+    let mut all = defaults::of_commands().into_iter();
+    let found = all.find(|(of, key, _)| (*of, *key) == (command, flag));
+    let unknown = || PyKeyError::new_err(format!("{command} --{flag} has no default"));
+    found.map(|(_, _, text)| text).ok_or_else(unknown)
+}
+
+/// The metrics that are measured where none are named.
+#[pyfunction]
+pub(crate) fn default_metrics() -> PyResult<Vec<String>> {
+    let names = EvaluateOptions::default().names().or_raise()?;
+    Ok(names.iter().map(ToString::to_string).collect())
 }
 
 /// Solver, targets, confidence, and the half-life of the post-scaling if there is one.

@@ -59,6 +59,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(factors::solve_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(ids::places_of_texts, module)?)?;
+    module.add_function(wrap_pyfunction!(job::default_metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(job::default_of, module)?)?;
     module.add_function(wrap_pyfunction!(job::default_settings, module)?)?;
     module.add_function(wrap_pyfunction!(job::job_of_file, module)?)?;
     module.add_function(wrap_pyfunction!(job::setting_names, module)?)?;
@@ -66,6 +69,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dataset::prepare, module)?)?;
     module.add_function(wrap_pyfunction!(split::split, module)?)?;
     module.add_function(wrap_pyfunction!(train::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(weights::weights_text, module)?)?;
     module.add_function(wrap_pyfunction!(part_reader::borders_of, module)?)?;
     module.add_function(wrap_pyfunction!(part_reader::divided, module)?)?;
     module.add_function(wrap_pyfunction!(part_reader::merged_sum, module)?)?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use absentia::model::{ModelError, RowWeights, Similarity};
-use absentia::ranking::{RankRequest, UserItems};
+use absentia::ranking::{RankRequest, SeenItems, UserItems};
 use absentia::{Axis, Model as Trained};
 use absentia_io::model::{
     Ids, ImportOptions, import_implicit, load_model, save_model, save_model_and_seen,
@@ -12,7 +12,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::data::{Borrowed, Column, Data, Entries, borrow, borrow_some, slice_some};
+use crate::data::{BorrowedSeen, Column, Data, Seen, borrow, borrow_some, slice_some};
 use crate::error::OrRaise;
 use crate::factors::{Factors, Numbers, Table, check_columns, shape, solve_each};
 use crate::ids::IdMap;
@@ -251,7 +251,7 @@ impl Model {
         py: Python<'_>,
         users: Column<u32>,
         n: usize,
-        seen: Option<Data>,
+        seen: Option<Seen>,
         allow: Option<Column<u32>>,
         deny: Option<Column<u32>>,
         rows: Option<Table>,
@@ -269,14 +269,22 @@ impl Model {
             interruptible_if_long(py, each.saturating_mul(count as u64), move |py, cancel| {
                 let users = borrow(py, &users)?;
                 let seen = seen.as_ref().map(|seen| seen.borrow(py)).transpose()?;
-                let seen = seen.as_ref().map(Borrowed::view).transpose()?;
+                let entries = match &seen {
+                    Some(BorrowedSeen::Data(data)) => Some(data.view()?),
+                    _ => None,
+                };
+                let seen: Option<&dyn SeenItems> = match (&seen, &entries) {
+                    (Some(BorrowedSeen::Pairs(pairs)), _) => Some(pairs),
+                    (_, Some(entries)) => Some(entries.seen()),
+                    _ => None,
+                };
                 let (allow, deny) = (
                     borrow_some(py, allow.as_ref())?,
                     borrow_some(py, deny.as_ref())?,
                 );
                 let request = RankRequest {
                     top: n,
-                    exclude: seen.as_ref().map(Entries::seen),
+                    exclude: seen,
                     allow: slice_some(allow.as_ref())?,
                     deny: slice_some(deny.as_ref())?.unwrap_or_default(),
                     ..RankRequest::default()

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use absentia::Axis;
 use absentia::fit::Cancel;
-use absentia::online::{Settings, WeightMode};
+use absentia::online::{REFIT_SWEEPS, Settings, WeightMode};
 use absentia_io::{IdMap, RawIds};
 use absentia_job::{Input, Job, TrainingData};
 use absentia_online::{LearnError, Learner, LearningSettings, Opening, Record, Trained, open};
@@ -113,6 +113,7 @@ impl Online {
                     train,
                     weights: mode(learning),
                     settings: given(learning).or(Settings::default()),
+                    weighted_events: false,
                 };
                 let mut learner = open(&path, &opening, &notices)?;
                 let settings = given(learning).or(learner.online().settings());
@@ -148,9 +149,8 @@ impl Online {
                 if cancel.is_cancelled() {
                     break;
                 }
-                let record = records.get(at);
-                let applied = learner.apply(&record);
-                applied.map_err(|error| raise_event(error, at, records.users.len(), &record))?;
+                let applied = learner.apply(&records.get(at));
+                applied.map_err(|error| raise_event(error, at, records.users.len()))?;
             }
             Ok(learner.sequence())
         })
@@ -161,8 +161,10 @@ impl Online {
         Self::apply_one(slf, py, Record::Rebuild)
     }
 
-    /// Trains all rows from the present factors; yields the sequence number.
-    fn refit(slf: Py<Self>, py: Python<'_>, sweeps: u32) -> PyResult<u64> {
+    /// Trains all rows from the present factors, by a few sweeps if their number is not given; yields the sequence number.
+    #[pyo3(signature = (sweeps=None))]
+    fn refit(slf: Py<Self>, py: Python<'_>, sweeps: Option<u32>) -> PyResult<u64> {
+        let sweeps = sweeps.unwrap_or(REFIT_SWEEPS);
         Self::apply_one(slf, py, Record::Refit { sweeps })
     }
 
@@ -431,6 +433,7 @@ impl Records {
                 user,
                 item: item(),
                 time,
+                later: None,
             },
             Kind::Expose => Record::Expose {
                 user,

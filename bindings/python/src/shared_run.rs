@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, PoisonError};
 
+use absentia::Axis;
 use absentia::fit::{Observer, RemoteStart, Run, Sweep, fit_remote};
-use absentia::{Axis, Params};
 use absentia_job::{Agreed, Facts};
 use absentia_shard::{Reply, Request, Sharded, Trouble, Workers, from_bytes, to_bytes};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -70,17 +70,10 @@ impl SharedRun {
         self.agreed.params.iterations
     }
 
-    /// A number for the data.
+    /// What a checkpoint keeps, to know its run again.
     #[getter]
-    fn data(&self) -> &str {
-        &self.agreed.data
-    }
-
-    /// The parameters as JSON.
-    #[getter]
-    fn params(&self) -> PyResult<String> {
-        serde_json::to_string(&self.agreed.params)
-            .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    fn record(&self) -> PyResult<String> {
+        self.agreed.record.text().or_raise()
     }
 
     /// The rows of each worker.
@@ -104,19 +97,10 @@ impl SharedRun {
             .collect()
     }
 
-    /// Rejects a checkpoint of other data or other parameters.
-    fn check_resume(&self, data: &str, params: &str) -> PyResult<()> {
-        if data != self.agreed.data {
-            return Err(PyValueError::new_err("the checkpoint is of other data"));
-        }
-        let then: Params = serde_json::from_str(params).map_err(|error| {
-            PyValueError::new_err(format!("the checkpoint has no parameters: {error}"))
-        })?;
-        let changed = self.agreed.params.changes_since(&then);
-        if changed.is_empty() {
-            return Ok(());
-        }
-        Err(absentia::fit::FitError::ResumeParams { changed }).or_raise()
+    /// Rejects the checkpoint at `path` with this record, if it is of other data or other settings.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python gives it")]
+    fn check_resume(&self, path: std::path::PathBuf, record: &str) -> PyResult<()> {
+        self.agreed.record.check(&path, record).or_raise()
     }
 
     /// Makes the sweeps. `workers` carries messages: `ask(step, request, reads, whole, writes)` yields the answers of all

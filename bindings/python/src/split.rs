@@ -47,11 +47,7 @@ pub(crate) fn split<'py>(
             .values(borrow(py, values)?.as_slice()?.to_vec())
             .or_raise()?;
     }
-    let usual = if times.is_some() {
-        Pick::Latest
-    } else {
-        Pick::Random
-    };
+    let usual = Pick::usual(times.is_some());
     let unit = TimeUnit::of_times(log.time());
     let split = rule.split(pick.unwrap_or(usual), defaults::FOLD_IN, unit);
     let parts = released(py, || split_rows(&log, &split, seed)).or_raise()?;

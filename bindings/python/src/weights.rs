@@ -9,7 +9,8 @@ use absentia::Dense;
 use absentia::data::DataError;
 use absentia::weights::{
     Approximated, Approximation, ArrayLoader, GroupPaths, Groups, InMemory,
-    MissingWeights as Weights, Scheme as Requested, SchemeSpec, Term, WeightFunction,
+    MissingWeights as Weights, Presence, Product, Scheme as Requested, SchemeSpec, Slices,
+    Strength, Term, WeightFunction,
 };
 use absentia_io::arrays::Arrays;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -239,52 +240,113 @@ pub(crate) fn dense(array: &PyReadonlyArray2<'_, f32>) -> PyResult<Dense> {
 #[pyclass(frozen, module = "absentia._core")]
 pub(crate) struct MissingWeights(pub(crate) Weights);
 
-/// A term as its text and its arrays.
-fn stored_term<'py>(
-    py: Python<'py>,
-    term: &Term<InMemory>,
-) -> PyResult<(String, Bound<'py, PyDict>)> {
-    let arrays = PyDict::new(py);
-    let matrix = |matrix: &Dense| Py::new(py, Factors(matrix.clone().into()));
-    let text = match term {
-        Term::LowRank(given) => {
-            arrays.set_item("a", matrix(&given.a)?)?;
-            arrays.set_item("b", matrix(&given.b)?)?;
-            "lowrank:a,b".to_owned()
-        }
-        Term::Groups(groups) => {
-            arrays.set_item("table", matrix(&groups.table)?)?;
-            arrays.set_item("users", PyArray1::from_slice(py, &groups.user_segment))?;
-            arrays.set_item("items", PyArray1::from_slice(py, &groups.item_category))?;
-            "groups:table,users,items".to_owned()
-        }
-        Term::Product(product) => {
-            let mut product = product.clone();
-            let other = product.other.take();
-            let presence = product.presence.as_mut();
-            let dates = presence.and_then(|presence| presence.released.take());
-            let mut text = plain_text(Term::Product(product))?;
-            if let Some(dates) = dates {
-                let dates = dates.into_iter().map(|date| date.unwrap_or(i64::MIN));
-                arrays.set_item("released", PyArray1::from_iter(py, dates))?;
-                text.push_str(",released=released");
-            }
-            if let Some(other) = other {
-                let (other, of_other) = stored_term(py, &other)?;
-                arrays.update(of_other.as_mapping())?;
-                text = format!("{text} * {other}");
-            }
-            text
-        }
-        term => plain_text(term.clone())?,
-    };
-    Ok((text, arrays))
+/// A factor of a term: its name in a text, and its options by name.
+type NamedFactor<'py> = (String, Bound<'py, PyDict>);
+
+/// A number as it is written: 0.4 rather than the nearest `f32` in more digits.
+fn as_written(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or(f64::from(number))
 }
 
-/// The text of a term without arrays.
-fn plain_text(term: Term<InMemory>) -> PyResult<String> {
-    let spec = Requested::One(term).spec();
-    let spec = spec.ok_or_else(|| PyValueError::new_err("the weights have no text"))?;
+/// A term as the factors that it is a product of.
+fn factors_of<'py>(py: Python<'py>, term: &Term<InMemory>) -> PyResult<Vec<NamedFactor<'py>>> {
+    let options = PyDict::new(py);
+    let matrix = |matrix: &Dense| Py::new(py, Factors(matrix.clone().into()));
+    let name = match term {
+        Term::Uniform(uniform) => {
+            options.set_item("weight", as_written(uniform.weight))?;
+            "uniform"
+        }
+        Term::LowRank(given) => {
+            options.set_item("a", matrix(&given.a)?)?;
+            options.set_item("b", matrix(&given.b)?)?;
+            "lowrank"
+        }
+        Term::Groups(groups) => {
+            options.set_item("table", matrix(&groups.table)?)?;
+            options.set_item("users", PyArray1::from_slice(py, &groups.user_segment))?;
+            options.set_item("items", PyArray1::from_slice(py, &groups.item_category))?;
+            "groups"
+        }
+        Term::Product(product) => return factors_of_product(py, product),
+        // What is approximated or estimated is given by its A and B.
+        _ => {
+            return Err(PyValueError::new_err("the weights are not resolved"));
+        }
+    };
+    Ok(vec![(name.to_owned(), options)])
+}
+
+fn factors_of_product<'py>(
+    py: Python<'py>,
+    product: &Product<InMemory>,
+) -> PyResult<Vec<NamedFactor<'py>>> {
+    let mut factors = Vec::new();
+    let both = product
+        .presence
+        .is_none()
+        .then_some(())
+        .and(product.popularity.zip(product.activity));
+    if let Some((alpha, beta)) = both {
+        let options = PyDict::new(py);
+        options.set_item("alpha", as_written(alpha))?;
+        options.set_item("beta", as_written(beta))?;
+        factors.push(("popularity*activity".to_owned(), options));
+    } else {
+        for (name, exponent) in [
+            ("popularity", product.popularity),
+            ("activity", product.activity),
+        ] {
+            if let Some(exponent) = exponent {
+                let options = PyDict::new(py);
+                options.set_item("alpha", as_written(exponent))?;
+                factors.push((name.to_owned(), options));
+            }
+        }
+    }
+    if let Some(presence) = &product.presence {
+        let of_time = [
+            ("age", presence.factor.is_age()),
+            ("available", presence.factor.is_available()),
+        ];
+        for (name, _) in of_time.into_iter().filter(|(_, has)| *has) {
+            factors.push((name.to_owned(), options_of_presence(py, presence)?));
+        }
+    }
+    if let Some((_, first)) = factors.first() {
+        match product.strength {
+            Strength::C0(c0) => first.set_item("c0", as_written(c0))?,
+            Strength::Mean(mean) => first.set_item("mean", as_written(mean))?,
+        }
+    }
+    if let Some(other) = &product.other {
+        factors.extend(factors_of(py, other)?);
+    }
+    Ok(factors)
+}
+
+fn options_of_presence<'py>(
+    py: Python<'py>,
+    presence: &Presence<Vec<Option<i64>>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let options = PyDict::new(py);
+    match presence.slices {
+        Slices::EqualCounts(count) => options.set_item("slices", count)?,
+        Slices::Calendar(_) => options.set_item("slices", presence.slices.to_string())?,
+    }
+    options.set_item("sharpness", as_written(presence.sharpness))?;
+    options.set_item("withdrawn", as_written(presence.withdrawn))?;
+    if let Some(dates) = &presence.released {
+        let dates = dates.iter().map(|date| date.unwrap_or(i64::MIN));
+        options.set_item("released", PyArray1::from_iter(py, dates))?;
+    }
+    Ok(options)
+}
+
+/// The text of weights with every option, as it is written on the command line; arrays are named by path.
+#[pyfunction]
+pub(crate) fn weights_text(text: &str) -> PyResult<String> {
+    let spec: SchemeSpec = text.parse().map_err(Raise::raise)?;
     Ok(spec.to_string())
 }
 
@@ -316,15 +378,11 @@ impl MissingWeights {
         Factors(self.0.b().clone().into())
     }
 
-    /// The terms of a scheme that gives the same weights on the same data: for each its text and, by
-    /// name, its arrays, as `Scheme.parse` takes them.
-    fn terms<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyDict>)>> {
+    /// The terms of a scheme that gives the same weights on the same data: for each the factors that it is a product of.
+    fn terms<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<NamedFactor<'py>>>> {
         let scheme = self.0.to_scheme();
-        scheme
-            .terms()
-            .iter()
-            .map(|term| stored_term(py, term))
-            .collect()
+        let terms = scheme.terms().iter();
+        terms.map(|term| factors_of(py, term)).collect()
     }
 
     #[getter]

@@ -234,6 +234,18 @@ def test_times_of_tables_decay():
     assert not np.array_equal(fitted[0].user_factors_, model(factors=2).fit(frames[0]).user_factors_)
 
 
+@pytest.mark.parametrize("times", [["2020-01-01", "NaT"], [0.0, np.nan], [0.0, 1e300], [0, 2**63]], ids=str)
+def test_a_time_that_is_missing_or_too_large_is_refused(times):
+    pandas = pytest.importorskip("pandas")
+    if isinstance(times[0], str):
+        column = np.array(times, dtype="datetime64[ns]")
+    else:
+        column = np.array(times, dtype=np.uint64 if times[1] == 2**63 else np.float64)
+    frame = pandas.DataFrame({"user": [1, 2], "item": [1, 2], "timestamp": column})
+    with pytest.raises(ValueError, match="entry 1: .* is not a time"):
+        model().fit(frame)
+
+
 def test_the_unit_of_times_changes_nothing(tmp_path, caplog):
     pandas = pytest.importorskip("pandas")
     seconds = np.array([1577836800, 1580428800, 1583020800], dtype=np.int64)
@@ -421,6 +433,7 @@ BAD = {
     "ids that are missing": (lambda: (["a", None], ["x", "y"]), ValueError, "entry 1"),
     "ids that are nan": (lambda: ([1.0, np.nan], [1, 2]), ValueError, "entry 1"),
     "fractions as ids": (lambda: ([1.5, 2.0], [1, 2]), ValueError, "fractions"),
+    "floats that stand for several integers": (lambda: ([1.0, 2.0**60], [1, 2]), ValueError, "floats above"),
     "empty texts as ids": (lambda: (["a", ""], ["x", "y"]), ValueError, "entry 1"),
     "values that are texts": (lambda: (["a"], ["x"], ["good"]), ValueError, "numbers"),
     "an index out of range": (lambda: broken(99), ValueError, "99"),
@@ -467,7 +480,8 @@ def test_bad_data_is_refused_by_name(name):
         ({"confidence": "linear:x"}, ValueError, "confidence"),
         ({"weights": object()}, TypeError, "weights"),
         ({"weights": "popularity:c0=x"}, ValueError, "c0"),
-        ({"weights": absentia.weights.Popularity()}, ValueError, "c0 or mean"),
+        ({"weights": absentia.weights.Popularity(alpha=0.4)}, ValueError, "c0 or mean"),
+        ({"weights": absentia.weights.Popularity(c0=5)}, ValueError, "alpha"),
         ({"weights": absentia.weights.LowRank(np.ones((3, 1)), np.ones((40, 1)))}, ValueError, "rows"),
         ({"num_threads": 10**9}, ValueError, "threads"),
     ],

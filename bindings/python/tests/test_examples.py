@@ -49,6 +49,37 @@ def test_the_first_model_takes_ten_lines():
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
 
 
+def test_the_page_on_clusters_runs(tmp_path):
+    """Every command of the page, on two workers of this machine."""
+    pytest.importorskip("ray")
+    pd = pytest.importorskip("pandas")
+    page = (REPOSITORY / "docs/cluster.md").read_text()
+    shared, events = tmp_path / "shared", tmp_path / "events"
+    shared.mkdir()
+    events.mkdir()
+    rows = [(f"u{at % 40}", f"i{at * 7 % 23}") for at in range(400)]
+    pd.DataFrame(rows, columns=["user", "item"]).to_parquet(events / "a.parquet")
+    settings = 'data = ["events/*.parquet"]\nmodel = "shared/again.absentia"\nfactors = 4\nregularization = 0.01\n'
+    (tmp_path / "run.toml").write_text(settings)
+
+    def here(text):
+        text = text.replace("/shared", str(shared)).replace("factors=64", "factors=4").replace("--threads 16", "--threads 1")
+        return text.replace("workers=8", "workers=2").replace("--workers 8", "--workers 2").replace("--address auto ", "")
+
+    blocks = re.findall(r"```(python|sh)\n(.*?)```", page, re.S)
+    commands = [here(block) for language, block in blocks if language == "sh" and "pip install" not in block]
+    assert len(blocks) == 4 and len(commands) == 1
+    programs = [here(block) for language, block in blocks if language == "python"]
+    run([sys.executable, "-c", programs[0]], tmp_path)
+    # Another run has other checkpoints.
+    command = commands[0].replace("run-1", "run-2").split()
+    run([sys.executable, *command[1:]], tmp_path)
+    run([sys.executable, "-c", programs[1]], tmp_path)
+    assert (shared / "model.absentia").read_bytes() and (shared / "again.absentia").exists()
+    listed = pd.concat(pd.read_parquet(path) for path in (shared / "lists").glob("*.parquet"))
+    assert listed["user"].nunique() == 40
+
+
 @pytest.mark.parametrize("page", ["docs/python.md", "docs/tutorial.md", "README.md"])
 def test_the_documentation_runs(page, tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", (REPOSITORY / page).read_text(), re.S)

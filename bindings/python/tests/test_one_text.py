@@ -237,6 +237,61 @@ def test_a_baseline_has_weights_of_its_own(ratings: str) -> None:
         absentia.Factorizer(solver=solver, **SMALL).fit(ratings)
 
 
+w = absentia.weights
+OBJECTS = [
+    (w.Uniform(), "uniform"),
+    (w.Uniform(0.1), "uniform:0.1"),
+    (w.Popularity(), "popularity"),
+    (w.Popularity(mean=0.02, alpha=0.5), "popularity:mean=0.02,alpha=0.5"),
+    (w.Activity(c0=3, alpha=0.5), "activity:c0=3,alpha=0.5"),
+    (w.PopularityActivity(), "popularity*activity"),
+    (w.Age(), "age"),
+    (w.Available(mean=0.1, slices="week"), "available:mean=0.1,slices=week"),
+    (w.Learned(), "learned"),
+    (w.Popularity() + w.Uniform(), "popularity + uniform"),
+    (w.Popularity() * w.Age(), "popularity*age"),
+    (
+        w.Popularity(mean=0.1, alpha=0.25) * w.Activity(alpha=0.5) * w.Age(sharpness=0.4),
+        "popularity*activity*age:mean=0.1,alpha=0.25,beta=0.5,sharpness=0.4",
+    ),
+]
+
+
+@pytest.mark.parametrize("scheme, text", OBJECTS, ids=str)
+def test_weights_as_objects_are_those_of_their_text(scheme: Any, text: str, ratings: str) -> None:
+    settings: Dict[str, Any] = {**SMALL, "regularization": 0.1}
+    by_object = absentia.Factorizer(weights=scheme, **settings).fit(ratings)
+    by_text = absentia.Factorizer(weights=text, **settings).fit(ratings)
+    assert same_factors(by_object, by_text)
+    # What goes to other machines as text has the same meaning.
+    assert _core.weights_text(scheme._text()) == " + ".join(_core.weights_text(term) for term in text.split(" + "))
+
+
+def test_weights_go_to_a_cluster_as_their_text() -> None:
+    from absentia.ray._fit import _keys
+
+    def sent(scheme: Any) -> str:
+        return str(_keys("rows.csv", None, {"weights": scheme})["weights"])
+
+    assert sent(w.Popularity() + w.Uniform()) == "popularity:mean=0.01,alpha=0.25 + uniform:0.01"
+    assert _core.weights_text(sent(w.Age())) == _core.weights_text("age")
+    assert sent(w.Age(mean=0.1, released="dates.csv")).endswith("released=dates.csv")
+    for scheme in (w.LowRank([[1.0]], [[1.0]]), w.Age(mean=0.1, released={3: "2014-05-20"}) * w.Popularity(alpha=0.4)):
+        with pytest.raises(ValueError, match="arrays in memory"):
+            sent(scheme)
+
+
+def test_commands_and_functions_have_the_same_defaults() -> None:
+    from absentia.ray.__main__ import _arguments
+
+    every = int(_core.default_of("train", "checkpoint-every"))
+    assert _arguments().parse_args(["train", "run.toml", "--workers", "2"]).checkpoint_every == every == 10
+    cut_offs = {name.split("@")[1] for name in absentia._prediction.DEFAULT_METRICS}
+    assert cut_offs == {"10", "20"}
+    with pytest.raises(KeyError, match="train --nothing"):
+        _core.default_of("train", "nothing")
+
+
 def test_the_constructor_has_the_defaults_of_the_table() -> None:
     known = inspect.signature(absentia.Factorizer.__init__).parameters
     # These are chosen where they are not given, or come from the preset or the text of the solver.

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -68,6 +69,11 @@ def test_the_model_it_started_from_is_not_changed():
     # The copy has the rows: it leaves out what was learned.
     assert "up" not in copy.recommend("ann")[0].tolist()
     np.testing.assert_array_equal(copy.recommend("ann")[0], online.recommend("ann")[0])
+    # It cannot learn: some of its rows are not those that it was trained on. A copy of the Online can.
+    with pytest.raises(ValueError, match="deepcopy"):
+        Online(copy)
+    twin = deepcopy(online)
+    assert twin.insert("ann", "heat") == online.insert("ann", "heat") and bits(twin) == bits(online)
 
 
 def test_many_events_at_once_are_those_one_by_one():
@@ -131,6 +137,12 @@ def test_rows_that_are_not_those_of_the_model_are_refused(tmp_path):
         Online(tmp_path / "m.absentia", train=LOG)
     with pytest.raises(FileNotFoundError):
         Online(tmp_path / "other.absentia")
+    (tmp_path / "log.csv").write_text("user,item\n" + "".join(f"{u},{i}\n" for u, i in zip(*LOG)))
+    Factorizer(factors=2, regularization=0.05, weights=0.05).fit(str(tmp_path / "log.csv")).save(tmp_path / "f.absentia")
+    (tmp_path / "log.csv").rename(tmp_path / "moved.csv")
+    with pytest.raises(FileNotFoundError, match="was trained on .*log.csv.* pass train="):
+        Online(tmp_path / "f.absentia")
+    assert Online(tmp_path / "f.absentia", train=str(tmp_path / "moved.csv")).nnz == 6
     with pytest.raises(NotFittedError):
         Online(Factorizer())
     with pytest.raises(ValueError):
@@ -141,7 +153,7 @@ def test_hostile_events_are_refused_and_change_nothing():
     online = Online(trained())
     before, sequence = bits(online), online.sequence
     for arguments, error, words in [
-        (dict(users="ann", items="up", values=float("nan")), ValueError, "value"),
+        (dict(users="ann", items="up", values=float("nan")), ValueError, 'user "ann", item "up": its value is NaN'),
         (dict(users="ann", items="up", weights=-1.0), ValueError, "at least 0"),
         (dict(users="ann", items="up", weights=float("inf")), ValueError, "finite"),
         (dict(users="new", items="new", values=float("nan")), ValueError, "value"),

@@ -97,13 +97,15 @@ def test_a_killed_worker_changes_no_bit_and_another_number_goes_on(nodes, source
             killed.append(process)
         return sweep == 3
 
-    settings = {**SETTINGS, "weights": "uniform:0.05", "iterations": 4, "checkpoint": str(tmp_path / "checkpoints")}
+    settings = {**SETTINGS, "weights": "uniform:0.05", "iterations": 4, "checkpoint": str(tmp_path / "checkpoints"), "checkpoint_every": 1}
     with fit(source, workers=2, callback=kill, **settings) as run:
         assert run.stop_reason == "callback" and killed
     with fit(source, workers=3, resume=True, **settings) as run:
         assert ray_cluster.bits(run.model()) == ray_cluster.bits(alone)
-    with pytest.raises(ValueError, match="seed"):
+    with pytest.raises(ValueError, match="sweep-0000000[34].*seed 5, this run has seed 6"):
         fit(source, workers=3, resume=True, **{**settings, "random_state": 6})
+    with pytest.raises(ValueError, match="weights uniform:0.05, this run has weights popularity:"):
+        fit(source, workers=2, resume=True, spread=False, **{**settings, "weights": "popularity"})
 
 
 @pytest.mark.parametrize(

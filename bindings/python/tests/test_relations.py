@@ -74,6 +74,8 @@ def test_relations_that_do_not_fit_are_refused() -> None:
     assert fitted({"users-users": ((["ann"], ["bob"]), "context=yes")}).types_[-1] == "users of users"
     with pytest.raises(ValueError, match="at least 0"):
         fitted({"items-tags": ((TAGGED, TAGS), "strength=-1")})
+    with pytest.raises(ValueError, match="header= is for files"):
+        fitted({"items-tags": ((TAGGED, TAGS), "header=yes")})
 
 
 def test_features_are_arrays_tables_or_files(tmp_path: pathlib.Path) -> None:
@@ -98,6 +100,15 @@ def test_features_are_arrays_tables_or_files(tmp_path: pathlib.Path) -> None:
     assert "laura" in list(items)
     model.save(tmp_path / "m.absentia")
     assert np.array_equal(absentia.Factorizer.load(tmp_path / "m.absentia").item_factors_, model.item_factors_)
+
+
+def test_a_file_whose_names_may_be_numbers_is_refused_until_it_is_said(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "v.csv").write_text("item,0,1\nheat,1,2\nup,3,5\n")
+    with pytest.raises(ValueError, match="header=yes or header=no"):
+        fitted({"items-vectors": f"{tmp_path}/v.csv,dense=yes"})
+    model = fitted({"items-vectors": f"{tmp_path}/v.csv,dense=yes,header=yes"})
+    assert "item" not in model.item_ids_.tolist()
+    assert model.ids_of("vectors").tolist() == ["0", "1"]
 
 
 def test_features_of_a_matrix_are_by_row() -> None:

@@ -1,5 +1,8 @@
 """Splitting, cross-validation, tuning, and what scikit-learn asks of estimators."""
 
+import inspect
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -97,8 +100,86 @@ def test_grid_search_and_pipelines():
     assert Pipeline([("model", model)]).fit(matrix)[-1].n_features_in_ == 30
 
 
+def test_the_scorer_measures_new_users_and_held_out_rows():
+    pytest.importorskip("sklearn")
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import MaxAbsScaler
+
+    users, items, _ = zip(*log(users=60))
+    rows = [int(user[1:]) for user in users]
+    matrix = sp.csr_matrix((np.ones(len(rows), np.float32), (rows, items)), shape=(60, 20))
+    model = absentia.Factorizer(factors=4, weights=0.1, regularization=0.05, iterations=8)
+    # Users of a fold are new: of the ten items of their taste they took six, and one of these is to be found among the
+    # fifteen that they are not folded in from; a third would be found by chance.
+    found = cross_val_score(model, matrix, scoring=absentia.scorer("recall@5"), cv=3)
+    assert (found > 0.8).all(), found
+    # Without a scorer it is NDCG at 10, in pipelines too.
+    steps = Pipeline([("scale", MaxAbsScaler()), ("model", model)])
+    search = GridSearchCV(steps, {"model__factors": [1, 4]}, cv=3).fit(matrix)
+    assert search.best_params_ == {"model__factors": 4}
+    by_name = cross_val_score(steps, matrix, scoring=absentia.scorer("ndcg@10"), cv=3)
+    np.testing.assert_array_equal(cross_val_score(steps, matrix, cv=3), by_name)
+    # Rows of a table are held-out interactions of known users.
+    table = frame(users=60).sample(frac=1, random_state=0)
+    assert (cross_val_score(model, table, scoring=absentia.scorer("recall@5"), cv=3) > 0.5).all()
+
+
+def test_the_scorer_agrees_with_its_definition():
+    matrix = sp.csr_matrix(sp.random(30, 40, 0.3, format="csr", random_state=1, dtype=np.float32) > 0, dtype=np.float32)
+    model = absentia.Factorizer(factors=4, weights=0.1, regularization=0.05, post_scale=0.3).fit(matrix[:20])
+    known, held_out = absentia.split(matrix[20:], "share:0.2", pick="random", seed=0)
+    items, _ = model.recommend_rows(model.fold_in(known), n=5, seen=known)
+    hits = [len(set(row) & set(held_out[at].indices)) / held_out[at].nnz for at, row in enumerate(items.tolist())]
+    assert absentia.scorer("recall@5")(model, matrix[20:]) == pytest.approx(np.mean(hits), abs=1e-6)
+    assert model.score(matrix[20:]) == absentia.scorer()(model, matrix[20:])
+    with pytest.raises(TypeError, match="users and items"):
+        model.score([1, 2])
+    with pytest.raises(ValueError, match="hold_out"):
+        absentia.scorer(hold_out=1.5)
+    with pytest.raises(ValueError, match="fewer than two"):
+        absentia.scorer()(model, sp.csr_matrix(np.eye(5, 40, dtype=np.float32)))
+
+
+def test_all_checks_of_scikit_learn_that_apply_pass():
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    if "on_fail" not in inspect.signature(checks.check_estimator).parameters:
+        pytest.skip("this scikit-learn does not say which checks failed")
+
+    class Dense(absentia.Factorizer):
+        """Says that it takes dense matrices, which are refused: otherwise scikit-learn leaves all checks out."""
+
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.input_tags.two_d_array = True
+            return tags
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = checks.check_estimator(Dense(factors=2, iterations=2, regularization=0.1), on_fail=None)
+    # These wrap the refusal of a dense matrix, or expect another exception of it; the last fits a matrix without
+    # missing entries.
+    elsewhere = {
+        "check_estimators_empty_data_messages",
+        "check_estimators_nan_inf",
+        "check_positive_only_tag_during_fit",
+        "check_sample_weight_equivalence_on_sparse_data",
+        "check_sample_weights_pandas_series",
+    }
+    failed = {one["check_name"]: str(one["exception"]) for one in found if one["status"] == "failed"}
+    dense = {name for name, said in failed.items() if "is not supported; give a scipy sparse matrix" in said}
+    assert set(failed) - dense <= elsewhere, failed
+    passed = {one["check_name"] for one in found if one["status"] == "passed"}
+    assert len(passed) >= 12, passed
+
+
 # Those of scikit-learn's checks that do not fit dense or invented matrices, which are no interactions.
 CHECKS = [
+    "check_estimator_sparse_tag",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_estimators_unfitted",
+    "check_mixin_order",
     "check_estimator_cloneable",
     "check_estimator_repr",
     "check_no_attributes_set_in_init",
@@ -137,9 +218,34 @@ def test_a_table_of_what_one_user_has_seen_is_not_converted_whole(tmp_path):
     model = absentia.Factorizer(factors=4, weights=0.05, regularization=0.01).fit(table)
     model.save(tmp_path / "m.absentia")
     loaded = absentia.Factorizer.load(tmp_path / "m.absentia")
+    tables = [table, table.astype({"user": object}), table.astype({"user": "category"})]
+    for name in ("polars", "pyarrow"):
+        try:
+            tables.append(getattr(__import__(name), "from_pandas", None) or __import__(name).Table.from_pandas)
+        except ImportError:
+            continue
+        tables[-1] = tables[-1](table)
     for users in ["u7", ["u7", "u8"], [f"u{user}" for user in range(100)]]:
-        expected, found = model.recommend(users), loaded.recommend(users, seen=table)
-        assert np.array_equal(expected[0], found[0]) and np.array_equal(expected[1], found[1])
+        for seen in tables:
+            expected, found = model.recommend(users), loaded.recommend(users, seen=seen)
+            assert np.array_equal(expected[0], found[0]) and np.array_equal(expected[1], found[1])
+    # A user of whom the table has nothing has seen nothing, and columns may have any order and names.
+    others = table[table["user"] != "u7"]
+    assert np.array_equal(loaded.recommend("u7", seen=others)[0], loaded.recommend("u7", exclude_seen=False)[0])
+    assert np.array_equal(loaded.recommend("u7", seen=table[["item", "user"]])[0], model.recommend("u7")[0])
+
+
+def test_integer_users_of_a_table_are_found(tmp_path):
+    table = frame(users=200)
+    table["user"] = table["user"].str[1:].astype(int)
+    model = absentia.Factorizer(factors=4, weights=0.05, regularization=0.01).fit(table)
+    model.save(tmp_path / "m.absentia")
+    loaded = absentia.Factorizer.load(tmp_path / "m.absentia")
+    kinds = ["int64", "int32", "uint8", "Int64", "float64", object]
+    tables = [table.astype({"user": kind}) for kind in kinds] + [table.astype({"user": str})]
+    for seen in tables:
+        for users in (7, [7, 8], np.array([7, 8])):
+            assert np.array_equal(loaded.recommend(users, seen=seen)[0], model.recommend(users)[0]), seen.dtypes
 
 
 def test_damaged_files_print_no_panic(tmp_path, capfd):

@@ -22,7 +22,7 @@ def test_weights_compose_and_explain():
     table = np.array([[0.1, 0.2], [0.3, 0.4]])
     groups = weights.Groups(table, np.arange(200) % 2, np.arange(100) % 2)
     both = (weights.Popularity(c0=5, alpha=0.4) + groups + weights.Uniform(0.01)).resolve(x)
-    assert both.weight(1, 0) == pytest.approx(weights.Popularity(c0=5).resolve(x).weight(1, 0) + 0.31, rel=1e-5)
+    assert both.weight(1, 0) == pytest.approx(weights.Popularity(c0=5, alpha=0.4).resolve(x).weight(1, 0) + 0.31, rel=1e-5)
     explained = both.explain(1, 0)
     assert [part["scheme"] for part in explained.parts] == ["popularity", "groups", "uniform"]
     assert "user segment 1" in str(explained)
@@ -74,7 +74,7 @@ SCHEMES = {
     "low rank": weights.LowRank(np.full((200, 2), 0.5), np.full((100, 2), 0.2)),
     "dense": weights.Dense(np.add.outer(np.arange(200) / 400, np.arange(100) / 100), rank=2),
     "function": weights.Function(lambda u, i: 1.0 / (1 + u + i), error=0.05, method="nonnegative"),
-    "sum": weights.Popularity(c0=5) + weights.Uniform(0.1) + weights.Dense(np.ones((200, 100)), rank=1),
+    "sum": weights.Popularity(c0=5, alpha=0.4) + weights.Uniform(0.1) + weights.Dense(np.ones((200, 100)), rank=1),
 }
 
 

@@ -72,7 +72,7 @@ def test_products_multiply():
     with pytest.raises(ValueError, match="at most one other"):
         (weights.Available(c0=1) * groups).resolve(frame)
     with pytest.raises(ValueError, match="different values of sharpness"):
-        (weights.Available(c0=1) * weights.Age(sharpness=3)).resolve(frame)
+        (weights.Available(c0=1, sharpness=0.1) * weights.Age(sharpness=3)).resolve(frame)
 
 
 def test_release_dates_are_mappings_arrays_or_tables(tmp_path):
@@ -96,7 +96,7 @@ SCHEMES = {
     "both": weights.Available(mean=0.1) * weights.Age(),
     "dated": weights.Age(mean=0.1, released={3: "2014-05-20"}),
     "groups": weights.Age(mean=0.1) * weights.Groups([[0.1, 0.2], [0.3, 0.4]], np.arange(12) % 2, np.arange(20) % 2),
-    "low rank": weights.Popularity(c0=9) * weights.LowRank(np.ones((12, 2)), np.ones((20, 2))),
+    "low rank": weights.Popularity(c0=9, alpha=0.4) * weights.LowRank(np.ones((12, 2)), np.ones((20, 2))),
 }
 
 

@@ -1,5 +1,7 @@
 //! Arguments that several commands share, besides the groups of a job.
 
+use std::path::PathBuf;
+
 use absentia::Method;
 use absentia::data::Pick;
 use absentia::error::TextError;
@@ -14,8 +16,8 @@ use crate::ui::Ui;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct DataArgs {
     /// Interaction files or globs, read as one data set: CSV, TSV or any separator, .dat, .rating,
-    /// .inter, adjacency lists, JSON lines, parquet, arrow, MatrixMarket, scipy .npz; gzip and zstd
-    /// are decompressed.
+    /// .inter, adjacency lists, JSON lines, parquet, arrow, MatrixMarket, scipy .npz; gzip,
+    /// zstd, bzip2, xz and zip are decompressed, and `-` is standard input.
     #[arg(required = true, value_name = "DATA")]
     pub(crate) data: Vec<String>,
     #[command(flatten)]
@@ -84,6 +86,17 @@ pub(crate) fn warn_without(is_unused: bool, flag: &str, other: &str, ui: &Ui) {
     }
 }
 
+/// Reads the folder of a result, which cannot be standard output.
+pub(crate) fn parse_folder(text: &str) -> Result<PathBuf, TextError> {
+    match text {
+        "-" => Err(TextError::new(
+            text,
+            "a folder: several files are written, which standard output cannot take",
+        )),
+        folder => Ok(PathBuf::from(folder)),
+    }
+}
+
 /// Reads a number of at least 1.
 pub(crate) fn parse_length(text: &str) -> Result<usize, TextError> {
     text.parse().map(Count::get)
@@ -134,19 +147,29 @@ mod tests {
 
     #[test]
     fn help_names_the_defaults() {
-        let mut command = crate::cli::Cli::command();
-        let train = command.find_subcommand_mut("train").expect("a command");
-        let help = train.render_long_help().to_string();
-        let help: String = help.split_whitespace().collect::<Vec<_>>().join(" ");
         for (key, value) in defaults::table() {
             // Two are chosen, and their help says how.
             if key == "post-scale" || key == "regularization" {
                 continue;
             }
-            let start = help.find(&format!("--{key} <")).expect("an argument");
-            let default = help[start..].split("[default: ").nth(1);
-            let is_named = default.is_some_and(|default| default.starts_with(&value));
+            let default = default_in_help("train", key);
+            let is_named = default.starts_with(&value);
             assert!(is_named, "{key}: {default:?}");
         }
+        for (command, key, value) in defaults::of_commands() {
+            assert_eq!(default_in_help(command, key), value, "{command} --{key}");
+        }
+    }
+
+    /// The default that the help of a command names for a flag.
+    fn default_in_help(command: &str, key: &str) -> String {
+        let mut cli = crate::cli::Cli::command();
+        let command = cli.find_subcommand_mut(command).expect("a command");
+        let help = command.render_long_help().to_string();
+        let help: String = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        let start = help.find(&format!("--{key} <")).expect("an argument");
+        let default = help[start..].split("[default: ").nth(1);
+        let default = default.and_then(|default| default.split(']').next());
+        default.expect("a default").to_owned()
     }
 }

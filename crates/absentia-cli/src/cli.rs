@@ -12,7 +12,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::args::DataArgs;
 use crate::config::Config;
-use crate::failure::{Failure, Outcome, Refusal};
+use crate::failure::{Failure, Outcome, Places, Refusal};
 use crate::guard::Files;
 use crate::help::arranged;
 use crate::ui::Ui;
@@ -39,6 +39,9 @@ pub(crate) struct Cli {
     pub(crate) global: GlobalArgs,
     #[command(subcommand)]
     pub(crate) verb: Verb,
+    /// Lines of the configuration file that give arguments.
+    #[arg(skip)]
+    places: Places,
 }
 
 /// What every command takes.
@@ -205,7 +208,7 @@ pub fn run(argv: Vec<OsString>) -> u8 {
             let json = cli.global.json;
             match execute(&cli) {
                 Ok(outcome) => outcome.into(),
-                Err(error) => Failure::from(error).report(json),
+                Err(error) => Failure::from(error).located(&cli.places).report(json),
             }
         }
         Err(ParseError::Clap(error)) => usage(&error, json),
@@ -245,6 +248,7 @@ pub(crate) fn parse(argv: Vec<OsString>) -> Result<Cli, ParseError> {
         .map_err(|error| ParseError::Clap(error.format(&mut command)))?;
     let set = config.set_keys(&mut cli.verb, &matches);
     set.map_err(|error| ParseError::Config(error.into()))?;
+    cli.places = config.places(&matches);
     Ok(cli)
 }
 

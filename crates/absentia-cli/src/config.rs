@@ -19,19 +19,19 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use toml::Value;
 
 use crate::cli::Verb;
-use crate::failure::Refusal;
+use crate::failure::{Places, Refusal};
 
 /// The configuration file of a command; it may be none.
 pub(crate) struct Config {
     file: Option<ConfigFile>,
-    keys: Vec<JobKey>,
+    keys: Vec<GivenKey>,
 }
 
-/// A key of a job that the file has.
-struct JobKey {
+/// A key that the file has.
+struct GivenKey {
     entry: Entry,
-    /// Number of the group that it belongs to.
-    group: usize,
+    /// Number of the group of the job that it belongs to; none for other arguments of the command.
+    group: Option<usize>,
     /// Arguments that override it on the command line: its own, and those that conflict with it.
     overridden_by: Vec<String>,
 }
@@ -78,7 +78,6 @@ impl Config {
             let group = candidates.position(|group| group.has_key(&entry.key));
             if let Some(group) = group {
                 file.set(&entry, groups[group].as_mut())?;
-                config.keys.push(JobKey::new(arguments, arg, entry, group));
             } else if let Some(default) =
                 DefaultValue::new(arguments, &entry.key, &entry.value).map_err(at)?
             {
@@ -86,6 +85,9 @@ impl Config {
                 defaults.retain(|earlier| earlier.id != default.id);
                 defaults.push(default);
             }
+            config
+                .keys
+                .push(GivenKey::new(arguments, arg, entry, group));
         }
         let is_given = |arg: &Arg| {
             config
@@ -113,22 +115,45 @@ impl Config {
     /// # Errors
     /// A value that cannot be read.
     pub(crate) fn set_keys(&self, verb: &mut Verb, matches: &ArgMatches) -> Result<(), JobError> {
-        let Some((file, (_, given))) = self.file.as_ref().zip(matches.subcommand()) else {
+        let Some(file) = &self.file else {
             return Ok(());
         };
-        let is_given = |id: &String| given.value_source(id) == Some(ValueSource::CommandLine);
         let mut groups = verb.groups();
-        for key in &self.keys {
-            if !key.overridden_by.iter().any(is_given) {
-                file.set(&key.entry, groups[key.group])?;
+        for key in self.in_force(matches) {
+            if let Some(group) = key.group {
+                file.set(&key.entry, groups[group])?;
             }
         }
         Ok(())
     }
+
+    /// The lines of the file whose values the command line does not override.
+    pub(crate) fn places(&self, matches: &ArgMatches) -> Places {
+        let mut places = Places::default();
+        if let Some(file) = &self.file {
+            for GivenKey { entry, .. } in self.in_force(matches) {
+                places.add(
+                    &entry.key,
+                    format!("{}:{}", file.path.display(), entry.line),
+                );
+            }
+        }
+        places
+    }
+
+    /// The keys that the command line does not override.
+    fn in_force<'c>(&'c self, matches: &'c ArgMatches) -> impl Iterator<Item = &'c GivenKey> {
+        let given = matches.subcommand().map(|(_, given)| given);
+        let is_given = move |id: &String| {
+            given.and_then(|given| given.value_source(id)) == Some(ValueSource::CommandLine)
+        };
+        let keys = self.keys.iter();
+        keys.filter(move |key| !key.overridden_by.iter().any(is_given))
+    }
 }
 
-impl JobKey {
-    fn new(command: &Command, arg: &Arg, entry: Entry, group: usize) -> Self {
+impl GivenKey {
+    fn new(command: &Command, arg: &Arg, entry: Entry, group: Option<usize>) -> Self {
         let conflicts = conflicts(command, arg).map(|other| other.get_id().to_string());
         Self {
             entry,

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use absentia::model::{NewEntry, RelatedParts, RowEntries, RowWeights};
 use absentia::relations::{FrozenRelation, context_name};
 use absentia_io::IdMap;
-use absentia_io::arrays::{FeatureTable, read_features};
-use absentia_job::read_relation;
+use absentia_io::arrays::FeatureTable;
 use absentia_job::text::RelationSpec;
+use absentia_job::{read_relation, read_relation_features};
 use anyhow::Result;
 
 use crate::failure::Refusal;
@@ -46,7 +46,7 @@ impl Attributes {
         if relation.features.is_some() {
             return Self::features(spec, at, stored);
         }
-        let dataset = read_relation(&spec.file, None, ui)?;
+        let dataset = read_relation(spec, None, ui)?;
         let is_first = relation.first < 2;
         let entity = if is_first {
             relation.first
@@ -113,8 +113,7 @@ impl Attributes {
     fn features(spec: &RelationSpec, at: usize, stored: &Stored) -> Result<Self> {
         let (related, _) = relation_of(spec, stored)?;
         let relation = &related.relations[at];
-        let ids = spec.features.as_ref().and_then(|one| one.ids.as_deref());
-        let table = read_features(spec.file.as_ref(), ids.map(AsRef::as_ref))?;
+        let table = read_relation_features(spec)?;
         if relation.first > 1 {
             let message = format!("{} says nothing about users or items", spec.name());
             return Err(Refusal::usage(message).into());

@@ -72,6 +72,44 @@ fn a_key_that_nobody_knows_is_named() {
 }
 
 #[test]
+fn values_of_a_file_that_are_out_of_range_have_their_line() {
+    let sandbox = Sandbox::with_models();
+    let train = "train ratings.csv --model m.absentia --config run.toml";
+    for (config, said) in [
+        (
+            "seed = 1\nfactors = 0\n",
+            "run.toml:2: factors is 0; it must be between 1 and 8192",
+        ),
+        (
+            "[train]\nregularization = -1\n",
+            "run.toml:2: regularization is -1; it must be at least 0",
+        ),
+        (
+            "solver = 'als-cg'\n\ncg-steps = 0\n",
+            "run.toml:3: cg-steps is 0",
+        ),
+        (
+            "weights = ['uniform:1', 'uniform:2']\n",
+            "run.toml:1: weights is given 2 times",
+        ),
+    ] {
+        sandbox.write("run.toml", config);
+        sandbox.run(train).fails(2, &[said]);
+    }
+    // A flag that is wrong is not blamed on the file, and one that is right makes up for it.
+    sandbox.write("run.toml", "factors = 0\niterations = 1\n");
+    let ran = sandbox.run(&format!("{train} --factors 99999"));
+    ran.fails(2, &["error: --factors is 99999"]);
+    sandbox.run(&format!("{train} --factors 2")).ok();
+    sandbox.write("run.toml", "top = 0\n");
+    let line = "recommend movies.absentia ann --allow-seen --config run.toml";
+    sandbox.run(line).fails(2, &["run.toml:1: ", "top"]);
+    sandbox.write("run.toml", "at = [0]\n");
+    let line = "evaluate movies.absentia --train train.csv --test test.csv --config run.toml";
+    sandbox.run(line).fails(2, &["run.toml:1: ", "at"]);
+}
+
+#[test]
 fn arguments_out_of_range_are_usage_errors() {
     let sandbox = Sandbox::new();
     let train = |flags: &str| sandbox.run(&format!("train ratings.csv --model m.absentia {flags}"));

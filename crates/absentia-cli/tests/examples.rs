@@ -87,19 +87,163 @@ fn every_example_of_the_readme_runs() {
 
 #[test]
 fn every_example_of_the_pages_runs() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     for page in [
         "index.md",
         "tutorial.md",
         "howto.md",
         "files.md",
         "commands.md",
+        "serving.md",
     ] {
-        let text = std::fs::read_to_string(folder.join(page)).expect("a page");
+        let text = page_text(page);
         let found = shell_examples(&text);
         assert!(page == "index.md" || !found.is_empty(), "{page}");
         run_all(&Sandbox::new(), &found);
     }
+}
+
+/// Every page with commands is run by a test, here or where this says.
+#[test]
+fn no_page_is_left_out() {
+    let elsewhere = [
+        "index.md",   // installing: the trial from a wheel
+        "cluster.md", // bindings/python/tests/test_examples.py, on Ray
+        "python.md",  // the same
+    ];
+    let here = [
+        "tutorial.md",
+        "howto.md",
+        "files.md",
+        "commands.md",
+        "serving.md",
+        "relations.md",
+    ];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    for page in std::fs::read_dir(folder).expect("a folder") {
+        let name = page.expect("a page").file_name();
+        let name = name.to_str().expect("text");
+        let text = page_text(name);
+        let has_commands = !indented(&text, "absentia ").is_empty()
+            || ["```sh", "```console", "```python"]
+                .iter()
+                .any(|fence| text.contains(fence));
+        let is_run = here.contains(&name) || elsewhere.contains(&name);
+        assert!(
+            !has_commands || is_run,
+            "nothing runs the commands of {name}"
+        );
+    }
+}
+
+fn page_text(page: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    std::fs::read_to_string(folder.join(page)).expect("a page")
+}
+
+/// Commands in indented blocks.
+fn indented(text: &str, start: &str) -> Vec<String> {
+    let joined = text.replace("\\\n", " ");
+    let lines = joined.lines().filter_map(|line| line.strip_prefix("    "));
+    let own = lines.filter(|line| line.starts_with(start));
+    own.map(str::to_owned).collect()
+}
+
+/// The programs in Python that indented blocks have.
+fn python_programs(text: &str) -> Vec<String> {
+    let mut programs = vec![String::new()];
+    for line in text.lines() {
+        match line.strip_prefix("    ") {
+            Some(line) => programs.last_mut().expect("one").extend([line, "\n"]),
+            None => programs.push(String::new()),
+        }
+    }
+    programs.retain(|program| program.starts_with("import "));
+    programs
+}
+
+/// The page on relations, on data of the form that it describes, with fewer factors and trials.
+#[test]
+fn the_commands_of_the_page_on_relations_run() {
+    let sandbox = Sandbox::with_models();
+    let rows =
+        |count: usize, row: &dyn Fn(usize) -> String| -> String { (0..count).map(row).collect() };
+    let likes = rows(600, &|at| {
+        format!("{}\t{}\n", at % 40, at / 40 * 7 % 60 + at % 40 % 2 * 60)
+    });
+    sandbox.write("interactions.tsv", &format!("user\titem\n{likes}"));
+    let tags = rows(480, &|at| {
+        format!("{}\t{}\n", at % 120, at % 120 / 60 * 100 + at / 120)
+    });
+    sandbox.write("item_tags.tsv", &format!("item\ttag\n{tags}"));
+    sandbox.shell("gzip interactions.tsv item_tags.tsv").ok();
+    let ratings = sandbox.read("ratings.csv");
+    sandbox.write("plays.csv", &ratings);
+    sandbox.write(
+        "friends.csv",
+        "user,friend\nann,bob\nbob,user2\nuser3,ann\n",
+    );
+    let words = [
+        "error",
+        "directory",
+        "socket",
+        "bytes",
+        "fatal",
+        "tree",
+        "inet",
+        "size",
+    ];
+    let near = rows(56, &|at| {
+        let (one, other) = (at % 8, (at % 8 + 1 + at / 8) % 8);
+        format!("{},{},{}\n", words[one], words[other], 1 + at % 5)
+    });
+    sandbox.write("cooc.csv", &format!("word,context,count\n{near}"));
+    std::fs::create_dir(sandbox.path("perl")).expect("a folder");
+    let text = "alpha beta gamma delta ".repeat(30);
+    sandbox.write("perl/a.pod", &format!("=head1 NAME\n{text}\n=cut\n"));
+
+    let page = page_text("relations.md");
+    let programs = python_programs(&page);
+    assert_eq!(programs.len(), 2, "{programs:?}");
+    let smaller = |line: &str| {
+        line.replace("--factors 128", "--factors 8")
+            .replace("-k 128", "-k 8")
+            .replace("-k 64", "-k 4")
+            .replace("--trials 24", "--trials 2")
+            .replace("USER ITEM", "ann heat")
+            .replace("k=64", "k=4")
+            .replace("/usr/share/perl", "perl")
+    };
+    let python = std::env::var("ABSENTIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let has_scipy = sandbox.shell(&format!("{python} -c 'import scipy'")).code == 0;
+    let commands = indented(&page, "absentia ");
+    assert!(commands.len() >= 9, "{commands:?}");
+    for (at, line) in commands.iter().enumerate() {
+        let needs_vectors = line.contains("vectors.npy");
+        if needs_vectors && !has_scipy {
+            absentia_testing::skipped("no Python with scipy; set ABSENTIA_PYTHON");
+            continue;
+        }
+        if needs_vectors {
+            sandbox.write("vectors.py", &smaller(&programs[0]));
+            sandbox.shell(&format!("{python} vectors.py")).ok();
+        }
+        // The model of the page is that of its first command when tags are explained.
+        if line.contains("explain") {
+            sandbox.shell(&smaller(&commands[0])).ok();
+        }
+        let ran = sandbox.shell(&smaller(line));
+        assert_eq!(
+            ran.code, 0,
+            "{at}: $ {line}\n{}\n{}",
+            ran.stdout, ran.stderr
+        );
+    }
+    sandbox.write("words.py", &smaller(&programs[1]));
+    let counted = sandbox.shell(&format!("{python} words.py")).ok().stdout;
+    assert!(
+        counted.starts_with("word,context,count\nalpha,beta,"),
+        "{counted}"
+    );
 }
 
 /// Every line after a prompt, whatever the program.

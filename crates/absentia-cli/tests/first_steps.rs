@@ -246,6 +246,14 @@ fn a_dash_is_standard_input_and_output() {
         &train,
     );
     twice.fails(2, &["reads standard input", "--train", "--test"]);
+    for line in [
+        "split ratings.csv --out -",
+        "export movies.absentia --out -",
+    ] {
+        sandbox
+            .run(line)
+            .fails(2, &["--out", "expected a folder", "standard output"]);
+    }
     let made = sandbox
         .run("generate --users 60 --items 200 --entries 200 --out -")
         .ok();

@@ -321,8 +321,10 @@ fn the_demonstration_shows_a_gain_that_the_control_lacks() {
     let sandbox = Sandbox::new();
     let line = "demo --users 800 --items 600 --entries 16000 --json";
     let lines = sandbox.run(line).ok().json();
-    assert_eq!(lines.len(), 7);
-    let liked = |at: usize| lines[at]["liked@20"].as_f64().expect("a share");
+    assert_eq!(lines.len(), 10);
+    let recall = |at: usize| lines[at]["recall@20"].as_f64().expect("a share");
+    assert!(recall(2) > 1.1 * recall(0) && recall(2) > recall(1));
+    let liked = |at: usize| lines[3 + at]["liked@20"].as_f64().expect("a share");
     assert!(liked(1) > liked(0) && liked(2) > 1.1 * liked(1));
     assert!(liked(5) - liked(3) < 0.25 * (liked(2) - liked(0)));
     let shown = sandbox

@@ -36,6 +36,18 @@ fn a_model_keeps_its_relations_and_repeats_by_its_configuration() {
     let info = sandbox.run("inspect tagged.absentia --json").ok().json();
     assert_eq!(info[0]["format_version"], 2);
     assert_eq!(info[0]["relations"]["relations"][0]["name"], "items-tags");
+    let again = TAGGED.replace("tagged.absentia", "again.absentia");
+    sandbox.run(&format!("{again} --report run.html")).ok();
+    let page = sandbox.read("run.html");
+    // Long texts may be broken after a comma.
+    for part in [
+        "items-tags:tags.csv,",
+        "strength=0.5,",
+        "adds ",
+        " tags</td>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
     sandbox
         .shell("absentia inspect tagged.absentia --print-config > run.toml")
         .ok();
@@ -216,7 +228,9 @@ fn relations_that_do_not_fit_are_refused_with_a_remedy() {
         few.stderr
     );
     with("users-users:friends.csv").fails(2, &["on the same side", "context=yes"]);
-    with("users-users:friends.csv,context=yes").ok();
+    let friends = "users-users:friends.csv,context=yes";
+    with(&format!("{friends} --relation {friends}")).fails(2, &["given twice", "users-friends"]);
+    with(friends).ok();
     let info = sandbox.run("inspect m.absentia").ok().stdout;
     assert!(info.contains("users of users"), "{info}");
     with("items-tags:tags.csv --relation users-tags:friends.csv").fails(2, &["same side"]);
@@ -327,9 +341,110 @@ fn features_that_do_not_fit_are_refused_with_a_remedy() {
     with("items-vectors:x.npy,ids=ids.txt,weights=uniform:1").fails(2, &["no effect on features"]);
     with("users-items:x.npy,ids=ids.txt").fails(2, &["is the main relation"]);
     with("items-tags:tags.csv --relation items-tags:x.npy,ids=ids.txt").fails(2, &["given twice"]);
+    with("items-tags:tags.csv --relation users-tags:x.npy,ids=ids.txt").fails(2, &["same side"]);
     sandbox
         .run("train ratings.csv --model ids.txt --relation items-vectors:x.npy,ids=ids.txt")
         .fails(2, &["ids.txt"]);
+}
+
+/// A first line of numbers alone could be either; what was read is shown.
+#[test]
+fn names_that_are_numbers_are_not_taken_for_a_row_of_features() {
+    let sandbox = Sandbox::new();
+    let rows = "heat,1,4\nup,2,3\nlaura,1,5\n";
+    sandbox.write("named.csv", &format!("item,2001,2002\n{rows}"));
+    sandbox.write("bare.csv", rows);
+    sandbox.write("pairs.csv", "film,keyword\nheat,crime\nup,family\n");
+    let train = "train ratings.csv --model m.absentia -k 4 --iterations 2 --weights uniform:0.1 --regularization 0.01";
+    let with = |relation: &str| sandbox.run(&format!("{train} --relation {relation}"));
+    with("items-years:named.csv,dense=yes").fails(3, &["named.csv:1", "header=yes", "header=no"]);
+    with("items-years:bare.csv,dense=yes").fails(3, &["bare.csv:1", "header=no"]);
+    let columns = || {
+        let stored = sandbox.model("m.absentia");
+        assert!(stored.ids.items.get("item").is_none());
+        let names = stored.ids.related[0].iter();
+        names.map(std::borrow::Cow::into_owned).collect::<Vec<_>>()
+    };
+    let read = with("items-years:named.csv,dense=yes,header=yes").ok();
+    assert_eq!(columns(), ["2001", "2002"]);
+    let shown = "items-years: 2 features of 3: 2001, 2002";
+    assert!(read.stderr.contains(shown), "{}", read.stderr);
+    // New rows have the same question, and the same answer.
+    let list = "recommend m.absentia ann --allow-seen --top 3 --relation items-years:named.csv";
+    sandbox.run(list).fails(3, &["named.csv:1", "header=yes"]);
+    sandbox.run(&format!("{list},header=yes")).ok();
+    with("items-years:bare.csv,dense=yes,header=no").ok();
+    assert_eq!(columns(), ["0", "1"]);
+    with("items-tags:pairs.csv,header=yes").ok();
+    assert_eq!(columns(), ["crime", "family"]);
+    // A Parquet file has names: the numbers of its only column, a list, are numbered as those of an array.
+    sandbox
+        .run("export m.absentia --out tables --layout parquet")
+        .ok();
+    let parquet = "items-vectors:tables/items.parquet,dense=yes";
+    with(parquet).ok();
+    assert_eq!(columns(), ["0", "1", "2", "3"]);
+    with(&format!("{parquet},header=yes")).fails(3, &["items.parquet", "leave out header="]);
+}
+
+/// Users without a row in training, known by their towns alone: measured apart, folded in, explained.
+#[test]
+fn new_users_are_measured_folded_in_and_explained_by_their_attributes() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("split ratings.csv --out people --by cold-users:0.25 --seed 2")
+        .ok();
+    let users = |name: &str| -> std::collections::BTreeSet<String> {
+        let text = sandbox.read(name);
+        let rows = text.lines().skip(1);
+        rows.filter_map(|row| row.split(',').next().map(str::to_owned))
+            .collect()
+    };
+    let (known, new) = (users("people/train.csv"), users("people/test.csv"));
+    let mut towns = "user,town\n".to_owned();
+    for (at, user) in known.iter().chain(&new).enumerate() {
+        let _ = writeln!(towns, "{user},{}", ["paris", "rome", "oslo"][at % 3]);
+    }
+    sandbox.write("towns.csv", &towns);
+    sandbox
+        .run(
+            "train people/train.csv --model m.absentia -k 6 --iterations 8 --solver als --weights uniform:0.1 \
+             --regularization 0.01 --relation users-towns:towns.csv",
+        )
+        .ok();
+    let line = "evaluate m.absentia --train people/train.csv --test people/test.csv --at 5";
+    let figures = sandbox.run(&format!("{line} --json")).ok().json().remove(0);
+    assert!(figures["cold"]["users"]["recall@5"].is_f64(), "{figures}");
+    assert!(figures["cold"].get("items_among_all").is_none());
+    let shown = sandbox.run(line).ok().stdout;
+    assert!(shown.contains("new users"), "{shown}");
+    // Someone the model does not know, with the town of a user without rows: what that town explains of the score.
+    let cold = new.first().expect("a user");
+    let town = towns
+        .lines()
+        .find(|line| line.starts_with(&format!("{cold},")));
+    let town = town
+        .and_then(|line| line.split(',').nth(1))
+        .expect("a town");
+    sandbox.write("new.csv", &format!("user,town\nsomeone,{town}\n"));
+    let list = |user: &str, more: &str| {
+        let line = format!("recommend m.absentia {user} --allow-seen --top 5 --json {more}");
+        sandbox.run(&line).ok().json().remove(0)["items"].clone()
+    };
+    assert_eq!(list(cold, "").as_array().map(Vec::len), Some(5));
+    let folded = list("someone", "--relation users-towns:new.csv");
+    let best = folded[0]["item"].as_str().expect("an item");
+    let why = format!(
+        "explain m.absentia {cold} {best} --train people/train.csv --relation users-towns:towns.csv"
+    );
+    let shown = sandbox.run(&why).ok().stdout;
+    assert!(shown.contains(&format!("towns: {town}")), "{shown}");
+    let why = sandbox.run(&format!("{why} --json")).ok().json().remove(0);
+    let because = why["contributions"].as_array().expect("a list");
+    assert_eq!(because.len(), 1, "{why}");
+    let adds = because[0]["contribution"].as_f64().expect("a number");
+    let score = folded[0]["score"].as_f64().expect("a number");
+    assert!((adds - score).abs() < 1e-4, "{adds} {score}");
 }
 
 /// What is not given of a relation is searched and written; what is given stays.

@@ -73,6 +73,63 @@ fn events_are_measured_learned_and_saved() {
     done(folder, &["stream", "s.absentia", "events.csv", "-q"]);
     let output = absentia(folder, &["stream", "m.absentia", "events.csv", "-q"]);
     assert_eq!(output.status.code(), Some(4));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    for part in ["was trained on \"train.csv\"", "--train FILE"] {
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_refused_by_their_flags_before_anything_is_learned() {
+    let folder = trained();
+    let folder = folder.path();
+    for (words, expected) in [
+        (["--steps", "1001"], "--steps is 1001"),
+        (["--steps", "-1"], "'--steps <N>'"),
+        (["--weight-of-new", "-2"], "--weight-of-new is -2"),
+        (["--weight-of-new", "nan"], "--weight-of-new is NaN"),
+        (["--refit-sweeps", "0"], "'--refit-sweeps <N>'"),
+        (["--save-every", "0"], "'--save-every <N>'"),
+    ] {
+        let mut all = vec!["stream", "m.absentia", "events.csv"];
+        all.extend(words);
+        let output = absentia(folder, &all);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn an_event_that_is_rejected_is_named_by_its_number_and_ids() {
+    let folder = trained();
+    let folder = folder.path();
+    let train = "train train.csv --model log.absentia -k 4 --regularization 0.1 --weights uniform:0.1 --targets log \
+                 --iterations 5 -q";
+    done(folder, &train.split_whitespace().collect::<Vec<_>>());
+    let events = "user,item,rating,time\nu1,i2,1,1500002000\nu3,i4,-2,1500002001\n";
+    std::fs::write(folder.join("events.csv"), events).unwrap();
+    let output = absentia(folder, &["stream", "log.absentia", "events.csv", "-q"]);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    let expected = "event 2 of 2: user \"u3\", item \"i4\": its value -2 gives a target of NaN";
+    assert!(message.contains(expected), "{message}");
+}
+
+#[test]
+fn a_file_that_is_no_log_is_refused_and_stays() {
+    let folder = trained();
+    let folder = folder.path();
+    std::fs::copy(folder.join("events.csv"), folder.join("notes.csv")).unwrap();
+    let words = ["stream", "m.absentia", "events.csv", "--log", "notes.csv"];
+    let output = absentia(folder, &words);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains("--log names a new file"), "{message}");
+    assert_eq!(
+        std::fs::read(folder.join("notes.csv")).unwrap(),
+        std::fs::read(folder.join("events.csv")).unwrap()
+    );
 }
 
 #[test]

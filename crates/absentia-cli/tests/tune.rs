@@ -113,7 +113,10 @@ fn a_time_budget_ends_and_the_report_has_its_charts() {
     let page = sandbox.read("tune.html");
     for part in [
         "mark run",
-        "penalty",
+        "<p>ratings.csv, held out by share:0.2 (latest rows): ",
+        ">regularization</text>",
+        "in % of all",
+        "class=\"number best\"",
         "The best settings",
         "weight on missing",
         "mark point",

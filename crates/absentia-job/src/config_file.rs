@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use absentia::ParamsError;
+use absentia_io::time::TimeUnit;
 use serde::Deserialize as _;
 use toml::Spanned;
 use toml::Value;
@@ -11,7 +13,7 @@ use toml::de::{DeString, DeTable, DeValue, ValueDeserializer};
 
 use crate::error::JobError;
 use crate::job::Job;
-use crate::keys::Keys;
+use crate::keys::{Keys, key_of_parameter};
 
 /// The table of a configuration that holds for training.
 const TRAIN: &str = "train";
@@ -97,7 +99,7 @@ impl ConfigFile {
     /// The job that the file describes.
     ///
     /// # Errors
-    /// Names the line of a key that no job has, or of a value that cannot be read.
+    /// Names the line of a key that no job has, or of a value that cannot be read or is out of range.
     pub fn job(&self) -> Result<Job, JobError> {
         let mut job = Job::default();
         for entry in &self.entries {
@@ -107,7 +109,25 @@ impl ConfigFile {
             }
             self.set(entry, &mut job)?;
         }
-        job.with_preset()
+        let job = job.with_preset()?;
+        match job.params(TimeUnit::default()).check() {
+            Err(error) => Err(self.located(error)),
+            Ok(_) => Ok(job),
+        }
+    }
+
+    /// An error about a parameter with the line that gives it, if the file does.
+    fn located(&self, error: ParamsError) -> JobError {
+        let key = key_of_parameter(error.name());
+        let reason = JobError::Params(error);
+        match self.entries.iter().rev().find(|entry| entry.key == key) {
+            Some(entry) => JobError::Configuration {
+                path: self.path.clone(),
+                line: entry.line,
+                reason: Box::new(reason),
+            },
+            None => reason,
+        }
     }
 
     /// What the file says about a result of training: model, checkpoint, checkpoint-every or report.
@@ -168,6 +188,14 @@ mod tests {
             (
                 "[train]\nheader = 1",
                 "run.toml:2: header = 1: expected true or false",
+            ),
+            (
+                "seed = 1\n[train]\nfactors = 0",
+                "run.toml:3: factors is 0; it must be",
+            ),
+            (
+                "solver = 'als-cg'\ncg-steps = 0",
+                "run.toml:2: steps is 0; it must be",
             ),
             ("seed = 1\ndata = [", "run.toml:"),
         ] {

@@ -3,6 +3,7 @@
 //! The numbers of the engine's parameters are those of [`Params::default`]; everything else is here.
 
 use absentia::data::Duplicates;
+use absentia::online::REFIT_SWEEPS;
 use absentia::weights::SchemeSpec;
 use absentia::{Method, Params};
 use absentia_io::ReadOptions;
@@ -29,6 +30,20 @@ pub const RELATION_STRENGTH: f32 = 0.5;
 #[must_use]
 pub fn relation_weights() -> SchemeSpec {
     SchemeSpec::uniform(0.02)
+}
+
+/// Metric that a search raises.
+pub const TUNE_METRIC: &str = "recall@20";
+
+/// What commands take beside the keys of a job: the command, its flag and the text of its default.
+#[must_use]
+pub fn of_commands() -> Vec<(&'static str, &'static str, String)> {
+    vec![
+        ("train", "checkpoint-every", CHECKPOINT_EVERY.to_string()),
+        ("split", "fold-in", FOLD_IN.to_string()),
+        ("stream", "refit-sweeps", REFIT_SWEEPS.to_string()),
+        ("tune", "metric", TUNE_METRIC.to_owned()),
+    ]
 }
 
 /// Every key that has a default, with its text. Settings that are chosen automatically have the value

@@ -19,10 +19,22 @@ pub fn read_files(
     reading: &Reading,
     listener: &dyn Listener,
 ) -> Result<Dataset, JobError> {
-    let (paths, options) = (expand(files)?, reading.options());
-    check_reading(&paths, &options, listener)?;
-    let dataset = read(&paths, &options, &*listener.reading())?;
-    enter_reading(&paths, &dataset, Unknown::Add, listener)?;
+    read_paths(&expand(files)?, reading, listener)
+}
+
+/// Reads files of which the names are known.
+///
+/// # Errors
+/// Files that cannot be read.
+pub(crate) fn read_paths(
+    paths: &[PathBuf],
+    reading: &Reading,
+    listener: &dyn Listener,
+) -> Result<Dataset, JobError> {
+    let options = reading.options();
+    check_reading(paths, &options, listener)?;
+    let dataset = read(paths, &options, &*listener.reading())?;
+    enter_reading(paths, &dataset, Unknown::Add, listener)?;
     report_bad_rows(&dataset, listener);
     Ok(dataset)
 }

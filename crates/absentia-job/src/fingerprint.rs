@@ -87,18 +87,19 @@ impl Fingerprint {
         if let Some((_, part)) = parts.into_iter().find(|(differs, _)| *differs) {
             return Some(Difference::Data(part));
         }
-        let setting = |key, then: &String, now: &String| {
-            let changed = then != now;
-            changed.then(|| Difference::Setting(key, then.clone(), now.clone()))
-        };
         let measured = self.measured.as_ref().zip(then.measured.as_ref());
         let measured = measured.and_then(|(now, then)| {
             let every = (then.every.to_string(), now.every.to_string());
-            setting("valid-metric", &then.metric, &now.metric)
-                .or_else(|| setting("valid-every", &every.0, &every.1))
+            changed_setting("valid-metric", &then.metric, &now.metric)
+                .or_else(|| changed_setting("valid-every", &every.0, &every.1))
         });
-        measured.or_else(|| setting("init", &then.init.join(","), &self.init.join(",")))
+        measured.or_else(|| changed_setting("init", &then.init.join(","), &self.init.join(",")))
     }
+}
+
+/// A setting whose text is not that of then.
+pub(crate) fn changed_setting(key: &'static str, then: &str, now: &str) -> Option<Difference> {
+    (then != now).then(|| Difference::Setting(key, then.to_owned(), now.to_owned()))
 }
 
 /// A number for ids and everything that the entries of some data hold.

@@ -80,8 +80,8 @@ pub struct Job {
     #[cfg_attr(feature = "clap", command(flatten))]
     pub validation: ValidationSettings,
     /// Interaction files or globs, read as one data set: CSV, TSV or any separator, .dat, .rating,
-    /// .inter, adjacency lists, JSON lines, parquet, arrow, MatrixMarket, scipy .npz; gzip and zstd
-    /// are decompressed.
+    /// .inter, adjacency lists, JSON lines, parquet, arrow, MatrixMarket, scipy .npz; gzip,
+    /// zstd, bzip2, xz and zip are decompressed, and `-` is standard input.
     #[cfg_attr(feature = "clap", arg(required = true, value_name = "DATA"))]
     pub data: Vec<String>,
     /// How files are read.

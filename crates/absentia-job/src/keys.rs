@@ -185,6 +185,15 @@ pub(crate) fn key_of(field: &str) -> String {
     field.replace('_', "-")
 }
 
+/// The key of a parameter of the engine.
+#[must_use]
+pub fn key_of_parameter(name: &str) -> String {
+    match name {
+        "steps" => "cg-steps".to_owned(),
+        name => key_of(name),
+    }
+}
+
 /// The key that other programs call by this name.
 #[must_use]
 pub fn usual_name(name: &str) -> Option<&'static str> {

@@ -74,11 +74,15 @@ pub use message::{Level, unknown_text};
 pub use preparation::{Preparation, merge_repeats};
 pub use preset::Preset;
 pub use reading::Reading;
-pub use related::{RelatedData, RelationRows, RelationTable, read_relation};
+pub use related::{
+    RelatedData, RelationRows, RelationTable, read_relation, read_relation_features,
+};
 pub use resume::same_ids;
 pub use rows::{Rows, take_log};
 pub use settings::{GivenSettings, half_life_of, post_scaling_text};
-pub use shared::{Agreed, Bundle, Facts, Finished, Frame, Need, Opened, Part, Platform, Spread};
+pub use shared::{
+    Agreed, Bundle, Facts, Finished, Frame, Need, Opened, Part, Platform, Record, Spread,
+};
 pub use training::{Execution, Measuring, Training};
 pub use training_data::{Input, TrainingData, report_held_out_less, split_rows};
 pub use validation::ValidationSettings;

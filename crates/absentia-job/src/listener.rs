@@ -172,6 +172,8 @@ pub enum Event<'e> {
         entries: usize,
         /// Number of its rows and columns that have any.
         shape: (usize, usize),
+        /// The first names of its columns, if they are features.
+        columns: Option<String>,
     },
     /// The data is ready.
     Ready {

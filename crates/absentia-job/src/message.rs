@@ -49,7 +49,7 @@ impl Event<'_> {
             ),
             Self::RatedZeroOrLess { rows, of } => format!(
                 "{rows} of {} are rated 0 or less and count as interactions like the others; {} leaves \
-                 them out, {} raw tells them apart",
+                 them out, {} raw uses their values",
                 counted(*of as u64, "row"),
                 option("min-rating"),
                 option("targets"),
@@ -60,8 +60,8 @@ impl Event<'_> {
                 met,
                 of,
             } => format!(
-                "{relation}: only {met} of its {of} {entity} are in the data; the others are known by it alone \
-                 (are the ids of the same kind?)"
+                "{relation}: only {met} of its {of} {entity} are in the data; the others occur in this relation \
+                 only (are the ids of the same kind?)"
             ),
             Self::Overlap { rows, of } => format!(
                 "{rows} of {} are held out as well, and are not trained on",
@@ -98,7 +98,11 @@ impl Event<'_> {
                 relation,
                 entries,
                 shape: (rows, columns),
-            } => format!("{relation}: {entries} entries, {rows} × {columns}"),
+                columns: names,
+            } => match names {
+                Some(names) => format!("{relation}: {columns} features of {rows}: {names}"),
+                None => format!("{relation}: {entries} entries, {rows} × {columns}"),
+            },
             Self::Unknown(unknown) => format!("held-out rows: {}", unknown_text(*unknown)),
             Self::Memory(stage) => {
                 let megabytes = stage.total() >> 20;

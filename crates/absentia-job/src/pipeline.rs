@@ -171,7 +171,7 @@ impl Job {
     /// How the models of the run are measured; not at all where no rows are held out.
     ///
     /// # Errors
-    /// A metric that is none.
+    /// An unknown metric.
     pub fn measuring(&self) -> Result<Measuring, JobError> {
         Ok(Measuring {
             metric: metric_name(self.validation.metric())?,
@@ -183,7 +183,7 @@ impl Job {
     /// What the run is made on, by which its checkpoint is known again.
     ///
     /// # Errors
-    /// A metric that is none.
+    /// An unknown metric.
     pub fn fingerprint(&self, input: &Input<'_>) -> Result<Fingerprint, JobError> {
         let measuring = self.measuring()?;
         let files: Vec<String> = self.settings.init_files().map(str::to_owned).collect();

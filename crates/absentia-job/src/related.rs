@@ -6,7 +6,7 @@ use absentia::relations::{
     USERS,
 };
 use absentia::{Dense, Triplets};
-use absentia_io::arrays::{Arrays, FeatureTable, read_features};
+use absentia_io::arrays::{Arrays, FeatureOptions, FeatureTable, read_features};
 use absentia_io::time::TimeUnit;
 use absentia_io::{ColumnRef, Dataset, IdMap};
 
@@ -67,13 +67,8 @@ impl RelationRows {
         listener: &dyn Listener,
     ) -> Result<Self, JobError> {
         let rows = match &spec.features {
-            Some(features) => RelationTable::Features(read_features(
-                spec.file.as_ref(),
-                features.ids.as_deref().map(AsRef::as_ref),
-            )?),
-            None => {
-                RelationTable::Entries(Box::new(read_relation(&spec.file, skip_bad, listener)?))
-            }
+            Some(_) => RelationTable::Features(read_relation_features(spec)?),
+            None => RelationTable::Entries(Box::new(read_relation(spec, skip_bad, listener)?)),
         };
         Ok(Self {
             rows,
@@ -102,7 +97,7 @@ impl Rows {
 /// # Errors
 /// A file that cannot be read.
 pub fn read_relation(
-    file: &str,
+    spec: &RelationSpec,
     skip_bad: Option<u64>,
     listener: &dyn Listener,
 ) -> Result<Dataset, JobError> {
@@ -110,10 +105,25 @@ pub fn read_relation(
     let reading = Reading {
         user_col: column(1),
         item_col: column(2),
+        header: spec.header == Some(true),
+        no_header: spec.header == Some(false),
         skip_bad,
         ..Reading::default()
     };
-    read_files(&[file.to_owned()], &reading, listener)
+    read_files(std::slice::from_ref(&spec.file), &reading, listener)
+}
+
+/// Reads a file of features.
+///
+/// # Errors
+/// A file that cannot be read, or that may be read in two ways.
+pub fn read_relation_features(spec: &RelationSpec) -> Result<FeatureTable, JobError> {
+    let ids = spec.features.as_ref().and_then(|one| one.ids.as_deref());
+    let options = FeatureOptions {
+        ids: ids.map(AsRef::as_ref),
+        header: spec.header,
+    };
+    Ok(read_features(spec.file.as_ref(), options)?)
 }
 
 /// A relation whose ids have rows among those of its types.
@@ -440,10 +450,20 @@ fn report(related: &RelatedData, listener: &dyn Listener) {
                 (known * columns, (known, columns))
             }
         };
+        let is_dense = matches!(relation.content, Content::Features(_));
         listener.event(&Event::Related {
             relation: &related.relations.name(relation),
             entries,
             shape,
+            columns: is_dense.then(|| first_names(&related.ids[relation.second - 2])),
         });
     }
+}
+
+/// Names of columns, so that headings which were read as a row, or the other way round, are seen.
+fn first_names(columns: &IdMap) -> String {
+    const SHOWN: usize = 5;
+    let names: Vec<_> = columns.iter().take(SHOWN).collect();
+    let more = if columns.len() > SHOWN { ", …" } else { "" };
+    format!("{}{more}", names.join(", "))
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use absentia::Params;
 use absentia::fit::Checkpoint;
 use absentia::weights::SchemeSpec;
-use absentia::{Model, Params};
 use absentia_io::IdMap;
 use absentia_io::model;
 use absentia_io::time::TimeUnit;
@@ -30,7 +30,13 @@ pub(crate) fn resume(
         return Ok(None);
     }
     let loaded = model::load_checkpoint(path)?;
-    check_fingerprint(path, own, loaded.fingerprint.as_deref())?;
+    let then = loaded.fingerprint.as_deref();
+    let Some(then) = then.and_then(|text| serde_json::from_str(text).ok()) else {
+        return Err(JobError::UnknownData {
+            path: path.to_owned(),
+        });
+    };
+    check_data(path, own.difference(&then))?;
     let (checkpoint, config) = (loaded.checkpoint, loaded.config);
     let then = checkpoint.model.params();
     if automatic.regularization {
@@ -47,30 +53,16 @@ pub(crate) fn resume(
         params.targets = then.targets;
         *weights = stored.clone().or(weights.take());
     }
-    check_params(path, &checkpoint.model, params)?;
-    // Files of weights may have moved; the weights themselves are compared when the run is resumed.
-    let comparable = stored.filter(|then| then.scheme().is_some());
-    if let (Some(then), Some(now)) = (comparable, weights.as_ref())
-        && then != *now
-    {
-        return Err(JobError::OtherSettings {
-            path: path.to_owned(),
-            key: "weights",
-            then: then.to_string(),
-            now: now.to_string(),
-        });
-    }
+    let unit = TimeUnit::of_latest(checkpoint.model.parts().transform.now);
+    check_params(path, then, params, unit)?;
+    check_weights(path, stored.as_ref(), weights.as_ref())?;
     Ok(Some(checkpoint))
 }
 
 /// Refuses a checkpoint of a run that was made on other data or measured otherwise.
-fn check_fingerprint(path: &Path, own: &Fingerprint, stored: Option<&str>) -> Result<(), JobError> {
+pub(crate) fn check_data(path: &Path, difference: Option<Difference>) -> Result<(), JobError> {
     let path = path.to_owned();
-    let then = stored.and_then(|text| serde_json::from_str(text).ok());
-    let Some(then) = then else {
-        return Err(JobError::UnknownData { path });
-    };
-    match own.difference(&then) {
+    match difference {
         None => Ok(()),
         Some(Difference::Data(what)) => Err(JobError::OtherData { path, what }),
         Some(Difference::Setting(key, then, now)) => Err(JobError::OtherSettings {
@@ -91,14 +83,36 @@ fn weights_of(config: &str) -> Option<SchemeSpec> {
     }
 }
 
+/// Rejects other weights on missing entries. Files of weights may have moved: what they hold is compared, not their names.
+pub(crate) fn check_weights(
+    path: &Path,
+    then: Option<&SchemeSpec>,
+    now: Option<&SchemeSpec>,
+) -> Result<(), JobError> {
+    let comparable = then.filter(|then| then.scheme().is_some());
+    match comparable.zip(now) {
+        Some((then, now)) if then != now => Err(JobError::OtherSettings {
+            path: path.to_owned(),
+            key: "weights",
+            then: then.to_string(),
+            now: now.to_string(),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// Rejects parameters that a resumed run must not change, and names the first that differs.
-fn check_params(path: &Path, then: &Model, params: &Params) -> Result<(), JobError> {
-    let unit = TimeUnit::of_latest(then.parts().transform.now);
-    let Some(&name) = params.changes_since(then.params()).first() else {
+pub(crate) fn check_params(
+    path: &Path,
+    then: &Params,
+    now: &Params,
+    unit: TimeUnit,
+) -> Result<(), JobError> {
+    let Some(&name) = now.changes_since(then).first() else {
         return Ok(());
     };
-    let (key, then) = written(then.params(), name, unit);
-    let (_, now) = written(params, name, unit);
+    let (key, then) = written(then, name, unit);
+    let (_, now) = written(now, name, unit);
     Err(JobError::OtherSettings {
         path: path.to_owned(),
         key,

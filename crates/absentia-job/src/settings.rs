@@ -20,8 +20,8 @@ pub struct GivenSettings {
     /// override them.
     #[cfg_attr(feature = "clap", arg(long, value_name = "KIND"))]
     pub preset: Option<Preset>,
-    /// Number of factors K: numbers that describe each user and each item. More can tell finer tastes apart,
-    /// and take longer [default: 64].
+    /// Number of factors K: numbers that describe each user and each item. More factors capture finer
+    /// preferences and take longer [default: 64].
     #[cfg_attr(feature = "clap", arg(long, short = 'k', value_name = "K"))]
     pub factors: Option<usize>,
     /// Maximum number of sweeps: passes over all users and all items [default: 20].

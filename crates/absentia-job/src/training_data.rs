@@ -158,11 +158,11 @@ fn hold_out(
     listener: &dyn Listener,
 ) -> Result<TestSet, JobError> {
     let pick = pick.unwrap_or_else(|| {
-        if rows.log.time().is_some() {
-            return Pick::Latest;
+        let usual = Pick::usual(rows.log.time().is_some());
+        if rows.log.time().is_none() {
+            listener.event(&Event::HeldOutWithoutTimes(usual));
         }
-        listener.event(&Event::HeldOutWithoutTimes(Pick::Random));
-        Pick::Random
+        usual
     });
     if matches!(rule, SplitRule::Users { .. }) {
         return Err(JobError::UsersHeldOut);

@@ -1,8 +1,11 @@
 //! Why a record was rejected, or a model cannot learn from events.
 
+use std::path::PathBuf;
+
 use absentia::error::{Axis, Fault};
-use absentia::online::OnlineError;
+use absentia::online::{OnlineError, PairFault};
 use absentia::ranking::RankError;
+use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
 use absentia_job::JobError;
 
@@ -32,6 +35,16 @@ pub enum LearnError {
         /// The longest.
         most: usize,
     },
+    /// An event of a pair that cannot be applied.
+    #[error("user {user:?}, item {item:?}: {fault}")]
+    Pair {
+        /// Id of the user.
+        user: String,
+        /// Id of the item.
+        item: String,
+        /// What is wrong.
+        fault: PairFault,
+    },
     /// The engine rejects it.
     #[error(transparent)]
     Online(#[from] OnlineError),
@@ -44,6 +57,16 @@ pub enum LearnError {
     /// A list that cannot be made.
     #[error(transparent)]
     Rank(#[from] RankError),
+    /// A record of a log that was rejected.
+    #[error("{}:{line}: {error}", path.display())]
+    Replayed {
+        /// The log.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// Why.
+        error: Box<LearnError>,
+    },
     /// A log that does not fit.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -54,6 +77,12 @@ pub enum LearnError {
         got: TimeUnit,
         /// The unit of the training rows.
         expected: TimeUnit,
+    },
+    /// A file that the model was trained on, by its own account, and that there is not.
+    #[error("the model was trained on {file:?}, and no such file is found from here")]
+    NoTrainingFile {
+        /// The name as the model has it.
+        file: String,
     },
     /// A model without a configuration, where one is needed.
     #[error("the model has no {what}")]
@@ -88,12 +117,46 @@ pub enum LearnError {
 }
 
 impl LearnError {
+    /// An error of the engine, with rows by id.
+    pub(crate) fn by_id(error: OnlineError, ids: &Ids) -> Self {
+        let user = |row: u32| ids.users.name(row).unwrap_or_default().into_owned();
+        let item = |row: u32| ids.items.name(row).unwrap_or_default().into_owned();
+        match error {
+            OnlineError::Pair {
+                user: u,
+                item: i,
+                fault,
+            } => Self::Pair {
+                user: user(u),
+                item: item(i),
+                fault,
+            },
+            OnlineError::OtherCounts {
+                axis,
+                row,
+                expected,
+                got,
+            } => Self::OtherCounts {
+                axis,
+                id: match axis {
+                    Axis::User => user(row),
+                    Axis::Item => item(row),
+                },
+                expected,
+                got,
+            },
+            error => error.into(),
+        }
+    }
+
     /// Whose fault the error is.
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            Self::Unknown { .. } => Fault::NotFound,
+            Self::Unknown { .. } | Self::NoTrainingFile { .. } => Fault::NotFound,
+            Self::Pair { fault, .. } => fault.fault(),
             Self::Online(error) => error.fault(),
+            Self::Replayed { error, .. } => error.fault(),
             _ => Fault::Caller,
         }
     }

@@ -3,7 +3,7 @@
 use absentia::error::Axis;
 use absentia::fit::{Cancel, Observer};
 use absentia::model::RowWeights;
-use absentia::online::{Applied, Event, Online, Operation, TrainFrom};
+use absentia::online::{Applied, Event, Online, OnlineError, Operation, TrainFrom};
 use absentia::ranking::Scored;
 use absentia_io::IdMap;
 use absentia_io::model::Ids;
@@ -101,10 +101,16 @@ impl Learner {
                     weight: *weight,
                 }
             }
-            Record::Remove { user, item, time } => Operation::Remove {
+            Record::Remove {
+                user,
+                item,
+                time,
+                later,
+            } => Operation::Remove {
                 user: self.row(Axis::User, user)?,
                 item: self.row(Axis::Item, item)?,
                 time: *time,
+                later: *later,
             },
             Record::Erase { user } => Operation::Erase {
                 user: self.row(Axis::User, user)?,
@@ -113,7 +119,8 @@ impl Learner {
             Record::Refit { sweeps } => Operation::Refit { sweeps: *sweeps },
             Record::Settings(settings) => Operation::Settings(*settings),
         };
-        Ok(self.online.apply_unless(&operation, cancel)?)
+        let applied = self.online.apply_unless(&operation, cancel);
+        applied.map_err(|error| LearnError::by_id(error, &self.ids))
     }
 
     /// Forgets everything about a user, the id included: the row stays, without entries and under another
@@ -145,16 +152,22 @@ impl Learner {
         Ok(self.online.train(from, sweeps, observer, &Cancel::new())?)
     }
 
-    /// The row of an id.
+    /// The row of an id, if there is one.
+    #[must_use]
+    pub fn find(&self, axis: Axis, id: &str) -> Option<u32> {
+        self.axis_ids(axis).get(id)
+    }
+
+    /// The row of an id that has to be there. The error looks through all ids for similar ones; where an id
+    /// may well be new, [`find`](Self::find) is the quick way.
     ///
     /// # Errors
     /// An id that there is not.
     pub fn row(&self, axis: Axis, id: &str) -> Result<u32, LearnError> {
-        let ids = self.axis_ids(axis);
-        ids.get(id).ok_or_else(|| LearnError::Unknown {
+        self.find(axis, id).ok_or_else(|| LearnError::Unknown {
             axis,
             id: shortened(id),
-            similar: ids.similar(id),
+            similar: self.axis_ids(axis).similar(id),
         })
     }
 
@@ -205,7 +218,7 @@ impl Learner {
                 });
             }
         }
-        let known = (self.ids.users.get(user), self.ids.items.get(item));
+        let known = (self.find(Axis::User, user), self.find(Axis::Item, item));
         if let (Some(user), Some(item)) = known {
             return Ok((user, item));
         }
@@ -213,14 +226,23 @@ impl Learner {
             known.0.unwrap_or(self.online.n_rows(Axis::User) as u32),
             known.1.unwrap_or(self.online.n_rows(Axis::Item) as u32),
         );
-        self.online.check_new(&event.value(value).weight(weight))?;
+        let checked = self.online.check_new(&event.value(value).weight(weight));
+        checked.map_err(|error| match error {
+            // Rows that are not added have no id yet.
+            OnlineError::Pair { fault, .. } => LearnError::Pair {
+                user: user.to_owned(),
+                item: item.to_owned(),
+                fault,
+            },
+            error => error.into(),
+        })?;
         let user = self.known_or_added(Axis::User, user)?;
         let item = self.known_or_added(Axis::Item, item)?;
         Ok((user, item))
     }
 
     fn known_or_added(&mut self, axis: Axis, id: &str) -> Result<u32, LearnError> {
-        if let Some(row) = self.axis_ids(axis).get(id) {
+        if let Some(row) = self.find(axis, id) {
             return Ok(row);
         }
         self.online.apply(&Operation::Add {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use absentia::data::Duplicates;
+use absentia::data::{Confidence, Duplicates};
 use absentia::error::Axis;
 use absentia::memory::Stage;
 use absentia::model::Model;
@@ -27,6 +27,9 @@ pub struct Opening {
     pub weights: WeightMode,
     /// How events are learned.
     pub settings: Settings,
+    /// Whether events have weights. The rows of a model whose entries all weigh 1 then have a column of ones, and
+    /// weights of repeated events are merged as a column of weights is.
+    pub weighted_events: bool,
 }
 
 /// Opens a model: one that has learned from events goes on where it was saved; any other needs the rows
@@ -65,7 +68,13 @@ pub fn open(
         job.data.clone_from(&opening.train);
     }
     keep(listener, file);
-    let data = job.read(listener)?;
+    let read = job.read(listener);
+    let data = read.map_err(|error| match error {
+        JobError::File(absentia_io::Error::NoMatch { pattern }) if opening.train.is_empty() => {
+            LearnError::NoTrainingFile { file: pattern }
+        }
+        error => error.into(),
+    })?;
     check_ids(&ids, &data.ids)?;
     let planned = Online::planned_bytes(&model, &data.data);
     let stage = Stage::new("online model")
@@ -80,6 +89,12 @@ pub fn open(
         memory.release(file);
         memory.keep(planned + id_bytes(&ids));
     }
+    let weighted = opening.weighted_events && all_weigh_one(&model, &data.data);
+    let model = if weighted {
+        with_weight_column(&model)?
+    } else {
+        model
+    };
     let trained = Trained {
         model: &model,
         ids,
@@ -88,6 +103,23 @@ pub fn open(
         duplicates: data.duplicates,
     };
     Learner::start(trained, opening.weights, opening.settings)
+}
+
+/// Whether the weights of the rows, which are all 1, may as well be a column.
+fn all_weigh_one(model: &Model, rows: &Interactions<'_>) -> bool {
+    let is_one = |weight: f32| weight.to_bits() == 1.0_f32.to_bits();
+    let taken = (0..rows.len()).filter(|&at| !rows.is_exposed(at));
+    let weights = rows.by_user().weights();
+    matches!(model.params().confidence, Confidence::Constant { weight } if is_one(weight))
+        && taken.into_iter().all(|at| is_one(weights.get(at)))
+}
+
+/// The same model, whose rows have a column of weights.
+fn with_weight_column(model: &Model) -> Result<Model, LearnError> {
+    let mut parts = model.parts().clone();
+    parts.params = parts.params.confidence(Confidence::Column);
+    parts.transform.confidence = Confidence::Column;
+    Ok(Model::from_parts(parts).map_err(OnlineError::from)?)
 }
 
 fn keep(listener: &dyn Listener, bytes: u64) {
@@ -192,7 +224,8 @@ impl Learner {
             duplicates,
             settings,
         };
-        let online = Online::new(model, rows, options).map_err(|error| by_id(error, &ids))?;
+        let online =
+            Online::new(model, rows, options).map_err(|error| LearnError::by_id(error, &ids))?;
         let mut learner = Self::new(online, ids);
         learner.config = config;
         Ok(learner)
@@ -236,12 +269,19 @@ impl Learner {
             if *seq <= before {
                 continue;
             }
-            let reached = self.apply(record)?.sequence;
+            // The header is the first line.
+            let (path, line) = (PathBuf::from(path), at as u64 + 2);
+            let reached = match self.apply(record) {
+                Ok(applied) => applied.sequence,
+                Err(error) => {
+                    let error = Box::new(error);
+                    return Err(LearnError::Replayed { path, line, error });
+                }
+            };
             if reached != *seq {
-                // The header is the first line.
                 let error = LogError::Gap {
-                    path: PathBuf::from(path),
-                    line: at as u64 + 2,
+                    path,
+                    line,
                     found: *seq,
                     sequence: before,
                 };
@@ -280,29 +320,6 @@ fn trained_ids(ids: &Ids, rows: Sides<u64>) -> Result<Ids, LearnError> {
         items: first(&ids.items, rows.items)?,
         related: ids.related.clone(),
     })
-}
-
-/// An error that names a row by its id.
-fn by_id(error: OnlineError, ids: &Ids) -> LearnError {
-    let OnlineError::OtherCounts {
-        axis,
-        row,
-        expected,
-        got,
-    } = error
-    else {
-        return error.into();
-    };
-    let names = match axis {
-        Axis::User => &ids.users,
-        Axis::Item => &ids.items,
-    };
-    LearnError::OtherCounts {
-        axis,
-        id: names.name(row).unwrap_or_default().into_owned(),
-        expected,
-        got,
-    }
 }
 
 /// The job of a stored configuration; keys of commands that are none of a job's are passed over.

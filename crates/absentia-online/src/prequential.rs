@@ -1,6 +1,7 @@
 //! How well each event is predicted before it is learned.
 
 use absentia::error::Axis;
+use absentia::evaluate::gain;
 
 use crate::error::LearnError;
 use crate::learner::Learner;
@@ -12,10 +13,7 @@ impl Learner {
     /// # Errors
     /// None for a sound model.
     pub fn rank_of(&self, user: &str, item: &str) -> Result<Option<u32>, LearnError> {
-        let rows = (
-            self.row(Axis::User, user).ok(),
-            self.row(Axis::Item, item).ok(),
-        );
+        let rows = (self.find(Axis::User, user), self.find(Axis::Item, item));
         Ok(match rows {
             (Some(user), Some(item)) if !self.online().is_blank(Axis::User, user) => {
                 Some(self.online().rank_of(user, item)?)
@@ -78,8 +76,8 @@ impl Prequential {
         user: &str,
         item: &str,
     ) -> Result<Option<u32>, LearnError> {
-        self.new_users += u64::from(learner.row(Axis::User, user).is_err());
-        self.new_items += u64::from(learner.row(Axis::Item, item).is_err());
+        self.new_users += u64::from(learner.find(Axis::User, user).is_none());
+        self.new_items += u64::from(learner.find(Axis::Item, item).is_none());
         let rank = learner.rank_of(user, item)?;
         self.add(rank);
         Ok(rank)
@@ -95,7 +93,7 @@ impl Prequential {
         self.reciprocal += 1.0 / place;
         if rank <= self.cutoff {
             self.hits += 1.0;
-            self.gain += std::f64::consts::LN_2 / (place + 1.0).ln();
+            self.gain += gain(rank as usize);
         }
     }
 

@@ -42,6 +42,10 @@ pub enum Record {
         /// Time of the interaction; the last one that was learned if not given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time: Option<i64>,
+        /// Interactions of the pair that were learned after the one that is meant; the last one of its time
+        /// if not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        later: Option<u32>,
     },
     /// Learns that an item was shown and not taken.
     Expose {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use absentia::Params;
 use absentia::data::{Duplicates, Triplets};
-use absentia::error::Axis;
+use absentia::error::{Axis, Fault};
 use absentia::fit::{Run, fit};
 use absentia::online::{Online, Options, Settings, WeightMode};
 use absentia::weights::{Scheme, SchemeSpec};
@@ -69,6 +69,7 @@ fn records() -> Vec<Record> {
         user: "u0".into(),
         item: "i1".into(),
         time: None,
+        later: None,
     });
     records.push(Record::Settings(Settings {
         steps: 2,
@@ -168,6 +169,7 @@ fn a_rejected_record_changes_nothing() {
             user: "u1".into(),
             item: "i8".into(),
             time: Some(5),
+            later: None,
         },
         Record::Erase {
             user: "nobody".into(),
@@ -182,6 +184,92 @@ fn a_rejected_record_changes_nothing() {
     }
     let error = learner.row(Axis::User, "u_1").unwrap_err();
     assert!(matches!(error, LearnError::Unknown { similar, .. } if similar.contains(&"u1".into())));
+}
+
+#[test]
+fn two_new_ids_start_alike_whatever_other_ids_came_before() {
+    let steps = |steps| {
+        Record::Settings(Settings {
+            steps,
+            ..Settings::default()
+        })
+    };
+    let of_new = |before: &[Record]| {
+        let mut learner = learner(WeightMode::Frozen);
+        for record in before {
+            learner.apply(record).unwrap();
+        }
+        learner.apply(&Record::insert("dan", "fresh")).unwrap();
+        let rows = [(Axis::User, "dan"), (Axis::Item, "fresh")];
+        rows.map(|(axis, id)| {
+            let row = learner.row(axis, id).unwrap() as usize;
+            learner.online().factors(axis).row(row).to_vec()
+        })
+    };
+    // Recorded and not learned, so that no factors change: the rows of both come after others, or first.
+    let other = Record::insert("eve", "other");
+    let after = of_new(&[steps(0), other.clone(), steps(1)]);
+    let shown = Record::Expose {
+        user: "dan".into(),
+        item: "fresh".into(),
+        weight: 1.0,
+    };
+    let hidden = Record::Remove {
+        user: "dan".into(),
+        item: "fresh".into(),
+        time: None,
+        later: None,
+    };
+    let first = of_new(&[steps(0), shown, hidden, other, steps(1)]);
+    assert!(after.iter().flatten().all(|&x| x != 0.0));
+    assert_eq!(first, after);
+}
+
+#[test]
+fn a_rejected_event_is_named_by_its_ids() {
+    let mut learner = learner(WeightMode::Frozen);
+    let mut message = |user: &str, item: &str, weight: f32| {
+        let record = Record::Insert {
+            user: user.into(),
+            item: item.into(),
+            value: 1.0,
+            weight,
+            time: None,
+        };
+        learner.apply(&record).unwrap_err().to_string()
+    };
+    let expected = r#"user "u7", item "i2": its weight is -1; it must be at least 0"#;
+    assert_eq!(message("u7", "i2", -1.0), expected);
+    let expected = r#"user "dan", item "i2": its weight is NaN; it must be finite"#;
+    assert_eq!(message("dan", "i2", f32::NAN), expected);
+    let remove = Record::Remove {
+        user: "u0".into(),
+        item: "i1".into(),
+        time: None,
+        later: None,
+    };
+    let error = learner.apply(&remove).unwrap_err();
+    let expected = r#"user "u0", item "i1": there is no interaction to remove"#;
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(error.fault(), Fault::NotFound);
+}
+
+#[test]
+fn a_log_of_another_model_is_refused_by_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let (mut log, _) = Log::open(&path).unwrap();
+    let erase = Record::Erase {
+        user: "somebody".into(),
+    };
+    log.append(1, &Record::insert("u0", "i1")).unwrap();
+    log.append(2, &erase).unwrap();
+    log.sync().unwrap();
+    let mut learner = learner(WeightMode::Frozen);
+    let error = learner.replay(&path, &read_log(&path).unwrap());
+    let message = error.unwrap_err().to_string();
+    let expected = r#"log:3: user "somebody" is not in the model"#;
+    assert!(message.ends_with(expected), "{message}");
 }
 
 fn logged(path: &Path) -> Vec<u8> {

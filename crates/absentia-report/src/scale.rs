@@ -29,6 +29,26 @@ pub(crate) struct Tick {
     pub(crate) label: String,
 }
 
+/// The ticks whose labels do not touch the one before; `place` is the middle of a label, `length` what it takes along
+/// the axis, with the room between two of them.
+pub(crate) fn apart(
+    ticks: Vec<Tick>,
+    place: impl Fn(&Tick) -> f64,
+    length: impl Fn(&Tick) -> f64,
+) -> Vec<Tick> {
+    let mut kept: Vec<Tick> = Vec::with_capacity(ticks.len());
+    for tick in ticks {
+        let touches = |before: &Tick| {
+            let room = f64::midpoint(length(before), length(&tick));
+            (place(&tick) - place(before)).abs() < room
+        };
+        if !kept.last().is_some_and(touches) {
+            kept.push(tick);
+        }
+    }
+    kept
+}
+
 /// An interval of values together with how it is spread along an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
@@ -235,6 +255,20 @@ mod tests {
         assert_eq!(labels(Spacing::Log, 1.0, 10.0, 6), ["1", "2", "5", "10"]);
         assert!(labels(Spacing::Log, 1e-8, 1e8, 6).len() <= 7);
         assert!(labels(Spacing::Log, 3.1, 3.9, 5).len() >= 2);
+    }
+
+    #[test]
+    fn ticks_that_would_touch_are_left_out() {
+        let ticks = |target| {
+            Scale::fit(Spacing::Linear, [0.0, 100.0])
+                .unwrap()
+                .ticks(target)
+        };
+        let values = |ticks: Vec<Tick>| -> Vec<f64> { ticks.iter().map(|t| t.value).collect() };
+        let ten = apart(ticks(10), |tick| tick.value, |_| 15.0);
+        assert_eq!(values(ten), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+        let down = apart(ticks(5), |tick| -tick.value, |_| 20.0);
+        assert_eq!(values(down), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
     }
 
     #[test]

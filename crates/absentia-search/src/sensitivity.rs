@@ -1,6 +1,6 @@
 //! Which settings the metric depends on.
 
-use crate::space::{NU, PENALTY, Space};
+use crate::space::{PENALTY, Space};
 use crate::trial::{Trial, ranked};
 
 /// The smallest number of trials for which sensitivities are computed.
@@ -43,15 +43,6 @@ pub fn sensitivity(space: &Space, trials: &[Trial]) -> Vec<Sensitivity> {
     }
     found.sort_by(|a, b| b.share.total_cmp(&a.share));
     found
-}
-
-/// What a setting is called by those who set it.
-fn name_of(name: &str) -> &str {
-    match name {
-        PENALTY => "regularization",
-        NU => "reg-exponent",
-        name => name,
-    }
 }
 
 fn of(space: &Space, trials: &[&Trial], at: usize) -> Sensitivity {
@@ -101,7 +92,7 @@ fn of(space: &Space, trials: &[&Trial], at: usize) -> Sensitivity {
         (end(first), end(last))
     };
     Sensitivity {
-        name: name_of(&dimension.name).to_owned(),
+        name: dimension.label().to_owned(),
         share,
         best_from,
         best_to,
@@ -129,7 +120,7 @@ mod tests {
         let found = sensitivity(&space, &trials);
         let total: f64 = found.iter().map(|one| one.share).sum();
         assert!((total - 1.0).abs() < 1e-12, "{total}");
-        assert_eq!(found[0].name, name_of(&space.dimensions()[2].name));
+        assert_eq!(found[0].name, space.dimensions()[2].label());
         assert!(found[0].share > 0.5 && found[1].share < 0.3, "{found:?}");
         assert!(sensitivity(&space, &trials[..4]).is_empty());
     }

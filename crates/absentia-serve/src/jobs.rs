@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use absentia::error::Axis;
 use absentia::fit::{Control, Observer, Sweep};
-use absentia::online::TrainFrom;
+use absentia::online::{REFIT_SWEEPS, TrainFrom};
 use absentia_online::{Learner, Opening};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
+use crate::background::yield_to_requests;
 use crate::clock::now_ms;
 use crate::core::Core;
 use crate::error::{ApiError, ServeError};
@@ -82,7 +83,7 @@ impl Jobs {
     }
 
     /// Begins a job, unless one runs.
-    fn begin(&self, kind: &'static str, total: u32) -> Result<u64, ApiError> {
+    pub(crate) fn begin(&self, kind: &'static str, total: u32) -> Result<u64, ApiError> {
         let mut progress = self.lock();
         if progress.state == "running" {
             let message = format!(
@@ -101,7 +102,7 @@ impl Jobs {
         Ok(progress.job)
     }
 
-    fn end(&self, outcome: &Result<u64, ApiError>) {
+    pub(crate) fn end(&self, outcome: &Result<u64, ApiError>) {
         self.change(|progress| match outcome {
             Ok(version) => {
                 progress.state = "done";
@@ -170,6 +171,7 @@ pub fn start(
     let (send, receive) = oneshot::channel();
     let core = core.clone();
     std::thread::spawn(move || {
+        yield_to_requests();
         let work = std::panic::AssertUnwindSafe(|| run(&core, &*store, order));
         let outcome = std::panic::catch_unwind(work)
             .unwrap_or_else(|_| Err(ApiError::new(500, "internal", "the job ended unexpectedly")));
@@ -232,7 +234,11 @@ fn register(
         return Err(ApiError::invalid("sequence", "there is no such event yet"));
     }
     let erased = store.erased_users()?;
-    let opened = import(&path, &Opening::default(), &erased, &Silent);
+    let opening = Opening {
+        weighted_events: true,
+        ..Opening::default()
+    };
+    let opened = import(&path, &opening, &erased, &Silent);
     let learner = opened.map_err(|error| refused(&error))?;
     check_ids(core, &learner).map_err(|error| refused(&error))?;
     let digest = file_digest(&path).map_err(|error| refused(&error))?;
@@ -277,7 +283,9 @@ fn activate(core: &Core, store: &dyn StoreReader, version: u64) -> Result<u64, A
     core.jobs
         .change(|progress| "learning later events".clone_into(&mut progress.message));
     opened.replay(store).map_err(|error| refused(&error))?;
+    let opened_confidence = opened.learner.online().confidence();
     let state = Box::new(State::new(opened.learner, opened.sequence));
+    core.settings.warn_of_unused_weights(opened_confidence);
     let trained = TrainedModel::read(&core.folder, version).map_err(|error| refused(&error))?;
     ask(core, |answer| Command::Activate {
         version,
@@ -289,9 +297,16 @@ fn activate(core: &Core, store: &dyn StoreReader, version: u64) -> Result<u64, A
 }
 
 /// Follows the sweeps of a training.
-struct Following<'a> {
+pub(crate) struct Following<'a> {
     jobs: &'a Jobs,
     sweeps: u32,
+}
+
+impl<'a> Following<'a> {
+    pub(crate) fn new(jobs: &'a Jobs, sweeps: u32) -> Self {
+        jobs.change(|progress| progress.message = format!("sweep 1 of {sweeps}"));
+        Self { jobs, sweeps }
+    }
 }
 
 impl Observer for Following<'_> {
@@ -305,9 +320,6 @@ impl Observer for Following<'_> {
         Control::Continue
     }
 }
-
-/// Sweeps of a training from the present factors, if their number is not given.
-const REFIT_SWEEPS: u32 = 5;
 
 /// Sweeps of a training whose number is not given: a few from the present factors, or those that the
 /// settings of the model ask for.
@@ -329,8 +341,7 @@ fn train(core: &Core, from: TrainFrom, sweeps: u32) -> Result<u64, ApiError> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     learner.set_threads(Some((processors / 2).max(1)));
     let jobs = &core.jobs;
-    jobs.change(|progress| progress.message = format!("sweep 1 of {sweeps}"));
-    let mut following = Following { jobs, sweeps };
+    let mut following = Following::new(jobs, sweeps);
     learner.train(from, Some(sweeps as usize), &mut following)?;
     learner.set_threads(None);
     jobs.change(|progress| "saving the model".clone_into(&mut progress.message));

@@ -30,6 +30,7 @@
 
 pub mod api;
 pub mod auth;
+mod background;
 pub mod catalogue;
 mod clock;
 pub mod core;

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use absentia::data::Confidence;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::error::ServeError;
+use crate::log;
 
 /// What an event of a kind becomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,6 +201,18 @@ impl Settings {
             ));
         }
         Ok(settings)
+    }
+
+    /// Logs that weights of kinds change nothing, if a model takes the weights of its entries from elsewhere.
+    pub(crate) fn warn_of_unused_weights(&self, confidence: Confidence) {
+        let weighs = |kind: &&Kind| {
+            kind.meaning == Meaning::Interaction && kind.weight.to_bits() != 1.0_f32.to_bits()
+        };
+        if confidence != Confidence::Column && self.kinds.values().any(|kind| weighs(&kind)) {
+            let message = "weights of kinds of interactions are not used: the model was trained with a rule for weights \
+                           of its own; train it with --confidence 1 or --confidence column";
+            log::line("kind_weights_not_used", json!({"message": message}));
+        }
     }
 }
 

@@ -85,6 +85,7 @@ pub fn serve(
     }
     let catalogue = Catalogue::read(&store)?;
     let settings = options.settings.clone();
+    settings.warn_of_unused_weights(opened.live.read().learner.online().confidence());
     let core = Arc::new(Core::new(
         settings,
         folder.clone(),
@@ -97,6 +98,8 @@ pub fn serve(
     let sequence = core.live().read().sequence;
     core.status.committed(sequence);
     core.status.learned(sequence);
+    // Whether events can be stored is known before the first one comes.
+    core.status.note_commit(&store.probe());
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -37,8 +37,8 @@ cargo xtask accuracy <what>; data is read from ../shared/data
            instead of building one
   relations
            tags of articles (CiteULike) for known and new articles, beside `cmfrec`: the table of docs/relations.md.
-           --seconds 300 is the time of each search, --seeds 1,2,3 are the splits, --program FILE measures a binary
-           instead of building one, --no-peers leaves the other library out
+           --trials 60 are those of each search, --seeds 1,2,3 are the splits, --program FILE measures a binary
+           instead of building one, --no-peers leaves the other library out, which has the same processor time
 ";
 
 /// How the tables of all data sets begin.

@@ -1,7 +1,8 @@
 //! The figures of `docs/relations.md`: tags of articles, for known and for new ones, beside `cmfrec`.
 //!
 //! Settings are chosen by `absentia tune` on training rows alone, rows being held out of them as the test rows were
-//! held out of all: a fifth of every user's rows, or all rows of a fifth of the articles.
+//! held out of all: a fifth of every user's rows, or all rows of a fifth of the articles. A search has a number of
+//! trials, so that its result does not depend on the machine; `cmfrec` has the processor time that ours took.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,7 +43,7 @@ const CASES: [Case; 2] = [
 /// The arguments.
 struct Options {
     seeds: Vec<String>,
-    seconds: String,
+    trials: String,
     program: Option<PathBuf>,
     peers: bool,
 }
@@ -51,7 +52,7 @@ impl Options {
     fn read(words: &[&str]) -> Result<Self, String> {
         let mut options = Self {
             seeds: ["1", "2", "3"].map(str::to_owned).to_vec(),
-            seconds: "300".to_owned(),
+            trials: "60".to_owned(),
             program: None,
             peers: true,
         };
@@ -60,7 +61,7 @@ impl Options {
             let mut value = || words.next().ok_or(format!("{word}: a value is missing"));
             match *word {
                 "--seeds" => options.seeds = value()?.split(',').map(str::to_owned).collect(),
-                "--seconds" => (*value()?).clone_into(&mut options.seconds),
+                "--trials" => (*value()?).clone_into(&mut options.trials),
                 "--program" => options.program = Some(PathBuf::from(value()?)),
                 "--no-peers" => options.peers = false,
                 other => return Err(format!("{other}: no such option")),
@@ -75,7 +76,7 @@ struct Study<'a> {
     program: &'a Program,
     case: Case,
     folder: PathBuf,
-    seconds: &'a str,
+    trials: &'a str,
 }
 
 /// Makes the study, and prints a line for each seed and each model.
@@ -91,25 +92,26 @@ pub(super) fn relations(words: &[&str]) -> Result<(), String> {
     } else {
         None
     };
-    let mut lines = Vec::new();
-    for case in CASES {
-        for seed in &options.seeds {
+    for seed in &options.seeds {
+        for case in CASES {
             let study = Study {
                 program: &program,
                 case,
                 folder: folder(&format!("relations/{}-{seed}", case.name))?,
-                seconds: &options.seconds,
+                trials: &options.trials,
             };
             study.split(seed)?;
-            lines.push(format!("{} {seed}, with tags: {}", case.name, study.own()?));
+            let before = processor_seconds_of_children();
+            let tuned = study.tuned()?;
+            let seconds = processor_seconds_of_children() - before;
+            for (name, figures) in study.measured(&tuned)? {
+                println!("{} {seed}, {name}: {figures}", case.name);
+            }
             if let Some(python) = &cmfrec {
-                let figures = study.cmfrec(python)?;
-                lines.push(format!("{} {seed}, cmfrec: {figures}", case.name));
+                let figures = study.cmfrec(python, seconds)?;
+                println!("{} {seed}, cmfrec in {seconds:.0} s: {figures}", case.name);
             }
         }
-    }
-    for line in lines {
-        println!("{line}");
     }
     Ok(())
 }
@@ -137,31 +139,46 @@ impl Study<'_> {
         Ok(())
     }
 
-    /// Tunes and trains with tags and, on known articles, without them; yields what was measured.
-    fn own(&self) -> Result<String, String> {
-        if self.case.is_cold {
-            let among_all = self.tune("all.toml", &["--metric", "recall@20"], true)?;
-            let among_new = ["--metric", "recall@100", "--among", "new"];
-            let among_new = self.tune("new.toml", &among_new, true)?;
-            return Ok(format!(
-                "chosen by recall@20 among all: {}; chosen by recall@100 among new ones: {}",
-                self.evaluate(&self.train(&among_all)?, None)?,
-                self.evaluate(&self.train(&among_new)?, None)?
-            ));
-        }
+    /// The searches of a case with tags: settings, and what they were chosen by.
+    fn tuned(&self) -> Result<Vec<(&'static str, PathBuf)>, String> {
         let by = ["--metric", "recall@20"];
-        let tuned = self.tune("tuned.toml", &by, true)?;
-        let model = self.train(&tuned)?;
-        let same = self.without_tags(&tuned)?;
-        let same = self.train(&same)?;
-        let alone = self.tune("alone.toml", &by, false)?;
-        let alone = self.train(&alone)?;
-        Ok(format!(
-            "{}; against the same settings without tags: {}; against settings tuned without tags: {}",
-            self.evaluate(&model, None)?,
-            self.evaluate(&model, Some(&same))?,
-            self.evaluate(&model, Some(&alone))?
-        ))
+        if !self.case.is_cold {
+            return Ok(vec![("with tags", self.tune("tuned.toml", &by, true)?)]);
+        }
+        let among_new = ["--metric", "recall@100", "--among", "new"];
+        Ok(vec![
+            (
+                "chosen by recall@20 among all",
+                self.tune("all.toml", &by, true)?,
+            ),
+            (
+                "chosen by recall@100 among new ones",
+                self.tune("new.toml", &among_new, true)?,
+            ),
+        ])
+    }
+
+    /// What models with these settings reach; on known articles, beside the same settings without tags and settings
+    /// that were tuned without tags.
+    fn measured(&self, tuned: &[(&'static str, PathBuf)]) -> Result<Vec<(String, String)>, String> {
+        let mut lines = Vec::new();
+        for (name, settings) in tuned {
+            let model = self.train(settings)?;
+            lines.push(((*name).to_owned(), self.evaluate(&model, None)?));
+            if self.case.is_cold {
+                continue;
+            }
+            let same = self.train(&self.without_tags(settings)?)?;
+            let alone = self.tune("alone.toml", &["--metric", "recall@20"], false)?;
+            let alone = self.train(&alone)?;
+            for (name, other) in [
+                ("against the same settings without tags", same),
+                ("against settings tuned without tags", alone),
+            ] {
+                lines.push((name.to_owned(), self.evaluate(&model, Some(&other))?));
+            }
+        }
+        Ok(lines)
     }
 
     fn tune(&self, name: &str, by: &[&str], with_tags: bool) -> Result<PathBuf, String> {
@@ -177,8 +194,9 @@ impl Study<'_> {
         tune.arg("--split").args(self.case.rule);
         tune.args(["--factors", FACTORS, "--search", "uniform"]);
         tune.args(by).arg("--quiet");
-        tune.arg("--budget").arg(format!("{}s", self.seconds));
-        run(tune.arg("--out").arg(&out))?;
+        tune.args(["--trials", self.trials]);
+        // What it shows is in its log as well.
+        printed(tune.arg("--out").arg(&out))?;
         Ok(out)
     }
 
@@ -215,17 +233,22 @@ impl Study<'_> {
         let (said, _) = printed(&mut evaluate)?;
         let lines: Result<Vec<Value>, _> = said.lines().map(serde_json::from_str).collect();
         let lines = lines.map_err(|error| format!("evaluate: {error}: {said}"))?;
-        let parts = lines.iter().map(|line| figures(line, against.is_some()));
+        let shown = match (against, self.case.is_cold) {
+            (Some(_), _) => Shown::Difference,
+            (None, true) => Shown::New,
+            (None, false) => Shown::All,
+        };
+        let parts = lines.iter().map(|line| figures(line, shown));
         Ok(parts.collect::<Vec<_>>().join(" "))
     }
 
-    fn cmfrec(&self, python: &Path) -> Result<String, String> {
+    fn cmfrec(&self, python: &Path, seconds: f64) -> Result<String, String> {
         let mut command = Command::new(python);
         command.arg(repository().join("xtask/python/tune_cmfrec.py"));
         command.arg("--folder").arg(&self.folder);
         command.arg("--tags").arg(data("item_tags.tsv.gz"));
         command.args(["--least", LEAST, "--shape", SHAPE, "--factors", FACTORS]);
-        command.args(["--seconds", self.seconds]);
+        command.arg("--seconds").arg(seconds.to_string());
         command.arg("--out").arg(self.path("cmfrec.json"));
         if self.case.is_cold {
             command.arg("--cold");
@@ -235,14 +258,43 @@ impl Study<'_> {
     }
 }
 
-/// What is shown of an evaluation: of a comparison, the difference in recall@20 with its interval; otherwise recall,
-/// of new items among themselves and among all if there are any.
-fn figures(line: &Value, is_comparison: bool) -> String {
+/// Processor seconds of the programs that were run to their end; 0 where the system does not tell.
+fn processor_seconds_of_children() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    // Of the fields after the name, these are the user and system time of children, in hundredths.
+    let times = fields.split_whitespace().skip(13).take(2);
+    times
+        .filter_map(|ticks| ticks.parse::<f64>().ok())
+        .sum::<f64>()
+        / 100.0
+}
+
+/// What is shown of an evaluation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// The difference in recall@20 with its interval.
+    Difference,
+    /// Recall of new items among themselves and among all.
+    New,
+    /// Recall of all.
+    All,
+}
+
+fn figures(line: &Value, shown: Shown) -> String {
     let number = |value: &Value| value.as_f64().map_or("?".to_owned(), |x| format!("{x:.4}"));
-    if is_comparison {
+    if shown == Shown::Difference {
         let (own, other) = (&line["recall@20"], &line["other"]["recall@20"]);
         let difference = &line["difference"]["recall@20"];
-        return format!("{} and {}, {difference}", number(own), number(other));
+        let share = 100.0 * (own.as_f64().unwrap_or(0.0) / other.as_f64().unwrap_or(0.0) - 1.0);
+        return format!(
+            "recall@20 {} and {}, {share:+.1} %, difference {} [{}, {}]",
+            number(own),
+            number(other),
+            number(&difference["difference"]),
+            number(&difference["low"]),
+            number(&difference["high"])
+        );
     }
     let recall = |part: &Value, at: &str| {
         let interval = &part["intervals"][at];
@@ -250,7 +302,7 @@ fn figures(line: &Value, is_comparison: bool) -> String {
         format!("{at} {} [{low}, {high}]", number(&part[at]))
     };
     let cold = &line["cold"];
-    if cold.is_object() {
+    if shown == Shown::New {
         return format!(
             "among themselves {}, among all {}",
             recall(&cold["items_among_themselves"], "recall@100"),
@@ -272,12 +324,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_those_of_new_items_if_there_are_any() {
+    fn figures_are_those_of_what_was_held_out() {
         let part = |recall: f64| json!({"recall@20": recall, "recall@100": recall, "intervals": {"recall@20": [0.1, 0.2], "recall@100": [0.3, 0.4]}});
         let mut line = part(0.15);
-        assert_eq!(figures(&line, false), "recall@20 0.1500 [0.1000, 0.2000]");
+        let all = "recall@20 0.1500 [0.1000, 0.2000]";
+        assert_eq!(figures(&line, Shown::All), all);
         line["cold"] = json!({"items_among_themselves": part(0.35), "items_among_all": part(0.16)});
-        let shown = figures(&line, false);
+        // Some articles have no training row by chance.
+        assert_eq!(figures(&line, Shown::All), all);
+        let shown = figures(&line, Shown::New);
         assert!(
             shown.contains("themselves recall@100 0.3500 [0.3000, 0.4000]"),
             "{shown}"

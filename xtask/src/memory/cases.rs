@@ -51,7 +51,7 @@ pub(super) const CASES: &str = "
     recommend model.absentia --all --train few.csv --out lists.csv
     recommend model.absentia --all --train few.csv --out lists.parquet
     stream model.absentia events.csv --train few.csv --no-metrics --out learned.absentia
-    stream learned.absentia events.csv --no-metrics --steps 0 --out learned.absentia
+    stream learned.absentia events.csv --no-metrics --steps 0 --out learned_again.absentia
     similar model.absentia 7 --of users
     explain model.absentia 7 7 --train few.csv
     export model.absentia --out factors
@@ -60,6 +60,7 @@ pub(super) const CASES: &str = "
     import factors/P.npy factors/Q.npy --users factors/users.txt --items factors/items.txt --model again.absentia
     compare few.csv -k 64 --regularization 0.1 --iterations 1 --solver eals --solver als-cg
     tune few.csv --trials 12 -k 64 --out tuned.toml
+    tune times.csv --trials 12 -k 64 --split time:0.1 --splits 3 --out tuned.toml
     demo --users 100000 --items 5000 --entries 3000000 -k 128 --iterations 1
 ";
 
@@ -93,6 +94,16 @@ pub(super) fn write_data(folder: &Path) -> Result<()> {
             Shape {
                 columns: "user,item,time",
                 ..few
+            },
+        ),
+        (
+            "times.csv",
+            Shape {
+                users: 50_000,
+                items: 20_000,
+                rows: 600_000,
+                columns: "user,item,rating,time",
+                ..plain
             },
         ),
         (

@@ -1,6 +1,7 @@
 //! The servers that are measured: ours, and `implicit` behind `FastAPI` with the same path.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,9 +13,19 @@ pub(super) const FACTORS: &str = "128";
 const USERS: usize = 29_858;
 const ITEMS: usize = 40_981;
 
+/// Ways to run the peer: processes, and whether requests are ranked on threads or on the event loop.
+pub(super) const PEER_SETTINGS: [(&str, &str); 4] = [
+    ("1", "threads"),
+    ("1", "loop"),
+    ("2", "threads"),
+    ("2", "loop"),
+];
+
 /// A server that is ended with its owner.
 pub(super) struct Running {
     child: Child,
+    /// Whether its processes are a group of their own, which ends as a whole.
+    has_group: bool,
     pub(super) address: String,
     /// What it printed when it was ready.
     pub(super) ready: serde_json::Value,
@@ -22,6 +33,10 @@ pub(super) struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        if self.has_group {
+            let group = format!("-{}", self.child.id());
+            let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -88,13 +103,14 @@ impl Bench {
         let address = ready["address"].as_str().unwrap_or_default().to_owned();
         Ok(Running {
             child,
+            has_group: false,
             address,
             ready,
         })
     }
 
-    /// Starts `implicit` behind `FastAPI`.
-    pub(super) fn start_peer(&self) -> Result<Running, String> {
+    /// Starts `implicit` behind `FastAPI`, in one of the ways of [`PEER_SETTINGS`].
+    pub(super) fn start_peer(&self, (processes, place): (&str, &str)) -> Result<Running, String> {
         let python = crate::bench::peer("implicit")?;
         if !crate::python::has_modules(&python, &["fastapi", "uvicorn"]) {
             let packages = ["fastapi", "uvicorn[standard]"];
@@ -105,6 +121,9 @@ impl Bench {
         let mut child = Command::new(python)
             .arg(script)
             .args([self.data.as_os_str(), FACTORS.as_ref(), port.as_ref()])
+            .args([processes, place])
+            // A process that this one starts ends with its group.
+            .process_group(0)
             .env("OPENBLAS_NUM_THREADS", "1")
             .stdout(Stdio::piped())
             .spawn()
@@ -112,6 +131,7 @@ impl Bench {
         let line = first_line(&mut child)?;
         let running = Running {
             child,
+            has_group: true,
             address,
             ready: serde_json::Value::Null,
         };
@@ -174,13 +194,15 @@ fn posted(kind: &str, body: &str) -> String {
     )
 }
 
-/// Milliseconds of a synchronisation of the disk after a small write, as a median.
-pub(super) fn bare_sync(folder: &Path) -> Result<f64, String> {
+/// Milliseconds of a synchronisation of the disk after a small write, as a median; with a pause between two,
+/// as between events.
+pub(super) fn bare_sync(folder: &Path, pause: Duration) -> Result<f64, String> {
     use std::io::Write as _;
     let path = folder.join("sync-test");
     let mut file = std::fs::File::create(&path).map_err(|error| error.to_string())?;
     let mut times = Vec::new();
-    for _ in 0..300 {
+    for _ in 0..100 {
+        std::thread::sleep(pause);
         let start = Instant::now();
         let written = file.write_all(&[7; 4096]).and_then(|()| file.sync_data());
         written.map_err(|error| error.to_string())?;

@@ -13,6 +13,7 @@ from ._core import __version__
 from ._factorizer import Factorizer
 from ._online import Online
 from ._results import Evaluation, Explanation, NotFittedError, Sweep
+from ._scoring import Scorer, scorer
 from ._selection import Tuned, compare, cross_validate, evaluate, split, tune
 
 __all__ = [
@@ -21,12 +22,14 @@ __all__ = [
     "Factorizer",
     "NotFittedError",
     "Online",
+    "Scorer",
     "Sweep",
     "Tuned",
     "__version__",
     "compare",
     "cross_validate",
     "evaluate",
+    "scorer",
     "split",
     "tune",
     "weights",

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from . import _core, _params
 from ._ids import MAX_ROWS, Ids, Side, intern
 from ._options import COLUMNS, FILES_ONLY, ROWS, paths
-from ._tables import ColumnOption, Columns, columns_of, labels_of
+from ._tables import ColumnOption, Columns, columns_of, labels_of, rows_of_users
+
+# More users than these are found sooner by converting the whole table.
+_FEW = 16
 
 Settings = Dict[str, Any]
 """Keys of a job with their values."""
@@ -91,6 +94,8 @@ def related(relations: Optional[Mapping[str, Any]]) -> Tuple[List[str], List[_co
         data, options = given, ""
         if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str):
             data, options = given[0], f",{given[1]}"
+        if ",header=" in options:
+            raise ValueError(f"{name}: header= is for files; the names of a table in memory are known")
         features = _features(data, "dense=yes" in options)
         if features is not None:
             dense = "" if "dense=yes" in options else ",dense=yes"
@@ -152,12 +157,10 @@ def convert(
     *,
     columns: Optional[Mapping[str, Any]] = None,
     grow: bool = False,
-    users: Any = None,
 ) -> Entries:
     """Converts further data of a model, which is not prepared.
 
-    Entries with unknown ids are left out. With ``grow`` they get new rows instead. If ``users`` are given, those
-    of others may be left out of a table.
+    Entries with unknown ids are left out. With ``grow`` they get new rows instead.
     """
     if sp.issparse(data):
         return from_sparse(data, ids, grow)
@@ -165,23 +168,26 @@ def convert(
         settings = {**settings, **file_settings(data, columns)}
         return _of_dataset(_core.prepare(_params.settings(settings), None, ids.cores(), grow), ids)
     entries = columns_of(data, columns_in(data, {**_column_options(settings), **(columns or {})}))
-    if users is not None:
-        entries = _of_users(entries, users)
     ids, rows, entries = _rows_of(entries, ids, grow)
     table = _table(rows, entries, ids)
     return _of_dataset(_core.prepare(_table_settings(settings, entries), table, ids.cores()), ids)
 
 
-def _of_users(entries: Columns, users: Any) -> Columns:
-    """The entries of a few users, which are found sooner than all entries are converted; all, if those are many."""
-    few = 16
-    wanted, column = np.asarray(users), np.asarray(entries.users)
-    if wanted.size > few or column.ndim != 1 or wanted.dtype.kind != column.dtype.kind and column.dtype != object:
-        return entries
-    keep = np.zeros(len(column), dtype=bool)
-    for user in wanted.tolist():
-        keep |= column == user
-    return Columns(*(None if part is None else np.asarray(part)[keep] for part in entries))
+def seen_pairs(
+    data: Any, ids: Ids, settings: Settings, columns: Optional[Mapping[str, Any]], users: Sequence[Any]
+) -> Optional[Tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+    """What a few users have seen, as rows of users and items, found without converting a whole table.
+
+    ``None`` if there are too many of them, or if the data has to be converted whole.
+    """
+    if not 0 < len(users) <= _FEW or is_files(data) or sp.issparse(data):
+        return None
+    chosen = columns_in(data, {**_column_options(settings), **(columns or {})})
+    entries = rows_of_users(data, np.asarray(users).tolist(), chosen)
+    if entries is None:
+        return None
+    _, rows, _ = _rows_of(entries, ids, False)
+    return rows
 
 
 def exposed_pairs(
@@ -352,9 +358,17 @@ def is_files(data: Any) -> bool:
 def _times(given: Any) -> NDArray[np.int64]:
     array = np.asarray(given)
     if array.dtype.kind == "M":
+        _refuse("time", array, np.isnat(array))
         return array.astype("datetime64[s]").astype(np.int64)
     if array.dtype.kind not in "iuf":
         raise ValueError(f"times hold {array.dtype}, expected numbers or datetimes")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError("a time is not finite")
+    # As numbers of 64 bits: beyond them, a conversion would give another time.
+    _refuse("time", array, ~(np.abs(array.astype(np.float64)) < 2.0**63))
     return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _refuse(what: str, array: NDArray[Any], is_wrong: NDArray[np.bool_]) -> None:
+    """Names the first entry that is no such thing."""
+    if is_wrong.any():
+        at = int(np.flatnonzero(is_wrong)[0])
+        raise ValueError(f"entry {at}: {np.ravel(array)[at]} is not a {what}")

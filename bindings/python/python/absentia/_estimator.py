@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core, _params
-from ._data import Entries, Settings, convert
+from ._data import Entries, Settings, convert, seen_pairs
 from ._ids import Ids, Side
 from ._results import NotFittedError, Sweep
 from ._resolved import Resolved
@@ -175,29 +175,31 @@ class Estimator:
         self._fitted()
         return self._ids.users if axis == "user" else self._ids.items
 
-    def _convert(self, data: Any, grow: bool = False, users: Any = None) -> Entries:
+    def _convert(self, data: Any, grow: bool = False) -> Entries:
         """Converts further data of the model, which is read as that of ``fit`` was.
 
-        Data that is added (``grow``) is merged as that of ``fit`` was, too. Of tables only the rows of
-        ``users`` are needed, if they are given.
+        Data that is added (``grow``) is merged as that of ``fit`` was, too.
         """
         settings = {**self._reading, "duplicates": self._duplicates} if grow else self._reading
-        return convert(data, self._ids, settings, columns=self._columns, grow=grow, users=users)
+        return convert(data, self._ids, settings, columns=self._columns, grow=grow)
 
-    def _seen_items(self, seen: Any, users: Any = None) -> Entries:
-        """What users have seen, at least the given ones; a copy of a model knows that, and nothing else, of its
-        training data."""
+    def _seen_items(self, seen: Any) -> Entries:
+        """What users have seen; a copy of a model knows that, and nothing else, of its training data."""
         if seen is None and self._train_data is None and self._kept_pairs is not None:
             return self._kept_pairs
-        if seen is not None:
-            return self._convert(seen, users=users)
         return self._seen(seen)
 
+    def _seen_by(self, users: Any, seen: Any) -> _core.Seen:
+        """What the given users have seen, and possibly others."""
+        pairs = None if seen is None else seen_pairs(seen, self._ids, self._reading, self._columns, users)
+        return self._seen_items(seen).core if pairs is None else pairs
+
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn has to know: rows are users, and there is no target."""
+        """What scikit-learn has to know: rows are users, a matrix is sparse, and there is no target."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
-        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(sparse=True))
+        accepted = InputTags(sparse=True, two_d_array=False)
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=accepted)
 
     def _seen(self, seen: Any) -> Entries:
         if seen is not None:

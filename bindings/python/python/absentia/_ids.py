@@ -50,6 +50,10 @@ class Side:
         """The ids of rows. Row -1 gives -1, or ``None`` if ids are strings."""
         if self.core.kind == "rows" and self.kind != "texts":
             return rows
+        if self.kind == "texts" and rows.size < len(self):
+            found = np.empty(rows.size, dtype=object)
+            found[:] = self.core.texts_of(np.ascontiguousarray(rows).reshape(-1))
+            return found.reshape(rows.shape)
         names = self.all()
         found = names[np.maximum(rows, 0)] if len(names) else np.zeros(rows.shape, dtype=names.dtype)
         found[rows < 0] = None if names.dtype == object else -1
@@ -102,6 +106,8 @@ def _ids(what: str, given: Any) -> Tuple[str, Any]:
             raise ValueError(f"{what}: entry {at} is {array[at]}, which is not an id")
         if not (array == np.floor(array)).all():
             raise ValueError(f"{what} are fractions; ids must be integers or strings")
+        if array.size and np.abs(array).max() > 2.0**53:
+            raise ValueError(f"{what} are floats above 2**53, which are the same for several ids; give integers or strings")
         return "integers", np.ascontiguousarray(array, dtype=np.int64)
     values = array.tolist()
     if array.size == 0:

@@ -146,12 +146,12 @@ class Online:
         names, _ = _names("users", users)
         return self._core.apply("erase", names, [], (None, None, None))
 
-    def refit(self, sweeps: int = 5) -> int:
-        """Trains all rows by ordinary sweeps from the present factors; returns the sequence number.
+    def refit(self, sweeps: Optional[int] = None) -> int:
+        """Trains all rows by ordinary sweeps from the present factors, 5 if not given; returns the sequence number.
 
         What is frozen between refits is resolved anew. A refit that Ctrl-C ends changes nothing.
         """
-        return self._core.refit(_params.whole("sweeps", sweeps))
+        return self._core.refit(_params.optional(_params.whole, "sweeps", sweeps))
 
     def rebuild(self) -> int:
         """Sums the caches anew, in double precision; returns the sequence number."""
@@ -181,7 +181,7 @@ class Online:
     def to_factorizer(self) -> Factorizer:
         """The model as it is now, with its rows: for similar items, explanations and metrics.
 
-        It is a copy, which does not learn from later events.
+        It is a copy, which does not learn from later events. ``copy.deepcopy(online)`` is one that does.
 
         Examples
         --------
@@ -196,7 +196,7 @@ class Online:
         integers = self._core.integers
         kinds = [kind if whole else None for kind, whole in zip(self._kinds, integers)]
         model._restore(core, *kinds)
-        model._train_data = Entries(rows, model._ids)
+        model._train_data = _LearnedEntries(rows, model._ids) if self.sequence else Entries(rows, model._ids)
         return model
 
     @property
@@ -266,9 +266,17 @@ class Online:
         return self._core.apply(operation, user_names, item_names, numbers)
 
 
+class _LearnedEntries(Entries):
+    """The rows of a copy of an ``Online``: not only those that the model was trained on."""
+
+
 def _training_rows(model: Factorizer, train: Any) -> Entries:
     if train is not None:
         return model._convert(train)
+    if isinstance(model._train_data, _LearnedEntries):
+        raise ValueError(
+            "the model is a copy of an Online that has learned events: copy.deepcopy(online) is one that goes on learning"
+        )
     if model._train_data is None:
         raise ValueError("the model was loaded without its training data: pass train, or the path of its file")
     return model._train_data

@@ -13,10 +13,12 @@ from ._data import Entries, from_sparse
 from ._estimator import Estimator
 from ._ids import Side
 from ._results import Evaluation, Explanation
+from ._scoring import scorer
+from ._tables import labels_of
 
 Lists = Tuple[NDArray[Any], NDArray[np.float32]]
 
-DEFAULT_METRICS = ("ndcg@10", "recall@10", "precision@10", "map@10", "mrr@10", "hr@10")
+DEFAULT_METRICS = tuple(_core.default_metrics())
 
 
 class Prediction(Estimator):
@@ -54,7 +56,7 @@ class Prediction(Estimator):
         """
         model, one = self._fitted(), _is_one(users)
         rows = self._ids.users.rows([users] if one else users, what="user")
-        source = self._seen_items(seen, [users] if one else users).core if exclude_seen else None
+        source = self._seen_by([users] if one else users, seen) if exclude_seen else None
         allowed, denied = self._item_rows(allow), self._item_rows(deny)
         found = model.recommend(rows, _params.whole("n", n), source, allowed, denied, None, self._threads())
         return _lists(self._ids.items, found, one)
@@ -165,8 +167,11 @@ class Prediction(Estimator):
         """
         return self._fitted().fold_in("user", self._new_rows(X).core, None, self._threads())
 
-    def score(self, users: Any, items: Any) -> NDArray[np.float32]:
+    def score(self, users: Any, items: Any = None) -> Any:
         """Computes the scores of pairs of users and items. Either of them may be a single id.
+
+        Given data instead, a sparse matrix or a table, it computes its NDCG at 10 as :func:`absentia.scorer` does: this is
+        what the model selection of scikit-learn uses if it is given no ``scoring``.
 
         Examples
         --------
@@ -177,6 +182,10 @@ class Prediction(Estimator):
         True
         """
         model = self._fitted()
+        if sp.issparse(users) or labels_of(users) is not None:
+            return scorer()(self, users)
+        if items is None:
+            raise TypeError("score needs users and items, or a sparse matrix or a table")
         left, right = np.broadcast_arrays(
             self._ids.users.rows([users] if _is_one(users) else users, what="user"),
             self._ids.items.rows([items] if _is_one(items) else items, what="item"),

@@ -84,9 +84,11 @@ class WeightExplanation:
 
 def restored(core: _core.MissingWeights) -> "Weights":
     """Weights that are the same on the same data; an approximated or estimated part is given by its A and B."""
-    from .weights import Sum, from_text
+    from .weights import Sum, of_factors
 
-    terms = []
-    for text, arrays in core.terms():
-        terms.append(from_text(text, {name: np.array(array) for name, array in arrays.items()}))
+    def as_arrays(arguments: Dict[str, Any]) -> Dict[str, Any]:
+        plain = (int, float, str)
+        return {name: value if isinstance(value, plain) else np.array(value) for name, value in arguments.items()}
+
+    terms = [of_factors([(name, as_arrays(arguments)) for name, arguments in factors]) for factors in core.terms()]
     return terms[0] if len(terms) == 1 else Sum(terms)

@@ -137,7 +137,7 @@ def tune(
     *,
     trials: Optional[int] = None,
     budget: Optional[str] = None,
-    metric: str = "recall@20",
+    metric: Optional[str] = None,
     seed: int = 0,
     columns: Optional[Mapping[str, Any]] = None,
     **options: Any,

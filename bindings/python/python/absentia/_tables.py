@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
 
@@ -65,6 +66,78 @@ def labels_of(data: Any) -> Optional[List[Any]]:
 
 
 def _table_columns(data: Any, labels: List[Any], chosen: Mapping[str, Any]) -> Columns:
+    column = {role: _column(data, label) for role, label in _roles(data, labels, chosen).items()}
+    return Columns(
+        column["user"], column["item"], column.get("rating"), column.get("weight"), column.get("time")
+    )
+
+
+def rows_of_users(data: Any, users: List[Any], chosen: Mapping[str, Any]) -> Optional[Columns]:
+    """The users and items of those rows of a table that are of a few users; the other rows are not converted.
+
+    ``None`` if the data is no table, or if its users are of another kind than the given ones.
+    """
+    labels = labels_of(data)
+    if labels is None:
+        return None
+    roles = _roles(data, labels, chosen)
+    column = data[roles["user"]]
+    places = _places_of(column, users)
+    if places is None:
+        return None
+    return Columns(_taken(column, places), _taken(data[roles["item"]], places))
+
+
+def _places_of(column: Any, users: List[Any]) -> Optional[NDArray[np.int64]]:
+    """The places of a few values in a column; ``None`` if they are of another kind than the column's."""
+    texts = all(isinstance(user, str) for user in users)
+    integers = all(isinstance(user, (int, np.integer)) and not isinstance(user, bool) for user in users)
+    if isinstance(column.dtype if hasattr(column, "dtype") else None, np.dtype):
+        cells = column.to_numpy()
+        if texts and cells.dtype == object:
+            return _core.places_of_texts(cells, users)
+        if not integers or cells.dtype.kind not in "iuO":
+            return None
+        found = np.zeros(len(cells), dtype=bool)
+        for user in users:
+            found |= cells == user
+        return np.flatnonzero(found)
+    cells = _arrow(column)
+    if cells is None:
+        return None
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
+    if not (texts and is_text or integers and pa.types.is_integer(cells.type)):
+        return None
+    found = pc.equal(cells, users[0])
+    for user in users[1:]:
+        found = pc.or_(found, pc.equal(cells, user))
+    return np.flatnonzero(np.asarray(pc.fill_null(found, False)))
+
+
+def _arrow(column: Any) -> Any:
+    """A column in the form of Arrow, if it has one."""
+    if hasattr(column, "combine_chunks"):  # pyarrow
+        return column
+    if hasattr(column, "to_arrow"):  # polars
+        return column.to_arrow()
+    array = getattr(column, "array", None)  # pandas
+    return array.__arrow_array__() if hasattr(array, "__arrow_array__") else None
+
+
+def _taken(column: Any, places: NDArray[np.int64]) -> NDArray[Any]:
+    """Some cells of a column."""
+    if hasattr(column, "iloc"):
+        return np.asarray(column.array.take(places))
+    if hasattr(column, "combine_chunks"):
+        return np.asarray(column.take(places))
+    return np.asarray(column[places].to_numpy())
+
+
+def _roles(data: Any, labels: List[Any], chosen: Mapping[str, Any]) -> Dict[str, Any]:
+    """The label of the column of each role that the table has."""
     if len(labels) < 2:
         raise ValueError(f"the table has columns {labels}; at least a user and an item are needed")
     places: Dict[str, Any] = {}
@@ -77,10 +150,7 @@ def _table_columns(data: Any, labels: List[Any], chosen: Mapping[str, Any]) -> C
             raise ValueError(f"the table has no column {label!r} for the {role}; its columns are {labels}")
     first_row = [_first_cell(data[label]) for label in labels]
     found = _core.table_columns([str(label) for label in labels], first_row, places)
-    column = {role: _column(data, labels[at]) for role, at in found.items()}
-    return Columns(
-        column["user"], column["item"], column.get("rating"), column.get("weight"), column.get("time")
-    )
+    return {role: labels[at] for role, at in found.items()}
 
 
 def _first_cell(column: Any) -> str:

@@ -139,7 +139,7 @@ class Training(Estimator):
         entries = merge(self._seen(seen), self._convert(X, grow=True))
         users, items = entries.shape
         start = (_grown(self.user_factors_, users), _grown(self.item_factors_, items))
-        weights = self._chosen_weights if self._all_automatic() else self.weights
+        weights = self.weights if self._chosen_weights is None else self._chosen_weights
         settings = {**self._settings(iterations), **self._chosen_settings()}
         self._train(entries, settings, weights, start, None, Progress(None, False, iterations))
         return self
@@ -180,10 +180,6 @@ class Training(Estimator):
         settings["threads"] = self._threads()
         return settings
 
-    def _all_automatic(self) -> bool:
-        """Whether targets, weights and regularization are all chosen automatically."""
-        return self.regularization is None and self.weights is None and self.targets is None
-
     def _chosen_settings(self) -> Settings:
         """What was chosen for the model that training continues from."""
         if self.regularization is not None:
@@ -193,7 +189,7 @@ class Training(Estimator):
             "post-scale": self.post_scale_,
             "post-scale-half-life": self.post_scale_half_life_,
         }
-        if self._all_automatic():
+        if self._chosen_weights is not None:
             settings["targets"] = self.targets_
         return settings
 

@@ -3,17 +3,20 @@
 Each class is a scheme: a rule that gives a weight to every missing entry ``(u, i)``. ``+`` adds schemes.
 ``*`` multiplies them: factors by popularity, activity, age or availability, and at most one other scheme.
 
+Arguments are the options of the text form. Those that are not given are left to the engine, as in a text: ``Popularity()`` is
+``"popularity"``.
+
 >>> from absentia.weights import Age, Popularity, Uniform
 >>> Popularity(c0=512, alpha=0.4) + Uniform(0.01)
 Popularity(c0=512, alpha=0.4) + Uniform(weight=0.01)
 >>> Popularity(mean=0.1, alpha=0.25) * Age()
-Popularity(alpha=0.25, mean=0.1) * Age(sharpness=0.1, slices=20, withdrawn=0.0)
+Popularity(alpha=0.25, mean=0.1) * Age()
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,9 +99,13 @@ class Weights:
         given = {name: value for name, value in vars(self).items() if value is not None}
         return {**given, **{name: name for name in arrays}}
 
-    def _text(self, arrays: Iterable[str]) -> str:
+    def _in_memory(self) -> bool:
+        """Whether it has arguments that only this process knows."""
+        return False
+
+    def _text(self, arrays: Iterable[str] = ()) -> str:
         """The text form, as on the command line."""
-        return f"{self._name}:" + _options(self._given(arrays))
+        return _named(self._name, self._given(arrays))
 
     def _scheme(self, ids: "Ids") -> _core.Scheme:
         arrays = self._arrays(ids)
@@ -110,7 +117,7 @@ class Uniform(Weights):
 
     _name = "uniform"
 
-    def __init__(self, weight: float = 1.0) -> None:
+    def __init__(self, weight: Optional[float] = None) -> None:
         self.weight = weight
 
 
@@ -125,7 +132,7 @@ class Popularity(Weights):
     _is_factor = True
 
     def __init__(
-        self, c0: Optional[float] = None, alpha: float = 0.4, *, mean: Optional[float] = None
+        self, c0: Optional[float] = None, alpha: Optional[float] = None, *, mean: Optional[float] = None
     ) -> None:
         self.c0 = c0
         self.alpha = alpha
@@ -139,7 +146,7 @@ class Activity(Weights):
     _is_factor = True
 
     def __init__(
-        self, c0: Optional[float] = None, alpha: float = 0.4, *, mean: Optional[float] = None
+        self, c0: Optional[float] = None, alpha: Optional[float] = None, *, mean: Optional[float] = None
     ) -> None:
         self.c0 = c0
         self.alpha = alpha
@@ -155,8 +162,8 @@ class PopularityActivity(Weights):
     def __init__(
         self,
         c0: Optional[float] = None,
-        alpha: float = 0.4,
-        beta: float = 0.4,
+        alpha: Optional[float] = None,
+        beta: Optional[float] = None,
         *,
         mean: Optional[float] = None,
     ) -> None:
@@ -177,11 +184,11 @@ class _ByTime(Weights):
     def __init__(
         self,
         c0: Optional[float] = None,
-        sharpness: float = 0.1,
+        sharpness: Optional[float] = None,
         *,
         mean: Optional[float] = None,
-        slices: Union[int, str] = 20,
-        withdrawn: float = 0.0,
+        slices: Union[int, str, None] = None,
+        withdrawn: Optional[float] = None,
         released: Optional[Dates] = None,
     ) -> None:
         self.c0 = c0
@@ -191,10 +198,11 @@ class _ByTime(Weights):
         self.withdrawn = withdrawn
         self.released = released
 
+    def _in_memory(self) -> bool:
+        return not (self.released is None or isinstance(self.released, (str, os.PathLike)))
+
     def _arrays(self, ids: "Ids") -> Dict[str, NDArray[Any]]:
-        if self.released is None or isinstance(self.released, (str, os.PathLike)):
-            return {}
-        return {"released": _dates(self.released, ids.items)}
+        return {"released": _dates(self.released, ids.items)} if self._in_memory() else {}
 
 
 class Age(_ByTime):
@@ -239,6 +247,9 @@ class Groups(Weights):
         self.users = users
         self.items = items
 
+    def _in_memory(self) -> bool:
+        return True
+
     def _arrays(self, ids: "Ids") -> Dict[str, NDArray[Any]]:
         users = _groups("users", self.users, ids.users)
         items = _groups("items", self.items, ids.items)
@@ -253,6 +264,9 @@ class LowRank(Weights):
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
         self.a = a
         self.b = b
+
+    def _in_memory(self) -> bool:
+        return True
 
     def _arrays(self, ids: "Ids") -> Dict[str, NDArray[Any]]:
         return {"a": _matrix("a", self.a), "b": _matrix("b", self.b)}
@@ -273,12 +287,15 @@ class Dense(Weights):
         rank: Optional[int] = None,
         *,
         error: Optional[float] = None,
-        method: str = "svd",
+        method: Optional[str] = None,
     ) -> None:
         self.w = w
         self.rank = rank
         self.error = error
         self.method = method
+
+    def _in_memory(self) -> bool:
+        return True
 
     def _arrays(self, ids: "Ids") -> Dict[str, NDArray[Any]]:
         return {"w": _matrix("w", self.w)}
@@ -302,12 +319,15 @@ class Function(Weights):
         rank: Optional[int] = None,
         *,
         error: Optional[float] = None,
-        method: str = "svd",
+        method: Optional[str] = None,
     ) -> None:
         self.function = function
         self.rank = rank
         self.error = error
         self.method = method
+
+    def _in_memory(self) -> bool:
+        return True
 
     def _scheme(self, ids: "Ids") -> _core.Scheme:
         given = {"rank": self.rank, "error": self.error, "method": self.method}
@@ -322,13 +342,18 @@ class Learned(Weights):
     ``seed`` is that of the first estimate.
 
     >>> Learned(mean=0.01, rank=8)
-    Learned(mean=0.01, rank=8, alpha=0.25, rounds=2, seed=0)
+    Learned(mean=0.01, rank=8)
     """
 
     _name = "learned"
 
     def __init__(
-        self, mean: float, rank: int = 4, alpha: float = 0.25, rounds: int = 2, seed: int = 0
+        self,
+        mean: Optional[float] = None,
+        rank: Optional[int] = None,
+        alpha: Optional[float] = None,
+        rounds: Optional[int] = None,
+        seed: Optional[int] = None,
     ) -> None:
         self.mean = mean
         self.rank = rank
@@ -346,6 +371,12 @@ class Sum(Weights):
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.terms))
 
+    def _in_memory(self) -> bool:
+        return any(term._in_memory() for term in self.terms)
+
+    def _text(self, arrays: Iterable[str] = ()) -> str:
+        return " + ".join(_core.weights_text(term._text()) for term in self.terms)
+
     def _scheme(self, ids: "Ids") -> _core.Scheme:
         return _core.Scheme.sum([term._scheme(ids) for term in self.terms])
 
@@ -359,26 +390,43 @@ class Product(Weights):
     def __repr__(self) -> str:
         return " * ".join(map(repr, self.factors))
 
-    def _scheme(self, ids: "Ids") -> _core.Scheme:
+    def _in_memory(self) -> bool:
+        return any(factor._in_memory() for factor in self.factors)
+
+    def _sides(self) -> List[Weights]:
+        """The factors by popularity, activity or time."""
         sides = [factor for factor in self.factors if factor._is_factor]
-        others = [factor for factor in self.factors if not factor._is_factor]
         if not sides:
             raise ValueError("a product needs a factor by popularity, activity, age or availability")
-        arrays: Dict[str, NDArray[Any]] = {}
-        options: Dict[str, Any] = {}
+        return sides
+
+    def _others(self) -> List[Weights]:
+        return [factor for factor in self.factors if not factor._is_factor]
+
+    def _text_of_sides(self, arrays: Iterable[str]) -> str:
+        sides, options = self._sides(), {}
         for factor in sides:
-            own = factor._arrays(ids)
-            arrays.update(own)
+            own = arrays if isinstance(factor, _ByTime) else ()
             given = factor._given(own)
-            if isinstance(factor, Activity) and len(sides) > 1:
+            if isinstance(factor, Activity) and len(sides) > 1 and "alpha" in given:
                 given["beta"] = given.pop("alpha")
             for name, value in given.items():
                 if name in options and not same(options[name], value):
                     raise ValueError(f"two factors have different values of {name}: {options[name]} and {value}")
             options.update(given)
-        name = "*".join(factor._name for factor in sides)
-        scheme = _core.Scheme.parse(f"{name}:{_options(options)}", ids.cores(), arrays)
-        for other in others:
+        return _named("*".join(factor._name for factor in sides), options)
+
+    def _text(self, arrays: Iterable[str] = ()) -> str:
+        # The engine spells out the options of a name alone, without which a product of products is not a text.
+        texts = [self._text_of_sides(()), *(other._text() for other in self._others())]
+        return " * ".join(_core.weights_text(text) for text in texts)
+
+    def _scheme(self, ids: "Ids") -> _core.Scheme:
+        arrays: Dict[str, NDArray[Any]] = {}
+        for factor in self._sides():
+            arrays.update(factor._arrays(ids))
+        scheme = _core.Scheme.parse(self._text_of_sides(arrays), ids.cores(), arrays)
+        for other in self._others():
             scheme = scheme.times(other._scheme(ids))
         return scheme
 
@@ -388,6 +436,9 @@ class Text(Weights):
 
     def __init__(self, text: str) -> None:
         self.text = text
+
+    def _text(self, arrays: Iterable[str] = ()) -> str:
+        return self.text
 
     def _scheme(self, ids: "Ids") -> _core.Scheme:
         return _core.Scheme.parse(self.text, ids.cores())
@@ -423,45 +474,18 @@ def as_weights(given: Any) -> Weights:
     )
 
 
-def from_text(text: str, arrays: Mapping[str, Any]) -> Weights:
-    """Builds one term from its text form and its arrays by name."""
-    text, _, other = text.partition(" * ")
-    name, _, options = text.partition(":")
-    if other:
-        dates = {key: value for key, value in arrays.items() if key == "released"}
-        rest = {key: value for key, value in arrays.items() if key != "released"}
-        return from_text(text, dates) * from_text(other, rest)
+def of_factors(factors: Sequence[Tuple[str, Dict[str, Any]]]) -> Weights:
+    """Builds one term from the names and the arguments of its factors."""
     named: List[Type[Weights]] = [*Weights.__subclasses__(), Age, Available]
     kinds: Dict[str, Callable[..., Weights]] = {kind._name: kind for kind in named}
-    given = dict(option.split("=") for option in options.split(",") if "=" in option)
-    values: Dict[str, Any] = {key: _value(key, value) for key, value in given.items()}
-    values.update({key: value for key, value in arrays.items() if key in values or not values})
-    if name not in kinds:
-        return Product(_split(name.split("*"), values))
-    if not values:
-        return kinds[name](float(options))
-    return kinds[name](**values)
+    made = [kinds[name](**arguments) for name, arguments in factors]
+    return made[0] if len(made) == 1 else Product(made)
 
 
-def _split(names: Sequence[str], values: Dict[str, Any]) -> List[Weights]:
-    """The factors of a product, whose first has its strength."""
-    takes = {"popularity": ["alpha"], "activity": ["beta"]}
-    kinds: Dict[str, Callable[..., Weights]] = {"popularity": Popularity, "age": Age, "available": Available}
-    factors: List[Weights] = []
-    for name in names:
-        own = takes.get(name, ["slices", "sharpness", "withdrawn", "released"])
-        given = {key: values[key] for key in (*own, *(() if factors else ("c0", "mean"))) if key in values}
-        if name == "activity":
-            factors.append(Activity(alpha=given.pop("beta"), **given))
-        else:
-            factors.append(kinds[name](**given))
-    return factors
-
-
-def _value(name: str, text: str) -> Any:
-    if name == "slices":
-        return int(text) if text.isdigit() else text
-    return text if name == "released" else float(text)
+def _named(name: str, given: Mapping[str, Any]) -> str:
+    """A scheme with its options; a name alone has the usual ones."""
+    options = _options(given)
+    return f"{name}:{options}" if options else name
 
 
 def _options(given: Mapping[str, Any]) -> str:

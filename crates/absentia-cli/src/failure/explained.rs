@@ -4,9 +4,11 @@ use std::error::Error;
 
 use absentia::ParamsError;
 use absentia::data::DataError;
+use absentia::online::OnlineError;
 use absentia::suggest;
 use absentia_io::arrays::ArrayError;
 use absentia_job::JobError;
+use absentia_job::keys::key_of_parameter;
 use absentia_online::{LearnError, LogError};
 
 use super::{Exit, Refusal};
@@ -42,6 +44,9 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
     }
     if let Some(error) = cause.downcast_ref::<LearnError>() {
         return of_learning(error);
+    }
+    if let Some(error) = cause.downcast_ref::<LogError>() {
+        return of_log(error);
     }
     if let Some(DataError::Duplicate { user, item }) = cause.downcast_ref() {
         let refusal = Refusal::data(format!(
@@ -83,25 +88,52 @@ fn of_learning(error: &LearnError) -> Option<Refusal> {
         LearnError::OtherUnit { .. } => {
             Refusal::data(text).hint("--time-unit says in what unit the times of the events are")
         }
+        LearnError::Replayed { .. } => Refusal::data(text).hint(OTHER_LOG),
         LearnError::NoConfiguration { .. } => {
             Refusal::data(text).hint("train a model with absentia train")
         }
+        LearnError::NoTrainingFile { .. } => {
+            Refusal::not_found(text).hint("pass --train FILE if it is elsewhere")
+        }
+        LearnError::Online(OnlineError::Setting { name, got, range }) => {
+            Refusal::usage(format!("--{} is {got}; it must be {range}", setting(name)))
+        }
         LearnError::Online(_)
+        | LearnError::Pair { .. }
         | LearnError::IdLength { .. }
-        | LearnError::Configuration(_)
-        | LearnError::Log(LogError::Damaged { .. } | LogError::Gap { .. }) => Refusal::data(text),
+        | LearnError::Configuration(_) => Refusal::data(text),
+        LearnError::Log(error) => return of_log(error),
         _ => return None,
     })
 }
+
+/// The flag of a setting of the engine.
+fn setting(name: &str) -> &str {
+    match name {
+        "weight of new entries" => "weight-of-new",
+        name => name,
+    }
+}
+
+/// What is wrong with a log of events.
+fn of_log(error: &LogError) -> Option<Refusal> {
+    let refusal = Refusal::data(error.to_string());
+    match error {
+        LogError::Damaged { line: 1, .. } => Some(
+            refusal.hint("--log names a new file, or one that an earlier `absentia stream` wrote"),
+        ),
+        LogError::Damaged { .. } => Some(refusal),
+        LogError::Gap { .. } => Some(refusal.hint(OTHER_LOG)),
+        _ => None,
+    }
+}
+
+const OTHER_LOG: &str = "give the log that was written from this model, or another file as --log";
 
 const MERGE: &str = "merge them with --duplicates sum, last or max";
 
 /// A parameter by the name of its flag.
 fn of_params(error: &ParamsError) -> Option<Refusal> {
-    let flag = |name: &str| match name {
-        "steps" => "cg-steps".to_owned(),
-        name => name.replace('_', "-"),
-    };
     let message = match error {
         ParamsError::Whole {
             name,
@@ -110,10 +142,10 @@ fn of_params(error: &ParamsError) -> Option<Refusal> {
             most,
         } => format!(
             "--{} is {got}; it must be between {least} and {most}",
-            flag(name)
+            key_of_parameter(name)
         ),
         ParamsError::Real { name, got, range } => {
-            format!("--{} is {got}; it must be {range}", flag(name))
+            format!("--{} is {got}; it must be {range}", key_of_parameter(name))
         }
         ParamsError::Block { .. } | ParamsError::Method { .. } => format!("--{error}"),
         _ => return None,

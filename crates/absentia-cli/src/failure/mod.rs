@@ -2,6 +2,7 @@
 
 mod explained;
 mod files;
+mod places;
 
 use absentia::Fault;
 use absentia::ParamsError;
@@ -18,6 +19,7 @@ use absentia_search::SearchError;
 
 use crate::ui::Ui;
 use explained::{explained, unwrapped};
+pub(crate) use places::Places;
 
 /// How a command ended when nothing went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +157,14 @@ impl From<anyhow::Error> for Failure {
 }
 
 impl Failure {
+    /// Says on which line of the configuration file the wrong argument is, if it is from there.
+    pub(crate) fn located(mut self, places: &Places) -> Self {
+        if self.exit == Exit::Usage {
+            self.message = places.located(&self.message).unwrap_or(self.message);
+        }
+        self
+    }
+
     /// Prints the failure, as text or as an object, and yields its exit code.
     pub(crate) fn report(&self, json: bool) -> u8 {
         if self.silent {

@@ -2,7 +2,7 @@
 
 use absentia::memory::Stage;
 use absentia_job::Listener as _;
-use absentia_lab::demo::{DemoSettings, Experiment, ModelResult};
+use absentia_lab::demo::{Arrivals, Comparison, DemoSettings, Experiment};
 use absentia_lab::generate::ExposureModel;
 use absentia_report::format;
 use absentia_report::terminal::{Cell, Column, Table};
@@ -52,9 +52,10 @@ impl Demo {
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        self.show_arrivals(context)?;
         let ui = &context.ui;
         ui.say(format!(
-            "Each of {} users was shown some of {} items and liked some of those. The data has the {} likes \
+            "Now each of {} users was shown some of {} items and liked some of those. The data has the {} likes \
              only.\nA missing entry was either shown and refused, or never shown. The data does not say \
              which, but it was generated, so the truth is known.\n\n",
             format::count(self.users as u64),
@@ -65,18 +66,70 @@ impl Demo {
         let experiment =
             self.experiment("segments are shown different items", segments, context)?;
         show_reason(&experiment, context)?;
-        ui.memory().keep(experiment.bytes());
+        ui.memory().keep(experiment.models.bytes());
         let name = "the control: everyone is shown anything alike";
         let control = self.experiment(name, ExposureModel::Uniform, context)?;
         ui.say(format!(
             "If all items are shown equally often, exposure-aware weights are uniform weights: their \
              advantage goes from {:+.4} to {:+.4}.\n\
              So the advantage came from knowing what was shown, not from the training.\n\n",
-            experiment.advantage(),
-            control.advantage()
+            experiment.models.advantage(),
+            control.models.advantage()
         ))?;
         show_lists(&experiment, context)?;
         Ok(Outcome::Done)
+    }
+
+    fn settings(&self, context: &Context) -> DemoSettings {
+        DemoSettings {
+            users: self.users,
+            items: self.items,
+            entries: self.entries,
+            factors: self.factors,
+            iterations: self.iterations,
+            seed: self.seed,
+            threads: context.threads,
+        }
+    }
+
+    /// Items that come and go, and weights that know it.
+    fn show_arrivals(&self, context: &Context) -> Result<()> {
+        context.ui.say(
+            "Items appear one after the other, and users see what is there while they are active, the newest most.\n\
+             The last item that each user liked is held out.\n\n",
+        )?;
+        context.ui.enter(self.generating())?;
+        let mut arrivals = Arrivals::new(&self.settings(context))?;
+        for (name, scheme) in arrivals.schemes() {
+            context.ui.enter(arrivals.models.stage(&scheme))?;
+            let mut follow = Follow::new(&context.ui, self.iterations).without_lines();
+            arrivals.measure(name, &scheme, &mut follow)?;
+            follow.finish();
+        }
+        for measured in &arrivals.models.measured {
+            context.ui.json(&json!({
+                "exposure": "items come and go",
+                "weights": measured.name,
+                "recall@20": measured.summary.mean,
+                "interval": measured.summary.interval(),
+                "p_against_first": measured.test.map(|test| test.p),
+                "seconds": measured.seconds,
+            }))?;
+        }
+        context.ui.say("Items come and go:")?;
+        context
+            .ui
+            .table(&table("recall of the top 20", &arrivals.models))?;
+        Ok(context.ui.say(
+            "\nThe reason: most missing entries of a new item are from before it existed, and say nothing.\n\
+             Uniform weights count them as refused. Weights by age count the time in which the item was there.\n\
+             On real data with times, `absentia train` tries this by itself; docs/weights.md has what it gains there.\n\n",
+        )?)
+    }
+
+    /// The rows, and both orders of the matrix while it is built.
+    fn generating(&self) -> Stage {
+        Stage::new("generating").with("matrix", 16 * self.entries)
     }
 
     fn experiment(
@@ -85,26 +138,15 @@ impl Demo {
         exposure: ExposureModel,
         context: &Context,
     ) -> Result<Experiment> {
-        let settings = DemoSettings {
-            users: self.users,
-            items: self.items,
-            entries: self.entries,
-            factors: self.factors,
-            iterations: self.iterations,
-            seed: self.seed,
-            threads: context.threads,
-        };
-        // The rows, and both orders of the matrix while it is built.
-        let rows = Stage::new("generating").with("matrix", 16 * self.entries);
-        context.ui.enter(rows)?;
-        let mut experiment = Experiment::new(&settings, exposure)?;
+        context.ui.enter(self.generating())?;
+        let mut experiment = Experiment::new(&self.settings(context), exposure)?;
         for (name, scheme) in experiment.schemes() {
-            context.ui.enter(experiment.stage(&scheme))?;
+            context.ui.enter(experiment.models.stage(&scheme))?;
             let mut follow = Follow::new(&context.ui, self.iterations).without_lines();
             experiment.measure(name, &scheme, &mut follow)?;
             follow.finish();
         }
-        for measured in &experiment.measured {
+        for (at, measured) in experiment.models.measured.iter().enumerate() {
             context.ui.json(&json!({
                 "exposure": name,
                 "weights": measured.name,
@@ -112,21 +154,20 @@ impl Demo {
                 "interval": measured.summary.interval(),
                 "p_against_first": measured.test.map(|test| test.p),
                 "seconds": measured.seconds,
-                "weight_ratio": measured.weight_ratio,
+                "weight_ratio": experiment.weight_ratio(at),
             }))?;
         }
         context.ui.say(format!("{}:", capital(name)))?;
-        context.ui.table(&table(&experiment.measured))?;
+        context
+            .ui
+            .table(&table("liked of the top 20", &experiment.models))?;
         context.ui.say("")?;
         Ok(experiment)
     }
 }
 
 fn show_reason(experiment: &Experiment, context: &Context) -> Result<()> {
-    let ratio = |at: usize| {
-        let measured: &ModelResult = &experiment.measured[at];
-        format::significant(measured.weight_ratio, 2)
-    };
+    let ratio = |at: usize| format::significant(experiment.weight_ratio(at), 2);
     Ok(context.ui.say(format!(
         "The reason: only {} of the missing entries were shown and refused, and only those say \
          something about taste.\nThe weight of a refused entry is {} times that of an entry never shown \
@@ -178,14 +219,14 @@ fn show_lists(experiment: &Experiment, context: &Context) -> Result<()> {
     Ok(context.ui.table(&table)?)
 }
 
-fn table(measured: &[ModelResult]) -> Table {
+fn table(what: &'static str, models: &Comparison) -> Table {
     let mut table = Table::new([
         Column::left("weights on missing entries"),
-        Column::right("liked of the top 20").highest_is_best(),
+        Column::right(what).highest_is_best(),
         Column::right("against the first"),
         Column::right("seconds"),
     ]);
-    for measured in measured {
+    for measured in &models.measured {
         table.row([
             Cell::text(measured.name),
             mean_cell(&measured.summary),

@@ -8,6 +8,7 @@ use absentia_job::Listener as _;
 use anyhow::Result;
 use serde_json::json;
 
+use crate::args::parse_folder;
 use crate::cli::Context;
 use crate::failure::Outcome;
 use crate::guard::Files;
@@ -34,7 +35,7 @@ pub(crate) struct Export {
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// Folder to write to; made if it is not there.
-    #[arg(long, short, value_name = "FOLDER")]
+    #[arg(long, short, value_name = "FOLDER", value_parser = parse_folder)]
     out: PathBuf,
     /// npy, parquet (with ids), faiss, onnx, usearch or hnswlib.
     #[arg(long, value_name = "NAME", default_value = "npy", value_parser = parse_layout)]

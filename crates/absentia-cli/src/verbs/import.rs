@@ -52,7 +52,7 @@ pub(crate) struct Import {
     /// Weight of missing entries that the factors were trained with, for folding in.
     #[arg(long, value_name = "W", default_value_t = 1.0)]
     weight: f32,
-    /// Penalty that the factors were trained with, for folding in; the file's when not given.
+    /// Regularization that the factors were trained with, for folding in; the file's when not given.
     #[arg(long, value_name = "LAMBDA")]
     regularization: Option<f32>,
     #[command(flatten)]

@@ -87,10 +87,13 @@ impl Similar {
             Measure::Cosine => Similarity::Cosine,
             Measure::InnerProduct => Similarity::InnerProduct,
         };
-        let normalised = match self.by {
-            Measure::Cosine => 4 * ((own.len() + ids.len()) * stored.model.n_factors()) as u64,
+        let rows = match self.by {
+            // Rows of one type are normalised once.
+            Measure::Cosine if from == to && from < 2 => ids.len(),
+            Measure::Cosine => own.len() + ids.len(),
             Measure::InnerProduct => 0,
         };
+        let normalised = 4 * (rows * stored.model.n_factors().next_multiple_of(16)) as u64;
         context.ui.enter(
             Stage::new("comparing")
                 .with("normalised factors", normalised)

@@ -10,7 +10,7 @@ use absentia_job::text::SplitRule;
 use absentia_job::{Listener as _, defaults, report_held_out_less, split_rows, unknown_text};
 use absentia_report::format::counted;
 
-use crate::args::{DataArgs, warn_of_pick, warn_without};
+use crate::args::{DataArgs, parse_folder, warn_of_pick, warn_without};
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
@@ -35,7 +35,7 @@ replaced all at once, which takes a folder without folders in it that is not the
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SplitCommand {
     /// Folder to write to; created if it does not exist.
-    #[arg(long, short, value_name = "FOLDER")]
+    #[arg(long, short, value_name = "FOLDER", value_parser = parse_folder)]
     out: PathBuf,
     /// leave-one-out[,valid]; last:N[,VALID]; ratio:SHARE[,VALID] of every user's rows; share:SHARE,
     /// at least one row of every user;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use absentia::fit::Cancel;
-use absentia::online::{OnlineError, Settings, WeightMode};
+use absentia::online::{OnlineError, REFIT_SWEEPS, Settings, WeightMode};
 use absentia_job::{Listener as _, Reading, read_files};
 use absentia_online::{
     LearnError, Learner, LearningSettings, Log, Measured, Opening, Prequential, Record, events_of,
@@ -12,7 +12,7 @@ use absentia_online::{
 };
 use absentia_report::format;
 use absentia_report::terminal::{Cell, Column, Table};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde::Serialize;
 
 use crate::args::warn_without;
@@ -64,21 +64,22 @@ pub(crate) struct Stream {
     #[arg(long, requires = "log")]
     resume: bool,
     /// Passes over the factors of the user and the item for each event [default: 1, or as saved].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     steps: Option<u32>,
     /// What the weight of an entry is multiplied by if an event made it, until the next refit
     /// [default: 1, or as saved].
-    #[arg(long, value_name = "W")]
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
     weight_of_new: Option<f32>,
     /// Let weights by popularity and activity follow the counts, instead of staying as at training. A
     /// model that this command saved continues as it was.
     #[arg(long)]
     live: bool,
-    /// Train all rows anew after every N events, from the factors as they are then.
+    /// Refit all rows after every N events, starting from the current factors.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     refit_every: Option<u64>,
     /// Sweeps of such a refit.
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = REFIT_SWEEPS)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     refit_sweeps: u32,
     /// Length of the lists that are measured.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
@@ -138,6 +139,7 @@ impl Stream {
                 WeightMode::Frozen
             },
             settings: self.settings(Settings::default()),
+            weighted_events: false,
         };
         let mut learner = open(&self.model, &opening, ui)?;
         learner.set_threads(context.threads);
@@ -239,7 +241,8 @@ impl Stream {
                 measured.measure(learner, user, item)?;
             }
             let start = Instant::now();
-            journal.learn(learner, event)?;
+            let place = || format!("event {number} of {}", events.len());
+            journal.learn(learner, event).with_context(place)?;
             learned += 1;
             self.refit_after(number, learner, journal, &cancel)?;
             spent += start.elapsed();

@@ -150,8 +150,38 @@ fn strangers_get_popular_items_or_are_folded_in() {
             .iter()
             .all(|(item, _)| item != "i4" && item != "i9")
     );
+    assert_eq!(list["unknown"], json!(["unknown"]));
     // Nothing was stored.
     assert_eq!(server.get("/readyz").ok()["sequence"], 0);
+    // The list is the one that the program folds in.
+    let plain = json!({"items": [{"item": "i4"}, {"item": "i9"}], "n": 9});
+    let plain = server.post("/v1/recommendations", &plain).ok();
+    let told = run(&path, "recommend m.absentia --items i4,i9 -n 9 --json");
+    let expected = items(&serde_json::from_str(told.lines().next().unwrap()).unwrap());
+    let found = items(&plain["results"][0]);
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!(found.0, expected.0);
+        assert!(
+            (found.1 - expected.1).abs() < 1e-5,
+            "{found:?} {expected:?}"
+        );
+    }
+    // Kinds decide which of the items are left out, and some need a value.
+    let of_kinds = |seen: Value| {
+        let given = json!([{"item": "i4", "kind": "view"}, {"item": "i9", "kind": "purchase"}]);
+        let body = json!({"items": given, "n": 50, "seen": seen});
+        let lists = server.post("/v1/recommendations", &body).ok();
+        let found = items(&lists["results"][0]);
+        ["i4", "i9"].map(|id| found.iter().any(|(item, _)| item == id))
+    };
+    assert_eq!(of_kinds(json!("hide")), [false, false]);
+    assert_eq!(of_kinds(json!("show")), [true, true]);
+    assert_eq!(of_kinds(json!(["purchase"])), [true, false]);
+    let body = json!({"items": [{"item": "i4", "kind": "rating"}]});
+    let refused = server.post("/v1/recommendations", &body);
+    refused.refused(422, "invalid_value");
+    assert_eq!(refused.json()["error"]["field"], "items[0].value");
     let none = json!({"items": [{"item": "unknown"}]});
     let none = server.post("/v1/recommendations", &none).ok();
     assert_eq!(none["results"][0]["fallback"], "popular");
@@ -230,12 +260,13 @@ fn explanations_add_up_and_neighbours_are_those_of_the_program() {
         .refused(404, "not_found");
     let similar = server.get("/v1/items/i3/similar?n=4").ok();
     let expected = run(&path, "similar m.absentia i3 -n 4 --json");
-    for found in similar["similar"].as_array().unwrap() {
-        assert!(
-            expected.contains(found["id"].as_str().unwrap()),
-            "{similar} {expected}"
-        );
-    }
+    let ids = similar["similar"].as_array().unwrap().iter();
+    let ids: Vec<&str> = ids.map(|found| found["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), 4);
+    // In the order of the program.
+    let places = ids.iter().map(|id| expected.find(&format!("\"{id}\"")));
+    let places: Vec<usize> = places.map(|place| place.expect(&expected)).collect();
+    assert!(places.is_sorted(), "{ids:?} {expected}");
     assert_eq!(
         server.get("/v1/users/u1/similar?n=3").ok()["similar"]
             .as_array()
@@ -243,6 +274,51 @@ fn explanations_add_up_and_neighbours_are_those_of_the_program() {
             .len(),
         3
     );
+}
+
+/// An item that was shown is an entry with the target 0: it is scored lower and still recommended. All that was
+/// shown is forgotten with the last of its events.
+#[test]
+fn impressions_become_exposures() {
+    let (_folder, path) = trained();
+    let server = Server::start(&path, "m.absentia");
+    let list = || items(&server.get("/v1/users/u4/recommendations?n=50").ok());
+    let (best, score) = list()[0].clone();
+    let now = || {
+        list()
+            .into_iter()
+            .find(|(item, _)| *item == best)
+            .unwrap()
+            .1
+    };
+    let why = || {
+        server
+            .get(&format!("/v1/users/u4/explanations/{best}"))
+            .ok()
+    };
+    assert_eq!(why()["observed"], false);
+    for id in ["s1", "s2"] {
+        let shown = json!([{"id": id, "user": "u4", "item": best, "kind": "impression"}]);
+        server.post("/v1/events", &shown).ok();
+    }
+    let exposed = now();
+    assert!(exposed < score, "{exposed} {score}");
+    assert_eq!(
+        (&why()["observed"], &why()["missing"]),
+        (&json!(true), &Value::Null)
+    );
+    server.delete("/v1/events/s1").ok();
+    assert_eq!(why()["observed"], true);
+    server.delete("/v1/events/s2").ok();
+    assert_eq!(why()["observed"], false);
+    // A pair that was taken as well is not made a missing one by the deletion of what was shown before.
+    let both = json!([
+        {"id": "s3", "user": "u4", "item": best, "kind": "impression"},
+        {"id": "t1", "user": "u4", "item": best, "kind": "click"},
+    ]);
+    server.post("/v1/events", &both).ok();
+    server.delete("/v1/events/s3").refused(409, "conflict");
+    assert!(list().iter().all(|(item, _)| *item != best));
 }
 
 #[test]

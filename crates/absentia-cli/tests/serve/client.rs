@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -13,6 +14,7 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_absentia");
 /// A server in a process of its own.
 pub(crate) struct Server {
     child: Child,
+    log: Option<JoinHandle<String>>,
     pub(crate) address: SocketAddr,
     /// Records that it learned at its start.
     pub(crate) replayed: u64,
@@ -96,11 +98,16 @@ impl Server {
             let code = child.wait().unwrap().code();
             return Err(format!("{said} exit code {code:?}"));
         };
-        // What it logs is read and dropped, so that it never waits for us.
+        // What it logs is read at once, so that it never waits for us.
         let mut stderr = child.stderr.take().unwrap();
-        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        let log = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = stderr.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        });
         Ok(Self {
             child,
+            log: Some(log),
             address: told["address"].as_str().unwrap().parse().unwrap(),
             replayed: told["replayed"].as_u64().unwrap(),
         })
@@ -171,9 +178,23 @@ impl Server {
 
     /// Ends the process as a service manager does, and yields its exit code.
     pub(crate) fn stop(mut self) -> Option<i32> {
+        self.ask_to_stop();
+        self.child.wait().unwrap().code()
+    }
+
+    /// Asks the process to end, as a service manager does.
+    pub(crate) fn ask_to_stop(&self) {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-TERM", &id]).status().unwrap();
-        self.child.wait().unwrap().code()
+    }
+
+    /// Stops the process and yields what it logged, line by line.
+    pub(crate) fn stop_and_read_log(mut self) -> Vec<Value> {
+        self.ask_to_stop();
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        let text = self.log.take().unwrap().join().unwrap();
+        let line = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+        text.lines().map(line).collect()
     }
 }
 
@@ -228,4 +249,21 @@ pub(crate) fn trained() -> (tempfile::TempDir, PathBuf) {
     run(folder.path(), &words);
     let path = folder.path().to_owned();
     (folder, path)
+}
+
+/// Trains a model on rows with a column of weights, as a server learns events.
+pub(crate) fn train_weighted(folder: &Path, rows: &str, model: &str) {
+    std::fs::write(folder.join("weighted.csv"), rows).unwrap();
+    let columns = "--weight-col weight --confidence column";
+    run(
+        folder,
+        &format!("train weighted.csv --model {model} {columns} {TRAINING}"),
+    );
+}
+
+/// The rows of [`trained`], each with weight 1.
+pub(crate) fn weighted_rows(folder: &Path) -> String {
+    let rows = std::fs::read_to_string(folder.join("train.csv")).unwrap();
+    let lines = rows.lines().skip(1).map(|line| format!("{line},1\n"));
+    format!("user,item,time,weight\n{}", lines.collect::<String>())
 }

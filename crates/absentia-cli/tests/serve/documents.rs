@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use absentia_serve::api::ROUTES;
-use absentia_serve::settings::{Limits, MAX_BULK, MAX_EVENTS, MAX_LIST, MAX_USERS};
+use absentia_serve::settings::{
+    Limits, MAX_BULK, MAX_EVENTS, MAX_EXCLUDED, MAX_ITEMS, MAX_KEY_BYTES, MAX_LIST, MAX_OFFSET,
+    MAX_TITLE_BYTES, MAX_USERS,
+};
 use serde_json::Value;
 
 use crate::client::{Server, trained};
@@ -38,7 +41,23 @@ fn every_route_is_documented_and_nothing_else() {
         )
     });
     assert_eq!(documented, routes.collect());
-    // Limits are those of the program, references lead somewhere.
+    references(&document, &document);
+    let page = server.get("/docs");
+    assert_eq!(page.status, 200);
+    assert!(
+        page.head
+            .contains("content-security-policy: default-src 'none'")
+    );
+    for route in ROUTES {
+        assert!(page.body.contains(route.path), "{}", route.path);
+    }
+    assert!(!page.body.contains("<script") && !page.body.contains("http://"));
+}
+
+#[test]
+fn documented_limits_are_those_of_the_program() {
+    let (_folder, path) = trained();
+    let document = Server::start(&path, "m.absentia").get("/openapi.json").ok();
     let schemas = &document["components"]["schemas"];
     assert_eq!(
         schemas["Events"]["properties"]["events"]["maxItems"],
@@ -60,9 +79,39 @@ fn every_route_is_documented_and_nothing_else() {
     let limits = Limits::default();
     assert!(limits.body_bytes == 1 << 20 && about.contains("at most 1 MiB"));
     assert!(limits.header_bytes == 16 << 10 && about.contains("at most 16 KiB"));
-    assert!(about.contains(&format!("within {} seconds", limits.read_seconds)));
-    references(&document, &document);
-    // Answers have the fields that the document names.
+    for limit in [
+        format!("within {} seconds each", limits.read_seconds),
+        format!("taken within {} seconds", limits.write_seconds),
+        format!("At most {} connections", limits.connections),
+        format!("{} requests wait for lists", limits.waiting_rankings),
+        format!("({} milliseconds at most)", limits.ranking_wait_ms),
+        format!("{} for writing", limits.waiting_writes),
+    ] {
+        assert!(about.contains(&limit), "{limit}");
+    }
+    for (schema, field, word, limit) in [
+        ("ListsRequest", "items", "maxItems", MAX_ITEMS),
+        ("ListsRequest", "exclude", "maxItems", MAX_EXCLUDED),
+        ("ListsRequest", "offset", "maximum", MAX_OFFSET),
+        ("Event", "id", "maxLength", MAX_KEY_BYTES),
+        ("Event", "user", "maxLength", absentia_online::MAX_ID_BYTES),
+        ("Event", "item", "maxLength", absentia_online::MAX_ID_BYTES),
+        ("Entry", "id", "maxLength", absentia_online::MAX_ID_BYTES),
+        ("Entry", "title", "maxLength", MAX_TITLE_BYTES),
+        ("Entry", "category", "maxLength", MAX_TITLE_BYTES),
+        ("NewEntries", "entries", "maxItems", MAX_EVENTS),
+    ] {
+        let documented = &schemas[schema]["properties"][field][word];
+        assert_eq!(*documented, limit, "{schema} {field}");
+    }
+}
+
+#[test]
+fn answers_have_the_fields_that_the_document_names() {
+    let (_folder, path) = trained();
+    let server = Server::start(&path, "m.absentia");
+    let document = server.get("/openapi.json").ok();
+    let schemas = &document["components"]["schemas"];
     for (path, schema) in [
         ("/v1/users/u1/recommendations", "List"),
         ("/v1/items/i1/similar", "Similar"),
@@ -89,16 +138,6 @@ fn every_route_is_documented_and_nothing_else() {
             );
         }
     }
-    let page = server.get("/docs");
-    assert_eq!(page.status, 200);
-    assert!(
-        page.head
-            .contains("content-security-policy: default-src 'none'")
-    );
-    for route in ROUTES {
-        assert!(page.body.contains(route.path), "{}", route.path);
-    }
-    assert!(!page.body.contains("<script") && !page.body.contains("http://"));
 }
 
 fn references(document: &Value, value: &Value) {

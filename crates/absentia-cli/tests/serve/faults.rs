@@ -51,7 +51,8 @@ fn whole_after_a_restart(path: &Path, acknowledged: u32) {
 fn a_write_that_fails_stops_writing_and_is_not_tried_again() {
     let (_folder, path) = trained();
     drop(Server::start(&path, "m.absentia"));
-    let script = r#"trap "" XFSZ; ulimit -f 300; exec "$0" "$@""#;
+    // Enough for what the server writes at its start to see that it can, and for some events.
+    let script = r#"trap "" XFSZ; ulimit -f 1500; exec "$0" "$@""#;
     let server = Server::start_under(script, &path, "");
     let mut acknowledged = 0;
     let refused = loop {
@@ -134,6 +135,12 @@ fn a_database_that_has_room_again_is_written_again() {
     fill(600);
     std::fs::write(path.join("s.toml"), "[limits]\ndatabase_bytes = 500000\n").unwrap();
     let server = Server::start(&path, "--settings s.toml");
+    // It is known before the first event comes.
+    let ready = server.get("/readyz");
+    assert_eq!(
+        (ready.status, &ready.json()["storage"]),
+        (503, &json!("full"))
+    );
     let refused = (0..200).find_map(|at| {
         let reply = send(&server, at);
         (reply.status != 200).then_some(reply)
@@ -161,6 +168,41 @@ fn a_database_that_another_process_holds_is_written_later() {
     assert!(refused.head.contains("retry-after: 1"), "{refused:?}");
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(send(&server, 1).ok()["accepted"], 1);
+}
+
+/// More events than can wait are refused at once, and taken later.
+#[test]
+fn more_writes_than_fit_are_refused_early() {
+    let (_folder, path) = trained();
+    std::fs::write(path.join("s.toml"), "[limits]\nwaiting_writes = 2\n").unwrap();
+    let server = Server::start(&path, "m.absentia --settings s.toml");
+    // The writer waits for the database, so that nothing leaves the queue.
+    let other = rusqlite::Connection::open(path.join("data/events.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let statuses = std::thread::scope(|scope| {
+        let sending: Vec<_> = (0..8).map(|_| scope.spawn(|| send(&server, 1))).collect();
+        let replies = sending.into_iter().map(|thread| thread.join().unwrap());
+        let statuses: Vec<u16> = replies
+            .inspect(|reply| match reply.status {
+                429 => {
+                    reply.refused(429, "overloaded");
+                    assert!(reply.head.contains("retry-after: 1"), "{reply:?}");
+                }
+                _ => reply.refused(503, "storage_busy"),
+            })
+            .map(|reply| reply.status)
+            .collect();
+        other.execute_batch("ROLLBACK").unwrap();
+        statuses
+    });
+    assert!(statuses.contains(&429), "{statuses:?}");
+    assert_eq!(send(&server, 1).ok()["accepted"], 1);
+    assert!(
+        server
+            .get("/metrics")
+            .body
+            .contains("route=\"/v1/events\",status=\"429\"")
+    );
 }
 
 /// A log that ends in the middle of a commit loses that commit alone; damage ahead of others stops the start.

@@ -204,3 +204,50 @@ fn more_requests_than_fit_are_refused_early_and_served_again_later() {
     );
     assert_eq!(server.get("/v1/users/u1/recommendations").status, 200);
 }
+
+/// The head and the first byte of a request whose body is on its way.
+const BEGUN: &str = "POST /v1/events HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+                     content-type: application/json\r\ncontent-length: 45\r\n\r\n[";
+
+/// What has begun is answered; nothing new is accepted.
+#[test]
+fn a_server_that_stops_answers_what_it_has_begun() {
+    let (_folder, path) = trained();
+    let server = Server::start(&path, "m.absentia");
+    let (mut begun, mut idle) = (server.connect(), server.connect());
+    begun.write_all(BEGUN.as_bytes()).unwrap();
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .unwrap();
+    let mut answer = [0; 12];
+    idle.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    server.ask_to_stop();
+    // A connection without a request ends at once.
+    idle.read_to_end(&mut Vec::new()).unwrap();
+    assert!(std::net::TcpStream::connect(server.address).is_err());
+    let rest = r#"{"user":"u1","item":"i2","kind":"view"} ]   "#;
+    assert_eq!(rest.len(), 44);
+    begun.write_all(rest.as_bytes()).unwrap();
+    let mut text = String::new();
+    begun.read_to_string(&mut text).unwrap();
+    assert_eq!(parsed(&text).ok()["accepted"], 1);
+    assert_eq!(server.stop(), Some(0));
+    // It was stored, and the state was saved with it.
+    let server = Server::start(&path, "");
+    assert_eq!(server.replayed, 0);
+    assert_eq!(server.get("/readyz").ok()["sequence"], 1);
+}
+
+/// A request that never ends holds up a stop until the deadline and no longer.
+#[test]
+fn a_server_that_stops_waits_until_its_deadline() {
+    let (_folder, path) = trained();
+    let settings = "[limits]\nread_seconds = 100000\nstop_seconds = 1\n";
+    std::fs::write(path.join("s.toml"), settings).unwrap();
+    let server = Server::start(&path, "m.absentia --settings s.toml");
+    let mut begun = server.connect();
+    begun.write_all(BEGUN.as_bytes()).unwrap();
+    server.get("/healthz").ok();
+    // Without a deadline this would wait for a day.
+    assert_eq!(server.stop(), Some(0));
+}

@@ -66,3 +66,83 @@ fn scopes_are_kept_and_keys_of_other_processes_are_known_soon() {
         "{told}"
     );
 }
+
+/// Every request has an id, which its answer and its line of the log have; keys are in no line.
+#[test]
+fn requests_are_logged_with_their_ids_and_without_keys() {
+    let (_folder, path) = trained();
+    let key = run(&path, "serve --folder data --new-key read -q");
+    let key = key.trim();
+    let server = Server::start(&path, "m.absentia --log-requests");
+    let list = "/v1/users/u1/recommendations";
+    let headers = format!("authorization: Bearer {key}\r\nx-request-id: abc-1\r\n");
+    let named = server.send("GET", list, &headers, b"");
+    assert!(named.head.contains("x-request-id: abc-1"), "{named:?}");
+    let wrong = "authorization: Bearer absk_wrong_secret\r\nx-request-id: a b\r\n";
+    server
+        .send("GET", list, wrong, b"")
+        .refused(401, "key_refused");
+    let cookie = format!("cookie: absentia_key={key}\r\n");
+    assert_eq!(server.send("GET", "/dashboard", &cookie, b"").status, 200);
+    let unnamed = server.get("/v1/nothing?key=absk_query_secret");
+    assert_eq!(unnamed.status, 404);
+    let id = unnamed.head.split("x-request-id: ").nth(1).unwrap();
+    let id = id.lines().next().unwrap().to_owned();
+    let lines = server.stop_and_read_log();
+    let of_id = |id: &str| {
+        let found: Vec<_> = lines.iter().filter(|line| line["id"] == id).collect();
+        assert_eq!(found.len(), 1, "{id}: {lines:?}");
+        (found[0]["path"].clone(), found[0]["status"].clone())
+    };
+    assert_eq!(of_id("abc-1"), (json!(list), json!(200)));
+    assert_eq!(of_id(&id), (json!("/v1/nothing"), json!(404)));
+    let requests = lines.iter().filter(|line| line["event"] == "request");
+    assert_eq!(requests.count(), 4, "{lines:?}");
+    for line in &lines {
+        let text = line.to_string();
+        let secret = key.rsplit('_').next().unwrap();
+        assert!(!text.contains(secret) && !text.contains("secret"), "{text}");
+    }
+}
+
+/// A page of another origin may read answers only if its origin is listed.
+#[test]
+fn other_origins_are_allowed_if_they_are_listed() {
+    let (_folder, path) = trained();
+    let settings = "cors_origins = [\"https://shop.example.com\"]\n";
+    std::fs::write(path.join("s.toml"), settings).unwrap();
+    let server = Server::start(&path, "m.absentia --settings s.toml");
+    let from = |method: &str, origin: &str| {
+        let headers = format!("origin: {origin}\r\n");
+        server.send(method, "/v1/users/u1/recommendations", &headers, b"")
+    };
+    let listed = from("GET", "https://shop.example.com");
+    assert_eq!(listed.status, 200, "{listed:?}");
+    let allowed = "access-control-allow-origin: https://shop.example.com";
+    assert!(listed.head.contains(allowed), "{listed:?}");
+    let before = from("OPTIONS", "https://shop.example.com");
+    assert_eq!(before.status, 204, "{before:?}");
+    assert!(
+        before
+            .head
+            .contains("access-control-allow-methods: get, post, delete")
+    );
+    for origin in [
+        "https://evil.example",
+        "https://shop.example.com.evil.example",
+        "null",
+    ] {
+        let other = from("GET", origin);
+        other.refused(401, "key_needed");
+        assert!(!other.head.contains("access-control"), "{other:?}");
+        assert_eq!(from("OPTIONS", origin).status, 405);
+    }
+    server.kill();
+    let server = Server::start(&path, "");
+    let headers = "origin: https://shop.example.com\r\n";
+    let reply = server.send("GET", "/v1/users/u1/recommendations", headers, b"");
+    assert!(
+        reply.status == 401 && !reply.head.contains("access-control"),
+        "{reply:?}"
+    );
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Server, TRAINING, run, trained};
+use crate::client::{Server, run, train_weighted, trained, weighted_rows};
 
 /// Trains in the background and waits for the end.
 pub(crate) fn trained_here(server: &Server, order: &Value) -> Value {
@@ -22,23 +22,28 @@ pub(crate) fn trained_here(server: &Server, order: &Value) -> Value {
     panic!("training does not end");
 }
 
-/// Training from scratch on the events of the server is training on a file that has them.
+/// Training from scratch on the events of the server is training on a file that has them, with the weights of
+/// their kinds.
 #[test]
 fn a_model_that_is_trained_from_scratch_is_that_of_all_rows() {
     let (_folder, path) = trained();
-    let mut rows = std::fs::read_to_string(path.join("train.csv")).unwrap();
+    let mut rows = weighted_rows(&path);
     let server = Server::start(&path, "m.absentia");
     for at in 0..40_u32 {
         let (user, item, time) = (at * 7 % 31, at * 13 % 41, 1_600_000_000 + at);
-        writeln!(rows, "u{user},i{item},{time}").unwrap();
-        let event = json!([{"user": format!("u{user}"), "item": format!("i{item}"), "kind": "view", "time": time}]);
+        let (kind, weight) = [("view", 1), ("purchase", 3)][at as usize % 2];
+        writeln!(rows, "u{user},i{item},{time},{weight}").unwrap();
+        let event = json!([{"user": format!("u{user}"), "item": format!("i{item}"), "kind": kind, "time": time}]);
         server.post("/v1/events", &event).ok();
     }
-    std::fs::write(path.join("all.csv"), rows).unwrap();
-    run(
-        &path,
-        &format!("train all.csv --model all.absentia {TRAINING}"),
-    );
+    // One of two events of a pair at the same time is removed, the other one stays.
+    let twin = |id: &str, kind: &str| json!([{"id": id, "user": "u30", "item": "i40", "kind": kind, "time": 1_600_000_100}]);
+    for (id, kind) in [("first", "view"), ("second", "purchase")] {
+        server.post("/v1/events", &twin(id, kind)).ok();
+    }
+    server.delete("/v1/events/first").ok();
+    rows.push_str("u30,i40,1600000100,3\n");
+    train_weighted(&path, &rows, "all.absentia");
     let wrong = json!({"from": "nothing"});
     server
         .post("/v1/models/train", &wrong)
@@ -164,9 +169,21 @@ fn a_model_that_does_not_fit_is_refused_and_the_old_one_serves_on() {
     let mut bytes = std::fs::read(&state).unwrap();
     bytes.truncate(middle);
     std::fs::write(state, bytes).unwrap();
-    server
-        .post("/v1/models/2/activate", &json!({}))
-        .refused(422, "model_refused");
+    let activate = || server.post("/v1/models/2/activate", &json!({}));
+    activate().refused(422, "model_refused");
+    // Exchanged for a whole model of other users and items.
+    run(
+        &path,
+        "serve other.absentia --folder elsewhere --check --address 127.0.0.1:0",
+    );
+    let other = path.join("elsewhere/states/1-0.absentia");
+    std::fs::copy(other, path.join("data/states/2-0.absentia")).unwrap();
+    let refused = activate();
+    refused.refused(422, "model_refused");
+    assert!(
+        refused.body.contains("at least half are needed"),
+        "{refused:?}"
+    );
     server
         .post("/v1/models/7/activate", &json!({}))
         .refused(404, "model_not_found");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Server, run, trained};
+use crate::client::{Server, run, train_weighted, trained, weighted_rows};
 
 /// Events of known and of new users and items, some of them again and again.
 fn events() -> Vec<(String, String)> {
@@ -16,6 +16,7 @@ fn events() -> Vec<(String, String)> {
 #[test]
 fn the_live_model_is_measured_as_by_stream() {
     let (_folder, path) = trained();
+    train_weighted(&path, &weighted_rows(&path), "m.absentia");
     std::fs::write(path.join("s.toml"), "[limits]\nquality_percent = 100\n").unwrap();
     let server = Server::start(&path, "m.absentia --settings s.toml");
     assert_eq!(server.get("/v1/quality").ok()["live"]["events"], 0);

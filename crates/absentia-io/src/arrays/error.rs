@@ -72,6 +72,32 @@ pub enum ArrayError {
         /// The numbers of the first row.
         expected: usize,
     },
+    /// A first line that may be names of columns or a row of numbers.
+    #[error("{}:1: \"{id},{cell}…\" may be the names of the columns or a row of numbers; say header=yes or header=no", path.display())]
+    Header {
+        /// The table.
+        path: PathBuf,
+        /// The first cell of the line.
+        id: String,
+        /// The second.
+        cell: String,
+    },
+    /// A choice of header for a file that has none, or whose format says which names it has.
+    #[error("{}: header= is for tables of text, whose format does not tell names from rows; leave out header=", path.display())]
+    NoHeader {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A row without an id, or a column without a heading.
+    #[error("{}: {what} {at} has no name; give it one, or say header=no if the first line is a row", path.display())]
+    NoName {
+        /// The file.
+        path: PathBuf,
+        /// Row or column.
+        what: &'static str,
+        /// Its number from 1, ids and the line of headings not counted.
+        at: usize,
+    },
     /// A file of ids beside a table that has them.
     #[error("{}: a table has its ids in its first column; leave out ids={}", path.display(), ids.display())]
     IdsTwice {

@@ -8,7 +8,7 @@ use absentia::Dense;
 use super::error::ArrayError;
 use super::numbers::{array, cells, is_npy, number};
 use crate::error::Error;
-use crate::read::parquet_rows;
+use crate::read::{ParquetRows, parquet_rows};
 
 /// Features as they are in a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,26 +30,43 @@ impl FeatureTable {
     }
 }
 
+/// What is said of a file of features.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FeatureOptions<'a> {
+    /// The file with the id of each row of an array, one a line; without it, ids are row numbers.
+    pub ids: Option<&'a Path>,
+    /// Whether the first line of a table of text has the names of its columns, if that is said.
+    pub header: Option<bool>,
+}
+
 /// Reads features.
 ///
-/// A `.npy` array has a row for each id of the file `ids`, which has one a line; without it, ids are row numbers.
-/// CSV, TSV and Parquet tables have the id in their first column and numbers in all others.
+/// A `.npy` array has a row for each id. CSV, TSV and Parquet tables have the id in their first column and numbers in
+/// all others. The first line of a text has names if one of them is no number, or no id stands before them. Where all
+/// are numbers, both are possible, and it must be said.
 ///
 /// # Errors
-/// A file that cannot be read, cells that are no finite numbers, ids that occur twice or are not as many as rows.
-pub fn read_features(path: &Path, ids: Option<&Path>) -> Result<FeatureTable, Error> {
+/// A file that cannot be read, cells that are no finite numbers, ids that occur twice or are not as many as rows, a
+/// first line that may be names or numbers.
+pub fn read_features(path: &Path, options: FeatureOptions<'_>) -> Result<FeatureTable, Error> {
+    let is_parquet = path.extension().is_some_and(|name| name == "parquet");
+    if options.header.is_some() && (is_npy(path) || is_parquet) {
+        let path = path.to_owned();
+        return Err(ArrayError::NoHeader { path }.into());
+    }
     let table = if is_npy(path) {
-        of_array(path, ids)?
-    } else if let Some(ids) = ids {
+        of_array(path, options.ids)?
+    } else if let Some(ids) = options.ids {
         return Err(ArrayError::IdsTwice {
             path: path.to_owned(),
             ids: ids.to_owned(),
         }
         .into());
-    } else if path.extension().is_some_and(|name| name == "parquet") {
-        of_rows(path, parquet_rows(path)?, None)?
+    } else if is_parquet {
+        let ParquetRows { names, rows } = parquet_rows(path)?;
+        of_rows(path, rows, Some(names))?
     } else {
-        of_text(path)?
+        of_text(path, options.header)?
     };
     check(path, &table)?;
     Ok(table)
@@ -80,11 +97,15 @@ fn of_array(path: &Path, ids: Option<&Path>) -> Result<FeatureTable, Error> {
     })
 }
 
-fn of_text(path: &Path) -> Result<FeatureTable, Error> {
+fn of_text(path: &Path, header: Option<bool>) -> Result<FeatureTable, Error> {
     let lines = cells(path)?;
-    let is_heading = |line: &Vec<String>| line[1..].iter().any(|cell| cell.parse::<f32>().is_err());
-    let headings = lines.first().filter(|line| is_heading(line));
-    let headings = headings.map(|line| line[1..].to_vec());
+    let first = lines.first().map(Vec::as_slice).unwrap_or_default();
+    let headings = match header {
+        Some(true) => Some(first),
+        Some(false) => None,
+        None => found_headings(path, first)?,
+    };
+    let headings = headings.map(|line| line.get(1..).unwrap_or_default().to_vec());
     let skipped = usize::from(headings.is_some());
     let numbered = lines.iter().enumerate().skip(skipped);
     let rows = numbered.map(|(at, line)| {
@@ -93,6 +114,24 @@ fn of_text(path: &Path) -> Result<FeatureTable, Error> {
     });
     let rows: Vec<(String, Vec<f32>)> = rows.collect::<Result<_, Error>>()?;
     of_rows(path, rows, headings)
+}
+
+/// The first line, if it has the names of the columns; an error if it could as well be a row of numbers.
+fn found_headings<'l>(
+    path: &Path,
+    first: &'l [String],
+) -> Result<Option<&'l [String]>, ArrayError> {
+    let Some((id, cells)) = first.split_first() else {
+        return Ok(None);
+    };
+    if id.is_empty() || cells.iter().any(|cell| cell.parse::<f32>().is_err()) {
+        return Ok(Some(first));
+    }
+    Err(ArrayError::Header {
+        path: path.to_owned(),
+        id: id.clone(),
+        cell: cells.first().cloned().unwrap_or_default(),
+    })
 }
 
 fn of_rows(
@@ -134,6 +173,15 @@ fn check(path: &Path, table: &FeatureTable) -> Result<(), ArrayError> {
         names.iter().find(|&name| !known.insert(name)).cloned()
     };
     let ids = table.ids.as_deref().unwrap_or_default();
+    for (names, what) in [(ids, "row"), (&table.columns, "column")] {
+        if let Some(at) = names.iter().position(String::is_empty) {
+            return Err(ArrayError::NoName {
+                path: path.to_owned(),
+                what,
+                at: at + 1,
+            });
+        }
+    }
     if let Some(name) = twice(ids).or_else(|| twice(&table.columns)) {
         return Err(ArrayError::Twice {
             path: path.to_owned(),
@@ -160,10 +208,15 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<FeatureTable, String> {
+        read_as(text, None)
+    }
+
+    fn read_as(text: &str, header: Option<bool>) -> Result<FeatureTable, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("features.csv");
         std::fs::write(&path, text).unwrap();
-        read_features(&path, None).map_err(|error| error.to_string())
+        let options = FeatureOptions { header, ids: None };
+        read_features(&path, options).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -172,8 +225,39 @@ mod tests {
         assert_eq!(table.columns, ["length", "year"]);
         assert_eq!(table.id(1), "up");
         assert_eq!(table.values.row(0), [124.0, 1975.0]);
-        let bare = read("jaws,124,1975\nup,96,2009\n").unwrap();
+        let bare = read_as("jaws,124,1975\nup,96,2009\n", Some(false)).unwrap();
         assert_eq!((bare.columns, bare.values), (numbered(2), table.values));
+    }
+
+    /// Numbers as names (the columns of an embedding, years) look like a row of numbers, and the other way round.
+    #[test]
+    fn a_first_line_of_numbers_is_read_as_it_is_said() {
+        for text in ["item,0,1\njaws,124,1975\n", "jaws,124,1975\nup,96,2009\n"] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains("features.csv:1: "), "{error}");
+            assert!(
+                error.contains("header=yes") && error.contains("header=no"),
+                "{error}"
+            );
+        }
+        let table = read_as("item,0,1\njaws,124,1975\n", Some(true)).unwrap();
+        assert_eq!(
+            (table.columns.as_slice(), table.values.rows()),
+            (&numbered(2)[..], 1)
+        );
+        let table = read_as("item,2001,2002\njaws,1,2\n", Some(true)).unwrap();
+        assert_eq!(table.columns, ["2001", "2002"]);
+        // What pandas writes for an index without a name: there is no id that could be empty.
+        let table = read(",0,1\njaws,124,1975\n").unwrap();
+        assert_eq!(
+            (table.columns.as_slice(), table.values.rows()),
+            (&numbered(2)[..], 1)
+        );
+        // A first row with an unknown number would pass for names.
+        let error = read("jaws,,1975\nup,96,2009\n").unwrap_err();
+        assert!(error.contains("column 1 has no name"), "{error}");
+        let error = read_as("jaws,1x,1975\nup,96,2009\n", Some(false)).unwrap_err();
+        assert!(error.contains(":1: \"1x\" is not a number"), "{error}");
     }
 
     #[test]
@@ -183,6 +267,7 @@ mod tests {
             ("item,x\njaws,1\nup,nan\n", "\"up\", column \"x\": NaN"),
             ("item,x\njaws,1\njaws,2\n", "\"jaws\" occurs twice"),
             ("item,x,x\njaws,1,2\n", "\"x\" occurs twice"),
+            ("item,x\njaws,1\n,2\n", "row 2 has no name"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
@@ -197,8 +282,11 @@ mod tests {
         bytes.extend_from_slice(format!("{header:<69}\n").as_bytes());
         bytes.extend([1.0_f32, 2.0].iter().flat_map(|x| x.to_le_bytes()));
         std::fs::write(&array, bytes).unwrap();
-        assert_eq!(read_features(&array, None).unwrap().id(1), "1");
-        let error = read_features(&array, Some(&ids)).unwrap_err().to_string();
+        let read = |ids, header| read_features(&array, FeatureOptions { ids, header });
+        assert_eq!(read(None, None).unwrap().id(1), "1");
+        let error = read(Some(&*ids), None).unwrap_err().to_string();
         assert!(error.contains("1 ids for 2 rows"), "{error}");
+        let error = read(None, Some(true)).unwrap_err().to_string();
+        assert!(error.contains("leave out header="), "{error}");
     }
 }

@@ -24,7 +24,7 @@ use absentia::weights::{ArrayLoader, GroupPaths, Groups};
 use crate::error::Error;
 use crate::ids::IdMap;
 pub use error::ArrayError;
-pub use features::{FeatureTable, read_features};
+pub use features::{FeatureOptions, FeatureTable, read_features};
 use groups::{GroupNames, GroupTable, group_lines};
 use numbers::{array, is_npy, rows_by_id, whole_numbers};
 

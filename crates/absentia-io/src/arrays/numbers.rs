@@ -84,7 +84,7 @@ pub(super) fn rows_by_id(path: &Path, axis: Axis, ids: &IdMap) -> Result<Dense, 
         .extension()
         .is_some_and(|extension| extension == "parquet");
     let lines = if is_parquet {
-        parquet_rows(path)?
+        parquet_rows(path)?.rows
     } else {
         text_rows(path)?
     };

@@ -40,7 +40,7 @@ use chunk::IdRule;
 pub use memory::{blocks, expected_reading, reading};
 pub use options::{DenseIds, FoundColumns, NoProgress, Progress, ReadOptions, Unknown};
 pub use parquet_file::ParquetFile;
-pub(crate) use parquet_rows::parquet_rows;
+pub(crate) use parquet_rows::{ParquetRows, parquet_rows};
 pub use paths::expand;
 pub use roles::TableColumns;
 use source::Source;

@@ -6,11 +6,14 @@ use absentia::error::Axis;
 use absentia::fit::Outline;
 use absentia::fit::backend::{Problem, RowSum};
 use absentia::fit::shard::{ShardParts, SideParts};
+use absentia::weights::SchemeSpec;
 use absentia::{InstructionSet, Params, Sides};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
+use super::record::{Record, RowSums};
 use crate::error::JobError;
+use crate::job::Job;
 
 /// What bits depend on beside the data and the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +74,16 @@ pub struct Facts {
     at_zero: RowSum<f64>,
     /// As JSON, which keeps the names of choices.
     params: String,
+    /// The weights on missing entries, as they are written.
+    weights: String,
+    /// The files that factors start from.
+    init: Vec<String>,
+    /// The latest time, where confidence decays.
+    now: i64,
+    /// A number for all data, as far as this worker knows of it.
     data: String,
+    /// What its own rows hold.
+    row_sums: RowSums,
     platform: Platform,
     /// Bytes of its entries, weights and penalties.
     bytes: u64,
@@ -90,14 +102,16 @@ fn bytes_of(parts: &ShardParts) -> u64 {
 }
 
 impl Facts {
-    /// The facts of worker `.0` of `.1`, with a number for the data that it is a part of.
+    /// The facts of worker `.0` of `.1` of a job with these weights, with a number for all data as far as it is known
+    /// and what its rows hold.
     ///
     /// # Errors
     /// Parameters without a text, which is a defect.
-    pub fn of(
+    pub(super) fn of(
         (worker, workers): (usize, usize),
+        (job, weights): (&Job, &SchemeSpec),
         (problem, parts): (&Problem<'_>, &ShardParts),
-        data: String,
+        (data, row_sums): (String, RowSums),
     ) -> Result<Self, JobError> {
         let params = serde_json::to_string(problem.params());
         Ok(Self {
@@ -116,7 +130,11 @@ impl Facts {
             may_be_negative: parts.may_be_negative,
             at_zero: parts.at_zero(),
             params: params.map_err(|error| JobError::Syntax(error.to_string()))?,
+            weights: weights.to_string(),
+            init: job.settings.init_files().map(str::to_owned).collect(),
+            now: problem.transform().now,
             data,
+            row_sums,
             platform: Platform::here(),
             bytes: bytes_of(parts),
             memory: absentia_io::limits::memory_available(),
@@ -124,7 +142,7 @@ impl Facts {
     }
 }
 
-/// A number for data by the counts of its rows.
+/// A number for data by the counts of its rows, which workers that read parts of it know of each other.
 pub(super) fn of_counts(counts: &Sides<Vec<u32>>) -> String {
     let mut hash = Xxh3::new();
     for side in [&counts.users, &counts.items] {
@@ -145,8 +163,8 @@ pub struct Agreed {
     pub params: Params,
     /// The rows of each worker.
     pub rows: Vec<Sides<Range<usize>>>,
-    /// A number for the data.
-    pub data: String,
+    /// What a checkpoint keeps.
+    pub record: Record,
     /// What each worker needs.
     pub needs: Vec<Need>,
 }
@@ -199,7 +217,7 @@ impl Agreed {
             });
         };
         let first = first.clone();
-        let mut at_zero = RowSum::default();
+        let (mut at_zero, mut row_sums) = (RowSum::default(), RowSums::default());
         let mut rows = Vec::new();
         let params: Params = serde_json::from_str(&first.params)
             .map_err(|error| JobError::Syntax(error.to_string()))?;
@@ -217,6 +235,7 @@ impl Agreed {
             }
             needs.push(need);
             at_zero = at_zero.merge(own.at_zero);
+            row_sums = row_sums.merge(own.row_sums);
             rows.push(own.rows);
         }
         let at_zero = at_zero.total().unwrap_or(0.0);
@@ -228,10 +247,15 @@ impl Agreed {
                 may_be_negative: first.may_be_negative,
                 at_zero,
             },
-            params,
             rows,
-            // The squares of all targets, with their weights, tell values apart.
-            data: format!("{}-{:016x}", first.data, at_zero.to_bits()),
+            record: Record {
+                rows: row_sums,
+                weights: first.weights,
+                init: first.init,
+                params: params.clone(),
+                now: first.now,
+            },
+            params,
             needs,
         })
     }
@@ -265,6 +289,7 @@ impl Facts {
             ("rank of the weights", text(first.rank), text(self.rank)),
             ("data", first.data.clone(), self.data.clone()),
             ("settings", first.params.clone(), self.params.clone()),
+            ("weights", first.weights.clone(), self.weights.clone()),
         ];
         match compared
             .into_iter()

@@ -2,8 +2,10 @@
 
 mod facts;
 mod frame;
+mod record;
 mod spread;
 
+use absentia::error::Axis;
 use absentia::fit::backend::Problem;
 use absentia::fit::shard::ShardParts;
 use absentia::weights::{Requested, SchemeSpec, Term};
@@ -16,9 +18,11 @@ use crate::job::Job;
 use crate::listener::Listener;
 use crate::training::Training;
 use crate::validation::HeldOutRows;
+use record::{RowSums, ids_of};
 
 pub use facts::{Agreed, Facts, Need, Platform};
 pub use frame::Frame;
+pub use record::Record;
 pub use spread::{Bundle, Finished, Opened, Spread};
 
 /// The part of a job that one worker trains.
@@ -104,12 +108,18 @@ impl Job {
         let problem = Problem::of_data(&data.data, &training.scheme, &params)?;
         let plan = Plan::new(&problem, workers);
         let parts = ShardParts::cut(&problem, &plan.workers()[worker]);
+        let ids = Sides {
+            users: ids_of(&data.ids.users, parts.rows(Axis::User)),
+            items: ids_of(&data.ids.items, parts.rows(Axis::Item)),
+        };
+        let row_sums = RowSums::of(&problem, &parts, &ids);
         Ok(Part {
             start: parts.start(&init, &params)?,
             facts: Facts::of(
                 (worker, workers),
+                (self, &self.weights()?),
                 (&problem, &parts),
-                of_data(&data.data, &data.ids, &[]),
+                (of_data(&data.data, &data.ids, &[]), row_sums),
             )?,
             frame: Frame::of(&problem, data.ids.clone(), self.configuration_of(&training)),
             parts,

@@ -23,12 +23,14 @@ use absentia::weights::{Scheme, SchemeSpec, Term};
 use absentia::{Interactions, Params, Sides};
 use absentia_io::model::Ids;
 use absentia_io::time::TimeUnit;
-use absentia_io::{IdMap, expand, read};
+use absentia_io::{IdMap, expand};
 use serde::{Deserialize, Serialize};
 
 use super::facts::of_counts;
+use super::record::{RowSums, ids_of};
 use super::{Facts, Frame, Part};
 use crate::error::JobError;
+use crate::files::read_paths;
 use crate::job::Job;
 use crate::listener::Listener;
 use crate::preparation::Preparation;
@@ -175,7 +177,7 @@ impl Spread {
         let mut rows = if files.is_empty() {
             Rows::new(absentia_io::Dataset::default())?
         } else {
-            Rows::new(read(&files, &job.reading.options(), &*listener.reading())?)?
+            Rows::new(read_paths(&files, &job.reading, listener)?)?
         };
         if rows.users.is_dense() || rows.items.is_dense() {
             return Err(JobError::NotShared {
@@ -420,10 +422,16 @@ impl Spread {
             users: problem.data().user_counts(),
             items: problem.data().item_counts(),
         };
-        let data = of_counts(&counts);
+        let ids = Sides::from_fn(|axis| ids_of(&self.range[axis], 0..self.range[axis].len()));
+        let data = (of_counts(&counts), RowSums::of(problem, &parts, &ids));
         Ok(Part {
             start: parts.start(&Init::Gaussian, &params)?,
-            facts: Facts::of((self.worker, self.workers), (problem, &parts), data)?,
+            facts: Facts::of(
+                (self.worker, self.workers),
+                (&self.job, weights),
+                (problem, &parts),
+                data,
+            )?,
             frame: Frame::of(problem, Ids::dense(0, 0), toml::to_string(&run).ok()),
             parts,
             solver,

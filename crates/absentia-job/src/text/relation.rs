@@ -34,6 +34,8 @@ pub struct RelationSpec {
     pub regularization: Option<f32>,
     /// The fewest entries that something of the second type must have; others are left out.
     pub least: u32,
+    /// Whether the first line of a text has the names of its columns, if that is said.
+    pub header: Option<bool>,
     /// How numbers are read and scaled, if every entry is one.
     pub features: Option<FeatureSpec>,
 }
@@ -59,7 +61,7 @@ pub struct FeatureSpec {
 #[error("{0}")]
 pub struct RelationTextError(String);
 
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 11] = [
     "strength",
     "weights",
     "targets",
@@ -67,6 +69,7 @@ const OPTIONS: [&str; 10] = [
     "regularization",
     "context",
     "least",
+    "header",
     "dense",
     "ids",
     "scale",
@@ -92,6 +95,7 @@ impl RelationSpec {
             confidence: ConfidenceRule::default(),
             regularization: None,
             least: 1,
+            header: None,
             features: is_array(file).then(FeatureSpec::default),
         }
     }
@@ -158,6 +162,9 @@ impl RelationSpec {
                 } else if is_array {
                     return Err(wrong("yes, because the file is an array"));
                 }
+            }
+            "header" => {
+                self.header = Some(yes_or_no(value).ok_or_else(|| wrong("yes or no"))?);
             }
             "ids" => self.features_of(name)?.ids = Some(value.to_owned()),
             "scale" => {
@@ -274,6 +281,9 @@ impl fmt::Display for RelationSpec {
                 Scaling::Unscaled => f.write_str(",scale=none")?,
             }
         }
+        if let Some(header) = self.header {
+            f.write_str(if header { ",header=yes" } else { ",header=no" })?;
+        }
         if self.types.context {
             f.write_str(",context=yes")?;
         }
@@ -308,7 +318,8 @@ mod tests {
             "items-words:w.csv,strength=0.5,least=5,regularization=0.01,targets=normalized:0.1,0.2,\
              confidence=log:2,0.5,weights=popularity:mean=0.1,alpha=0.4",
             "items-vectors:v.npy,strength=0.5,ids=names.txt,scale=columns",
-            "items-numbers:n.csv,strength=2,dense=yes,regularization=0.1",
+            "items-numbers:n.csv,strength=2,dense=yes,header=no,regularization=0.1",
+            "items-tags:tags.csv,strength=2,header=yes,weights=uniform:0.02",
         ] {
             let spec: RelationSpec = text.parse().expect("a relation");
             assert_eq!(spec.to_string(), text);
@@ -335,6 +346,7 @@ mod tests {
             ("items-tags:t.csv,context=maybe", "yes or no"),
             ("items-tags:t.csv,dense=maybe", "yes or no"),
             ("items-tags:t.npy,dense=no", "an array"),
+            ("items-tags:t.csv,header=first", "yes or no"),
             ("items-tags:t.csv,ids=i.txt", "dense=yes"),
             ("items-tags:t.npy,scale=tall", "together"),
             (

@@ -1,70 +1,24 @@
 //! Three models on one generated data set, measured by what users would really like.
 
-use std::time::Instant;
-
-use absentia::Interactions;
 use absentia::Model;
-use absentia::evaluate::{Summary, TTest, paired_t_test};
-use absentia::fit::{MemoryPlan, Observer, Run, Sizes, fit};
-use absentia::memory::Stage;
-use absentia::ranking::{RankRequest, Scored, ranking_bytes};
+use absentia::fit::Observer;
+use absentia::ranking::Scored;
 use absentia::weights::Scheme;
-use absentia::{Params, Solver};
 use anyhow::Result;
 use rayon::prelude::*;
 
+use super::comparison::{Comparison, DemoSettings, TOP};
 use super::weights::schemes;
 use crate::generate::{ExposureModel, Generator, GeneratorParams};
 
-/// Length of the measured lists.
-const TOP: usize = 20;
 /// Number of users whose missing entries explain the result.
 const EXPLAINED_USERS: u32 = 200;
-/// Ridge penalty of all models; it grows with a row's total weight.
-const LAMBDA: f32 = 0.03;
 
-/// Size of the data and of the models.
-#[derive(Clone, Debug)]
-pub struct DemoSettings {
-    /// Number of users.
-    pub users: usize,
-    /// Number of items.
-    pub items: usize,
-    /// Number of interactions.
-    pub entries: u64,
-    /// Number of factors of every model.
-    pub factors: usize,
-    /// Sweeps of every model.
-    pub iterations: usize,
-    /// Seed of the data and of the start.
-    pub seed: u64,
-    /// Number of threads; what the machine allows if `None`.
-    pub threads: Option<usize>,
-}
-
-/// How good one model is.
-pub struct ModelResult {
-    /// Name of its weights on missing entries.
-    pub name: &'static str,
-    /// Share of each user's list that they like.
-    pub summary: Summary,
-    /// Comparison with the first model, user by user.
-    pub test: Option<TTest>,
-    /// Seconds of training.
-    pub seconds: f64,
-    /// Mean weight of refused entries over that of entries never shown.
-    pub weight_ratio: f64,
-    per_user: Vec<f32>,
-    model: Model,
-}
-
-/// Models with different weights on the same data.
+/// Models with different weights on data of which it is known what was shown to whom.
 pub struct Experiment {
-    settings: DemoSettings,
     generator: Generator,
-    data: Interactions<'static>,
-    /// The models measured so far.
-    pub measured: Vec<ModelResult>,
+    /// The models.
+    pub models: Comparison,
     /// Share of missing entries that were shown and refused.
     pub refused_share: f64,
 }
@@ -86,11 +40,9 @@ impl Experiment {
             .feedback(0..settings.users as u32)
             .map(|seen| seen.refused.len());
         Ok(Self {
-            settings: settings.clone(),
             refused_share: refused.sum::<usize>() as f64 / missing,
-            measured: Vec::new(),
+            models: Comparison::new(settings, data),
             generator,
-            data,
         })
     }
 
@@ -100,7 +52,7 @@ impl Experiment {
         schemes(&self.generator)
     }
 
-    /// Trains a model with the given weights and measures it.
+    /// Trains a model with the given weights and measures the share of each user's list that they like.
     ///
     /// # Errors
     /// Training refuses the settings or fails.
@@ -110,115 +62,21 @@ impl Experiment {
         scheme: &Scheme,
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        let params = self.params();
-        let run = Run {
-            observer: Some(observer),
-            ..Run::default()
-        };
-        let start = Instant::now();
-        let model = fit(&self.data, scheme, &params.check()?, run)?.model;
-        let seconds = start.elapsed().as_secs_f64();
-        let per_user = self.liked_of_top(&model)?;
-        let values: Vec<f64> = per_user.iter().map(|&value| f64::from(value)).collect();
-        let first = self.measured.first();
-        let measured = ModelResult {
-            name,
-            summary: Summary::of(&values),
-            test: first
-                .map(|first| paired_t_test(&per_user, &first.per_user))
-                .transpose()?,
-            seconds,
-            weight_ratio: self.weight_ratio(&model),
-            per_user,
-            model,
-        };
-        self.measured.push(measured);
-        Ok(())
+        let Self {
+            models, generator, ..
+        } = self;
+        models.measure(name, scheme, observer, |lists| {
+            liked_of_top(generator, lists)
+        })
     }
 
-    fn params(&self) -> Params {
-        let params = Params::new()
-            .factors(self.settings.factors)
-            .iterations(self.settings.iterations)
-            .regularization(LAMBDA)
-            .reg_exponent(1.0)
-            .solver(Solver::Als)
-            .init_std(0.1)
-            .seed(self.settings.seed);
-        Params {
-            threads: self.settings.threads,
-            ..params
-        }
-    }
-
-    /// The memory of training a model with the given weights and of measuring it, beside those that were
-    /// measured.
+    /// Mean weight of refused entries over that of entries never shown, of a model that was measured.
+    ///
+    /// # Panics
+    /// There is no such model.
     #[must_use]
-    pub fn stage(&self, scheme: &Scheme) -> Stage {
-        let params = self.params();
-        let plan = MemoryPlan::new(&Sizes::of(&self.data, scheme, &params, false), &params);
-        let DemoSettings { users, items, .. } = self.settings;
-        // As much as while it is ranked: the allocator keeps the rest of a list that was cut.
-        let lists = users * (40 * TOP + size_of::<Vec<Scored>>());
-        Stage::new("training")
-            .with_all(plan.parts)
-            .with("ranking", ranking_bytes(users, items, TOP))
-            .with("lists", lists as u64)
-            .with("models", self.bytes_of_models())
-    }
-
-    /// Bytes that it keeps: the data and the models.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.data.bytes() + self.bytes_of_models()
-    }
-
-    fn bytes_of_models(&self) -> u64 {
-        let numbers = |model: &Model| (model.n_users() + model.n_items()) * model.n_factors();
-        let models = self.measured.iter().map(|found| &found.model);
-        models.map(|model| 4 * numbers(model) as u64).sum()
-    }
-
-    /// What exposure-aware weights gain over uniform ones.
-    #[must_use]
-    pub fn advantage(&self) -> f64 {
-        let last = self.measured.last().and_then(|measured| measured.test);
-        last.map_or(0.0, |test| test.difference)
-    }
-
-    /// Share of each user's list that they like: nothing of what they refused, the rest with its
-    /// true probability.
-    fn liked_of_top(&self, model: &Model) -> Result<Vec<f32>> {
-        let users: Vec<u32> = (0..model.n_users() as u32).collect();
-        let lists = model.recommend(&RankRequest {
-            users: &users,
-            top: TOP,
-            exclude: Some(&self.data),
-            ..RankRequest::default()
-        })?;
-        let share = |(user, list): (u32, &Vec<Scored>)| {
-            let liked: f64 = self
-                .chances(user, list)
-                .iter()
-                .map(|(_, chance)| chance)
-                .sum();
-            (liked / TOP as f64) as f32
-        };
-        Ok(users.into_par_iter().zip(&lists).map(share).collect())
-    }
-
-    /// The true chance that a user likes each item of a list.
-    fn chances(&self, user: u32, list: &[Scored]) -> Vec<(u32, f64)> {
-        let user = self.generator.user(user);
-        let refused = user.feedback().refused;
-        let chance = |scored: &Scored| match refused.binary_search(&scored.item) {
-            Ok(_) => (scored.item, 0.0),
-            Err(_) => (scored.item, user.like_probability(scored.item)),
-        };
-        list.iter().map(chance).collect()
-    }
-
-    fn weight_ratio(&self, model: &Model) -> f64 {
+    pub fn weight_ratio(&self, at: usize) -> f64 {
+        let model = &self.models.measured[at].model;
         let (mut refused, mut never) = ((0.0, 0.0), (0.0, 0.0));
         for user in 0..EXPLAINED_USERS.min(model.n_users() as u32) {
             let seen = self.generator.user(user).feedback();
@@ -244,21 +102,37 @@ impl Experiment {
     /// No model has been measured yet.
     #[must_use]
     pub fn lists_of_a_user(&self, n: usize) -> (u32, [Vec<(u32, f64)>; 2]) {
-        let (first, last) = (&self.measured[0], &self.measured[self.measured.len() - 1]);
+        let measured = &self.models.measured;
+        let (first, last) = (&measured[0], &measured[measured.len() - 1]);
         let gain = |&user: &u32| last.per_user[user as usize] - first.per_user[user as usize];
-        let mut users: Vec<u32> = (0..self.data.n_users() as u32).collect();
+        let mut users: Vec<u32> = (0..self.models.data.n_users() as u32).collect();
         users.sort_by(|left, right| gain(left).total_cmp(&gain(right)));
         let user = users[users.len() / 2];
-        let request = RankRequest {
-            users: &[user],
-            top: n,
-            exclude: Some(&self.data),
-            ..RankRequest::default()
-        };
         let list = |model: &Model| {
-            let found = model.recommend(&request).unwrap_or_default();
-            self.chances(user, &found.concat())
+            let lists = self.models.lists(model, &[user], n).unwrap_or_default();
+            chances(&self.generator, user, &lists.concat())
         };
         (user, [list(&first.model), list(&last.model)])
     }
+}
+
+/// Share of each user's list that they like: nothing of what they refused, the rest with its
+/// true probability.
+fn liked_of_top(generator: &Generator, lists: &[Vec<Scored>]) -> Vec<f32> {
+    let share = |(user, list): (usize, &Vec<Scored>)| {
+        let liked = chances(generator, user as u32, list).into_iter();
+        (liked.map(|(_, chance)| chance).sum::<f64>() / TOP as f64) as f32
+    };
+    lists.par_iter().enumerate().map(share).collect()
+}
+
+/// The true chance that a user likes each item of a list.
+fn chances(generator: &Generator, user: u32, list: &[Scored]) -> Vec<(u32, f64)> {
+    let user = generator.user(user);
+    let refused = user.feedback().refused;
+    let chance = |scored: &Scored| match refused.binary_search(&scored.item) {
+        Ok(_) => (scored.item, 0.0),
+        Err(_) => (scored.item, user.like_probability(scored.item)),
+    };
+    list.iter().map(chance).collect()
 }

@@ -14,6 +14,7 @@ mod online;
 mod part;
 mod plan;
 mod published;
+mod relations;
 mod scale;
 mod slips;
 mod statistics;
@@ -91,7 +92,7 @@ pub enum Target {
     Figure5,
     /// Events learned one by one, as in the paper's predecessor.
     Online,
-    /// Weights that the paper leaves to future work, exposure, rank.
+    /// Weights that the paper leaves to future work, exposure, rank, side information.
     Beyond,
     /// Errors in the paper.
     Slips,

@@ -8,8 +8,8 @@ use super::lab::Lab;
 use super::part::Block;
 use super::scale::Size;
 use super::{
-    Target, beyond, figure_five, figure_four, figure_three, figure_two, low_rank, online, slips,
-    statistics, table_three, table_two, yelp,
+    Target, beyond, figure_five, figure_four, figure_three, figure_two, low_rank, online,
+    relations, slips, statistics, table_three, table_two, yelp,
 };
 
 /// How a part is made.
@@ -67,7 +67,7 @@ fn section(target: Target) -> &'static str {
         Target::Figure4 => "Figure 4: weights on missing entries",
         Target::Figure5 => "Figure 5: accuracy per iteration",
         Target::Online => "Online learning: every event predicted, then learned",
-        Target::Beyond => "Beyond the paper: other weights, exposure, rank",
+        Target::Beyond => "Beyond the paper: other weights, exposure, rank, side information",
         Target::Slips | Target::All => "Slips of the paper",
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn units(lab: &Lab<'_>) -> Vec<Unit> {
     units.extend(efficiency(lab));
     units.extend(effectiveness(&sets));
     units.extend(sets.iter().filter(|set| set.has_times()).map(streamed));
-    units.extend(further(&sets, lab.size));
+    units.extend(further(&sets, lab));
     let name = "found by reading, computing and measuring";
     units.push(Unit::new(Target::Slips, name, 2.0, slips::blocks));
     units
@@ -167,7 +167,8 @@ fn effectiveness(sets: &[Source]) -> Vec<Unit> {
     units
 }
 
-fn further(sets: &[Source], size: Size) -> Vec<Unit> {
+fn further(sets: &[Source], lab: &Lab<'_>) -> Vec<Unit> {
+    let size = lab.size;
     let weights = |set| of_set(Target::Beyond, "weights on ", set, 7.0, beyond::weights);
     let exposure = |set| of_set(Target::Beyond, "exposure on ", set, 7.0, beyond::exposure);
     let rank = |set| {
@@ -184,5 +185,10 @@ fn further(sets: &[Source], size: Size) -> Vec<Unit> {
     units.extend(shown.map(exposure));
     let small = sets.iter().filter(|set| set.is_dense_enough(size)).cloned();
     units.extend(small.map(rank));
+    if let Some(folder) = relations::folder(lab).filter(|_| size != Size::Tiny) {
+        let make = move |lab: &Lab<'_>| relations::blocks(lab, &folder);
+        let name = "side information on CiteULike";
+        units.push(Unit::new(Target::Beyond, name, 8.0, make));
+    }
     units
 }

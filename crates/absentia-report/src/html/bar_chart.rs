@@ -1,10 +1,10 @@
 //! Horizontal bars from zero, with confidence whiskers.
 
 use super::escape::{escape, shorten};
-use super::frame::{Size, nothing, svg};
+use super::frame::{Size, nothing, svg, width};
 use super::marks;
 use crate::format;
-use crate::scale::{Scale, Spacing};
+use crate::scale::{Scale, Spacing, apart};
 
 const ROW: f64 = 34.0;
 const THICKNESS: f64 = 18.0;
@@ -124,6 +124,11 @@ impl Layout {
 
     fn grid(&self, bottom: f64) -> String {
         let ticks = self.scale.ticks(((self.right - self.left) / 90.0) as usize);
+        let ticks = apart(
+            ticks,
+            |tick| self.x(tick.value),
+            |tick| width(tick) + CHARACTER,
+        );
         let lines = ticks.iter().map(|tick| {
             let (x, text) = (self.x(tick.value), escape(&tick.label));
             format!(

@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 
 use super::axis::ChartAxis;
 use super::escape::escape;
-use crate::scale::{Scale, Tick};
+use crate::scale::{Scale, Tick, apart};
 
 /// Estimated width of a character of tick text.
 const CHARACTER: f64 = 6.8;
+/// Height of a line of tick text.
+const LINE: f64 = 15.0;
 const TOP: f64 = 30.0;
 const RIGHT: f64 = 18.0;
 const BOTTOM: f64 = 46.0;
@@ -46,10 +48,14 @@ impl Frame {
     /// A frame with room for the labels of its ticks.
     pub(super) fn new(size: Size, x: Scale, y: Scale) -> Self {
         let bottom = size.height - BOTTOM;
+        let down = |tick: &Tick| y.fraction(tick.value) * (bottom - TOP);
         let y_ticks = y.ticks(((bottom - TOP) / 40.0).round() as usize);
+        let y_ticks = apart(y_ticks, down, |_| LINE);
         let widest = y_ticks.iter().map(|t| t.label.chars().count()).max();
         let left = 14.0 + CHARACTER * widest.unwrap_or(1) as f64;
         let right = size.width - RIGHT;
+        let across = |tick: &Tick| x.fraction(tick.value) * (right - left);
+        let x_ticks = x.ticks(((right - left) / 90.0) as usize);
         Self {
             left,
             right,
@@ -57,7 +63,7 @@ impl Frame {
             bottom,
             x,
             y,
-            x_ticks: x.ticks(((right - left) / 90.0) as usize),
+            x_ticks: apart(x_ticks, across, |tick| width(tick) + CHARACTER),
             y_ticks,
         }
     }
@@ -105,9 +111,11 @@ impl Frame {
 
     fn x_tick(&self, tick: &Tick) -> String {
         let (x, text) = (self.x(tick.value), escape(&tick.label));
+        // The last label must not reach beyond the drawing.
+        let middle = x.min(self.right + RIGHT - width(tick) / 2.0);
         format!(
             "<path class=\"tick\" d=\"M{x:.1} {:.1}v5\"/>\
-             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>",
+             <text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>",
             self.bottom,
             self.bottom + 19.0
         )
@@ -137,6 +145,11 @@ impl Frame {
         );
         svg
     }
+}
+
+/// Estimated width of the label of a tick.
+pub(super) fn width(tick: &Tick) -> f64 {
+    CHARACTER * tick.label.chars().count() as f64
 }
 
 /// A drawing of the given size around its parts, named for readers who do not see it.
@@ -171,6 +184,32 @@ mod tests {
         assert!((frame.x(0.0) - frame.left).abs() < 1e-9);
         assert!((frame.y(10.0) - frame.top).abs() < 1e-9);
         assert!((frame.y(99.0) - frame.top).abs() < 1e-9);
+    }
+
+    /// On every kind of axis, over ranges of all sizes, no label of a tick covers another.
+    #[test]
+    fn labels_of_ticks_do_not_touch() {
+        for spacing in [Spacing::Linear, Spacing::Whole, Spacing::Log] {
+            for low in [1e-7, 0.0123, 1.0, 7.0, 990.0, 123_456.0] {
+                for ratio in [1.0001, 1.3, 3.0, 9.0, 40.0, 1e4, 1e9] {
+                    for size in [WIDE, SMALL] {
+                        let scale = Scale::fit(spacing, [low, low * ratio]).unwrap();
+                        let frame = Frame::new(size, scale, scale);
+                        for pair in frame.x_ticks.windows(2) {
+                            let [a, b] = [&pair[0], &pair[1]].map(|t| (frame.x(t.value), width(t)));
+                            assert!(
+                                a.0 + a.1 / 2.0 < b.0 - b.1 / 2.0,
+                                "{spacing:?} {low} {ratio}"
+                            );
+                        }
+                        for pair in frame.y_ticks.windows(2) {
+                            let gap = frame.y(pair[0].value) - frame.y(pair[1].value);
+                            assert!(gap > LINE - 0.1, "{spacing:?} {low} {ratio}");
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

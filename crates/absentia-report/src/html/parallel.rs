@@ -6,11 +6,16 @@ use super::axis::ChartAxis;
 use super::escape::{escape, shorten};
 use super::frame::{Size, nothing, svg};
 use super::marks;
-use crate::scale::{Scale, Tick};
+use crate::scale::{Scale, Tick, apart};
 
 const TOP: f64 = 52.0;
 const BOTTOM: f64 = 16.0;
 const SIDE: f64 = 54.0;
+/// Most room to the left of the first axis, for the names of its places.
+const WIDEST: f64 = 140.0;
+/// Height of a line of text, and the room between an axis and its labels.
+const LINE: f64 = 15.0;
+const GAP: f64 = 6.0;
 /// Ticks of an axis, and characters of its name per unit of room.
 const TICKS: usize = 5;
 const PER_CHARACTER: f64 = 6.6;
@@ -88,7 +93,7 @@ impl ParallelChart {
         if columns.len() < self.axes.len() || columns.len() < 2 || self.lines.is_empty() {
             return nothing(size, &self.title);
         }
-        let room = (size.width - 2.0 * SIDE) / (columns.len() - 1) as f64;
+        let room = columns[1].x - columns[0].x;
         let mut parts = String::new();
         for (at, column) in columns.iter().enumerate() {
             parts.push_str(&column.draw(at, room, columns.len()));
@@ -121,14 +126,28 @@ impl ParallelChart {
                 (label.as_str(), scale, ticks.collect())
             }
         };
-        let room = (size.width - 2.0 * SIDE) / (self.axes.len().max(2) - 1) as f64;
+        let (left, bottom) = (self.left(), size.height - BOTTOM);
+        let room = (size.width - left - SIDE) / (self.axes.len().max(2) - 1) as f64;
+        let up = |tick: &Tick| scale.fraction(tick.value) * (bottom - TOP);
         Some(ParallelAxis {
             name,
             scale,
-            ticks,
-            x: SIDE + at as f64 * room,
-            bottom: size.height - BOTTOM,
+            names: ticks.clone(),
+            ticks: apart(ticks, up, |_| LINE),
+            x: left + at as f64 * room,
+            labels: if at == 0 { left } else { room } - GAP - PER_CHARACTER,
+            bottom,
         })
+    }
+
+    /// The room to the left of the first axis: what the names of its places need.
+    fn left(&self) -> f64 {
+        let Some(Values::Names(_, names)) = self.axes.first() else {
+            return SIDE;
+        };
+        let longest = names.iter().map(|name| name.chars().count()).max();
+        let text = PER_CHARACTER * (longest.unwrap_or(0) + 1) as f64;
+        (text + GAP).clamp(SIDE, WIDEST)
     }
 
     fn path(&self, rank: usize, line: &TrialLine, columns: &[ParallelAxis<'_>]) -> String {
@@ -163,7 +182,11 @@ struct ParallelAxis<'a> {
     name: &'a str,
     scale: Scale,
     ticks: Vec<Tick>,
+    /// All places that have names, whether or not there is room for them.
+    names: Vec<Tick>,
     x: f64,
+    /// Room for labels, to the left of the axis.
+    labels: f64,
     bottom: f64,
 }
 
@@ -180,7 +203,7 @@ impl ParallelAxis<'_> {
 
     fn text(&self, value: f64) -> String {
         let named = self
-            .ticks
+            .names
             .iter()
             .find(|tick| (tick.value - value).abs() < 1e-9);
         named.map_or_else(
@@ -195,6 +218,8 @@ impl ParallelAxis<'_> {
             "<g class=\"axes\"><path class=\"base\" d=\"M{:.1} {TOP}V{:.1}\"/>",
             self.x, self.bottom
         );
+        // Labels that reached the axis before would cover its ticks; the tooltip has the whole text.
+        let letters = (self.labels / PER_CHARACTER) as usize;
         for tick in &self.ticks {
             if let Some(y) = self.y(tick.value) {
                 let _ = write!(
@@ -202,9 +227,9 @@ impl ParallelAxis<'_> {
                     "<path class=\"tick\" d=\"M{:.1} {y:.1}h-4\"/>\
                      <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                     self.x,
-                    self.x - 6.0,
+                    self.x - GAP,
                     y + 4.0,
-                    escape(&tick.label)
+                    escape(&shorten(&tick.label, letters))
                 );
             }
         }
@@ -214,7 +239,7 @@ impl ParallelAxis<'_> {
             _ => "middle",
         };
         let x = match anchor {
-            "start" => self.x - SIDE + 4.0,
+            "start" => 4.0,
             "end" => self.x + SIDE - 4.0,
             _ => self.x,
         };
@@ -250,6 +275,33 @@ mod tests {
         assert_eq!(text.matches("mark run").count(), 2);
         assert!(text.find("second").unwrap() < text.find("first").unwrap());
         assert!(text.contains("sub&lt;space") && !text.contains("sub<space"));
+    }
+
+    /// Each label ends before the axis to its left, and above the one below it.
+    #[test]
+    fn labels_stay_between_their_axes() {
+        let names: Vec<String> = (0..30)
+            .map(|at| format!("popularity*activity {at}"))
+            .collect();
+        for axes in [2, 5, 14] {
+            let mut chart = ParallelChart::new("t");
+            for _ in 0..axes {
+                chart = chart.names("a long name of a setting", &names);
+            }
+            let chart = chart.line("one", &vec![0.0; axes]);
+            let columns: Vec<_> = (0..axes).filter_map(|at| chart.column(at, WIDE)).collect();
+            assert_eq!(columns.len(), axes);
+            for (at, column) in columns.iter().enumerate() {
+                let before = if at == 0 { 0.0 } else { columns[at - 1].x };
+                let letters = (column.labels / PER_CHARACTER) as usize;
+                assert!(letters >= 4, "{axes} axes: {letters}");
+                assert!(column.x - GAP - letters as f64 * PER_CHARACTER > before);
+                for pair in column.ticks.windows(2) {
+                    let [low, high] = [&pair[0], &pair[1]].map(|tick| column.y(tick.value));
+                    assert!(low.unwrap() - high.unwrap() > LINE - 0.1);
+                }
+            }
+        }
     }
 
     #[test]

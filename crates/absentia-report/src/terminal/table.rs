@@ -138,6 +138,8 @@ impl Cell {
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
+    /// The row that was chosen, which is highlighted instead of the best values.
+    chosen: Option<usize>,
 }
 
 impl Table {
@@ -146,7 +148,13 @@ impl Table {
         Self {
             columns: columns.into_iter().collect(),
             rows: Vec::new(),
+            chosen: None,
         }
+    }
+
+    /// Highlights the last row as the one that was chosen, whole, instead of the best value of each column.
+    pub fn choose_last(&mut self) {
+        self.chosen = self.rows.len().checked_sub(1);
     }
 
     /// Adds a row; missing cells are empty and surplus ones are dropped.
@@ -169,9 +177,13 @@ impl Table {
         &self.rows
     }
 
-    /// Whether the cell holds the best value of its column, which needs two rows to mean anything.
+    /// Whether the cell is highlighted: it is in the chosen row, or holds the best value of its column, which needs
+    /// two rows to mean anything.
     #[must_use]
     pub fn is_best(&self, row: usize, column: usize) -> bool {
+        if let Some(chosen) = self.chosen {
+            return row == chosen;
+        }
         let value = self.rows[row][column].value.filter(|v| v.is_finite());
         match (self.columns[column].best, value) {
             (Some(best), Some(value)) => self.none_beats(value, column, best),
@@ -341,6 +353,16 @@ uniform:0.01  0.1712 ± 0.0021      3.3
         assert!(table.is_best(0, 2) && !table.is_best(0, 0));
         let text = table.render(&Screen::plain().with_colour(true));
         assert_eq!(text.matches("\u{1b}[32m").count(), 2);
+    }
+
+    #[test]
+    fn a_row_that_was_chosen_is_highlighted_whole() {
+        let mut table = Table::new([Column::left("a"), Column::right("x").highest_is_best()]);
+        table.row([Cell::text("chosen"), Cell::metric(0.4)]);
+        table.choose_last();
+        table.row([Cell::text("higher"), Cell::metric(0.5)]);
+        assert!(table.is_best(0, 0) && table.is_best(0, 1));
+        assert!(!table.is_best(1, 0) && !table.is_best(1, 1));
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::{NU, PENALTY};
+use crate::trial::Trial;
+
 /// What the numbers from 0 to 1 stand for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Range {
@@ -70,6 +73,26 @@ impl Dimension {
     pub(crate) fn new(name: impl Into<Cow<'static, str>>, range: Range) -> Self {
         let name = name.into();
         Self { name, range }
+    }
+
+    /// What the setting is called by those who set it: the name of its flag, if it has one.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        match &*self.name {
+            PENALTY => "regularization",
+            NU => "reg-exponent",
+            name => name,
+        }
+    }
+
+    /// The value of the setting in a trial, of which it is dimension `at`, in the unit of its flag.
+    #[must_use]
+    pub fn value_in(&self, trial: &Trial, at: usize) -> f64 {
+        // The axis is the penalty in relation to the weights; people set λ.
+        if self.name == PENALTY {
+            return f64::from(trial.params.regularization);
+        }
+        self.value(trial.point[at])
     }
 
     /// The value that a number from 0 to 1 stands for, to three digits; for options, their place.

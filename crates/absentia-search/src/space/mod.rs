@@ -231,6 +231,19 @@ impl Space {
         }
     }
 
+    /// Confidence of the space that takes the most memory: one that differs from entry to entry, if any does.
+    pub(crate) fn largest_confidence(&self) -> Confidence {
+        if self
+            .dimensions()
+            .iter()
+            .any(|found| found.name == CONFIDENCE)
+        {
+            Confidence::Linear { alpha: 1.0 }
+        } else {
+            Confidence::default()
+        }
+    }
+
     fn targets(&self, point: &[f64]) -> Targets {
         // The same exponent for users and items: a search has few trials for one more axis.
         let exponent = self.value(point, TARGET_EXPONENT).unwrap_or(0.0) as f32;

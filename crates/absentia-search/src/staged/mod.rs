@@ -97,6 +97,15 @@ struct Kept {
     users: BTreeMap<usize, UserScores>,
 }
 
+impl Kept {
+    /// Drops the factors of all but the best trials of the first rung: they would add up over a long search.
+    fn keep_best<'t>(&mut self, trials: impl IntoIterator<Item = &'t Trial>) {
+        let best = ranked(trials, 0).into_iter().take(KEPT);
+        let best: Vec<usize> = best.map(|trial| trial.number).collect();
+        self.factors.retain(|number, _| best.contains(number));
+    }
+}
+
 /// What running a trial gave.
 type Made = (Trial, TrainedFactors, UserScores);
 
@@ -172,34 +181,59 @@ impl<'d> StagedSearch<'d> {
         &self.options
     }
 
-    /// The memory of the largest trial beside the folds: folds that are trained at the same time, with
-    /// the factors of the best trials of the first rung.
+    /// The memory of the largest trial beside the folds: folds that are trained at the same time, the models of those
+    /// that have been, and the factors that trials can start from.
     #[must_use]
     pub fn stage(&self) -> Stage {
-        let rungs = self.schedule(&[]).rungs;
-        let factors = |rung: Option<&Rung>| rung.map_or(1, |rung| rung.factors);
-        let (first, top) = (factors(rungs.first()), factors(rungs.last()));
+        let schedule = self.schedule(&[]);
+        let warm = (0..schedule.rungs.len()).rfind(|&rung| schedule.starts_warm(rung));
+        let warm = warm.map(|rung| self.trial_stage(schedule.rungs[rung].factors));
+        let kept = (KEPT as u64 + 1) * self.factor_bytes(schedule.rungs[0].factors);
+        let warm = warm.map(|stage| stage.with("factors of the best trials", kept));
+        let full = self.trial_stage(schedule.rungs[schedule.last()].factors);
+        match warm {
+            Some(warm) if warm.total() > full.total() => warm,
+            _ => full,
+        }
+    }
+
+    /// The memory of a trial with this many factors.
+    fn trial_stage(&self, factors: usize) -> Stage {
         let threads = self.options.threads.unwrap_or_else(default_threads);
+        let at_once = self.folds.len().min(threads).max(1);
         let params = Params {
             targets: self.space.largest_targets(),
-            factors: top,
-            threads: Some(threads.div_ceil(self.folds.len().min(threads))),
+            confidence: self.space.largest_confidence(),
+            factors,
+            threads: Some(threads.div_ceil(at_once)),
             ..Params::default()
         };
-        let train = &self.folds[0].train;
         let sizes = Sizes {
             data: 0,
-            ..Sizes::of(train, &Scheme::uniform(0.0), &params, false)
+            orders_times: self.folds[0].train.times().is_some(),
+            ..Sizes::of(&self.folds[0].train, &Scheme::uniform(0.0), &params, false)
         };
-        let sizes = sizes.stacked(self.relations.as_ref());
-        let rows = 4 * (sizes.users + sizes.items) as u64;
-        let kept = if rungs.len() > 1 { KEPT } else { 1 } as u64;
-        let kept = kept * rows * first.next_multiple_of(16) as u64 * self.folds.len() as u64;
-        let run = MemoryPlan::new(&sizes, &params).total();
-        let at_once = self.folds.len().min(threads).max(1) as u64;
+        let run = MemoryPlan::new(&sizes.stacked(self.relations.as_ref()), &params).total();
+        let folds = self.folds.len();
+        let trained = self.factor_bytes(factors) / folds as u64 * (folds - at_once) as u64;
         Stage::new("searching")
-            .with("factors of the best trials", kept)
-            .with("trials at the same time", run.saturating_mul(at_once))
+            .with("folds at the same time", run.saturating_mul(at_once as u64))
+            .with("models of the other folds", trained)
+    }
+
+    /// Bytes of the factors of a trial, of all folds.
+    fn factor_bytes(&self, factors: usize) -> u64 {
+        let train = &self.folds[0].train;
+        let mut rows = train.n_users() + train.n_items();
+        if let Some(relations) = &self.relations {
+            rows += relations
+                .entities
+                .iter()
+                .skip(2)
+                .map(|e| e.count)
+                .sum::<usize>();
+        }
+        4 * (rows * factors.next_multiple_of(16) * self.folds.len()) as u64
     }
 
     /// The rungs, given the trials so far.
@@ -300,21 +334,26 @@ impl<'d> StagedSearch<'d> {
         runner: &TrialRunner<'_>,
         planned: &PlannedTrial,
         trials: &[Trial],
-        Kept { factors, users }: &mut Kept,
+        kept: &mut Kept,
     ) -> Result<Option<Trial>, SearchError> {
         let schedule = self.schedule(trials);
         if let Some(parent) = planned
             .parent
-            .filter(|parent| !factors.contains_key(parent))
+            .filter(|parent| !kept.factors.contains_key(parent))
         {
             let again = PlannedTrial::of(&trials[parent]);
             let made = self.run(runner, &again, &schedule.rungs[again.rung], None)?;
             let Some((_, trained, _)) = made else {
                 return Ok(None);
             };
-            factors.insert(parent, trained);
+            kept.keep_best(trials);
+            kept.factors.insert(parent, trained);
         }
-        let start = planned.parent.and_then(|parent| factors.get(&parent));
+        if planned.rung > 0 && !schedule.starts_warm(planned.rung) {
+            kept.factors.clear();
+        }
+        let start = planned.parent;
+        let start = start.and_then(|parent| kept.factors.get(&parent));
         let start = start.filter(|trained| !trained.is_empty());
         let made = self.run(runner, planned, &schedule.rungs[planned.rung], start)?;
         let Some((mut trial, trained, own_users)) = made else {
@@ -322,14 +361,11 @@ impl<'d> StagedSearch<'d> {
         };
         trial.number = trials.len();
         if schedule.rungs[planned.rung].is_last {
-            users.insert(trial.number, own_users);
+            kept.users.insert(trial.number, own_users);
         }
         if planned.rung == 0 && schedule.last() > 1 && trial.score.is_some() {
-            factors.insert(trial.number, trained);
-            let all = trials.iter().chain([&trial]);
-            let best = ranked(all, 0).into_iter().take(KEPT);
-            let best: Vec<usize> = best.map(|trial| trial.number).collect();
-            factors.retain(|number, _| best.contains(number));
+            kept.factors.insert(trial.number, trained);
+            kept.keep_best(trials.iter().chain([&trial]));
         }
         Ok(Some(trial))
     }

@@ -337,3 +337,36 @@ fn a_finished_search_keeps_the_same_settings_when_it_is_resumed() {
     assert_eq!(whole.baselines.len(), 1, "there are no times");
     assert!(whole.baselines[0].score > 0.0);
 }
+
+/// Parents that are trained again must not add up over a long search.
+#[test]
+fn factors_of_the_best_trials_alone_are_kept() {
+    let staged = staged(40, 8);
+    let point = vec![0.5; staged.space.dimensions().len()];
+    let trial = |number: usize| {
+        let settings = staged.space.settings(&point);
+        let mut trial = Trial::unmeasured(Some(settings.weights), settings.params);
+        (trial.number, trial.score) = (number, Some(number as f64));
+        trial
+    };
+    let trials: Vec<Trial> = (0..9).map(trial).collect();
+    let mut kept = Kept::default();
+    for number in 0..9 {
+        kept.factors.insert(number, TrainedFactors::new());
+    }
+    kept.keep_best(&trials);
+    let left: Vec<usize> = kept.factors.into_keys().collect();
+    assert_eq!(left, [5, 6, 7, 8]);
+}
+
+/// Folds that wait for a thread have their models in memory while others are trained.
+#[test]
+fn every_fold_counts_in_the_estimate_on_any_number_of_threads() {
+    let mut one = staged(40, 8);
+    let fold = one.folds[0].clone();
+    one.options.threads = Some(1);
+    let of_one = one.stage().total();
+    one.folds = vec![fold; 3];
+    let rows = (one.folds[0].train.n_users() + one.folds[0].train.n_items()) as u64;
+    assert!(one.stage().total() >= of_one + 2 * 4 * 16 * rows);
+}

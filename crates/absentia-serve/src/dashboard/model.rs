@@ -67,14 +67,16 @@ pub(super) async fn page(core: &Arc<Core>, reader: &Principal) -> Result<Page, A
             info: file.and_then(|(file, _)| inspect(&file).ok()),
         })
     });
-    let shown = shown.await?;
-    let progress = core.jobs.progress();
+    Ok(rendered(&shown.await?, &core.jobs.progress(), reader))
+}
+
+fn rendered(shown: &Shown, progress: &Progress, reader: &Principal) -> Page {
     let lead = format!("Model {} is active.", shown.active);
     let mut page = Page::new("Model", &lead);
     if progress.state == "running" {
         page = page.again_after(2);
     }
-    page = job(page, &progress);
+    page = job(page, progress);
     if may_act(reader) {
         page = page.push(train_form());
     } else {
@@ -82,7 +84,7 @@ pub(super) async fn page(core: &Arc<Core>, reader: &Principal) -> Result<Page, A
             Html::text("Activating, going back and training need a key with the scope admin.");
         page = page.push(Html::of_class("p", "soft", &text));
     }
-    page = page.section("Versions").push(versions(&shown, reader));
+    page = page.section("Versions").push(versions(shown, reader));
     if may_act(reader)
         && shown
             .activations
@@ -95,11 +97,11 @@ pub(super) async fn page(core: &Arc<Core>, reader: &Principal) -> Result<Page, A
         ));
     }
     let Some(info) = &shown.info else {
-        return Ok(page);
+        return page;
     };
     page = page.section("Objective");
     page = page.push(objective(&info.history));
-    Ok(page.section("Settings").push(settings(info)))
+    page.section("Settings").push(settings(info))
 }
 
 fn job(page: Page, progress: &Progress) -> Page {
@@ -265,4 +267,71 @@ fn scheme(info: &ModelInfo) -> String {
         first.as_str().map(str::to_owned)
     });
     given.unwrap_or_else(|| info.weights.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::Scope;
+    use crate::jobs::{Following, Jobs};
+    use absentia::Objective;
+    use absentia::fit::Observer as _;
+
+    /// The page as a reader of some scope sees it while a job is at some point.
+    fn page(jobs: &Jobs, scope: Scope) -> String {
+        let shown = Shown {
+            models: Vec::new(),
+            activations: vec![(1, 0), (2, 0)],
+            active: 2,
+            info: None,
+        };
+        let reader = Principal {
+            key: String::new(),
+            scope,
+        };
+        let page = rendered(&shown, &jobs.progress(), &reader);
+        String::from_utf8(page.answer(200, Some(&reader)).body.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_training_that_is_under_way_shows_how_far_it_is() {
+        let jobs = Jobs::default();
+        assert!(!page(&jobs, Scope::Admin).contains("<progress"));
+        jobs.begin("train", 4).unwrap();
+        let mut following = Following::new(&jobs, 3);
+        for (sweeps, value, text) in [
+            (0, 0, "Training: sweep 1 of 3"),
+            (1, 1, "Training: sweep 2 of 3"),
+            (3, 3, "Training: sweep 3 of 3"),
+        ] {
+            if sweeps > 0 {
+                following.swept(&Sweep {
+                    iteration: sweeps,
+                    objective: Objective::default(),
+                    seconds: 0.1,
+                    validation: None,
+                });
+            }
+            for scope in [Scope::Read, Scope::Admin] {
+                let page = page(&jobs, scope);
+                let bar = format!("<progress value=\"{value}\" max=\"4\">");
+                assert!(page.contains(&bar) && page.contains(text), "{page}");
+                // The page follows the training by itself.
+                assert!(
+                    page.contains("http-equiv=\"refresh\" content=\"2\""),
+                    "{page}"
+                );
+            }
+        }
+        jobs.end(&Ok(3));
+        let done = page(&jobs, Scope::Admin);
+        assert!(
+            done.contains("Training is done: model 3") && !done.contains("<progress"),
+            "{done}"
+        );
+        assert!(!done.contains("http-equiv=\"refresh\""), "{done}");
+        jobs.begin("activate", 1).unwrap();
+        jobs.end(&Err(ApiError::new(422, "model_refused", "no such file")));
+        assert!(page(&jobs, Scope::Admin).contains("Activating failed: no such file"));
+    }
 }

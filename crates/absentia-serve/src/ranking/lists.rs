@@ -59,6 +59,7 @@ pub(super) fn lists(
                 },
                 items: named(core, &state, &best, request.offset, request.n),
                 fallback,
+                unknown: unknown(&state, &request.who),
                 model: live.version,
                 sequence: state.sequence,
             })
@@ -124,9 +125,15 @@ fn prepare(
     let factors = match &request.who {
         Who::Items(given) => {
             let entries = entries(core, state, given)?;
-            if request.seen != Seen::Show {
-                exclude.extend(entries.iter().map(|entry| entry.index));
-            }
+            let is_hidden = |item: &&ItemOfUser| match &request.seen {
+                Seen::Hide => true,
+                Seen::Show => false,
+                Seen::HideKinds(kinds) => {
+                    item.kind.as_ref().is_some_and(|kind| kinds.contains(kind))
+                }
+            };
+            let hidden = given.iter().filter(is_hidden);
+            exclude.extend(hidden.filter_map(|item| items.get(&item.item)));
             let folded = online.fold_in_user(&entries);
             Some(folded.map_err(|error| ApiError::invalid("items", error.to_string()))?)
         }
@@ -181,6 +188,10 @@ fn entries(core: &Core, state: &State, given: &[ItemOfUser]) -> Result<Vec<NewEn
                 ApiError::invalid(format!("items[{at}].kind"), "there is no such kind")
             })?,
         };
+        if kind.needs_value && item.value.is_none() {
+            let message = "an item of this kind needs a value";
+            return Err(ApiError::invalid(format!("items[{at}].value"), message));
+        }
         let value = item.value.unwrap_or(kind.value);
         if !value.is_finite() {
             let field = format!("items[{at}].value");
@@ -194,6 +205,16 @@ fn entries(core: &Core, state: &State, given: &[ItemOfUser]) -> Result<Vec<NewEn
         });
     }
     Ok(entries)
+}
+
+/// Items of someone who is not stored that the model does not know.
+fn unknown(state: &State, who: &Who) -> Vec<String> {
+    let Who::Items(given) = who else {
+        return Vec::new();
+    };
+    let ids = &state.learner.ids().items;
+    let unknown = given.iter().filter(|item| ids.get(&item.item).is_none());
+    unknown.map(|item| item.item.clone()).collect()
 }
 
 /// Items with most interactions, equal ones by row.

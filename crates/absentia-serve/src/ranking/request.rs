@@ -76,6 +76,9 @@ pub struct List {
     pub items: Vec<Listed>,
     /// `popular` if the user is not known and these are the items with most interactions.
     pub fallback: Option<&'static str>,
+    /// Items of the request that the model does not know, so that the list does not depend on them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
     /// Version of the model.
     pub model: u64,
     /// The last event that the list knows.

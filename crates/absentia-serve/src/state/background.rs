@@ -8,6 +8,7 @@ use absentia::ranking::IndexedItems;
 use absentia_online::StateCopy;
 
 use super::folder::Folder;
+use crate::background;
 use crate::quality::Drift;
 
 /// What a background thread has done.
@@ -79,18 +80,18 @@ impl Background {
     ) {
         self.makes_index = true;
         let send = self.send.clone();
-        thread::spawn(move || send.send(Done::Index(version, Arc::new(make()))));
+        thread::spawn(move || {
+            let _alone = background::begin();
+            send.send(Done::Index(version, Arc::new(make())))
+        });
     }
 
-    /// Compares the caches of a version, on one thread: those that rank go on.
+    /// Compares the caches of a version.
     pub(super) fn check(&mut self, version: u64, compare: impl FnOnce() -> Drift + Send + 'static) {
         self.checks = true;
         let send = self.send.clone();
         thread::spawn(move || {
-            let alone = rayon::ThreadPoolBuilder::new()
-                .num_threads(1)
-                .use_current_thread();
-            let _alone = alone.build();
+            let _alone = background::begin();
             send.send(Done::Checked(version, compare()))
         });
     }
@@ -105,6 +106,7 @@ impl Background {
         self.saves = true;
         let (send, folder) = (self.send.clone(), folder.clone());
         thread::spawn(move || {
+            let _alone = background::begin();
             let saved = copy.save(&folder.state(version, sequence));
             if saved.is_ok() {
                 folder.thin(version);

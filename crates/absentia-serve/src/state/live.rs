@@ -54,7 +54,7 @@ impl State {
         let item = match record {
             Record::Insert { item, .. }
             | Record::Expose { item, .. }
-            | Record::Remove { item, .. } => self.learner.row(Axis::Item, item).ok(),
+            | Record::Remove { item, .. } => self.learner.find(Axis::Item, item),
             _ => None,
         };
         for item in touched.into_iter().chain(item) {

@@ -8,6 +8,7 @@
 //! | `writer` | the writing thread: validate, commit, apply in order, acknowledge |
 //! | `upkeep` | what it does beside its commands: learning with predictions, saving, indexes, checks |
 //! | `prediction` | predicting a sample of events before they are learned |
+//! | `removal` | what removes one event of a pair and leaves the others |
 //! | `erase` | erasing users from the state, the saved states and the database |
 //! | `background` | saving states and making indexes beside the writer |
 //!
@@ -22,6 +23,7 @@ mod events;
 mod folder;
 mod live;
 mod prediction;
+mod removal;
 mod upkeep;
 mod writer;
 

@@ -137,7 +137,7 @@ impl Prediction {
     pub(super) fn predict(&mut self, state: &State, user: &str, item: &str) -> Option<Ranks> {
         let begun = Instant::now();
         let learner = &state.learner;
-        let row = learner.row(Axis::Item, item).ok();
+        let row = learner.find(Axis::Item, item);
         let known_user = learner.row(Axis::User, user);
         let is_new_user = known_user.is_err();
         let trained = match (known_user, row, &self.trained) {

@@ -200,5 +200,5 @@ impl Writer {
 /// Items that may differ from the index before the next one is made. Each makes every list a little slower,
 /// and an index costs about as much as scoring all items a hundred times.
 fn changed_limit(live: &Live) -> usize {
-    (live.read().learner.ids().items.len() / 64).clamp(64, 256)
+    (live.read().learner.ids().items.len() / 64).clamp(64, 1024)
 }

@@ -14,6 +14,7 @@ use super::events::{Checking, EventsReply, NewEvent, event_digest};
 use super::folder::Folder;
 use super::live::{Live, State};
 use super::prediction::{Prediction, TrainedModel};
+use super::removal::removal;
 use crate::clock::now_ms;
 use crate::core::Core;
 use crate::error::ApiError;
@@ -300,29 +301,31 @@ impl Writer {
         if event.deleted_by.is_some() {
             return Err(gone());
         }
-        let (user, item, time, is_exposure) = match event.record.ok_or_else(gone)? {
-            Record::Insert {
-                user, item, time, ..
-            } => (user, item, time, false),
-            Record::Expose { user, item, .. } => (user, item, None, true),
-            _ => return Err(gone()),
+        let record = event.record.ok_or_else(gone)?;
+        let (Record::Insert { user, item, .. } | Record::Expose { user, item, .. }) = &record
+        else {
+            return Err(gone());
         };
-        if is_exposure && self.core.live().read().has_taken(&user, &item) {
+        let is_exposure = matches!(record, Record::Expose { .. });
+        if is_exposure && self.core.live().read().has_taken(user, item) {
             let message = "the item was taken after it was shown; delete that event first";
             return Err(ApiError::new(409, "conflict", message));
         }
-        let sequence = self.sequence + 1;
-        let changes = [
-            Change::Append {
+        let of_pair = self.store.events_of_pair(user, item)?;
+        let mut sequence = self.sequence;
+        let mut changes = Vec::new();
+        for record in removal(&record, event.sequence, &of_pair) {
+            sequence += 1;
+            changes.push(Change::Append {
                 sequence,
-                record: Record::Remove { user, item, time },
+                record,
                 event: None,
-            },
-            Change::Deleted {
-                sequence: event.sequence,
-                by: sequence,
-            },
-        ];
+            });
+        }
+        changes.push(Change::Deleted {
+            sequence: event.sequence,
+            by: sequence,
+        });
         self.commit(&changes)?;
         self.learn(&changes)?;
         Ok(Removed { sequence })
@@ -330,7 +333,7 @@ impl Writer {
 
     fn erase(&mut self, user: &str) -> Result<Erased, ApiError> {
         let live = self.core.live();
-        let has_row = live.read().learner.row(Axis::User, user).is_ok();
+        let has_row = live.read().learner.find(Axis::User, user).is_some();
         let has_events = !self.store.events_of_user(user, 1)?.is_empty();
         let has_title = self.store.catalogue_entry(Axis::User, user)?.is_some();
         if !(has_row || has_events || has_title) {

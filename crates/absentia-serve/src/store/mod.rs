@@ -225,6 +225,12 @@ pub trait StoreReader: Send {
     /// The database cannot be read.
     fn events_of_user(&self, user: &str, limit: usize) -> Result<Vec<StoredEvent>, StoreError>;
 
+    /// The events of a user and an item that were not removed, oldest first, with their sequence numbers.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    fn events_of_pair(&self, user: &str, item: &str) -> Result<Vec<(u64, Record)>, StoreError>;
+
     /// When the newest events were received, in milliseconds of unix time, and their kinds; newest first.
     ///
     /// # Errors

@@ -173,20 +173,17 @@ fn write(connection: &mut Connection, changes: &[Change]) -> rusqlite::Result<()
     }
     drop(appending);
     if !digests.is_empty() {
-        let before = transaction.query_row(
-            "SELECT digest FROM batches ORDER BY last DESC LIMIT 1",
-            (),
-            |row| row.get::<_, Digest>(0),
-        );
+        let before = transaction
+            .prepare("SELECT digest FROM batches ORDER BY last DESC LIMIT 1")?
+            .query_row((), |row| row.get::<_, Digest>(0));
         let before = before.optional()?.unwrap_or_default();
-        transaction.execute(
-            "INSERT INTO batches (last, first, digest) VALUES (?1, ?2, ?3)",
-            params![
+        transaction
+            .prepare("INSERT INTO batches (last, first, digest) VALUES (?1, ?2, ?3)")?
+            .execute(params![
                 last.cast_signed(),
                 first.cast_signed(),
                 chained(&before, &digests)
-            ],
-        )?;
+            ])?;
     }
     transaction.commit()
 }
@@ -279,7 +276,10 @@ fn append(
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
     let digest = record_digest(sequence, &text);
     let user = event.map(|event| event.user.as_str()).or(match record {
-        Record::Remove { user, .. } | Record::Erase { user } => Some(user),
+        Record::Insert { user, .. }
+        | Record::Expose { user, .. }
+        | Record::Remove { user, .. }
+        | Record::Erase { user } => Some(user),
         _ => None,
     });
     appending.execute(params![
@@ -395,6 +395,21 @@ impl StoreReader for SqliteStore {
         let rows =
             statement.query_map(params![user, (limit as u64).cast_signed()], stored_event)?;
         rows.map(|row| with_record(row?)).collect()
+    }
+
+    fn events_of_pair(&self, user: &str, item: &str) -> Result<Vec<(u64, Record)>, StoreError> {
+        let mut statement = self.connection.prepare(
+            "SELECT seq, record FROM records
+             WHERE user = ?1 AND item = ?2 AND record IS NOT NULL AND deleted_by IS NULL ORDER BY seq",
+        )?;
+        let rows = statement.query_map(params![user, item], |row| {
+            Ok((row.get::<_, i64>(0)? as u64, row.get::<_, String>(1)?))
+        })?;
+        rows.map(|row| {
+            let (sequence, text) = row?;
+            Ok((sequence, parsed(sequence, &text)?))
+        })
+        .collect()
     }
 
     fn newest_events(&self, limit: usize) -> Result<Vec<(i64, String)>, StoreError> {

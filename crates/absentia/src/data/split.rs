@@ -40,6 +40,18 @@ pub enum Pick {
     Drift,
 }
 
+impl Pick {
+    /// The rows that are held out where nothing else is asked for: the latest, if there are times.
+    #[must_use]
+    pub const fn usual(has_times: bool) -> Self {
+        if has_times {
+            Self::Latest
+        } else {
+            Self::Random
+        }
+    }
+}
+
 /// How a log is split.
 ///
 /// A user without enough rows to leave at least one for training keeps all of them there.

@@ -175,8 +175,9 @@ impl UserRanks<'_> {
     }
 }
 
-/// What a hit at a 1-based rank counts.
-fn gain(rank: usize) -> f64 {
+/// What a hit at a 1-based rank counts in NDCG.
+#[must_use]
+pub fn gain(rank: usize) -> f64 {
     std::f64::consts::LN_2 / (rank as f64 + 1.0).ln()
 }
 

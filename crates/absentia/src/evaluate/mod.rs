@@ -21,7 +21,7 @@ pub use bootstrap::{Bootstrap, Interval, bootstrap_difference};
 pub use catalogue::CatalogueResult;
 pub use error::EvaluateError;
 pub use history::History;
-pub use metrics::{Metric, MetricName};
+pub use metrics::{Metric, MetricName, gain};
 pub use options::{Candidates, EvaluateOptions};
 pub use protocol::{CandidateKind, Evaluation, MetricResult, TestSet, evaluate};
 pub use significance::{SignificanceError, TTest, paired_t_test};

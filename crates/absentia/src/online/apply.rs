@@ -1,7 +1,7 @@
 //! What each operation does to the state.
 
 use super::Online;
-use super::error::OnlineError;
+use super::error::{OnlineError, PairFault};
 use super::operation::{Applied, Event, Operation};
 use super::pair::{PairEntry, PairEvent};
 use super::refit::TrainFrom;
@@ -39,7 +39,12 @@ impl Online {
                 weights,
             } => self.add(*axis, *hash, weights).map(|()| 0),
             Operation::Insert(event) => self.insert(event),
-            Operation::Remove { user, item, time } => self.remove((*user, *item), *time),
+            Operation::Remove {
+                user,
+                item,
+                time,
+                later,
+            } => self.remove((*user, *item), *time, *later),
             Operation::Expose { user, item, weight } => self.expose((*user, *item), *weight),
             Operation::Erase { user } => self.erase(*user),
             Operation::Rebuild => {
@@ -89,22 +94,20 @@ impl Online {
     /// Numbers that are not finite, negative weights.
     pub fn check_new(&self, event: &Event) -> Result<(), OnlineError> {
         let at = (event.user, event.item);
-        check_numbers(at, [("value", event.value), ("weight", event.weight)])?;
-        check_weight(at, event.weight)?;
+        check_event(event).map_err(|fault| of_pair(at, fault))?;
         let pair = PairEntry::Taken(PairEvent {
             value: event.value,
             weight: event.weight,
             time: event.time.unwrap_or(self.latest),
             boost: self.settings.weight_of_new,
         });
-        self.targets.of_pair(at, pair).map(drop)
+        self.target(at, pair).map(drop)
     }
 
     fn insert(&mut self, event: &Event) -> Result<u32, OnlineError> {
         let at = (event.user, event.item);
         self.check(at)?;
-        check_numbers(at, [("value", event.value), ("weight", event.weight)])?;
-        check_weight(at, event.weight)?;
+        check_event(event).map_err(|fault| of_pair(at, fault))?;
         let time = event.time.unwrap_or(self.latest);
         let new = PairEvent {
             value: event.value,
@@ -114,26 +117,32 @@ impl Online {
         };
         let before = self.observed.pair(at);
         let merged = self.observed.histories.with(at, before, new);
-        let pair = PairEntry::Taken(merged.map_err(|error| of_pair(at, error))?);
-        let rc = self.targets.of_pair(at, pair)?;
+        let pair = PairEntry::Taken(merged.map_err(|error| of_merging(at, error))?);
+        let rc = self.target(at, pair)?;
         self.observed.histories.push(at, before, new);
-        self.latest = self.latest.max(time);
+        if self.observed.has_times() {
+            self.latest = self.latest.max(time);
+        }
         self.put(at, Some(pair), rc);
         let folded = self.fold_in(at);
         Ok(self.steps(at) + folded)
     }
 
-    fn remove(&mut self, at: (u32, u32), time: Option<i64>) -> Result<u32, OnlineError> {
+    fn remove(
+        &mut self,
+        at: (u32, u32),
+        time: Option<i64>,
+        later: Option<u32>,
+    ) -> Result<u32, OnlineError> {
         self.check(at)?;
         let before = self.observed.pair(at);
         let meant = time.filter(|_| self.observed.has_times());
-        let without = self.observed.histories.without(at, before, meant);
-        let (user, item) = at;
+        let without = self.observed.histories.without(at, before, (meant, later));
         let (pair, position) = without
-            .ok_or(OnlineError::NoEvent { user, item, time })?
-            .map_err(|error| of_pair(at, error))?;
+            .ok_or_else(|| of_pair(at, PairFault::NoEvent { time }))?
+            .map_err(|error| of_merging(at, error))?;
         let rc = match pair {
-            Some(pair) => self.targets.of_pair(at, pair)?,
+            Some(pair) => self.target(at, pair)?,
             None => (0.0, 0.0),
         };
         self.observed.histories.remove(at, position);
@@ -143,8 +152,7 @@ impl Online {
 
     fn expose(&mut self, at: (u32, u32), weight: f32) -> Result<u32, OnlineError> {
         self.check(at)?;
-        check_numbers(at, [("weight", weight)])?;
-        check_weight(at, weight)?;
+        check_weight(weight).map_err(|fault| of_pair(at, fault))?;
         let pair = match self.observed.pair(at) {
             Some(PairEntry::Taken(taken)) => {
                 // The interaction counts; that the pair was shown is remembered.
@@ -154,22 +162,28 @@ impl Online {
             Some(PairEntry::Exposed(known)) => PairEntry::Exposed(known.max(weight)),
             None => PairEntry::Exposed(weight),
         };
-        let rc = self.targets.of_pair(at, pair)?;
+        let rc = self.target(at, pair)?;
         self.put(at, Some(pair), rc);
         Ok(self.steps(at))
+    }
+
+    /// Target and weight of the entry that a pair becomes.
+    fn target(&self, at: (u32, u32), pair: PairEntry) -> Result<(f32, f32), OnlineError> {
+        let rc = self.targets.of_pair(at, pair);
+        rc.map_err(|fault| of_pair(at, fault))
     }
 
     fn erase(&mut self, user: u32) -> Result<u32, OnlineError> {
         self.known(Axis::User, user)?;
         let items = self.columns(Axis::User, user).to_vec();
         self.set_factors(Axis::User, user as usize, &vec![0.0; self.params.factors]);
-        // The last first: nothing behind it has to move.
-        for &item in items.iter().rev() {
-            let change = self.observed.put((user, item), None, (0.0, 0.0));
-            self.weights.entry((user, item), change.entries);
+        for &item in &items {
+            self.weights.entry((user, item), -1);
+        }
+        self.observed.erase(user);
+        for &item in &items {
             self.follow_count(Axis::Item, item);
         }
-        self.observed.histories.erase(user);
         self.targets.counts.users[user as usize] = self.targets.typical.users;
         self.weights.forget(Axis::User, user as usize);
         self.follow_count(Axis::User, user);
@@ -224,7 +238,8 @@ impl Online {
             (false, true) => (Axis::Item, item),
             (true, false) => (Axis::User, user),
             (true, true) => {
-                self.draw_start(Axis::Item, item);
+                let start = self.start_of(Axis::Item, item);
+                self.set_factors(Axis::Item, item as usize, &start);
                 (Axis::User, user)
             }
         };
@@ -256,37 +271,37 @@ impl Online {
     }
 }
 
-/// The error about a pair, which a rule for rows of a file names by position.
-fn of_pair((user, item): (u32, u32), error: DataError) -> OnlineError {
-    match error {
-        DataError::NotFinite { what, value, .. } => OnlineError::NotFinite {
-            user,
-            item,
-            what,
-            value,
-        },
-        error => error.into(),
-    }
+/// What is wrong with a pair, as an error.
+pub(super) fn of_pair((user, item): (u32, u32), fault: PairFault) -> OnlineError {
+    OnlineError::Pair { user, item, fault }
 }
 
-fn check_numbers<const N: usize>(
-    (user, item): (u32, u32),
-    numbers: [(&'static str, f32); N],
-) -> Result<(), OnlineError> {
-    match numbers.into_iter().find(|(_, value)| !value.is_finite()) {
-        Some((what, value)) => Err(OnlineError::NotFinite {
-            user,
-            item,
-            what,
-            value,
-        }),
-        None => Ok(()),
-    }
+/// The error about a pair that cannot be merged; the rule for rows of a file names it by position.
+fn of_merging(at: (u32, u32), error: DataError) -> OnlineError {
+    let fault = match error {
+        DataError::NotFinite { what, value, .. } => PairFault::NotFinite { what, got: value },
+        DataError::Duplicate { .. } => PairFault::Repeated,
+        error => return error.into(),
+    };
+    of_pair(at, fault)
 }
 
-fn check_weight((user, item): (u32, u32), value: f32) -> Result<(), OnlineError> {
-    if value >= 0.0 {
+fn check_event(event: &Event) -> Result<(), PairFault> {
+    check_finite("value", event.value)?;
+    check_weight(event.weight)
+}
+
+fn check_weight(weight: f32) -> Result<(), PairFault> {
+    check_finite("weight", weight)?;
+    if weight >= 0.0 {
         return Ok(());
     }
-    Err(OnlineError::NegativeWeight { user, item, value })
+    Err(PairFault::NegativeWeight { got: weight })
+}
+
+fn check_finite(what: &'static str, got: f32) -> Result<(), PairFault> {
+    if got.is_finite() {
+        return Ok(());
+    }
+    Err(PairFault::NotFinite { what, got })
 }

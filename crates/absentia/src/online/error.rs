@@ -21,37 +21,23 @@ pub enum OnlineError {
         /// Number of rows.
         count: usize,
     },
-    /// A number of an event that is NaN or infinite, or leads to one.
-    #[error("the {what} of user {user} and item {item} is {value}; it must be finite")]
-    NotFinite {
+    /// An event of a pair that cannot be applied.
+    #[error("user {user}, item {item}: {fault}")]
+    Pair {
         /// Row of the user.
         user: u32,
         /// Row of the item.
         item: u32,
-        /// Which number.
-        what: &'static str,
-        /// The number.
-        value: f32,
+        /// What is wrong.
+        fault: PairFault,
     },
-    /// A negative weight.
-    #[error("the weight of user {user} and item {item} is {value}; it must be at least 0")]
-    NegativeWeight {
-        /// Row of the user.
-        user: u32,
+    /// An entry of a user who is not stored.
+    #[error("item {item}: {fault}")]
+    NewEntry {
         /// Row of the item.
         item: u32,
-        /// The weight.
-        value: f32,
-    },
-    /// Nothing to remove.
-    #[error("user {user} and item {item} have no interaction{}", at_time(*.time))]
-    NoEvent {
-        /// Row of the user.
-        user: u32,
-        /// Row of the item.
-        item: u32,
-        /// The time that was requested.
-        time: Option<i64>,
+        /// What is wrong.
+        fault: PairFault,
     },
     /// A setting out of range.
     #[error("{name} is {got}; it must be {range}")]
@@ -148,6 +134,61 @@ pub enum OnlineError {
     Fit(#[from] FitError),
 }
 
+/// What is wrong with an event of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PairFault {
+    /// A number that is NaN or infinite.
+    #[error("its {what} is {got}; it must be finite")]
+    NotFinite {
+        /// Which number.
+        what: &'static str,
+        /// The number.
+        got: f32,
+    },
+    /// A negative weight.
+    #[error("its weight is {got}; it must be at least 0")]
+    NegativeWeight {
+        /// The weight.
+        got: f32,
+    },
+    /// A value that the model has no target or weight for.
+    #[error("its value {value} gives a {what} of {got}; it must be {range}")]
+    Value {
+        /// The value.
+        value: f32,
+        /// What follows from it.
+        what: &'static str,
+        /// The number that follows.
+        got: f32,
+        /// What is accepted.
+        range: &'static str,
+    },
+    /// Nothing to remove.
+    #[error("there is no interaction{} to remove", at_time(*.time))]
+    NoEvent {
+        /// The time that was requested.
+        time: Option<i64>,
+    },
+    /// A second interaction of a pair, where the model accepts only one.
+    #[error(
+        "they have an interaction already; this model was trained with duplicates = error, so that a pair has \
+         only one"
+    )]
+    Repeated,
+}
+
+impl PairFault {
+    /// Whose fault it is.
+    #[must_use]
+    pub fn fault(self) -> Fault {
+        match self {
+            PairFault::NoEvent { .. } => Fault::NotFound,
+            _ => Fault::Caller,
+        }
+    }
+}
+
 fn at_time(time: Option<i64>) -> String {
     time.map(|time| format!(" at time {time}"))
         .unwrap_or_default()
@@ -158,7 +199,8 @@ impl OnlineError {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            OnlineError::Unknown { .. } | OnlineError::NoEvent { .. } => Fault::NotFound,
+            OnlineError::Unknown { .. } => Fault::NotFound,
+            OnlineError::Pair { fault, .. } => fault.fault(),
             OnlineError::Model(error) => error.fault(),
             OnlineError::Data(error) => error.fault(),
             OnlineError::Weights(error) => error.fault(),

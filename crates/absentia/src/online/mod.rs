@@ -46,15 +46,15 @@ mod targets;
 mod weights;
 
 pub use drift::CacheCheck;
-pub use error::OnlineError;
+pub use error::{OnlineError, PairFault};
 pub use operation::{Applied, Event, MAX_STEPS, Operation, Settings};
 pub use pair::{MAX_EVENTS, PairEvent, PairHistory};
-pub use refit::TrainFrom;
+pub use refit::{REFIT_SWEEPS, TrainFrom};
 pub use rule::WeightMode;
 pub use snapshot::{OnlineParts, StoredEntries};
 pub use start::Options;
 
-use crate::data::Duplicates;
+use crate::data::{Confidence, Duplicates};
 use crate::error::Axis;
 use crate::fit::Sweep;
 use crate::linalg::Dense;
@@ -128,6 +128,12 @@ impl Online {
     #[must_use]
     pub fn sweeps(&self) -> usize {
         self.params.iterations
+    }
+
+    /// How the weights of entries follow from the values and weights of events.
+    #[must_use]
+    pub fn confidence(&self) -> Confidence {
+        self.targets.transform.confidence
     }
 
     /// What becomes of several interactions of a pair.

@@ -215,6 +215,22 @@ impl Observed {
         change
     }
 
+    /// Removes all entries of a user. Costs what the rows of the user and of these items have.
+    pub(super) fn erase(&mut self, user: u32) {
+        let row = std::mem::take(&mut self.rows.users[user as usize]);
+        let raw = std::mem::take(&mut self.raw[user as usize]);
+        for &item in row.indices() {
+            self.rows.items[item as usize].remove(user);
+            if raw.exposed.binary_search(&item).is_err() {
+                let count = &mut self.counts.items[item as usize];
+                *count = count.saturating_sub(1);
+            }
+        }
+        self.counts.users[user as usize] = 0;
+        self.len = self.len.saturating_sub(row.len() as u64);
+        self.histories.erase(user);
+    }
+
     /// Raw values go with the entries of the user's row, which do not have the pair yet if it is new.
     fn put_raw(&mut self, (user, item): (u32, u32), pair: PairEntry) {
         let row = &self.rows.users[user as usize];

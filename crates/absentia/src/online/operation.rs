@@ -108,6 +108,9 @@ pub enum Operation {
         item: u32,
         /// Time of the interaction; the last one that was learned if `None`.
         time: Option<i64>,
+        /// Interactions of the pair that were learned after the one that is meant, which tells it from
+        /// others of the same time; the last one of that time if `None`.
+        later: Option<u32>,
     },
     /// Learns that an item was shown and not taken.
     Expose {

@@ -110,21 +110,28 @@ impl Histories {
         }
     }
 
-    /// The pair without one of its interactions, and the position of that one in its history.
+    /// The pair without one of its interactions, and the position of that one in its history: the last one
+    /// of a time, or the one after which a number of others were learned.
     pub(super) fn without(
         &self,
         at: (u32, u32),
         pair: Option<PairEntry>,
-        time: Option<i64>,
+        (time, later): (Option<i64>, Option<u32>),
     ) -> Option<Result<(Option<PairEntry>, usize), DataError>> {
         let is_meant = |event: &PairEvent| time.is_none_or(|time| event.time == time);
         let Some(history) = self.pairs.get(&at) else {
-            return match pair? {
+            return match pair.filter(|_| later.unwrap_or(0) == 0)? {
                 PairEntry::Taken(event) => is_meant(&event).then_some(Ok((None, 0))),
                 PairEntry::Exposed(_) => time.is_none().then_some(Ok((None, 0))),
             };
         };
-        let position = history.events.iter().rposition(is_meant)?;
+        let position = match later {
+            None => history.events.iter().rposition(is_meant)?,
+            Some(later) => {
+                let position = history.events.len().checked_sub(later as usize + 1)?;
+                is_meant(&history.events[position]).then_some(position)?
+            }
+        };
         let mut rest = history.events.clone();
         rest.remove(position);
         if rest.is_empty() {

@@ -13,6 +13,9 @@ use crate::sides::Sides;
 use crate::solver::growing::GrowingCache;
 use crate::weights::Scheme;
 
+/// Sweeps of a training from the present factors, if their number is not given.
+pub const REFIT_SWEEPS: u32 = 5;
+
 /// The factors that training all rows starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrainFrom {
@@ -51,12 +54,11 @@ impl Online {
         let mut params = self.params.clone();
         params.iterations = sweeps.unwrap_or(params.iterations);
         let params = params.check().map_err(crate::fit::FitError::from)?;
-        let factors = |axis: Axis| Factors::from(self.factors[axis].clone());
         let run = Run {
             init: match from {
                 TrainFrom::Present => Init::Given {
-                    users: factors(Axis::User),
-                    items: factors(Axis::Item),
+                    users: Factors::from(self.factors.users.clone()),
+                    items: Factors::from(self.started_items()),
                 },
                 TrainFrom::Random => Init::Gaussian,
             },
@@ -69,6 +71,23 @@ impl Online {
             return Err(OnlineError::Cancelled);
         }
         self.adopt(&fitted.model, scheme, &rows)
+    }
+
+    /// The present factors of the items. Those that are 0 and that only users whose factors are 0 interacted
+    /// with get the start that an event would give them: sweeps would leave both sides at 0.
+    fn started_items(&self) -> Dense {
+        let mut items = self.factors.items.clone();
+        for item in 0..items.rows() as u32 {
+            let users = self.columns(Axis::Item, item);
+            let is_stuck = self.counts(Axis::Item)[item as usize] > 0
+                && self.is_blank(Axis::Item, item)
+                && users.iter().all(|&user| self.is_blank(Axis::User, user));
+            if is_stuck {
+                let start = self.start_of(Axis::Item, item);
+                items.row_mut(item as usize).copy_from_slice(&start);
+            }
+        }
+        items
     }
 
     /// Takes over what a refit found, and freezes everything anew.

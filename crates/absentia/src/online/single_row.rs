@@ -89,7 +89,8 @@ impl Online {
                     boost: self.settings.weight_of_new,
                 })
             };
-            let (r, c) = self.targets.of_pair((user, item), pair)?;
+            let rc = self.targets.of_pair((user, item), pair);
+            let (r, c) = rc.map_err(|fault| OnlineError::NewEntry { item, fault })?;
             weighed.push((item, r, c));
         }
         weighed.sort_unstable_by_key(|&(item, ..)| item);

@@ -1,6 +1,7 @@
 //! Making an online model of a trained one.
 
 use super::Online;
+use super::apply::of_pair;
 use super::error::OnlineError;
 use super::observed::{Observed, UserEntry};
 use super::operation::{MAX_STEPS, Settings};
@@ -174,7 +175,9 @@ pub(super) fn observed_of(
                     boost: 1.0,
                 })
             };
-            let rc = targets.of_pair((user as u32, item), pair)?;
+            let at = (user as u32, item);
+            let rc = targets.of_pair(at, pair);
+            let rc = rc.map_err(|fault| of_pair(at, fault))?;
             Ok(UserEntry { item, pair, rc })
         };
         row.indices.iter().enumerate().map(entry).collect()

@@ -121,9 +121,9 @@ impl Online {
             .all(|&x| x == 0.0)
     }
 
-    /// Draws the start of a row from the hash of its id; rows of the training data have a hash of
-    /// their number.
-    pub(super) fn draw_start(&mut self, axis: Axis, row: u32) {
+    /// The start of a row, drawn from the hash of its id; rows of the training data have a hash of their
+    /// number.
+    pub(super) fn start_of(&self, axis: Axis, row: u32) -> Vec<f32> {
         let row = row as usize;
         let side = match axis {
             Axis::User => 0,
@@ -134,6 +134,6 @@ impl Online {
         let mut start = vec![0.0; self.params.factors];
         let seed = mix(self.params.seed, id, side);
         start_row(&mut start, self.params.init_std, seed);
-        self.set_factors(axis, row, &start);
+        start
     }
 }

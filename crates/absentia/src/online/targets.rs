@@ -1,6 +1,6 @@
 //! Targets and weights of entries, by what was frozen at the last refit.
 
-use super::error::OnlineError;
+use super::error::PairFault;
 use super::pair::PairEntry;
 use crate::data::FrozenTransform;
 use crate::sides::Sides;
@@ -39,34 +39,31 @@ impl FrozenTargets {
         &self,
         (user, item): (u32, u32),
         pair: PairEntry,
-    ) -> Result<(f32, f32), OnlineError> {
-        let (r, c) = match pair {
-            PairEntry::Exposed(weight) => (0.0, weight),
+    ) -> Result<(f32, f32), PairFault> {
+        let (value, r, c) = match pair {
+            PairEntry::Exposed(weight) => (0.0, 0.0, weight),
             PairEntry::Taken(event) => {
                 let (counts, typical) = (&self.counts, &self.typical);
                 let n_u = counts.users.get(user as usize).unwrap_or(&typical.users);
                 let n_i = counts.items.get(item as usize).unwrap_or(&typical.items);
                 let r = self.transform.target(event.value, *n_u, *n_i);
                 let c = self.transform.weight(event.value, event.weight, event.time);
-                (r, c * event.boost)
+                (event.value, r, c * event.boost)
             }
         };
-        for (what, value) in [("target", r), ("weight", c)] {
-            if !value.is_finite() {
-                return Err(OnlineError::NotFinite {
-                    user,
-                    item,
-                    what,
-                    value,
-                });
+        let wrong = |what, got, range| PairFault::Value {
+            value,
+            what,
+            got,
+            range,
+        };
+        for (what, got) in [("target", r), ("weight", c)] {
+            if !got.is_finite() {
+                return Err(wrong(what, got, "finite"));
             }
         }
         if c < 0.0 {
-            return Err(OnlineError::NegativeWeight {
-                user,
-                item,
-                value: c,
-            });
+            return Err(wrong("weight", c, "at least 0"));
         }
         Ok((r, c))
     }

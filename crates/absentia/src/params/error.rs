@@ -47,6 +47,16 @@ pub enum ParamsError {
 }
 
 impl ParamsError {
+    /// Name of the parameter.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Whole { name, .. } | Self::Real { name, .. } => name,
+            Self::Block { .. } => "block",
+            Self::Method { .. } => "solver",
+        }
+    }
+
     /// Whose fault the error is.
     #[must_use]
     pub fn fault(&self) -> Fault {

@@ -89,11 +89,17 @@ fn placed(
     let find = |entities: &[Entity], name: &str| entities.iter().position(|e| e.name == name);
     let first = find(entities, &pair.first);
     if pair.context {
-        return Ok(first.map(|first| {
-            let axis = entities[first].axis.other();
-            entities.push(Entity::new(&context_name(&pair.second, &pair.first), axis));
-            (first, entities.len() - 1)
-        }));
+        let Some(first) = first else {
+            return Ok(None);
+        };
+        let name = context_name(&pair.second, &pair.first);
+        if find(entities, &name).is_some() {
+            return Err(RelationError::Twice {
+                relation: pair.name(),
+            });
+        }
+        entities.push(Entity::new(&name, entities[first].axis.other()));
+        return Ok(Some((first, entities.len() - 1)));
     }
     let second = find(entities, &pair.second);
     let mut added = |known: usize, name: &str| {
@@ -193,6 +199,8 @@ mod tests {
             vec![tags.clone(), tags],
             vec![pair("users", "items", false)],
             vec![pair("items", "users", false)],
+            // Both would be called "users of users".
+            vec![pair("users", "users", true), pair("users", "users", true)],
         ] {
             assert!(matches!(sides(&twice), Err(RelationError::Twice { .. })));
         }

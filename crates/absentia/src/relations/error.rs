@@ -133,7 +133,7 @@ impl RelationError {
             Self::Unconnected { .. } => {
                 "a relation joins users, items, or a type of another relation, as in items-tags"
             }
-            Self::Twice { .. } => "name another type, or use context=yes",
+            Self::Twice { .. } => "name another type, as in users-friends, or use context=yes",
             _ => return None,
         })
     }

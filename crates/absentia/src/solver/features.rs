@@ -101,27 +101,24 @@ fn product(
     let panels: Vec<Vec<f32>> = (0..stride / LANES)
         .into_par_iter()
         .map(|block| {
-            let line = |row: usize| &fixed.padded_row(row)[block * LANES..(block + 1) * LANES];
-            columns.clone().flat_map(line).copied().collect()
+            let mut panel = Vec::with_capacity(columns.len() * LANES);
+            for row in columns.clone() {
+                let line = &fixed.padded_row(row)[block * LANES..(block + 1) * LANES];
+                panel.extend_from_slice(line);
+            }
+            panel
         })
         .collect();
     let mut out = Dense::padded(targets.rows(), fixed.cols());
-    let strips: Vec<(usize, usize)> = (0..targets.rows().div_ceil(ROWS))
-        .flat_map(|tile| (0..panels.len()).map(move |block| (tile * ROWS, block)))
-        .collect();
-    let made: Vec<Vec<f32>> = strips
-        .par_iter()
-        .map(|&(first, block)| {
-            let rows = first..targets.rows().min(first + ROWS);
-            strip(targets, rows, &panels[block], weight, kernels)
-        })
-        .collect();
-    for (&(first, block), strip) in strips.iter().zip(&made) {
-        for (row, line) in (first..).zip(strip.chunks_exact(LANES)) {
-            let to = row * stride + block * LANES;
-            out.as_mut_slice()[to..to + LANES].copy_from_slice(line);
+    let tiles = out.as_mut_slice().par_chunks_mut(ROWS * stride);
+    tiles.enumerate().for_each(|(tile, out)| {
+        let first = tile * ROWS;
+        let rows = first..targets.rows().min(first + ROWS);
+        for (block, panel) in panels.iter().enumerate() {
+            let out = &mut out[block * LANES..];
+            strip(targets, rows.clone(), panel, weight, kernels, (out, stride));
         }
-    }
+    });
     out
 }
 
@@ -132,10 +129,15 @@ fn strip(
     panel: &[f32],
     weight: f32,
     kernels: Kernels,
-) -> Vec<f32> {
+    (out, pitch): (&mut [f32], usize),
+) {
     let (stride, columns) = (targets.stride(), targets.cols());
-    let mut sums = vec![0.0_f64; rows.len() * LANES];
-    let mut part = vec![0.0_f32; rows.len() * LANES];
+    let mut sums = [0.0_f64; ROWS * LANES];
+    let mut part = [0.0_f32; ROWS * LANES];
+    let (sums, part) = (
+        &mut sums[..rows.len() * LANES],
+        &mut part[..rows.len() * LANES],
+    );
     for first in (0..columns).step_by(CHUNK_ROWS) {
         let width = CHUNK_ROWS.min(columns - first);
         let x = StridedRows {
@@ -145,13 +147,17 @@ fn strip(
             k: width,
         };
         part.fill(0.0);
-        kernels.panel_product(x, &panel[first * LANES..], None, &mut part, LANES);
-        for (sum, part) in sums.iter_mut().zip(&part) {
+        kernels.panel_product(x, &panel[first * LANES..], None, part, LANES);
+        for (sum, part) in sums.iter_mut().zip(&*part) {
             *sum += f64::from(*part);
         }
     }
     let weight = f64::from(weight);
-    sums.into_iter().map(|sum| (weight * sum) as f32).collect()
+    for (to, sums) in out.chunks_mut(pitch).zip(sums.chunks_exact(LANES)) {
+        for (to, sum) in to.iter_mut().zip(sums) {
+            *to = (weight * sum) as f32;
+        }
+    }
 }
 
 /// `Σ w (x − p·q)²` over the entries of a block, in `f64` throughout.

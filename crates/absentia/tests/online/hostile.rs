@@ -5,7 +5,8 @@ use absentia::data::{Confidence, Duplicates, Interactions, Targets, Triplets};
 use absentia::fit::Cancel;
 use absentia::model::RowWeights;
 use absentia::online::{
-    Event, MAX_EVENTS, Online, OnlineError, Operation, Options, PairEvent, Settings, WeightMode,
+    Event, MAX_EVENTS, Online, OnlineError, Operation, Options, PairEvent, PairFault, Settings,
+    WeightMode,
 };
 use absentia::weights::{Scheme, Strength};
 
@@ -18,22 +19,24 @@ fn refused(online: &mut Online, operation: &Operation) -> OnlineError {
     error
 }
 
+/// What is wrong with an operation on a pair.
+fn fault(online: &mut Online, operation: &Operation) -> PairFault {
+    match refused(online, operation) {
+        OnlineError::Pair { fault, .. } => fault,
+        error => panic!("{error}"),
+    }
+}
+
 #[test]
 fn what_cannot_be_learned_is_refused_and_changes_nothing() {
     let setup = Setup::new(live_sum(), WeightMode::Live);
     let mut online = setup.online();
     let event = Event::new(1, 2);
     for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-        let error = refused(&mut online, &Operation::Insert(event.value(value)));
-        assert!(matches!(
-            error,
-            OnlineError::NotFinite { what: "value", .. }
-        ));
-        let error = refused(&mut online, &Operation::Insert(event.weight(value)));
-        assert!(matches!(
-            error,
-            OnlineError::NotFinite { what: "weight", .. }
-        ));
+        let found = fault(&mut online, &Operation::Insert(event.value(value)));
+        assert!(matches!(found, PairFault::NotFinite { what: "value", .. }));
+        let found = fault(&mut online, &Operation::Insert(event.weight(value)));
+        assert!(matches!(found, PairFault::NotFinite { what: "weight", .. }));
         let expose = Operation::Expose {
             user: 1,
             item: 2,
@@ -41,17 +44,15 @@ fn what_cannot_be_learned_is_refused_and_changes_nothing() {
         };
         refused(&mut online, &expose);
     }
-    let error = refused(&mut online, &Operation::Insert(event.weight(-1.0)));
-    assert!(matches!(error, OnlineError::NegativeWeight { .. }));
+    let found = fault(&mut online, &Operation::Insert(event.weight(-1.0)));
+    assert_eq!(found, PairFault::NegativeWeight { got: -1.0 });
     let expose = Operation::Expose {
         user: 1,
         item: 2,
         weight: -0.1,
     };
-    assert!(matches!(
-        refused(&mut online, &expose),
-        OnlineError::NegativeWeight { .. }
-    ));
+    let found = fault(&mut online, &expose);
+    assert_eq!(found, PairFault::NegativeWeight { got: -0.1 });
     let (user, item) = (
         online.n_rows(Axis::User) as u32,
         online.n_rows(Axis::Item) as u32,
@@ -69,11 +70,10 @@ fn what_cannot_be_learned_is_refused_and_changes_nothing() {
         user: 1,
         item: 2,
         time: Some(3),
+        later: None,
     };
-    assert!(matches!(
-        refused(&mut online, &nothing),
-        OnlineError::NoEvent { .. }
-    ));
+    let found = fault(&mut online, &nothing);
+    assert_eq!(found, PairFault::NoEvent { time: Some(3) });
     for settings in [
         Settings {
             steps: 1001,
@@ -118,14 +118,21 @@ fn values_whose_sum_or_target_is_not_finite_are_refused() {
         .confidence(Confidence::default());
     let setup = Setup::with(rows(), Scheme::uniform(0.1), WeightMode::Frozen, &params);
     let mut online = setup.online();
-    let error = refused(
-        &mut online,
-        &Operation::Insert(Event::new(1, 2).value(-2.0)),
-    );
-    assert!(matches!(
-        error,
-        OnlineError::NotFinite { what: "target", .. }
-    ));
+    let negative = Operation::Insert(Event::new(1, 2).value(-2.0));
+    let found = fault(&mut online, &negative);
+    let is_target =
+        |fault| matches!(fault, PairFault::Value { what: "target", value, .. } if value < 0.0);
+    assert!(is_target(found), "{found}");
+}
+
+#[test]
+fn a_second_interaction_of_a_pair_is_refused_where_the_rule_rejects_it() {
+    let mut setup = Setup::new(Scheme::uniform(0.1), WeightMode::Frozen);
+    setup.options.duplicates = Duplicates::Error;
+    let mut online = setup.online();
+    let item = online.columns(Axis::User, 4)[0];
+    let again = Operation::Insert(Event::new(4, item));
+    assert_eq!(fault(&mut online, &again), PairFault::Repeated);
 }
 
 #[test]
@@ -143,6 +150,7 @@ fn times_from_the_future_have_the_weight_of_now() {
                 user: 1,
                 item,
                 time: None,
+                later: None,
             };
             online.apply(&remove).unwrap();
         }
@@ -231,6 +239,8 @@ fn a_user_with_a_million_items_is_learned_and_erased() {
     let setup = Setup::new(Scheme::uniform(0.1), WeightMode::Frozen);
     let mut online = setup.with_steps(0);
     let bytes = online.bytes();
+    // Values that vary late: what looks for the first that differs looks at half of the row.
+    let value = |item: u32| if item < items / 2 { 1.0 } else { 2.0 };
     for item in 0..items {
         if item as usize >= online.n_rows(Axis::Item) {
             let add = Operation::Add {
@@ -241,7 +251,7 @@ fn a_user_with_a_million_items_is_learned_and_erased() {
             online.apply(&add).unwrap();
         }
         online
-            .apply(&Operation::Insert(Event::new(6, item)))
+            .apply(&Operation::Insert(Event::new(6, item).value(value(item))))
             .unwrap();
     }
     // Each item is a row of its own: its factors and what holds its entry, and no more than that.

@@ -113,3 +113,31 @@ fn a_refit_is_a_run_from_the_present_factors() {
         }
     }
 }
+
+/// Two rows of zeros are a fixed point of every sweep, and a model that only records events has many of them.
+#[test]
+fn a_refit_learns_rows_that_are_new_on_both_sides() {
+    use absentia::model::RowWeights;
+    use absentia::online::Event;
+    let setup = Setup::new(live_sum(), WeightMode::Live);
+    let mut online = setup.with_steps(0);
+    let (user, item) = (crate::setup::USERS as u32, crate::setup::ITEMS as u32);
+    for (axis, hash) in [(Axis::User, 1), (Axis::Item, 2)] {
+        let weights = RowWeights::Frozen;
+        let add = Operation::Add {
+            axis,
+            hash,
+            weights,
+        };
+        online.apply(&add).unwrap();
+    }
+    let event = Event::new(user, item);
+    online.apply(&Operation::Insert(event)).unwrap();
+    assert!(online.is_blank(Axis::User, user) && online.is_blank(Axis::Item, item));
+    online.apply(&Operation::Refit { sweeps: 5 }).unwrap();
+    assert!(
+        online.score(user, item) > 0.1,
+        "{}",
+        online.score(user, item)
+    );
+}

@@ -161,6 +161,7 @@ pub(crate) fn operation(dice: &mut Dice, online: &Online) -> Operation {
                     user,
                     item: items[dice.below(len)],
                     time: None,
+                    later: None,
                 },
             }
         }

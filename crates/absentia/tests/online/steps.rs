@@ -7,7 +7,7 @@ use absentia::online::{Event, Online, Operation, WeightMode};
 use absentia::weights::{Scheme, Strength};
 use absentia::{Axis, Dense, Sides, Solver};
 
-use crate::setup::{Dice, Setup, event, live_sum, params, rank_three};
+use crate::setup::{Dice, ITEMS, Setup, USERS, event, live_sum, params, rank_three};
 
 /// The row after one step of Algorithm 1, the other side held fixed.
 fn vanilla(
@@ -91,6 +91,7 @@ fn operations() -> Vec<Operation> {
                 user: new.user,
                 item: items[0],
                 time: None,
+                later: None,
             },
         };
         online.apply(&next).unwrap();
@@ -254,39 +255,88 @@ fn repeated_steps_converge_to_the_exact_fold_in() {
     }
 }
 
+fn add(axis: Axis, hash: u64) -> Operation {
+    Operation::Add {
+        axis,
+        hash,
+        weights: absentia::model::RowWeights::Frozen,
+    }
+}
+
+/// The row that is added next.
+fn next(axis: Axis) -> u32 {
+    match axis {
+        Axis::User => USERS as u32,
+        Axis::Item => ITEMS as u32,
+    }
+}
+
 #[test]
-fn a_new_row_is_folded_in_exactly_and_two_new_rows_start_from_their_hash() {
+fn a_new_row_is_folded_in_exactly_before_its_steps() {
+    for (scheme, mode) in [
+        (
+            Scheme::popularity(Strength::C0(4.0), 0.4),
+            WeightMode::Frozen,
+        ),
+        (rank_three(), WeightMode::Frozen),
+        (live_sum(), WeightMode::Live),
+    ] {
+        let setup = Setup::new(scheme, mode);
+        for axis in [Axis::User, Axis::Item] {
+            let (new, known) = (next(axis), 3);
+            let (user, item) = match axis {
+                Axis::User => (new, known),
+                Axis::Item => (known, new),
+            };
+            let event = Event::new(user, item).value(1.4).weight(0.6);
+            let operations = [add(axis, 5), Operation::Insert(event)];
+            let (learned, recorded) = twins(&setup, &operations, 1);
+            let entry = NewEntry {
+                value: event.value,
+                weight: event.weight,
+                ..NewEntry::new(known)
+            };
+            let model = recorded.to_model().unwrap();
+            let exact = model.fold_in(axis).update(new, &[entry]).unwrap();
+            let mut factors = factors(&recorded);
+            let row = factors[axis].row_mut(new as usize);
+            row.copy_from_slice(&exact.factors);
+            let (rows, weights) = (
+                recorded.to_trained_rows(),
+                recorded.missing_weights().unwrap(),
+            );
+            for (axis, row) in [(Axis::User, user), (Axis::Item, item)] {
+                let step = vanilla(&rows, (weights.a(), weights.b()), &factors, axis, row);
+                factors[axis].row_mut(row as usize).copy_from_slice(&step);
+                let found = learned.factors(axis).row(row as usize);
+                assert_close(found, &step, "a row of the event");
+            }
+            let (before, after) = (recorded.objective(), learned.objective());
+            let (before, after) = (before.unwrap().total(), after.unwrap().total());
+            assert!(after < before, "{after} from {before}");
+        }
+    }
+}
+
+#[test]
+fn two_new_rows_start_from_the_hash_of_the_item() {
     let setup = Setup::new(
         Scheme::popularity(Strength::C0(4.0), 0.4),
         WeightMode::Frozen,
     );
-    let add = |axis, hash| Operation::Add {
-        axis,
-        hash,
-        weights: absentia::model::RowWeights::Frozen,
+    let (user, item) = (next(Axis::User), next(Axis::Item));
+    let both = |hashes: (u64, u64)| {
+        let operations = [
+            add(Axis::User, hashes.0),
+            add(Axis::Item, hashes.1),
+            Operation::Insert(Event::new(user, item)),
+        ];
+        let (learned, recorded) = twins(&setup, &operations, 1);
+        assert!(learned.score(user, item) > 0.0);
+        let (before, after) = (recorded.objective(), learned.objective());
+        assert!(after.unwrap().total() < before.unwrap().total());
+        learned.factors(Axis::Item).row(item as usize).to_vec()
     };
-    // A new user with a known item: the fold-in of the model is the user's row before the item moves.
-    let mut online = setup.online();
-    online.apply(&add(Axis::User, 5)).unwrap();
-    let new = USERS_BEFORE;
-    online
-        .apply(&Operation::Insert(Event::new(new, 3)))
-        .unwrap();
-    assert!(online.score(new, 3) > 0.05);
-    // Both new: different hashes give different rows, the same hash the same.
-    let both = |hash: u64| {
-        let mut online = setup.online();
-        online.apply(&add(Axis::User, hash)).unwrap();
-        online.apply(&add(Axis::Item, hash)).unwrap();
-        let item = crate::setup::ITEMS as u32;
-        online
-            .apply(&Operation::Insert(Event::new(new, item)))
-            .unwrap();
-        assert!(online.score(new, item) > 0.0);
-        online.factors(Axis::Item).row(item as usize).to_vec()
-    };
-    assert_eq!(both(1), both(1));
-    assert_ne!(both(1), both(2));
+    assert_eq!(both((1, 1)), both((2, 1)));
+    assert_ne!(both((1, 1)), both((1, 2)));
 }
-
-const USERS_BEFORE: u32 = crate::setup::USERS as u32;

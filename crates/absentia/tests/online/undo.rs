@@ -1,33 +1,40 @@
 //! Events that are undone.
 
-use absentia::Axis;
 use absentia::data::Duplicates;
 use absentia::model::RowWeights;
 use absentia::online::{Event, Online, Operation, WeightMode};
 use absentia::weights::{Scheme, Strength};
+use absentia::{Axis, Sides};
 
-use crate::setup::{Dice, Setup, difference, event, live_sum};
+use crate::setup::{Dice, Setup, caches_from_scratch, difference, event, live_sum};
 
 fn remove(user: u32, item: u32) -> Operation {
     Operation::Remove {
         user,
         item,
         time: None,
+        later: None,
     }
 }
 
-/// Everything that an insert and its removal must restore.
-fn assert_restored(online: &Online, before: &absentia::online::OnlineParts) {
+/// Everything that an insert and its removal must restore, whatever the factors learned.
+fn assert_restored_weights(online: &Online, before: &absentia::online::OnlineParts) {
     let now = online.parts();
     assert_eq!(now.entries, before.entries);
     for axis in [Axis::User, Axis::Item] {
         assert_eq!(now.weights[axis], before.weights[axis]);
         let sums = (&now.weight_sums[axis], &before.weight_sums[axis]);
         assert!(difference(sums.0, sums.1) <= 1e-9);
-        let caches = (&now.cache_sums[axis], &before.cache_sums[axis]);
-        assert!(difference(caches.0, caches.1) <= 1e-9);
     }
     assert!(difference(&now.observed_sums, &before.observed_sums) <= 1e-9);
+}
+
+/// The same, and the caches.
+fn assert_restored(online: &Online, before: &absentia::online::OnlineParts) {
+    assert_restored_weights(online, before);
+    for axis in [Axis::User, Axis::Item] {
+        assert!(difference(online.cache_sums(axis), &before.cache_sums[axis]) <= 1e-9);
+    }
 }
 
 #[test]
@@ -52,6 +59,39 @@ fn an_insert_and_its_removal_restore_entries_counts_weights_and_caches() {
             assert_restored(&online, &before);
             assert_eq!(online.counts(Axis::Item), counts);
             assert!(difference(online.missing_parts(Axis::User).1, &scales) <= 1e-9);
+        }
+    }
+}
+
+#[test]
+fn a_removal_after_steps_restores_all_but_the_factors_of_its_rows() {
+    for (scheme, mode) in [
+        (live_sum(), WeightMode::Live),
+        (
+            Scheme::popularity(Strength::Mean(0.1), 0.4),
+            WeightMode::Frozen,
+        ),
+    ] {
+        let mut online = Setup::new(scheme, mode).online();
+        let mut dice = Dice::new(32);
+        for _ in 0..100 {
+            let before = online.parts();
+            let rows = Sides::from_fn(|axis| online.factors(axis).clone());
+            let scales = online.missing_parts(Axis::User).1.to_vec();
+            let new = event(&mut dice, &online);
+            online.apply(&Operation::Insert(new)).unwrap();
+            online.apply(&remove(new.user, new.item)).unwrap();
+            assert_restored_weights(&online, &before);
+            assert!(difference(online.missing_parts(Axis::User).1, &scales) <= 1e-9);
+            for (axis, own) in [(Axis::User, new.user), (Axis::Item, new.item)] {
+                let (now, then) = (online.factors(axis), &rows[axis]);
+                for row in (0..then.rows()).filter(|&row| row != own as usize) {
+                    assert_eq!(now.row(row), then.row(row));
+                }
+                // The rows of the event have learned and forgotten: their sums are those of what they are now.
+                let fresh = caches_from_scratch(&online, axis);
+                assert!(difference(online.cache_sums(axis), &fresh) <= 1e-9);
+            }
         }
     }
 }
@@ -142,6 +182,7 @@ fn events_of_a_pair_are_merged_by_the_rule_and_removed_by_their_time() {
             user,
             item: 4,
             time: Some(time),
+            later: None,
         };
         assert!(online.apply(&at(4999)).is_err());
         online.apply(&at(5001)).unwrap();
@@ -162,6 +203,40 @@ fn events_of_a_pair_are_merged_by_the_rule_and_removed_by_their_time() {
                 .iter()
                 .all(|&x| x == 0.0)
         );
+    }
+}
+
+#[test]
+fn one_of_several_interactions_at_the_same_time_is_removed() {
+    // The value that is left after one of 2, 3 and 4 was removed, by how many were learned after it.
+    for (later, expected) in [
+        (None, 5.0_f32),
+        (Some(0), 5.0),
+        (Some(1), 6.0),
+        (Some(2), 7.0),
+    ] {
+        let mut setup = Setup::new(Scheme::uniform(0.1), WeightMode::Frozen);
+        setup.options.duplicates = Duplicates::Sum;
+        let mut online = setup.online();
+        let item = (0..crate::setup::ITEMS as u32)
+            .find(|item| !online.columns(Axis::User, 6).contains(item))
+            .unwrap();
+        let meant = |time, later| Operation::Remove {
+            user: 6,
+            item,
+            time,
+            later,
+        };
+        for value in [2.0, 3.0, 4.0] {
+            let event = Event::new(6, item).value(value).time(5000);
+            online.apply(&Operation::Insert(event)).unwrap();
+        }
+        assert!(online.apply(&meant(Some(5000), Some(3))).is_err());
+        assert!(online.apply(&meant(Some(4000), Some(1))).is_err());
+        online.apply(&meant(Some(5000), later)).unwrap();
+        let place = online.columns(Axis::User, 6).binary_search(&item).unwrap();
+        let left = online.to_rows().by_user().row(6).r.get(place);
+        assert_eq!(left.to_bits(), expected.to_bits(), "{later:?}");
     }
 }
 

@@ -8,8 +8,11 @@ mod world;
 use absentia::fit::backend::Cpu;
 use absentia::fit::{FitError, Run, fit, fit_related};
 use absentia::model::{NewEntry, RowEntries, RowWeights, Similarity};
-use absentia::relations::{RelationError, Relations};
-use absentia::{Axis, Model, Params, Sides, Solver};
+use absentia::relations::{
+    Arrangement, Content, Features, Relation, RelationError, Relations, Scaling, TypePair,
+};
+use absentia::weights::Scheme;
+use absentia::{Axis, Dense, Model, Params, Sides, Solver};
 use oracle::relative_distance;
 use world::{Block, K, STRENGTHS, World, all};
 
@@ -58,6 +61,53 @@ fn element_wise_sweeps_are_those_of_the_oracle() {
                 let got = all(fitted.model.entity_factors(entity).unwrap());
                 let off = relative_distance(got, world.factors[entity].iter().copied());
                 assert!(off < 1e-4, "{solver:?}, nu {nu}, {entity}: {off:.1e}");
+            }
+        }
+    }
+}
+
+/// Where rows have the same weights in all relations, `eals` sums the caches once for several of them.
+#[test]
+fn rows_of_the_same_weights_are_solved_as_others_are() {
+    let world = World::new(1.0, STRENGTHS);
+    let (data, scheme) = (world.blocks[0].data(), Scheme::uniform(0.2));
+    let types = TypePair {
+        first: "items".to_owned(),
+        second: "vectors".to_owned(),
+        context: false,
+    };
+    let mut entities = Arrangement::of(&[types]).unwrap().entities;
+    let counts = [data.n_users(), data.n_items(), 9];
+    for (entity, count) in entities.iter_mut().zip(counts) {
+        entity.count = count;
+    }
+    let values = Dense::from_fn(counts[1], 9, |row, col| ((row * 7 + col * 5) % 11) as f32);
+    for every in [1, 3] {
+        // All items have features, or some do not.
+        let known = (0..counts[1]).map(|item| every == 1 || item % every != 0);
+        let features = Features::new(&values, known.collect(), Scaling::Together).unwrap();
+        let relations = Relations {
+            entities: entities.clone(),
+            relations: vec![Relation {
+                first: 1,
+                second: 2,
+                strength: 0.7,
+                content: Content::Features(features),
+            }],
+            weighs_empty: true,
+        };
+        let trained = |solver: Solver| {
+            let params = world.params(solver, 3);
+            let main = (&data, &scheme);
+            fit_related(&Cpu, main, Some(&relations), &params, Run::default()).unwrap()
+        };
+        let eals = trained(Solver::Eals).model;
+        for solver in [Solver::EalsVanilla, Solver::Subspace { block: 1 }] {
+            let other = trained(solver).model;
+            for entity in 0..3 {
+                let factors = |model: &Model| model.entity_factors(entity).unwrap().clone();
+                let off = relative_distance(all(&factors(&eals)), all(&factors(&other)));
+                assert!(off < 1e-4, "{solver:?}, {every}, {entity}: {off:.1e}");
             }
         }
     }

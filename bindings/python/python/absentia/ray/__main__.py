@@ -23,7 +23,8 @@ def _arguments() -> argparse.ArgumentParser:
     train.add_argument("--threads", type=int, default=1, help="threads and CPUs of each worker [default: 1]")
     train.add_argument("--model", help="where to write the model, if not as the file says; the first worker writes it")
     train.add_argument("--checkpoint", help="folder of checkpoints that all workers reach, or a URL of fsspec")
-    train.add_argument("--checkpoint-every", type=int, default=1, help="sweeps between checkpoints [default: 1]")
+    every = int(_core.default_of("train", "checkpoint-every"))
+    train.add_argument("--checkpoint-every", type=int, default=every, help=f"sweeps between checkpoints [default: {every}]")
     train.add_argument("--resume", action="store_true", help="go on from the last checkpoint, if there is one")
     return parser
 

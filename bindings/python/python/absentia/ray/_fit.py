@@ -77,7 +77,7 @@ def fit(
     num_threads: int = 1,
     resources: Optional[Dict[str, float]] = None,
     checkpoint: Optional[str] = None,
-    checkpoint_every: int = 1,
+    checkpoint_every: Optional[int] = None,
     resume: bool = False,
     spread: Optional[bool] = None,
     patience: float = 600.0,
@@ -105,7 +105,7 @@ def fit(
     checkpoint : str, optional
         A folder that all workers reach, or a URL of fsspec. Without one, a run that loses a worker begins again.
     checkpoint_every : int
-        Sweeps between checkpoints.
+        Sweeps between checkpoints; as by ``absentia train`` if not given, 10.
     resume : bool
         Go on from the last checkpoint, if there is one, with any number of workers.
     spread : bool, optional
@@ -122,6 +122,8 @@ def fit(
     keys["threads"] = _params.whole("num_threads", num_threads)
     if workers < 1:
         raise ValueError(f"workers is {workers}; it must be at least 1")
+    if checkpoint_every is None:
+        checkpoint_every = int(_core.default_of("train", "checkpoint-every"))
     if checkpoint_every < 1:
         raise ValueError(f"checkpoint_every is {checkpoint_every}; it must be at least 1")
     if resume and checkpoint is None:
@@ -202,6 +204,6 @@ def _keys(source: Any, job: Any, given: Dict[str, Any]) -> Dict[str, Any]:
 
 def _text(weights: Weights) -> str:
     """Weights as they are written; arrays in memory have no text."""
-    if type(weights)._arrays is not Weights._arrays:
+    if weights._in_memory():
         raise ValueError("weights with arrays in memory do not reach other machines; write them to files and give their paths")
-    return weights._text(())
+    return weights._text()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 KEPT = 2
 """Number of checkpoints that are kept: the last one, and the one before it while the last is written."""
 
@@ -135,7 +135,7 @@ def write_manifest(folder: Folder, checkpoint: str, manifest: Dict[str, Any]) ->
 
 
 def last_manifest(folder: Folder) -> Optional[Dict[str, Any]]:
-    """The manifest of the last checkpoint, if there is one."""
+    """The manifest of the last checkpoint, if there is one, with the path that it was read from."""
     names = folder.checkpoints()
     if not names:
         return None
@@ -146,4 +146,4 @@ def last_manifest(folder: Folder) -> Optional[Dict[str, Any]]:
         raise ValueError(f"{where}: not a checkpoint: {error}") from None
     if manifest.get("format") != FORMAT:
         raise ValueError(f"{where}: format {manifest.get('format')!r}; this version reads {FORMAT}")
-    return manifest
+    return {**manifest, "path": where}

@@ -220,8 +220,7 @@ class Workers:
         manifest = {
             "step": step,
             "history": history,
-            "data": self.run.data,
-            "params": self.run.params,
+            "run": self.run.record,
             "files": [file for files in written for file in files],
         }
         _store.write_manifest(self._folder, name, manifest)
@@ -232,7 +231,7 @@ class Workers:
         manifest = None if self._folder is None else _store.last_manifest(self._folder)
         if manifest is None:
             return None
-        self.run.check_resume(manifest["data"], manifest["params"])
+        self.run.check_resume(manifest["path"], manifest["run"])
         self._manifest = manifest
         try:
             self.to_stored()

@@ -22,7 +22,7 @@ use anyhow::{Context as _, Result};
 
 use super::evaluate::{Difference, differences};
 use super::train::{Follow, end_on_interrupt};
-use crate::args::{DataArgs, flag, warn_of_unused};
+use crate::args::{DataArgs, flag, parse_length, warn_of_unused};
 use crate::cli::Context;
 use crate::failure::Outcome;
 use crate::guard::Files;
@@ -69,7 +69,7 @@ pub(crate) struct Compare {
     pub(crate) exposed: ExposedEntries,
     /// Cut-offs, separated by commas.
     #[arg(long, value_name = "K", value_delimiter = ',', default_value = "20")]
-    #[arg(help_heading = "Measuring")]
+    #[arg(help_heading = "Measuring", value_parser = parse_length)]
     at: Vec<usize>,
     /// Metrics, separated by commas.
     #[arg(

@@ -19,6 +19,7 @@ use absentia_job::{Listener as _, Reading, same_ids};
 use absentia_report::format::counted;
 use anyhow::Result;
 
+use crate::args::parse_length;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::folding::FoldedUsers;
@@ -66,7 +67,7 @@ pub(crate) struct Evaluate {
     #[arg(long)]
     rank_seen: bool,
     /// Cut-offs, separated by commas [default: 10,20, or those that --metrics name].
-    #[arg(long, value_name = "K", value_delimiter = ',')]
+    #[arg(long, value_name = "K", value_delimiter = ',', value_parser = parse_length)]
     at: Vec<usize>,
     /// hr, ndcg, recall, precision, map, mrr, mrr-all, auc, or any with a cut-off as in ndcg@100;
     /// all those with a cut-off when not given.
@@ -96,7 +97,7 @@ pub(crate) struct Evaluate {
     pub(crate) read: Reading,
 }
 
-/// Test rows that cannot be measured, for the model does not know their user or item.
+/// Test rows that cannot be measured, because their user or item is not in the model.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LeftOut {
     rows: u64,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use absentia::data::Confidence;
 use absentia::fit::{Run, fit};
 use absentia::online::{Online, Options};
 use absentia::weights::{Scheme, Strength};
@@ -76,6 +77,8 @@ pub(super) fn prepare(folder: &Path) -> Result<PathBuf> {
         .factors(24)
         .iterations(12)
         .regularization(0.05)
+        // Events have weights by their kind.
+        .confidence(Confidence::Column)
         .check()?;
     let model = fit(&data, &scheme, &params, Run::default())?.model;
     let online = Online::new(&model, &data, Options::default())?;

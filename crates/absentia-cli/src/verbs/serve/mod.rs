@@ -133,6 +133,7 @@ impl Serve {
                 } else {
                     WeightMode::Frozen
                 },
+                weighted_events: true,
                 ..Opening::default()
             },
             address: self.address,

@@ -236,6 +236,23 @@ impl Finished<'_> {
         for (name, value) in rows {
             table.row([Cell::text(name), Cell::text(value)]);
         }
+        for relation in self.relations() {
+            table.row([Cell::text("relation"), Cell::text(relation)]);
+        }
         table
+    }
+
+    /// The relations with all their settings, and what they add to users and items.
+    fn relations(&self) -> Vec<String> {
+        let given = self.config.get("relation").and_then(toml::Value::as_array);
+        let given = given.into_iter().flatten().filter_map(toml::Value::as_str);
+        let mut lines: Vec<String> = given.map(str::to_owned).collect();
+        if let Some(related) = self.fitted.model.related() {
+            let added = related.entities.iter().skip(2);
+            let added =
+                added.map(|one| format!("{} {}", format::count(one.count as u64), one.name));
+            lines.push(format!("adds {}", added.collect::<Vec<_>>().join(", ")));
+        }
+        lines
     }
 }

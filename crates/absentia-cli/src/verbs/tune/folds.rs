@@ -1,7 +1,7 @@
 //! The data of a search, and the rows held out of it.
 
 use absentia::Interactions;
-use absentia::data::{DataError, Duplicates};
+use absentia::data::{DataError, Duplicates, Pick};
 use absentia::evaluate::TestSet;
 use absentia::memory::Stage;
 use absentia_io::model::Ids;
@@ -32,6 +32,10 @@ pub(super) struct Folds {
     pub(super) unit: TimeUnit,
     /// Number of rows that the first fold holds out.
     pub(super) held_out: usize,
+    /// Number of folds: ways to hold rows out.
+    pub(super) number: usize,
+    /// How rows are held out, in words.
+    pub(super) rule: String,
     /// The test rows of a study, none of which is in the data.
     pub(super) test: Option<TestSet>,
     /// Relations that are trained with the data.
@@ -141,6 +145,8 @@ pub(super) fn fold(
         }
     ));
     Ok(Folds {
+        number: folds.len(),
+        rule: rule(&loaded, args),
         parts: folds,
         all,
         unit: TimeUnit::of_times(loaded.log.time()),
@@ -149,6 +155,29 @@ pub(super) fn fold(
         test,
         related,
     })
+}
+
+/// How rows are held out, in words.
+fn rule(loaded: &Rows, args: &HeldOutArgs) -> String {
+    if !args.valid.is_empty() {
+        return format!("chosen on {}", args.valid.join(", "));
+    }
+    let mut text = format!("held out by {}", args.split);
+    if args.split.unused_pick("--pick").is_none() {
+        let pick = args
+            .pick
+            .unwrap_or_else(|| HoldOut::default_pick(&loaded.log));
+        text.push_str(match pick {
+            Pick::Latest => " (latest rows)",
+            Pick::Random => " (random rows)",
+            Pick::Drift => " (random rows that drift)",
+        });
+    }
+    if args.tilt != 0.0 {
+        text += ", thinned by popularity to the power ";
+        text += &args.tilt.to_string();
+    }
+    text
 }
 
 fn split(loaded: &Rows, args: &HeldOutArgs, ui: &Ui) -> Result<Vec<Fold<'static>>> {

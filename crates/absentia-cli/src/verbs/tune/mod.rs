@@ -13,7 +13,7 @@ use absentia::data::Pick;
 use absentia::fit::Cancel;
 use absentia::relations::Relations;
 use absentia_job::text::{ByteSize, RelationSpec, SplitRule};
-use absentia_job::{Execution, Input, Job, Listener as _};
+use absentia_job::{Execution, Input, Job, Listener as _, defaults};
 use absentia_search::{
     Budget, LogError, LogHeader, Scope, SearchOptions, SearchResult, StagedSearch, Study, Trial,
     TrialLog,
@@ -58,10 +58,10 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "N", value_parser = parse_length)]
     trials: Option<usize>,
     /// Metric to raise.
-    #[arg(long, value_name = "METRIC", default_value = "recall@20")]
+    #[arg(long, value_name = "METRIC", default_value = defaults::TUNE_METRIC)]
     metric: String,
-    /// Among which items held-out ones are ranked: all, or only those without a row in training (new), which says how
-    /// well new items are told apart; for --split cold-items.
+    /// Items that held-out ones are ranked among: all, or only items without training rows (new). Use new with
+    /// --split cold-items to choose settings for new items.
     #[arg(long, value_name = "ITEMS", default_value = "all")]
     among: Among,
     /// What to search: all settings; popularity (weights by popularity, as in the paper) or uniform (one
@@ -119,7 +119,7 @@ pub(crate) struct HeldOutArgs {
     #[arg(long, value_name = "RULE")]
     pick: Option<Pick>,
     /// Thin the held-out rows: keep a row with a probability proportional to this power of its item's
-    /// number of interactions. Use a value above 0 if later requests favour popular items.
+    /// number of interactions. Use a value above 0 if users will mostly be shown popular items.
     #[arg(long, value_name = "GAMMA", default_value_t = 0.0, allow_hyphen_values = true, value_parser = parse_tilt)]
     tilt: f64,
     /// Number of random ways to hold rows out; scores are averaged over them [default: 1, or up to 5
@@ -266,7 +266,7 @@ impl Tune {
         let text = settings::text(result, &staged.options().metric, &job)?;
         store::write_text(&self.output.out, &text)?;
         if let Some(path) = &self.output.report {
-            let setting = self.data.data.join(", ");
+            let setting = format!("{}, {}", self.data.data.join(", "), folds.rule);
             page::write(path, staged, result, folds, (&setting, &text))?;
         }
         show::result(staged, result, (&self.output.out, folds.unit), context)?;

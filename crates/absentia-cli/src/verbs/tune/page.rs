@@ -30,11 +30,15 @@ pub(super) fn write(
     let seconds: f64 = result.trials.iter().map(|trial| trial.seconds).sum();
     let mut report = Report::new("Search for settings")
         .subtitle(format!(
-            "{setting}: {} interactions of {} users with {} items, {} rows held out",
+            "{setting}: {} interactions of {} users with {} items, {}{}",
             format::count(folds.all.n_interactions() as u64),
             format::count(folds.all.n_users() as u64),
             format::count(folds.all.n_items() as u64),
-            format::count(folds.held_out as u64)
+            format::counted(folds.held_out as u64, "row"),
+            match folds.number {
+                1 => String::new(),
+                ways => format!(", in {ways} ways"),
+            }
         ))
         .highlights([
             (
@@ -50,7 +54,7 @@ pub(super) fn write(
             ),
         ])
         .table(
-            "The best trials, ± half of a 95% interval",
+            "The best trials, ± half of a 95% interval; the one that is kept is highlighted",
             &best_table(result, &metric, folds.unit),
         )
         .code("The best settings", config)
@@ -63,9 +67,9 @@ pub(super) fn write(
          that settings explain, corrected for chance; the worst quarter of the trials is left out.",
     );
     if !known.is_empty() {
-        let mut bars = BarChart::new("Importance of settings, 1 in all");
+        let mut bars = BarChart::new("Importance of settings, in % of all");
         for one in &known {
-            bars = bars.bar(&*one.name, one.share);
+            bars = bars.bar(&*one.name, 100.0 * one.share);
         }
         report = report.chart(bars);
     }
@@ -105,15 +109,17 @@ fn parallel(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Paral
     for dimension in dimensions {
         chart = match dimension.options() {
             options if options.is_empty() => chart.axis(axis(dimension)),
-            options => chart.names(&*dimension.name, options),
+            options => chart.names(dimension.label(), options),
         };
     }
     chart = chart
         .axis(ChartAxis::linear("post-scaling"))
         .axis(ChartAxis::linear(metric));
     for trial in trials.iter().take(MOST_LINES) {
-        let values = dimensions.iter().zip(&trial.point);
-        let mut line: Vec<f64> = values.map(|(dimension, &at)| dimension.value(at)).collect();
+        let values = dimensions.iter().enumerate();
+        let mut line: Vec<f64> = values
+            .map(|(at, dimension)| dimension.value_in(trial, at))
+            .collect();
         line.push(f64::from(trial.params.post_scale));
         line.push(trial.score.unwrap_or(f64::NAN));
         chart = chart.line(format!("trial {}", trial.number + 1), &line);
@@ -131,9 +137,9 @@ fn scatters(
     let numbers = dimensions.filter(|(_, d)| !matches!(d.range, Range::Choice { .. }));
     let mut charts: Vec<ScatterChart> = numbers
         .map(|(at, dimension)| {
-            let value = |trial: &Trial| dimension.value(trial.point[at]);
+            let value = |trial: &Trial| dimension.value_in(trial, at);
             scatter(
-                &dimension.name,
+                dimension.label(),
                 axis(dimension),
                 trials,
                 (metric, unit),
@@ -170,8 +176,8 @@ fn scatter(
 
 fn axis(dimension: &Dimension) -> ChartAxis {
     if dimension.is_log() {
-        ChartAxis::log(&*dimension.name)
+        ChartAxis::log(dimension.label())
     } else {
-        ChartAxis::linear(&*dimension.name)
+        ChartAxis::linear(dimension.label())
     }
 }

@@ -182,6 +182,10 @@ pub(super) fn best_table(result: &SearchResult, metric: &str, unit: TimeUnit) ->
             ),
             Cell::text(brief(trial, unit)),
         ]);
+        // What is kept need not be what has the highest metric.
+        if trial.number == best {
+            table.choose_last();
+        }
     }
     for baseline in &result.baselines {
         table.row([

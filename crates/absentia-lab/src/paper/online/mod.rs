@@ -6,7 +6,7 @@ mod popular;
 
 use absentia::Model;
 use absentia::memory::Stage;
-use absentia::online::{Online, Settings, WeightMode};
+use absentia::online::{Online, REFIT_SWEEPS, Settings, WeightMode};
 use absentia_report::format::{count, counted};
 use anyhow::Result;
 
@@ -19,10 +19,10 @@ use popular::Popular;
 
 /// The authors' weights on missing entries: c0 (their w0) and α.
 const WEIGHTS: (f32, f32) = (512.0, 0.4);
+/// Their K and sweeps.
+const AUTHORS: (usize, usize) = (64, 50);
 /// Number of events between refits.
 const REFIT_EVERY: usize = 1000;
-/// Sweeps of a refit.
-const REFIT_SWEEPS: u32 = 5;
 /// Number of events that recent popularity counts.
 const RECENT: usize = 1000;
 
@@ -60,7 +60,11 @@ pub(super) fn blocks(lab: &Lab<'_>, stream: &EventStream) -> Result<Vec<Block>> 
         let found = |name: &String| outcomes.iter().find(|outcome| outcome.name == *name);
         names.iter().filter_map(found).collect()
     };
-    let steps: Vec<String> = size.online_steps().iter().map(|&n| steps(n)).collect();
+    let steps: Vec<String> = size
+        .online_steps()
+        .iter()
+        .map(|&n| steps(size, n))
+        .collect();
     let weights: Vec<String> = [steps[0].clone()]
         .into_iter()
         .chain(size.online_weights().iter().map(|&w| heavier(w)))
@@ -96,8 +100,13 @@ const REFIT_ALONE: &str = "refits alone";
 const REFIT: &str = "1 step and refits";
 const LIVE: &str = "1 step, live weights";
 
-fn steps(n: u32) -> String {
-    counted(u64::from(n), "step")
+/// The line of a number of steps. With the authors' model, one step has all of their defaults.
+fn steps(size: Size, n: u32) -> String {
+    let name = counted(u64::from(n), "step");
+    if n == 1 && size.online_model() == AUTHORS {
+        return format!("{name} (authors' defaults)");
+    }
+    name
 }
 
 fn heavier(weight: f32) -> String {
@@ -126,7 +135,7 @@ fn outcomes(size: Size, model: &Model, stream: &EventStream) -> Result<Vec<Outco
     };
     let mut variants = vec![(NEVER.to_owned(), never)];
     for &n in size.online_steps() {
-        variants.push((steps(n), with(n, 1.0)));
+        variants.push((steps(size, n), with(n, 1.0)));
     }
     for &weight in size.online_weights() {
         variants.push((heavier(weight), with(1, weight)));
@@ -162,7 +171,7 @@ fn described(stream: &EventStream, setting: &Setting) -> String {
     let events = || stream.events.iter();
     let new_users = events().filter(|event| ids.users.get(&event.user).is_none());
     let new_items = events().filter(|event| ids.items.get(&event.item).is_none());
-    let is_authors = setting.params.factors == 64 && setting.params.iterations == 50;
+    let is_authors = (setting.params.factors, setting.params.iterations) == AUTHORS;
     format!(
         "{}: {} training entries of {} users and {} items; {} events, {:.1} % of them by users and {:.1} % on \
          items that the training entries do not have. K = {}, c0 = {}, α = {}, λ = {}, {} sweeps{}. A refit is \

@@ -33,7 +33,14 @@ pub(super) struct GroupSolver {
     penalty: Vec<f32>,
     /// `−Σ_t a_ut (S_t p_u)` on a block, row by row.
     g: Buffer,
+    /// Where all rows of the group have the same weights, `Σ_t a_t S_t` on a block and on its diagonal.
+    is_alike: bool,
+    shared: Buffer,
+    shared_diagonal: Buffer,
 }
+
+/// The fewest rows for which summing the caches once pays.
+const ALIKE_ROWS: usize = 4;
 
 impl GroupSolver {
     /// Improves the rows of a group.
@@ -103,6 +110,34 @@ impl GroupSolver {
                 weights[t * LANES..][lanes.clone()].fill(a);
             }
         }
+        // Features give most rows one more weight, the same for all; sums of other weights keep their bits.
+        let alike = |scale: &[f32]| scale.iter().all(|a| a.to_bits() == scale[0].to_bits());
+        let may_share = !side.features.is_empty() && rows >= ALIKE_ROWS;
+        self.is_alike = may_share && self.scales.chunks_exact(rows).all(alike);
+    }
+
+    /// Sums the caches of rows that have the same weights, which then are rows of rank one.
+    fn share_caches(&mut self, rows: usize, block: usize, side: &Side<'_>) {
+        let (z, stride) = (side.cache.rank(), side.fixed.stride());
+        let shared = &mut self.shared.room(stride * LANES)[..stride * LANES];
+        let diagonal = self.shared_diagonal.room(LANES * LANES);
+        shared.fill(0.0);
+        diagonal.fill(0.0);
+        let lines = side.cache.diagonals(Form::Square, block);
+        for (t, scale) in self.scales.chunks_exact(rows).enumerate() {
+            if scale[0] == 0.0 {
+                continue;
+            }
+            side.kernels
+                .axpy(-scale[0], side.cache.panel(block, t), shared);
+            for (lines, slot) in lines
+                .chunks_exact(z * LANES)
+                .zip(diagonal.chunks_exact_mut(LANES))
+            {
+                let line = &lines[t * LANES..(t + 1) * LANES];
+                side.kernels.axpy(-scale[0], line, slot);
+            }
+        }
     }
 
     /// Packs the rows of the fixed side that the entries name, weighs the entries and predicts.
@@ -168,6 +203,9 @@ impl GroupSolver {
         side: &Side<'_>,
     ) {
         let (rows, stride) = (group.places.len(), side.fixed.stride());
+        if self.is_alike {
+            self.share_caches(rows, block, side);
+        }
         let g = &mut self.g.room(rows * LANES)[..rows * LANES];
         g.fill(0.0);
         if !side.features.is_empty() {
@@ -181,6 +219,12 @@ impl GroupSolver {
             rows,
             k: stride,
         };
+        if self.is_alike {
+            let panel = &self.shared.as_slice()[..stride * LANES];
+            let scale = [-1.0; LANES];
+            side.kernels.panel_product(x, panel, Some(&scale), g, LANES);
+            return;
+        }
         for (t, scale) in self.scales.chunks_exact(rows).enumerate() {
             // Weights of groups of users or items are mostly zero.
             if scale.iter().any(|&a| a != 0.0) {
@@ -199,6 +243,16 @@ impl GroupSolver {
     ) -> Option<(usize, f32)> {
         let (entries, rows) = (group.entries(), group.places.len());
         let (stride, z) = (side.fixed.stride(), side.cache.rank());
+        // Lanes without a row have no weight: they must not look like a row without a minimum.
+        let mut ones = [0.0; LANES];
+        ones[..rows * group.per_row].fill(1.0);
+        let (weights, diagonals) = if self.is_alike {
+            let diagonal = &self.shared_diagonal.as_slice()[..LANES * LANES];
+            (&ones[..], diagonal)
+        } else {
+            let weights = &self.weights.as_slice()[..z * LANES];
+            (weights, side.cache.diagonals(Form::Square, block))
+        };
         let x = LaneBlock {
             block,
             per_row: group.per_row,
@@ -207,8 +261,8 @@ impl GroupSolver {
             next: side.gathered(&layout.picks[entries.end..]),
             left: (!self.plain).then(|| self.left.as_slice()),
             penalty: &self.penalty,
-            weights: &self.weights.as_slice()[..z * LANES],
-            diagonals: side.cache.diagonals(Form::Square, block),
+            weights,
+            diagonals,
             g: &self.g.as_slice()[..rows * LANES],
         };
         let mut updates = LaneUpdates {
