@@ -107,12 +107,12 @@ fn an_event_that_is_rejected_is_named_by_its_number_and_ids() {
     let train = "train train.csv --model log.absentia -k 4 --regularization 0.1 --weights uniform:0.1 --targets log \
                  --iterations 5 -q";
     done(folder, &train.split_whitespace().collect::<Vec<_>>());
-    let events = "user,item,rating,time\nu1,i2,1,1500002000\nu3,i4,-2,1500002001\n";
+    let events = "user,item,rating,time\nu1,i2,1,1500002000\nu3,i5,-2,1500002001\n";
     std::fs::write(folder.join("events.csv"), events).unwrap();
     let output = absentia(folder, &["stream", "log.absentia", "events.csv", "-q"]);
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{message}");
-    let expected = "event 2 of 2: user \"u3\", item \"i4\": its value -2 gives a target of NaN";
+    let expected = "event 2 of 2: user \"u3\", item \"i5\": its value -2 gives a target of NaN";
     assert!(message.contains(expected), "{message}");
 }
 
