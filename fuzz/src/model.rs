@@ -1,7 +1,8 @@
-//! Model files and checkpoints.
+//! Model files, checkpoints and models that learn from events.
 
 use std::io::Write;
 
+use absentia::online::{Event, Online, Operation};
 use absentia::ranking::RankRequest;
 use absentia_io::model;
 use xxhash_rust::xxh3::xxh3_64;
@@ -24,6 +25,12 @@ pub fn load(bytes: &[u8]) {
     let _ = model::verify(path);
     let _ = model::inspect(path);
     let _ = model::load_checkpoint(path);
+    if let Ok(Some(stored)) = model::load_online(path)
+        && let Ok(mut online) = Online::restore(&stored.loaded.model, None, stored.parts)
+    {
+        let _ = online.apply(&Operation::Insert(Event::new(0, 0)));
+        let _ = online.apply(&Operation::Erase { user: 0 });
+    }
     if let Ok(loaded) = model::load_model(path) {
         let (users, items) = (loaded.model.n_users(), loaded.model.n_items());
         assert_eq!(loaded.ids.users.len(), users);

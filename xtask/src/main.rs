@@ -201,13 +201,15 @@ fn fuzz(arguments: &[String]) -> Result<(), String> {
             continue;
         }
         let found = target_folder(name)?;
-        let seeds = match name {
-            "model" => repository().join("crates/absentia-io/tests/fixtures"),
-            name => repository().join("fuzz/corpus").join(name),
-        };
+        let mut seeds = vec![repository().join("fuzz/corpus").join(name)];
+        if name == "model" {
+            // Files of earlier versions.
+            seeds.push(repository().join("crates/absentia-io/tests/fixtures"));
+        }
         // The stable toolchain accepts the sanitizer flags with this variable set.
         run(cargo(&["fuzz", "run", name])
-            .args([found, seeds])
+            .arg(found)
+            .args(seeds)
             .args(["--", &limit])
             .env("RUSTC_BOOTSTRAP", "1"))?;
     }

@@ -260,6 +260,18 @@ mod tests {
     }
 
     #[test]
+    fn adding_rows_seldom_copies_those_that_are_there() {
+        let (mut dense, mut copies) = (Dense::padded(0, 20), 0);
+        for _ in 0..20_000 {
+            let before = dense.lines.capacity();
+            dense.push_row(&[1.0; 20]);
+            copies += usize::from(dense.lines.capacity() != before);
+        }
+        assert!(copies < 120, "{copies}");
+        assert!(dense.lines.capacity() <= dense.lines.len() * 9 / 8 + 2);
+    }
+
+    #[test]
     fn a_slice_of_the_wrong_length_is_refused() {
         assert!(Dense::from_slice(2, 3, &[0.0; 5]).is_none());
         assert!(Dense::from_slice(usize::MAX, 3, &[0.0; 5]).is_none());

@@ -187,6 +187,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_row_seldom_moves_when_it_grows() {
+        let (mut row, mut moves) = (GrowingRow::default(), 0);
+        for column in 0..20_000 {
+            let before = row.indices.capacity();
+            row.put(column, (1.0, 1.0));
+            moves += usize::from(row.indices.capacity() != before);
+        }
+        assert!(moves < 120, "{moves}");
+        assert!(row.bytes() <= 4 * (20_000 * 9 / 8 + 4));
+    }
+
+    #[test]
     fn a_row_is_the_same_however_it_came_about() {
         let mut row = GrowingRow::default();
         for (column, r, c) in [(5, 1.0, 1.0), (2, 1.0, 1.0), (9, 1.0, 4.0), (7, 2.0, 1.0)] {

@@ -7,9 +7,10 @@ use crate::data::{Values, mix};
 use crate::error::Axis;
 use crate::fit::start_row;
 use crate::linalg::Dense;
+use crate::solver::Side;
 use crate::solver::growing::WeightedRow;
+use crate::solver::guarded::improve_row;
 use crate::solver::penalty::{row_penalty, total_weight};
-use crate::solver::{Side, improve_rows};
 
 /// How a row is improved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +77,8 @@ impl Online {
             }
             RowStep::Exact => before.stride(),
         };
-        let after = improve_rows(&side, &before, block, &mut self.scratch).ok()?;
-        after.row(0).iter().all(|x| x.is_finite()).then_some(after)
+        let cache = self.caches[other].in_double();
+        improve_row(&side, cache, (&before, block), &mut self.scratch)
     }
 
     /// Changes the factors of a row, and the caches with it.

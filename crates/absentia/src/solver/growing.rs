@@ -46,6 +46,11 @@ impl GrowingCache {
         &self.rounded
     }
 
+    /// The caches in double precision.
+    pub(crate) fn in_double(&self) -> &DoubleCache {
+        &self.sums
+    }
+
     /// Z matrices K × K, row by row, of which the lower triangle counts.
     pub(crate) fn sums(&self) -> &[f64] {
         &self.sums.sums

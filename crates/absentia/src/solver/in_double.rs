@@ -151,7 +151,7 @@ pub(crate) fn half_sweep_in_double(
 }
 
 /// What a row contributes to the objective, entry by entry.
-fn loss(row: usize, p: &[f64], side: &Side<'_>) -> f64 {
+pub(super) fn loss(row: usize, p: &[f64], side: &Side<'_>) -> f64 {
     let observed = observed_row(side, row);
     let mut total = f64::from(side.penalty.get(row)) * dot(p, p);
     let mut next = 0;
@@ -190,7 +190,7 @@ pub(crate) fn solve_exactly_in_double(side: &Side<'_>, cache: &DoubleCache, p: &
 }
 
 /// The quadratic of one row, and how far rounding may have spoilt it.
-struct RowQuadratic {
+pub(super) struct RowQuadratic {
     k: usize,
     h: Vec<f64>,
     y: Vec<f64>,
@@ -199,7 +199,7 @@ struct RowQuadratic {
 }
 
 impl RowQuadratic {
-    fn of_row(row: usize, cache: &DoubleCache, side: &Side<'_>) -> Self {
+    pub(super) fn of_row(row: usize, cache: &DoubleCache, side: &Side<'_>) -> Self {
         let (k, lambda) = (cache.k, f64::from(side.penalty.get(row)));
         let a = side.own_weights.row(row);
         let mut quadratic = Quadratic::of_missing(cache.weighted(a), k);
@@ -246,7 +246,7 @@ impl RowQuadratic {
             .sum()
     }
 
-    fn in_blocks(&self, mut p: Vec<f64>, size: usize) -> Vec<f64> {
+    pub(super) fn in_blocks(&self, mut p: Vec<f64>, size: usize) -> Vec<f64> {
         for first in (0..self.k).step_by(size.max(1)) {
             let block = first..self.k.min(first + size.max(1));
             let gradient = block

@@ -27,6 +27,7 @@ pub(crate) mod cache;
 pub(crate) mod cg;
 pub(crate) mod features;
 pub(crate) mod growing;
+pub(crate) mod guarded;
 pub(crate) mod in_double;
 pub(crate) mod lane_parallel;
 mod long_rows;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::cast_possible_wrap)]
 
 mod caches;
+mod extremes;
 mod hostile;
 mod live;
 mod replay;

@@ -1,5 +1,6 @@
 //! The state is a function of the list of operations.
 
+use absentia::data::{Duplicates, Triplets};
 use absentia::online::{Online, Operation, Settings, WeightMode};
 use absentia::weights::{Scheme, Strength};
 use absentia::{Axis, Dense};
@@ -71,8 +72,25 @@ fn a_snapshot_at_any_cut_continues_with_the_same_bits() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let setup = Setup::new(live_sum(), WeightMode::Live);
-    let operations = list(&setup, 150);
+    same_on_any_threads(&Setup::new(live_sum(), WeightMode::Live), 150);
+}
+
+/// Sums over rows are made of several chunks here, and the rows of items of several pieces.
+#[test]
+fn the_number_of_threads_changes_nothing_where_threads_share_sums_and_rows() {
+    let users = 9_000_u32;
+    let pairs = (0..users).flat_map(|user| [(user, 0), (user, 1), (user, 2 + user % 9)]);
+    let (users_of, items): (Vec<u32>, Vec<u32>) = pairs.unzip();
+    let values: Vec<f32> = (0..items.len()).map(|at| 1.0 + (at % 7) as f32).collect();
+    let rows = Triplets::new(&users_of, &items).values(&values);
+    let rows = rows.build(users as usize, 11, Duplicates::Error).unwrap();
+    let rows = rows.into_owned();
+    let setup = Setup::with(rows, live_sum(), WeightMode::Live, &crate::setup::params());
+    same_on_any_threads(&setup, 60);
+}
+
+fn same_on_any_threads(setup: &Setup, length: usize) {
+    let operations = list(setup, length);
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)

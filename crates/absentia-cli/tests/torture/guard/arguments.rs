@@ -48,6 +48,22 @@ const MODEL: &[Sample] = &plain("model.absentia");
 const PAIRS: &[Sample] = &plain("pairs.csv");
 const CONFIG: &[Sample] = &plain("config.toml");
 const SETTINGS: &[Sample] = &plain("settings.toml");
+const TAGS: &[Sample] = &[
+    sample("tags.csv", "items-tags:{}", ""),
+    sample("looks.csv", "items-looks:{},dense=yes", ""),
+    sample("items.txt", "items-looks:B.npy,ids={}", ""),
+    sample(
+        "by-item.csv",
+        "items-tags:tags.csv,weights=lowrank:{},by-tag.csv",
+        "",
+    ),
+    sample(
+        "by-tag.csv",
+        "items-tags:tags.csv,weights=lowrank:by-item.csv,{}",
+        "",
+    ),
+];
+const TOWNS: &[Sample] = &[sample("towns.csv", "users-towns:{}", "")];
 const METRICS: &[Sample] = &plain("metrics.json");
 const USER_LIST: &[Sample] = &plain("users.txt");
 const SCALE: &[Sample] = &plain("scale.npy");
@@ -76,7 +92,16 @@ pub(super) fn names_file(arg: &Arg) -> bool {
     let is_path = arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
     let names = arg.get_value_names().unwrap_or_default();
     let name = names.first().map_or("", clap::builder::Str::as_str);
-    let by_name = ["DATA", "EVENTS", "MODEL", "FOLDER", "SCHEME", "P,Q|MODEL"].contains(&name);
+    let by_name = [
+        "DATA",
+        "EVENTS",
+        "MODEL",
+        "FOLDER",
+        "SCHEME",
+        "P,Q|MODEL",
+        "RELATION",
+    ];
+    let by_name = by_name.contains(&name);
     arg.get_action().takes_values() && (is_path || by_name || name.starts_with("FILE"))
 }
 
@@ -106,6 +131,8 @@ pub(super) fn use_of(verb: &str, name: &str) -> Option<Use> {
         (_, "test" | "valid" | "study") => Use::Reads(TEST),
         (_, "data" | "events" | "train" | "ratings" | "yelp") => Use::Reads(DATA),
         (_, "exposed" | "exclude" | "negatives") => Use::Reads(PAIRS),
+        ("evaluate" | "recommend" | "explain", "relation") => Use::Reads(TOWNS),
+        (_, "relation") => Use::Reads(TAGS),
         (_, "init") => Use::Reads(INIT),
         (_, "weights") => Use::Reads(WEIGHTS),
         (_, "config") => Use::Reads(CONFIG),
@@ -121,6 +148,16 @@ pub(super) fn use_of(verb: &str, name: &str) -> Option<Use> {
         _ => return None,
     };
     Some(found)
+}
+
+/// The value of an argument that is not the one at issue.
+pub(super) fn usual(samples: &[Sample], name: &str, given: &str) -> String {
+    // Attributes are those of a relation that the model was trained with.
+    let file = match (name, given) {
+        ("model", "relation") => "related.absentia",
+        _ => samples[0].file,
+    };
+    samples[0].value.replace("{}", file)
 }
 
 /// Whether a command needs an argument beside those that clap requires.
@@ -178,6 +215,17 @@ pub(super) fn fill(room: &Room) {
     );
     let strangers = rows(&|user, item| (user + item) % 4 == 0).replace("\n1", "\n901");
     room.write("strangers.csv", strangers);
+    room.write("tags.csv", table("item,tag", ITEMS, "t"));
+    room.write("towns.csv", table("user,town", USERS, "t"));
+    let by_item = (0..ITEMS).map(|item| format!("{item},0.{}\n", 1 + item % 5));
+    room.write(
+        "by-item.csv",
+        format!("id,x\n{}", by_item.collect::<String>()),
+    );
+    let looks = (0..ITEMS).map(|item| format!("{item},{},0.5\n", item % 3));
+    let looks: String = looks.collect();
+    room.write("looks.csv", format!("item,size,hue\n{looks}"));
+    room.write("by-tag.csv", "id,x\nt0,0.1\nt1,0.2\n");
     room.write("segments.csv", table("user,segment", USERS, "s"));
     room.write("categories.csv", table("item,category", ITEMS, "c"));
     room.write(
@@ -206,7 +254,10 @@ pub(super) fn fill(room: &Room) {
         absentia_io::npy::write(&mut bytes, &shape, &numbers).expect("written");
         room.write(&format!("{name}.npy"), bytes);
     }
-    room.ok("train data.csv --model model.absentia -k 3 --iterations 2 --regularization 0.1");
+    let train = "train data.csv -k 3 --iterations 2 --regularization 0.1";
+    room.ok(&format!("{train} --model model.absentia"));
+    let towns = "--relation users-towns:towns.csv";
+    room.ok(&format!("{train} {towns} --model related.absentia"));
     room.ok("export model.absentia --out factors");
     for name in ["P.npy", "Q.npy", "users.txt", "items.txt"] {
         std::fs::rename(room.path("factors").join(name), room.path(name)).expect("moved");

@@ -7,7 +7,7 @@ mod arguments;
 
 use std::path::{Path, PathBuf};
 
-use arguments::{Sample, Use, fill, is_needed, name, names_file, other_words, use_of};
+use arguments::{Sample, Use, fill, is_needed, name, names_file, other_words, use_of, usual};
 use clap::{Arg, Command};
 
 use crate::dice::Dice;
@@ -42,6 +42,22 @@ pub(crate) fn round(_: &mut Dice, room: &Room) {
         faults.join("\n")
     );
     assert!(pairs > 100, "{pairs} pairs of files were tried");
+}
+
+/// The name of every command and argument that a file is written by.
+pub(crate) fn written_by() -> Vec<(String, String)> {
+    let mut command = absentia_cli::command();
+    command.build();
+    let mut found = Vec::new();
+    for verb in command.get_subcommands() {
+        let of_verb = verb.get_arguments().filter(|arg| names_file(arg));
+        for name in of_verb.map(name) {
+            if let Some(Use::Writes(_)) = use_of(verb.get_name(), name) {
+                found.push((verb.get_name().to_owned(), name.to_owned()));
+            }
+        }
+    }
+    found
 }
 
 /// A command with its arguments that name files.
@@ -85,9 +101,7 @@ impl<'a> WritingVerb<'a> {
             let is_needed = is_needed(self.name, name(arg), id);
             let value = match own {
                 Some((_, value)) => value.to_owned(),
-                None if arg.is_required_set() || is_needed => {
-                    samples[0].value.replace("{}", samples[0].file)
-                }
+                None if arg.is_required_set() || is_needed => usual(samples, name(arg), id),
                 None => continue,
             };
             words.push(with_flag(arg, &value));

@@ -11,6 +11,7 @@ use written::{Written, holds_state, is_temporary, written};
 
 use crate::data::Table;
 use crate::dice::Dice;
+use crate::guard::written_by;
 use crate::room::{Contents, Room, wait};
 
 /// Kills of a command in a round.
@@ -56,7 +57,7 @@ const fn set(
     }
 }
 
-const CASES: [Case; 19] = [
+const CASES: [Case; 20] = [
     case(
         "train data.csv --model w.absentia -k 8 --iterations 6 --regularization 0.1 --checkpoint w.ckpt \
          --checkpoint-every 1 --resume --report w.html {}",
@@ -147,13 +148,37 @@ const CASES: [Case; 19] = [
         &["w.absentia", "w.log"],
     ),
     case(
+        "inspect {} --card w.md",
+        ("a.absentia", "b.absentia"),
+        &["w.md"],
+    ),
+    case(
         "reproduce {} --size tiny --out w.html",
         ("slips", "data slips"),
         &["w.html"],
     ),
 ];
 
+/// Fails if a command can write a file and no case has that.
+fn check_cases() {
+    for (verb, argument) in written_by() {
+        // `cargo xtask faults` kills servers, and looks at what is in their folders.
+        if verb == "serve" {
+            continue;
+        }
+        let is_case = |case: &Case| {
+            let mut words = case.line.split_whitespace();
+            words.next() == Some(verb.as_str()) && words.any(|word| word == format!("--{argument}"))
+        };
+        assert!(
+            CASES.iter().any(is_case),
+            "{verb} --{argument}: add a command to kill"
+        );
+    }
+}
+
 pub(crate) fn round(dice: &mut Dice, room: &Room) {
+    check_cases();
     let mut data = Table::random(dice, 2500, 50, 0.12);
     room.write("test.csv", data.take(dice, 0.1).csv());
     room.write("data.csv", data.csv());
