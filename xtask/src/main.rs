@@ -15,6 +15,7 @@ mod test;
 mod toolchains;
 mod torture;
 mod versus;
+mod wheels;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -35,8 +36,11 @@ cargo xtask <task>
            and a Python environment; tests that miss them say so and are skipped
   python   the tests of the Python package alone
   site     the documentation as a site, in target/site; fails where a link leads nowhere
-  wheel    wheels of the Python package for Linux (manylinux2014), x86-64 and aarch64, in
-           target/wheels; installs maturin and zig from PyPI, needs rustup's targets
+  wheel [TRIPLE ...]
+           wheels of the Python package in target/wheels, for Linux (manylinux2014) and macOS, x86-64 and
+           aarch64, and Windows, x86-64; the one that runs here is installed in an empty environment, and
+           docs/tutorial.md followed there. Installs maturin and zig from PyPI, rustup's targets, and
+           Debian's mingw-w64
   bench    against implicit, irspack, cmfrec and buffalo, installed in an environment each: seconds
            per iteration, memory, recommending, time to quality; tables, numbers and charts in
            target/bench. --only yelp,amazon,weights,ranking,quality  --factors 64,128  --rounds 3
@@ -117,7 +121,7 @@ fn main() -> ExitCode {
         }
         Some("licences") => licences::check(),
         Some("package") => licences::package(),
-        Some("wheel") => python::wheel(),
+        Some("wheel") => wheels::wheels(&arguments[1..]),
         Some("setup") => {
             setup();
             Ok(())

@@ -1,6 +1,5 @@
-//! The Python package: its environment, its tests, its wheels.
+//! The Python package: its environment and its tests.
 
-use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -135,39 +134,6 @@ fn note_skipped(line: &str) {
         .append(true)
         .open(skipped_tests());
     let _ = list.and_then(|mut list| writeln!(list, "{line}"));
-}
-
-/// Builds wheels with maturin in an environment of its own.
-pub(crate) fn wheel() -> Result<(), String> {
-    let folder = repository().join("target/wheel-python");
-    let python = folder.join("bin/python");
-    if !has_modules(&python, &["maturin", "ziglang"]) {
-        make_environment(&folder)?;
-        run(&mut pip(&python, &["maturin>=1.7,<2", "ziglang"]))?;
-    }
-    // Maturin asks the first python3 it finds for zig.
-    let path = with_folder_first(&folder.join("bin"))?;
-    let mut outcome = Ok(());
-    for triple in ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] {
-        let built = run(Command::new(&python)
-            .args(["-m", "maturin", "build", "--release", "--zig"])
-            .args(["--compatibility", "manylinux2014", "--target", triple])
-            .args(["--manifest-path", "bindings/python/Cargo.toml", "--out"])
-            .arg(repository().join("target/wheels"))
-            .env("PATH", &path)
-            .current_dir(repository()));
-        if built.is_err() {
-            eprintln!("xtask: no wheel for {triple}; `rustup target add {triple}` may be missing");
-            outcome = built;
-        }
-    }
-    outcome
-}
-
-fn with_folder_first(folder: &Path) -> Result<OsString, String> {
-    let others = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&others));
-    std::env::join_paths(folders).map_err(|error| error.to_string())
 }
 
 pub(crate) fn has_modules(python: &Path, modules: &[&str]) -> bool {

@@ -78,10 +78,36 @@ fn fitted(notes: &str, width: usize) -> String {
         match lines.last_mut() {
             _ if line.starts_with("  $ ") => lines.extend(broken(line, width)),
             Some(last) if is_prose && was_prose => *last = format!("{last} {line}"),
+            _ if line.starts_with("  ") => lines.extend(hanging(line, width)),
             _ => lines.push(line.to_owned()),
         }
     }
     lines.join("\n")
+}
+
+/// Breaks a line of a list, whose later lines start below its description, or a little further in if it has none.
+fn hanging(line: &str, width: usize) -> Vec<String> {
+    let start = line.len() - line.trim_start().len();
+    let column = line[start..].find("  ").map(|at| {
+        let rest = &line[start + at..];
+        start + at + rest.len() - rest.trim_start().len()
+    });
+    let indent = column.unwrap_or(start + 2);
+    let head = &line[..column.unwrap_or(start)];
+    let mut lines = vec![head.to_owned()];
+    let mut is_start = true;
+    for word in line[head.len()..].split(' ') {
+        match lines.last_mut() {
+            Some(last) if is_start => last.push_str(word),
+            Some(last) if last.chars().count() + 1 + word.chars().count() <= width => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(format!("{:indent$}{word}", "")),
+        }
+        is_start = false;
+    }
+    lines
 }
 
 /// Breaks a command before flags.
@@ -128,6 +154,30 @@ mod tests {
             "Examples:\n  $ absentia train data.csv --model m \\\n      --weights uniform:0.1\n\nOne line and another."
         );
         assert_eq!(fitted(NOTES, 200).lines().nth(1), NOTES.lines().nth(1));
+    }
+
+    #[test]
+    fn descriptions_go_on_below_themselves() {
+        let notes =
+            "Schemes:\n  age:mean=0.1   how old the item is\n    slices=20: how time is divided";
+        assert_eq!(
+            fitted(notes, 30),
+            "Schemes:\n  age:mean=0.1   how old the\n                 item is\n    slices=20: how time is\n      divided"
+        );
+        assert_eq!(fitted(notes, 100), notes);
+    }
+
+    #[test]
+    fn no_line_of_a_help_is_longer_than_the_terminal() {
+        for verb in crate::cli::command().get_subcommands() {
+            let notes = verb.get_after_help().map(ToString::to_string);
+            let notes = fitted(&notes.unwrap_or_default(), 80);
+            let listed = notes.lines().filter(|line| line.starts_with("  "));
+            for line in listed.filter(|line| line.contains(' ')) {
+                let longest_word = line.split(' ').map(str::len).max().unwrap_or(0);
+                assert!(line.chars().count() <= 80 || longest_word > 40, "{line}");
+            }
+        }
     }
 
     #[test]

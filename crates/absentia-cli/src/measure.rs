@@ -1,6 +1,8 @@
-//! Metrics as they are requested on the command line.
+//! Metrics and held-out rows as they are requested on the command line.
 
+use absentia::data::Pick;
 use absentia::evaluate::{EvaluateOptions, Metric, MetricName};
+use absentia_job::text::SplitRule;
 use absentia_job::{JobError, metric_name};
 
 use crate::failure::Refusal;
@@ -50,6 +52,34 @@ pub(crate) fn metric(flag: &str, text: &str) -> anyhow::Result<MetricName> {
     })
 }
 
+/// Why a metric is the same for every model of this many items, if it is.
+pub(crate) fn says_nothing(name: &MetricName, items: usize) -> Option<String> {
+    let counts_hits = matches!(
+        name.metric,
+        Metric::HitRate | Metric::Recall | Metric::Precision
+    );
+    let cutoff = name
+        .cutoff
+        .filter(|cutoff| counts_hits && *cutoff >= items)?;
+    let smaller = (items / 3).max(1);
+    Some(format!(
+        "{name} is the same for all settings: lists of {cutoff} have all {items} items; choose a smaller cut-off, \
+         as in --metric {}@{smaller}",
+        name.metric
+    ))
+}
+
+/// How rows were held out, in the words of a report.
+pub(crate) fn held_out_by(rule: SplitRule, pick: Pick) -> String {
+    let rows = match pick {
+        _ if rule.unused_pick("").is_some() => "",
+        Pick::Latest => " (latest rows)",
+        Pick::Random => " (random rows)",
+        Pick::Drift => " (random rows that drift)",
+    };
+    format!("held out by {rule}{rows}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +94,25 @@ mod tests {
         assert_eq!(cutoffs(&["ndcg@5"], &[])?, [5]);
         assert_eq!(cutoffs(&["ndcg@5", "recall"], &[])?, [10, 20, 5]);
         assert_eq!(cutoffs(&["ndcg@5"], &[50])?, [50, 5]);
+        Ok(())
+    }
+
+    #[test]
+    fn lists_of_all_items_say_nothing_unless_their_order_counts() -> anyhow::Result<()> {
+        for (name, items, expected) in [
+            ("recall@20", 20, true),
+            ("recall@20", 21, false),
+            ("hr@20", 3, true),
+            ("ndcg@20", 3, false),
+            ("auc", 3, false),
+        ] {
+            let metric = name.parse::<MetricName>()?;
+            assert_eq!(
+                says_nothing(&metric, items).is_some(),
+                expected,
+                "{name} of {items}"
+            );
+        }
         Ok(())
     }
 }

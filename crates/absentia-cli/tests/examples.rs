@@ -106,9 +106,9 @@ fn every_example_of_the_pages_runs() {
 #[test]
 fn no_page_is_left_out() {
     let elsewhere = [
-        "index.md",   // installing: the trial from a wheel
+        "index.md", // installing: `cargo xtask wheel` installs the wheel and follows the tutorial
         "cluster.md", // bindings/python/tests/test_examples.py, on Ray
-        "python.md",  // the same
+        "python.md", // the same
     ];
     let here = [
         "tutorial.md",

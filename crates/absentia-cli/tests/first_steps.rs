@@ -394,6 +394,34 @@ fn equal_runs_give_equal_files() {
 }
 
 #[test]
+fn formats_that_a_pipe_cannot_carry_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.run("convert ratings.csv --out r.parquet").ok();
+    sandbox.run("convert ratings.csv --out r.npz").ok();
+    // The header of a zip archive whose first file is ratings.csv, as far as a pipe shows it.
+    let mut archive = b"PK\x03\x04".to_vec();
+    archive.resize(26, 0);
+    archive.extend(11_u16.to_le_bytes());
+    archive.extend([0, 0]);
+    archive.extend(b"ratings.csv");
+    let bytes = |name: &str| std::fs::read(sandbox.path(name)).expect("read");
+    for (input, name) in [
+        (bytes("r.parquet"), "parquet from a pipe"),
+        (bytes("r.npz"), "npz from a pipe"),
+        (archive, "a zip archive from a pipe"),
+    ] {
+        piped(&sandbox, "describe -", &input).fails(3, &[name, "write it to a file first"]);
+    }
+}
+
+#[test]
+fn too_many_entries_lead_to_the_flags() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run("generate --users 50 --items 30 --out made.csv");
+    ran.fails(2, &["20000 entries", "--entries", "--items", "--like-rate"]);
+}
+
+#[test]
 fn help_is_a_command_too() {
     let sandbox = Sandbox::new();
     let help = sandbox.run("help train").ok().stdout;

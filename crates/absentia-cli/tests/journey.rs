@@ -182,7 +182,15 @@ fn two_models_are_compared_user_by_user() {
     assert!(lines[1]["against_first"]["recall@20"]["p"].is_number());
     assert_eq!(lines[2]["variant"], "most popular");
     assert_eq!(lines[3]["variant"], "most popular lately");
-    assert!(sandbox.read("compare.html").starts_with("<!doctype html>"));
+    let page = sandbox.read("compare.html");
+    assert!(page.starts_with("<!doctype html>"));
+    // What was compared, on what, with how many factors and which regularization; counting is not the fastest training.
+    for part in ["train.csv, tested on test.csv: ", "K = 4, λ = "] {
+        assert!(page.contains(part), "no {part}");
+    }
+    let popular = page.split("most popular<").nth(1).expect("a row");
+    let row = popular.split("</tr>").next().expect("cells");
+    assert!(!row.contains("best"), "{row}");
 }
 
 #[test]

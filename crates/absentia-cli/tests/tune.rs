@@ -99,17 +99,34 @@ fn a_search_repeats_and_goes_on_from_its_log() {
         .fails(3, &["best.jsonl:1: this is not the log of a search"]);
 }
 
+/// With fewer items than the lists have, nothing tells settings apart.
+#[test]
+fn a_metric_that_says_nothing_is_warned_about() {
+    let sandbox = Sandbox::new();
+    let search = "tune ratings.csv --trials 4 --max-factors 4";
+    let said = sandbox.run(search).ok().stderr;
+    assert!(
+        said.contains("warning: recall@20 is the same for all settings"),
+        "{said}"
+    );
+    assert!(said.contains("--metric recall@4"), "{said}");
+    assert!(!said.contains("has a higher recall@20"), "{said}");
+    let said = sandbox
+        .run(&format!("{search} --metric recall@4"))
+        .ok()
+        .stderr;
+    assert!(!said.contains("is the same"), "{said}");
+}
+
 #[test]
 fn a_time_budget_ends_and_the_report_has_its_charts() {
     let sandbox = Sandbox::new();
     let ran = sandbox
         .run("tune ratings.csv --budget 1s --metric recall@5 --max-factors 8 --report tune.html")
         .ok();
-    assert!(
-        ran.stdout.contains("recall@5") && ran.stdout.contains("popularity"),
-        "{}",
-        ran.stdout
-    );
+    for part in ["recall@5", "popularity", "best on average", "kept"] {
+        assert!(ran.stdout.contains(part), "no {part}: {}", ran.stdout);
+    }
     let page = sandbox.read("tune.html");
     for part in [
         "mark run",
@@ -120,6 +137,8 @@ fn a_time_budget_ends_and_the_report_has_its_charts() {
         "The best settings",
         "weight on missing",
         "mark point",
+        "the best of them",
+        " %</text>",
     ] {
         assert!(page.contains(part), "no {part}");
     }

@@ -46,7 +46,7 @@ pub struct Reading {
     /// With it, times are read as whole seconds.
     #[cfg_attr(feature = "clap", arg(long, value_name = "UNIT"))]
     pub time_unit: Option<TimeUnit>,
-    /// Column of weights c_ui, for `--confidence column`.
+    /// Column of how much each row counts, for `--confidence column`.
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
     pub weight_col: Option<ColumnRef>,
     /// Leave out up to N rows that cannot be understood, and report them [default: 0].

@@ -58,13 +58,14 @@ pub struct GivenSettings {
     )]
     pub learning_rate: Option<f32>,
     /// The value that the score of an observed entry should reach: raw (the value), binary (1), log (ln(1 + value)), or
-    /// normalized:0.35[,0.35] (n_u^-0.35 n_i^-0.35, mean 1) [default: binary; `train` without
+    /// normalized:0.35[,0.35] (n_u^-0.35 n_i^-0.35, where n_u and n_i are the numbers of rows of the user and of the
+    /// item, scaled to a mean of 1: rows of busy users and popular items count less) [default: binary; `train` without
     /// --weights, --targets and --regularization uses normalized:0.1 if that does better on held-out
     /// rows].
     #[cfg_attr(feature = "clap", arg(long, value_name = "TARGETS"))]
     pub targets: Option<Targets>,
-    /// Weight of an observed entry, how sure it is: a number, linear:ALPHA (1 + αx), log:ALPHA,EPSILON
-    /// (1 + α ln(1 + x/ε)), decay:30d (half the weight for every 30 days of age), or column
+    /// Weight of an observed entry, how sure it is: a number, linear:ALPHA (1 + αx, where x is the value of the
+    /// row), log:ALPHA,EPSILON (1 + α ln(1 + x/ε)), decay:30d (half the weight for every 30 days of age), or column
     /// (--weight-col) [default: 1].
     #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
     pub confidence: Option<ConfidenceRule>,

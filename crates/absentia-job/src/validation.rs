@@ -25,12 +25,13 @@ pub struct ValidationSettings {
         )
     )]
     pub valid: Vec<String>,
-    /// Hold rows out of the data to validate on: leave-one-out, last:N, ratio:SHARE, share:SHARE,
-    /// time:FROM, or time:SHARE, the latest of all rows.
+    /// Hold rows out of the data to validate on: leave-one-out (one row of every user), last:N (N of them),
+    /// ratio:SHARE (a share of them, rounded), share:SHARE (a share, but at least one), time:FROM (all rows from a time
+    /// on), or time:SHARE, the latest of all rows.
     #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
     pub valid_split: Option<SplitRule>,
-    /// Which rows --valid-split holds out: latest, random or drift [default: latest where there are
-    /// times, or random].
+    /// Which rows --valid-split holds out: latest, random, or drift, random rows that favour some kinds of items, as if
+    /// demand had moved there [default: latest where there are times, or random].
     #[cfg_attr(feature = "clap", arg(long, value_name = "RULE"))]
     pub valid_pick: Option<Pick>,
     /// Metric that chooses the best model [default: ndcg@20].

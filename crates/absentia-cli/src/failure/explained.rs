@@ -9,6 +9,7 @@ use absentia::suggest;
 use absentia_io::arrays::ArrayError;
 use absentia_job::JobError;
 use absentia_job::keys::key_of_parameter;
+use absentia_lab::generate::GenerateError;
 use absentia_online::{LearnError, LogError};
 
 use super::{Exit, Refusal};
@@ -47,6 +48,10 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
     }
     if let Some(error) = cause.downcast_ref::<LogError>() {
         return of_log(error);
+    }
+    if let Some(GenerateError::TooManyEntries { .. }) = cause.downcast_ref() {
+        let refusal = Refusal::usage(cause.to_string());
+        return Some(refusal.hint("lower --entries, or raise --items or --like-rate"));
     }
     if let Some(DataError::Duplicate { user, item }) = cause.downcast_ref() {
         let refusal = Refusal::data(format!(

@@ -37,9 +37,9 @@ pub(crate) struct SplitCommand {
     /// Folder to write to; created if it does not exist.
     #[arg(long, short, value_name = "FOLDER", value_parser = parse_folder)]
     out: PathBuf,
-    /// leave-one-out[,valid]; last:N[,VALID]; ratio:SHARE[,VALID] of every user's rows; share:SHARE,
-    /// at least one row of every user;
-    /// time:FROM[,VALID-FROM] (unix or 2020-01-31); time:SHARE[,VALID], the latest of all rows, as in time:0.1;
+    /// What is held out: leave-one-out[,valid], one row of every user; last:N[,VALID], N of them;
+    /// ratio:SHARE[,VALID], a share of them, rounded; share:SHARE, a share, but at least one;
+    /// time:FROM[,VALID-FROM], all rows from a time on (unix or 2020-01-31); time:SHARE[,VALID], the latest of all rows, as in time:0.1;
     /// users:N[,VALID] held out whole, except for a history to fold them in from; cold-items:SHARE[,VALID] or
     /// cold-users:SHARE[,VALID]: all rows of some items or users.
     #[arg(

@@ -69,6 +69,16 @@ pub(super) fn only_member(path: &Path, mut file: File) -> Result<Option<Member>,
     }))
 }
 
+/// Whether the first member of an archive, of which these are the first bytes, is an array.
+pub(super) fn starts_with_array(head: &[u8]) -> bool {
+    // In front of a member are the length of its name, and 30 bytes in all.
+    let name = head.get(26..28).and_then(|length| {
+        let length = usize::from(u16::from_le_bytes([length[0], length[1]]));
+        head.get(30..30 + length)
+    });
+    name.is_some_and(|name| name.ends_with(b".npy"))
+}
+
 fn has_extension(path: &Path, wanted: &str) -> bool {
     let found = path.extension();
     found.is_some_and(|found| found.eq_ignore_ascii_case(wanted))

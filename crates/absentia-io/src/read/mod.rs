@@ -162,7 +162,7 @@ fn read_source(
     if format.is_text() || source.head().is_empty() {
         detect::check_text(&source)?;
     } else {
-        refuse_pipe(&path, format)?;
+        refuse_pipe(&path, format, source.head())?;
     }
     match format {
         Format::Adjacency => adjacency::read(source, options, builder),
@@ -179,10 +179,14 @@ fn read_source(
 }
 
 /// Rejects formats that are read from more than one place of a file, where there is only a stream.
-fn refuse_pipe(path: &Path, format: Format) -> Result<(), Error> {
+fn refuse_pipe(path: &Path, format: Format, head: &[u8]) -> Result<(), Error> {
     if !is_standard(path) && path.metadata().is_ok_and(|found| found.is_file()) {
         return Ok(());
     }
+    let format = match format {
+        Format::Npz if !archive::starts_with_array(head) => "a zip archive".to_owned(),
+        format => format.to_string(),
+    };
     Err(Error::Unsupported {
         path: path.to_owned(),
         feature: format!("{format} from a pipe"),

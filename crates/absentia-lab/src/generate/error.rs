@@ -27,9 +27,7 @@ pub enum GenerateError {
         range: &'static str,
     },
     /// More entries than users can be expected to find and like.
-    #[error(
-        "{entries} entries are more than the {most} that {users} users can be shown and like; ask for fewer, or raise the number of items or the like rate"
-    )]
+    #[error("{entries} entries are more than the {most} that {users} users can be shown and like")]
     TooManyEntries {
         /// The requested number.
         entries: u64,

@@ -17,6 +17,8 @@ struct LabelledBar {
     label: String,
     value: f64,
     half: Option<f64>,
+    /// What stands beside the bar, if it is not the value to four digits.
+    text: Option<String>,
 }
 
 /// One bar per label; the length is the value, the whisker its confidence interval.
@@ -42,6 +44,7 @@ impl BarChart {
             label: label.into(),
             value,
             half: None,
+            text: None,
         });
         self
     }
@@ -53,7 +56,17 @@ impl BarChart {
             label: label.into(),
             value,
             half: Some(half).filter(|h| h.is_finite()),
+            text: None,
         });
+        self
+    }
+
+    /// Writes the value of the last bar in these words.
+    #[must_use]
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        if let Some(bar) = self.bars.last_mut() {
+            bar.text = Some(text.into());
+        }
         self
     }
 
@@ -101,9 +114,10 @@ impl LabelledBar {
     }
 
     fn text(&self) -> String {
-        match self.half {
-            Some(half) => format::mean(self.value, half),
-            None => format::significant(self.value, 4),
+        match (&self.text, self.half) {
+            (Some(text), _) => text.clone(),
+            (None, Some(half)) => format::mean(self.value, half),
+            (None, None) => format::significant(self.value, 4),
         }
     }
 }
@@ -203,6 +217,18 @@ mod tests {
         assert_eq!(text.matches("whisker").count(), 1);
         assert_eq!(text.matches("mark bar").count(), 3);
         assert!(text.contains("a&lt;b") && !text.contains("NaN"));
+    }
+
+    #[test]
+    fn a_bar_says_its_value_in_the_words_given() {
+        let text = BarChart::new("share")
+            .bar("a", 12.345)
+            .text("12.3 %")
+            .draw(WIDE);
+        assert!(
+            text.contains(">12.3 %</text>") && !text.contains("12.34"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Point {
     at: (f64, f64),
     half: (f64, f64),
     label: String,
+    /// Whether the name is drawn, not only shown under the pointer.
+    is_drawn: bool,
 }
 
 impl Point {
@@ -29,6 +31,7 @@ impl Point {
             at: (x, y),
             half: (0.0, 0.0),
             label: String::new(),
+            is_drawn: false,
         }
     }
 
@@ -36,6 +39,14 @@ impl Point {
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
+        self.is_drawn = true;
+        self
+    }
+
+    /// Names the point in its tooltip alone.
+    #[must_use]
+    pub fn tooltip(mut self, name: impl Into<String>) -> Self {
+        self.label = name.into();
         self
     }
 
@@ -203,7 +214,7 @@ struct Labels {
 impl Labels {
     /// Names a point at the first of its four corners where there is room.
     fn add(&mut self, point: &Point, frame: &Frame) {
-        if point.label.is_empty() {
+        if !point.is_drawn {
             return;
         }
         let label = shorten(&point.label, LONGEST);
@@ -275,6 +286,16 @@ mod tests {
         let text = chart(ChartAxis::linear("x"), points);
         assert!(text.matches("class=\"label\"").count() <= 4);
         assert_eq!(text.matches("mark point").count(), 20);
+    }
+
+    #[test]
+    fn a_name_for_the_tooltip_is_not_drawn() {
+        let text = chart(
+            ChartAxis::linear("x"),
+            [Point::new(1.0, 1.0).tooltip("trial 7")],
+        );
+        assert!(text.contains("<title>trial 7"), "{text}");
+        assert!(!text.contains("class=\"label\""), "{text}");
     }
 
     #[test]

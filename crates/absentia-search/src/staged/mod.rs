@@ -84,7 +84,8 @@ impl SearchResult {
     /// The trial with the highest score, if it is not the best: it is richer, and better by no more than noise.
     #[must_use]
     pub fn not_kept(&self) -> Option<&Trial> {
-        self.highest.map(|highest| &self.trials[highest])
+        let highest = self.highest.map(|highest| &self.trials[highest]);
+        highest.filter(|trial| trial.score > self.best().score)
     }
 }
 

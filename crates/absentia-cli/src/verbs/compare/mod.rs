@@ -44,12 +44,13 @@ pub(crate) struct Compare {
     /// Files of held-out interactions.
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["split", "pick"])]
     test: Vec<String>,
-    /// Hold rows out of the data instead: leave-one-out (the default without --test), last:N,
-    /// ratio:SHARE, time:FROM, or time:SHARE, the latest of all rows.
+    /// Hold rows out of the data instead: leave-one-out (one row of every user, the default without --test),
+    /// last:N (N of them), ratio:SHARE (a share of them, rounded), share:SHARE (a share, but at least one), time:FROM
+    /// (all rows from a time on), or time:SHARE, the latest of all rows.
     #[arg(long, value_name = "RULE")]
     split: Option<SplitRule>,
-    /// Which rows --split holds out: latest, random or drift [default: latest where there are times,
-    /// or random].
+    /// Which rows --split holds out: latest, random, or drift, random rows that favour some kinds of items, as if
+    /// demand had moved there [default: latest where there are times, or random].
     #[arg(long, value_name = "RULE")]
     pick: Option<Pick>,
     /// A weight scheme to compare; give it several times
@@ -57,8 +58,14 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "SCHEME", num_args = 1)]
     weights: Vec<SchemeSpec>,
     /// A solver to compare; give it several times. Every scheme is trained by every solver, except
-    /// the baselines that leave no choice of weights: these are trained once.
-    #[arg(long, value_name = "NAME", num_args = 1, default_value = "eals")]
+    /// the baselines that leave no choice of weights: these are trained once [default: eals].
+    #[arg(
+        long,
+        value_name = "NAME",
+        num_args = 1,
+        default_value = "eals",
+        hide_default_value = true
+    )]
     solver: Vec<Method>,
     /// Side information, as for train. Every variant that can take it is trained without it and with it.
     #[arg(long, value_name = "RELATION", num_args = 1)]
@@ -67,21 +74,28 @@ pub(crate) struct Compare {
     pub(crate) settings: GivenSettings,
     #[command(flatten)]
     pub(crate) exposed: ExposedEntries,
-    /// Cut-offs, separated by commas.
-    #[arg(long, value_name = "K", value_delimiter = ',', default_value = "20")]
+    /// Cut-offs, separated by commas [default: 20].
+    #[arg(
+        long,
+        value_name = "K",
+        value_delimiter = ',',
+        default_value = "20",
+        hide_default_value = true
+    )]
     #[arg(help_heading = "Measuring", value_parser = parse_length)]
     at: Vec<usize>,
-    /// Metrics, separated by commas.
+    /// Metrics, separated by commas: those of `evaluate` [default: recall,ndcg].
     #[arg(
         long,
         value_name = "NAME",
         value_delimiter = ',',
         default_value = "recall,ndcg",
+        hide_default_value = true,
         help_heading = "Measuring"
     )]
     metrics: Vec<String>,
     /// Write a report with charts and tables, readable offline.
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
@@ -102,6 +116,8 @@ pub(super) struct Compared {
     pub(super) iterations: usize,
     pub(super) objective: Option<f64>,
     pub(super) curve: Vec<f64>,
+    /// Factors and regularization; nothing for what is not trained.
+    pub(super) size: Option<String>,
     /// Settings of which the objective is a function: objectives with other ones cannot be compared. Nothing for
     /// what has no objective.
     pub(super) problem: Option<String>,
@@ -160,15 +176,17 @@ impl Compare {
             context.ui.warn(text);
         }
         if let Some(path) = &self.report {
-            show::report(path, &variants, &prepared, &self.setting(&job))?;
+            let setting = self.setting(&job, prepared.data.times().is_some());
+            show::report(path, &variants, &prepared, &setting)?;
         }
         Ok(Outcome::interrupted_if(cancel.is_cancelled()))
     }
 
     /// The files and how rows were held out, in words.
-    fn setting(&self, job: &Job) -> String {
+    fn setting(&self, job: &Job, has_times: bool) -> String {
+        let usual = Pick::usual(has_times);
         let held_out = match job.validation.valid_split {
-            Some(rule) => format!("held out by {rule}"),
+            Some(rule) => measure::held_out_by(rule, job.validation.valid_pick.unwrap_or(usual)),
             None => format!("tested on {}", self.test.join(", ")),
         };
         format!("{}, {held_out}", self.data.data.join(", "))
@@ -302,10 +320,9 @@ impl Variant {
         )?;
         let params = model.params();
         let related = if is_related { ", with relations" } else { "" };
+        let size = format!("K = {}, λ = {}", params.factors, params.regularization);
         let problem = format!(
-            "K = {}, λ = {} (exponent {}), weights {}, targets {}{related}",
-            params.factors,
-            params.regularization,
+            "{size} (exponent {}), weights {}, targets {}{related}",
             params.reg_exponent,
             job.weights
                 .first()
@@ -313,6 +330,7 @@ impl Variant {
             params.targets
         );
         Ok(Some(Compared {
+            size: Some(size),
             problem: job
                 .solver
                 .is_some_and(Method::minimises_objective)
@@ -360,6 +378,7 @@ fn floor(
         iterations: 0,
         objective: None,
         curve: Vec::new(),
+        size: None,
         problem: None,
         differences: Vec::new(),
     })

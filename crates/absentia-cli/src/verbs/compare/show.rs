@@ -113,10 +113,11 @@ fn cells(compared: &Compared) -> Vec<Cell> {
             format::compact(list.popularity),
         ));
     }
-    cells.push(Cell::number(
-        compared.seconds,
-        format!("{:.2}", compared.seconds),
-    ));
+    // Counting rows is no training: it would always be the fastest.
+    cells.push(match compared.size {
+        Some(_) => Cell::number(compared.seconds, format!("{:.2}", compared.seconds)),
+        None => Cell::text(""),
+    });
     cells
 }
 
@@ -138,6 +139,22 @@ fn problems(variants: &[Compared]) -> Vec<&str> {
     problems
 }
 
+/// Factors and regularization of all variants, or of each if they differ.
+fn sizes(variants: &[Compared]) -> String {
+    let known = || variants.iter().filter_map(|one| one.size.as_deref());
+    match known().next() {
+        None => String::new(),
+        Some(first) if known().all(|size| size == first) => format!(", {first}"),
+        Some(_) => {
+            let each = variants.iter().filter_map(|one| {
+                let size = one.size.as_deref()?;
+                Some(format!("{} {size}", one.name))
+            });
+            format!(". {}", each.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
 /// The page.
 pub(super) fn report(
     path: &Path,
@@ -149,13 +166,14 @@ pub(super) fn report(
         return Ok(());
     };
     let mut report = Report::new("Comparison")
-        .paragraph(&format!(
-            "{setting}: {} interactions of {} users with {} items; {} test users, {}.",
+        .subtitle(format!(
+            "{setting}: {} interactions of {} users with {} items; {} test users, {}{}",
             format::count(prepared.data.n_interactions() as u64),
             format::count(prepared.data.n_users() as u64),
             format::count(prepared.data.n_items() as u64),
             format::count(first.evaluation.users.len() as u64),
-            first.evaluation.candidates
+            first.evaluation.candidates,
+            sizes(variants)
         ))
         .table(
             "Metrics, ± half of a 95% interval, p paired against the first line",

@@ -86,8 +86,8 @@ pub(crate) struct Evaluate {
     /// Rank only the test items and these sampled negatives: NCF's `.negative` files, or pairs.
     #[arg(long, value_name = "FILE")]
     negatives: Option<PathBuf>,
-    /// History of test users the model has not seen, who are folded in from it (strong
-    /// generalisation).
+    /// Earlier rows of test users whom the model does not know: their factors are computed from these (folded in),
+    /// and measured on --test.
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["train", "negatives"])]
     fold_in: Vec<String>,
     /// Attributes of folded-in users, TYPE-TYPE:FILE as in training; its options are those of the model.

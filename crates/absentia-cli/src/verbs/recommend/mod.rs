@@ -77,7 +77,8 @@ pub(crate) struct Recommend {
     /// Recommend what users have seen as well.
     #[arg(long, conflicts_with = "train")]
     allow_seen: bool,
-    /// Files of interactions to fold in: of users, and of new items with users whom the model knows.
+    /// Files of rows that came after training, of new or known users, or of new items with users whom the model
+    /// knows: their factors are computed from these rows (folded in), and the model stays as it is.
     #[arg(long, value_name = "FILE", num_args = 1)]
     fold_in: Vec<String>,
     /// Attributes of users or new items to fold in, TYPE-TYPE:FILE as in training; its options are those of the

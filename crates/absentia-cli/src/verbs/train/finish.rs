@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use absentia::data::Pick;
 use absentia::fit::{Fitted, StopReason};
 use absentia::model::Factors;
 use absentia::ranking::UserItems;
@@ -15,7 +16,7 @@ use serde::Serialize;
 use super::RunningArgs;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
-use crate::store;
+use crate::{measure, store};
 
 /// A run that has ended.
 pub(super) struct Finished<'a> {
@@ -158,8 +159,8 @@ impl Finished<'_> {
         };
         let sweeps = || ChartAxis::whole("sweep");
         let mut report = Report::new("Training run")
-            .paragraph(&format!(
-                "{}{} interactions of {} users with {} items, K = {}, λ = {}, weights {}.",
+            .subtitle(format!(
+                "{}{} interactions of {} users with {} items, K = {}, λ = {}, weights {}",
                 self.setting(),
                 format::count(self.training.input.data.n_interactions() as u64),
                 format::count(self.training.input.data.n_users() as u64),
@@ -197,8 +198,13 @@ impl Finished<'_> {
             return String::new();
         };
         let names: Vec<&str> = files.iter().filter_map(toml::Value::as_str).collect();
-        let split = self.config.get("valid-split").and_then(toml::Value::as_str);
-        let held_out = split.map_or_else(String::new, |rule| format!(", held out by {rule}"));
+        let text = |key: &str| self.config.get(key).and_then(toml::Value::as_str);
+        let split = text("valid-split").and_then(|rule| rule.parse().ok());
+        let usual = Pick::usual(self.training.input.data.times().is_some());
+        let pick = text("valid-pick").and_then(|pick| pick.parse().ok());
+        let held_out = split.map_or_else(String::new, |rule| {
+            format!(", {}", measure::held_out_by(rule, pick.unwrap_or(usual)))
+        });
         format!("{}{held_out}: ", names.join(", "))
     }
 

@@ -1,7 +1,7 @@
 //! The data of a search, and the rows held out of it.
 
 use absentia::Interactions;
-use absentia::data::{DataError, Duplicates, Pick};
+use absentia::data::{DataError, Duplicates};
 use absentia::evaluate::TestSet;
 use absentia::memory::Stage;
 use absentia_io::model::Ids;
@@ -19,6 +19,7 @@ use super::HeldOutArgs;
 use crate::args::DataArgs;
 use crate::failure::Refusal;
 use crate::loading::{Rows, load};
+use crate::measure;
 use crate::ui::Ui;
 
 /// The data of a search.
@@ -162,17 +163,8 @@ fn rule(loaded: &Rows, args: &HeldOutArgs) -> String {
     if !args.valid.is_empty() {
         return format!("chosen on {}", args.valid.join(", "));
     }
-    let mut text = format!("held out by {}", args.split);
-    if args.split.unused_pick("--pick").is_none() {
-        let pick = args
-            .pick
-            .unwrap_or_else(|| HoldOut::default_pick(&loaded.log));
-        text.push_str(match pick {
-            Pick::Latest => " (latest rows)",
-            Pick::Random => " (random rows)",
-            Pick::Drift => " (random rows that drift)",
-        });
-    }
+    let usual = || HoldOut::default_pick(&loaded.log);
+    let mut text = measure::held_out_by(args.split, args.pick.unwrap_or_else(usual));
     if args.tilt != 0.0 {
         text += ", thinned by popularity to the power ";
         text += &args.tilt.to_string();

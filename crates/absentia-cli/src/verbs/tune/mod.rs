@@ -110,8 +110,9 @@ pub(crate) struct HeldOutArgs {
     /// Files of rows to choose settings by, instead of rows held out of the data.
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["split", "pick", "splits"])]
     valid: Vec<String>,
-    /// Rows to hold out: share:SHARE of every user's rows and at least one, leave-one-out, last:N,
-    /// ratio:SHARE, time:FROM, time:SHARE (the latest of all rows), or all rows of some items or users: cold-items:SHARE, cold-users:SHARE.
+    /// Rows to hold out: share:SHARE (of every user's rows, and at least one), leave-one-out (one row of every user),
+    /// last:N (N of them), ratio:SHARE (a share, rounded), time:FROM (all rows from a time on), time:SHARE (the latest of
+    /// all rows), or all rows of some items or users: cold-items:SHARE, cold-users:SHARE.
     #[arg(long, value_name = "RULE", default_value = "share:0.2")]
     split: SplitRule,
     /// Which rows of a user are held out: latest; random; or drift, random rows that favour some kinds
@@ -171,6 +172,9 @@ impl Tune {
         warn_of_pick(pick, split, &context.ui);
         let data = (&self.data, &self.relation[..]);
         let mut folds = fold(data, &self.held_out, &self.study, &context.ui)?;
+        if let Some(text) = measure::says_nothing(&options.metric, folds.all.n_items()) {
+            context.ui.warn(text);
+        }
         let described = folds.described(&self.held_out);
         let relations = folds.related.as_ref().map(|one| one.relations.clone());
         let searched = self.relation.iter().map(settings::searched).collect();

@@ -69,7 +69,8 @@ pub(super) fn write(
     if !known.is_empty() {
         let mut bars = BarChart::new("Importance of settings, in % of all");
         for one in &known {
-            bars = bars.bar(&*one.name, 100.0 * one.share);
+            let share = format::percent(one.share);
+            bars = bars.bar(&*one.name, 100.0 * one.share).text(share);
         }
         report = report.chart(bars);
     }
@@ -90,9 +91,10 @@ fn progress(search: &StagedSearch<'_>, result: &SearchResult, metric: &str) -> L
         let mut best = f64::MIN;
         let mut points = Vec::new();
         for trial in result.trials.iter().filter(|trial| trial.rung == rung) {
-            if let Some(score) = trial.score.filter(|score| *score > best) {
-                best = score;
-                points.push((trial.number as f64 + 1.0, score));
+            let score = trial.score.unwrap_or(f64::MIN);
+            best = best.max(score);
+            if best > f64::MIN {
+                points.push((trial.number as f64 + 1.0, best));
             }
         }
         chart = chart.series(
@@ -160,18 +162,21 @@ fn scatter(
     (metric, unit): (&str, TimeUnit),
     value: &dyn Fn(&Trial) -> f64,
 ) -> ScatterChart {
-    let point = |(rank, trial): (usize, &&Trial)| {
-        let point = Point::new(value(trial), trial.score.unwrap_or(f64::NAN));
-        // The best one is named and has its interval; names of all would cover one another.
-        match rank {
-            0 => point
-                .errors(0.0, HALF * trial.stderr)
-                .label(brief(trial, unit)),
-            _ => point,
-        }
+    let at = |trial: &Trial| Point::new(value(trial), trial.score.unwrap_or(f64::NAN));
+    let chart = ScatterChart::new(name, axis, ChartAxis::linear(metric));
+    let Some((best, others)) = trials.split_first() else {
+        return chart;
     };
-    let points = trials.iter().enumerate().map(point);
-    ScatterChart::new(name, axis, ChartAxis::linear(metric)).series("trials", points)
+    // The best one has a colour, a name and its interval; names of all would cover one another.
+    let named = at(best).errors(0.0, HALF * best.stderr);
+    let named = named.label(format!("trial {}", best.number + 1));
+    let others = others.iter().map(|trial| {
+        let settings = brief(trial, unit);
+        at(trial).tooltip(format!("trial {}: {settings}", trial.number + 1))
+    });
+    chart
+        .series("trials", others)
+        .series("the best of them", [named])
 }
 
 fn axis(dimension: &Dimension) -> ChartAxis {

@@ -200,7 +200,7 @@ pub(super) fn best_table(result: &SearchResult, metric: &str, unit: TimeUnit) ->
     table
 }
 
-/// What each setting is worth.
+/// What each setting is worth, where it was best on average, and what it is in the trial that is kept.
 pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult) -> Option<Table> {
     let sensitivities = sensitivity(search.space(), &result.trials);
     if sensitivities.is_empty() {
@@ -209,18 +209,30 @@ pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult
     let mut table = Table::new([
         Column::left("setting"),
         Column::right("importance"),
-        Column::left("best between"),
+        Column::left("best on average"),
+        Column::left("kept"),
     ]);
+    let dimensions = search.space().dimensions();
+    let kept = |name: &str| {
+        let at = dimensions.iter().position(|d| d.label() == name)?;
+        let (dimension, best) = (&dimensions[at], result.best());
+        Some(match dimension.options().is_empty() {
+            true => format::significant(dimension.value_in(best, at), 4),
+            false => dimension.text(best.point[at]),
+        })
+    };
     for one in sensitivities {
         let range = if one.best_from == one.best_to {
             one.best_from
         } else {
-            format!("{} and {}", one.best_from, one.best_to)
+            format!("{} to {}", one.best_from, one.best_to)
         };
+        let kept = kept(&one.name).unwrap_or_default();
         table.row([
             Cell::text(one.name),
             Cell::number(one.share, format::percent(one.share)),
             Cell::text(range),
+            Cell::text(kept),
         ]);
     }
     Some(table)
