@@ -257,7 +257,7 @@ fn settings(info: &ModelInfo) -> Html {
         (
             "post-scale",
             params.post_scale.to_string(),
-            "how much popular items are raised in lists after training; 0 is not at all",
+            "above 0, popular items are raised in lists after training; below 0, rare ones",
         ),
         (
             "solver",
