@@ -150,7 +150,7 @@ pub enum ServeError {
     NoModel(String),
     /// An address that needs a key.
     #[error(
-        "{0} can be reached from other machines, and there is no key; make one with --new-key read, \
+        "a server on {0} with these settings needs a key, and there is none; make one with --new-key read, \
          write or admin"
     )]
     NoKey(String),

@@ -18,7 +18,7 @@ const MINUTES: usize = 60;
 /// Counters since the start.
 #[derive(Debug)]
 pub struct Metrics {
-    routes: Vec<Route>,
+    routes: Vec<RouteCounts>,
     events: AtomicU64,
     indexes: AtomicU64,
     rejected: AtomicU64,
@@ -38,8 +38,9 @@ pub struct Minute {
     pub events: u64,
 }
 
+/// Answers of one route, by status and by latency.
 #[derive(Debug)]
-struct Route {
+struct RouteCounts {
     /// By status, from 100 on.
     statuses: Vec<AtomicU64>,
     buckets: Vec<AtomicU64>,
@@ -53,7 +54,7 @@ fn zeros(count: usize) -> Vec<AtomicU64> {
 impl Default for Metrics {
     fn default() -> Self {
         // One more for what is no route.
-        let routes = (0..=ROUTES.len()).map(|_| Route {
+        let routes = (0..=ROUTES.len()).map(|_| RouteCounts {
             statuses: zeros(500),
             buckets: zeros(BOUNDS.len() + 1),
             microseconds: AtomicU64::new(0),

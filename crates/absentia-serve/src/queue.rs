@@ -7,13 +7,13 @@ use std::time::Duration;
 /// A queue with a limit. What does not fit is handed back at once, so that overload is visible early.
 #[derive(Debug)]
 pub struct Queue<T> {
-    waiting: Mutex<Waiting<T>>,
+    contents: Mutex<Contents<T>>,
     arrived: Condvar,
     limit: usize,
 }
 
 #[derive(Debug)]
-struct Waiting<T> {
+struct Contents<T> {
     elements: VecDeque<T>,
     is_closed: bool,
 }
@@ -32,7 +32,7 @@ impl<T> Queue<T> {
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
-            waiting: Mutex::new(Waiting {
+            contents: Mutex::new(Contents {
                 elements: VecDeque::new(),
                 is_closed: false,
             }),
@@ -92,8 +92,8 @@ impl<T> Queue<T> {
         self.len() == 0
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting<T>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Contents<T>> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -136,6 +136,8 @@ pub struct Settings {
     pub log_requests: bool,
     /// Origins whose pages may call the server; none if empty.
     pub cors_origins: Vec<String>,
+    /// Whether requests from this machine need a key as well.
+    pub require_key: bool,
 }
 
 impl Default for Settings {
@@ -164,6 +166,7 @@ impl Default for Settings {
             limits: Limits::default(),
             log_requests: false,
             cors_origins: Vec::new(),
+            require_key: false,
         }
     }
 }

@@ -80,7 +80,7 @@ pub fn serve(
     let keys = Keys::default();
     keys.load(&store)?;
     let is_loopback = options.address.ip().is_loopback();
-    if !is_loopback && keys.is_empty() {
+    if (!is_loopback || options.settings.require_key) && keys.is_empty() {
         return Err(ServeError::NoKey(options.address.to_string()));
     }
     let catalogue = Catalogue::read(&store)?;

@@ -107,13 +107,13 @@ fn lists_are_those_of_scoring_everything() {
     let body = json!({"users": users, "n": 9, "seen": "show"});
     let lists = server.post("/v1/recommendations", &body).ok();
     assert_eq!(server.stop(), Some(0));
-    let told = run(
+    let printed = run(
         &path,
         "recommend data/states/1-300.absentia --all --allow-seen -n 9 --json",
     );
     let mut compared = 0;
     for (list, line) in lists["results"].as_array().unwrap().iter().zip(&users) {
-        let expected = told
+        let expected = printed
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());
         let expected: Vec<(String, f64)> = expected
@@ -156,8 +156,8 @@ fn strangers_get_popular_items_or_are_folded_in() {
     // The list is the one that the program folds in.
     let plain = json!({"items": [{"item": "i4"}, {"item": "i9"}], "n": 9});
     let plain = server.post("/v1/recommendations", &plain).ok();
-    let told = run(&path, "recommend m.absentia --items i4,i9 -n 9 --json");
-    let expected = items(&serde_json::from_str(told.lines().next().unwrap()).unwrap());
+    let printed = run(&path, "recommend m.absentia --items i4,i9 -n 9 --json");
+    let expected = items(&serde_json::from_str(printed.lines().next().unwrap()).unwrap());
     let found = items(&plain["results"][0]);
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(&expected) {
@@ -242,18 +242,21 @@ fn explanations_add_up_and_neighbours_are_those_of_the_program() {
     let server = Server::start(&path, "m.absentia");
     let list = server.get("/v1/users/u7/recommendations?n=1").ok();
     let (item, score) = items(&list)[0].clone();
-    let told = server
+    let explanation = server
         .get(&format!("/v1/users/u7/explanations/{item}?n=3"))
         .ok();
     let number = |value: &Value| value.as_f64().unwrap();
-    let parts = told["contributions"].as_array().unwrap().iter();
+    let parts = explanation["contributions"].as_array().unwrap().iter();
     let sum: f64 = parts.map(|part| number(&part["contribution"])).sum();
-    let sum = sum + number(&told["others"]) + number(&told["remainder"]);
-    assert!((sum - number(&told["score"])).abs() < 1e-6, "{told}");
-    assert!((score - number(&told["score"])).abs() < 1e-6);
+    let sum = sum + number(&explanation["others"]) + number(&explanation["remainder"]);
     assert!(
-        number(&told["missing"]["weight"]) > 0.0
-            && told["missing"]["parts"][0]["reason"].is_string()
+        (sum - number(&explanation["score"])).abs() < 1e-6,
+        "{explanation}"
+    );
+    assert!((score - number(&explanation["score"])).abs() < 1e-6);
+    assert!(
+        number(&explanation["missing"]["weight"]) > 0.0
+            && explanation["missing"]["parts"][0]["reason"].is_string()
     );
     server
         .get("/v1/users/u7/explanations/none")

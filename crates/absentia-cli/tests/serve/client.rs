@@ -53,7 +53,7 @@ impl Reply {
 impl Server {
     /// Starts a server with some arguments; panics if it does not start.
     pub(crate) fn start(folder: &Path, words: &str) -> Self {
-        Self::try_start(folder, words).unwrap_or_else(|told| panic!("{words}: {told}"))
+        Self::try_start(folder, words).unwrap_or_else(|error| panic!("{words}: {error}"))
     }
 
     /// Starts a server, or yields what it said and its exit code.
@@ -64,8 +64,14 @@ impl Server {
     /// Starts a server under a shell script, which must `exec "$0" "$@"`.
     pub(crate) fn start_under(script: &str, folder: &Path, words: &str) -> Self {
         let mut shell = Command::new("sh");
-        shell.args(["-c", script, PROGRAM]);
-        Self::started(&mut shell, folder, words).unwrap_or_else(|told| panic!("{words}: {told}"))
+        shell.args(["-c", script]);
+        Self::start_as(&mut shell, folder, words)
+    }
+
+    /// Starts a server by a command that ends in such a script.
+    pub(crate) fn start_as(command: &mut Command, folder: &Path, words: &str) -> Self {
+        let started = Self::started(command.arg(PROGRAM), folder, words);
+        started.unwrap_or_else(|error| panic!("{words}: {error}"))
     }
 
     fn started(command: &mut Command, folder: &Path, words: &str) -> Result<Self, String> {
@@ -87,16 +93,16 @@ impl Server {
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();
-        let Ok(told) = serde_json::from_str::<Value>(&line) else {
-            let mut said = String::new();
+        let Ok(ready) = serde_json::from_str::<Value>(&line) else {
+            let mut stderr = String::new();
             child
                 .stderr
                 .take()
                 .unwrap()
-                .read_to_string(&mut said)
+                .read_to_string(&mut stderr)
                 .unwrap();
             let code = child.wait().unwrap().code();
-            return Err(format!("{said} exit code {code:?}"));
+            return Err(format!("{stderr} exit code {code:?}"));
         };
         // What it logs is read at once, so that it never waits for us.
         let mut stderr = child.stderr.take().unwrap();
@@ -108,8 +114,8 @@ impl Server {
         Ok(Self {
             child,
             log: Some(log),
-            address: told["address"].as_str().unwrap().parse().unwrap(),
-            replayed: told["replayed"].as_u64().unwrap(),
+            address: ready["address"].as_str().unwrap().parse().unwrap(),
+            replayed: ready["replayed"].as_u64().unwrap(),
         })
     }
 
@@ -225,8 +231,8 @@ pub(crate) fn run(folder: &Path, words: &str) -> String {
         .current_dir(folder)
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words}: {told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words}: {stderr}");
     String::from_utf8(output.stdout).unwrap()
 }
 

@@ -38,10 +38,10 @@ fn a_damaged_state_falls_back_and_a_damaged_log_stops() {
     let altered = "UPDATE records SET record = replace(record, 'u', 'v') WHERE seq = 11";
     assert_eq!(connection.execute(altered, ()).unwrap(), 1);
     drop(connection);
-    let told = Server::try_start(&path, "").err().unwrap();
+    let error = Server::try_start(&path, "").err().unwrap();
     assert!(
-        told.contains("record 11 was altered") && told.contains("Some(3)"),
-        "{told}"
+        error.contains("record 11 was altered") && error.contains("Some(3)"),
+        "{error}"
     );
 }
 
@@ -74,10 +74,10 @@ fn a_full_database_refuses_events_and_serves_on() {
 fn a_second_server_is_kept_out_of_the_folder() {
     let (_folder, path) = trained();
     let server = Server::start(&path, "m.absentia");
-    let told = Server::try_start(&path, "m.absentia").err().unwrap();
+    let error = Server::try_start(&path, "m.absentia").err().unwrap();
     assert!(
-        told.contains("another server uses this folder") && told.contains("Some(2)"),
-        "{told}"
+        error.contains("another server uses this folder") && error.contains("Some(2)"),
+        "{error}"
     );
     server.kill();
     Server::start(&path, "m.absentia");

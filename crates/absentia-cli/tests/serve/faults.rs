@@ -120,6 +120,50 @@ fn threads_are_traced(id: u32) -> bool {
     })
 }
 
+/// A file system of a few megabytes, which is really full: events are refused, lists are served on.
+#[test]
+fn a_disk_that_is_full_refuses_events_and_serves_on() {
+    let (_folder, path) = trained();
+    std::fs::create_dir_all(path.join("data")).unwrap();
+    let mount = "mount -t tmpfs -o size=3m tmpfs data";
+    let isolated = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
+        command
+    };
+    let tried = isolated(mount).current_dir(&path).output();
+    if !tried.is_ok_and(|output| output.status.success()) {
+        absentia_testing::skipped("no file system can be mounted here");
+        return;
+    }
+    let script = format!("{mount} && exec \"$0\" \"$@\"");
+    let server = Server::start_as(&mut isolated(&script), &path, "m.absentia");
+    let mut acknowledged = 0;
+    let refused = loop {
+        let events: Vec<Value> = (acknowledged..acknowledged + 100).map(event).collect();
+        let reply = server.post("/v1/events", &json!({"events": events}));
+        if reply.status != 200 {
+            break reply;
+        }
+        acknowledged += 100;
+        assert!(acknowledged < 100_000, "the disk does not become full");
+    };
+    refused.refused(507, "storage_full");
+    assert!(refused.head.contains("retry-after"), "{refused:?}");
+    let ready = server.get("/readyz");
+    assert_eq!(
+        (ready.status, &ready.json()["storage"]),
+        (503, &json!("full"))
+    );
+    let list = server.get("/v1/users/u1/recommendations").ok();
+    assert_eq!(list["sequence"], json!(acknowledged));
+    // Every event that was acknowledged is there once, and a retry of one needs no room.
+    assert_eq!(send(&server, 0).ok()["duplicates"], 1);
+    assert_eq!(send(&server, acknowledged - 1).ok()["duplicates"], 1);
+    assert_eq!(server.get("/dashboard").status, 200);
+    assert_eq!(server.stop(), Some(0));
+}
+
 /// Room comes back without a restart, and the server says so by itself.
 #[test]
 fn a_database_that_has_room_again_is_written_again() {
@@ -226,10 +270,10 @@ fn a_torn_end_of_the_log_is_dropped_and_damage_ahead_of_it_stops() {
     let mut altered = bytes.clone();
     altered[bytes.len() / 2] ^= 4;
     restored(&altered);
-    let told = Server::try_start(&path, "").err().unwrap();
+    let error = Server::try_start(&path, "").err().unwrap();
     assert!(
-        told.contains("commits follow it") && told.contains("Some(3)"),
-        "{told}"
+        error.contains("commits follow it") && error.contains("Some(3)"),
+        "{error}"
     );
     restored(&bytes[..bytes.len() - 100]);
     let server = Server::start(&path, "");

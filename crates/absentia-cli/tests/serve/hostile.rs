@@ -106,10 +106,10 @@ fn wrong_bodies_are_refused_in_one_shape() {
         "y".repeat(20 << 10)
     );
     // The answer may be lost, because the server does not read on.
-    let told = server.raw(long.as_bytes());
+    let answer = server.raw(long.as_bytes());
     assert!(
-        told.is_empty() || told.starts_with("HTTP/1.1 431"),
-        "{told}"
+        answer.is_empty() || answer.starts_with("HTTP/1.1 431"),
+        "{answer}"
     );
     assert_eq!(server.get("/readyz").ok()["sequence"], 0);
     // Every status is counted, also of heads that no handler sees.

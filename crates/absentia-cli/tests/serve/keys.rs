@@ -58,13 +58,46 @@ fn scopes_are_kept_and_keys_of_other_processes_are_known_soon() {
     // Known by now: the body is the wrong one.
     reply.refused(422, "invalid_body");
     let other = "--address 0.0.0.0:0 --folder other";
-    let told = Server::try_start(&path, &format!("m.absentia {other}"))
+    let error = Server::try_start(&path, &format!("m.absentia {other}"))
         .err()
         .unwrap();
     assert!(
-        told.contains("--new-key") && told.contains("Some(2)"),
-        "{told}"
+        error.contains("--new-key") && error.contains("Some(2)"),
+        "{error}"
     );
+}
+
+/// Who comes through a proxy on this machine can name any host, also this machine. Headers that proxies add show
+/// it, and `require_key` makes sure.
+#[test]
+fn requests_through_a_proxy_need_a_key_whichever_host_they_name() {
+    let (_folder, path) = trained();
+    let server = Server::start(&path, "m.absentia");
+    let list = "/v1/users/u1/recommendations";
+    for header in [
+        "x-forwarded-for: 192.0.2.1",
+        "x-real-ip: 192.0.2.1",
+        "forwarded: for=192.0.2.1",
+        "via: 1.1 proxy",
+    ] {
+        let headers = format!("{header}\r\n");
+        let reply = server.send("GET", list, &headers, b"");
+        reply.refused(401, "key_needed");
+        let page = server.send("GET", "/dashboard", &headers, b"");
+        assert_eq!(page.status, 401, "{header}");
+    }
+    assert_eq!(server.get(list).status, 200);
+    server.kill();
+    std::fs::write(path.join("s.toml"), "require_key = true\n").unwrap();
+    let error = Server::try_start(&path, "--settings s.toml").err().unwrap();
+    assert!(error.contains("--new-key"), "{error}");
+    let key = run(&path, "serve --folder data --new-key read -q");
+    let server = Server::start(&path, "--settings s.toml");
+    server.get(list).refused(401, "key_needed");
+    assert_eq!(server.get("/dashboard").status, 401);
+    let headers = format!("authorization: Bearer {}\r\n", key.trim());
+    assert_eq!(server.send("GET", list, &headers, b"").status, 200);
+    assert_eq!(server.get("/healthz").status, 200);
 }
 
 /// Every request has an id, which its answer and its line of the log have; keys are in no line.

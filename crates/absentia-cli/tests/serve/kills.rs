@@ -3,6 +3,8 @@
 //!
 //! The tests make a few rounds; `cargo xtask faults` makes a hundred.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,8 +58,9 @@ fn ingest(server: &Server, from: u32) -> u32 {
     }
 }
 
-/// Trains and activates models, and rolls back, until the server is gone.
-fn exchange_models(server: &Server, is_gone: &AtomicBool) {
+/// Trains and activates models, and rolls back, until the server is gone; yields whether it was killed while
+/// one was exchanged.
+fn exchange_models(server: &Server, is_gone: &AtomicBool) -> bool {
     let headers = "content-type: application/json\r\n";
     let post = |path: &str, body: &[u8]| server.send("POST", path, headers, body).status;
     for turn in 0.. {
@@ -67,10 +70,11 @@ fn exchange_models(server: &Server, is_gone: &AtomicBool) {
             _ => post("/v1/models/1/activate", b"{}"),
         };
         if status == 0 || is_gone.load(Ordering::Relaxed) {
-            return;
+            return status == 0;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
+    false
 }
 
 fn kill(id: u32) {
@@ -80,19 +84,40 @@ fn kill(id: u32) {
         .unwrap();
 }
 
-/// Kills a server while it starts.
-fn kill_in_recovery(folder: &Path, after: Duration) {
+/// Kills a server while it starts; yields whether it was not ready yet.
+fn kill_in_recovery(folder: &Path, after: Duration) -> bool {
     let mut child = Command::new(PROGRAM)
-        .args("serve --address 127.0.0.1:0 --folder data".split(' '))
+        .args("serve --json --address 127.0.0.1:0 --folder data".split(' '))
         .args(START.split(' '))
         .current_dir(folder)
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     std::thread::sleep(after);
     let _ = child.kill();
-    child.wait().unwrap();
+    let output = child.wait_with_output().unwrap();
+    output.stdout.is_empty()
+}
+
+/// How many kills came while the server did something beside storing events.
+#[derive(Debug, Default)]
+struct Moments {
+    /// While a state was being written: the temporary file is left.
+    saving: usize,
+    /// While a model was activated or rolled back.
+    exchanging: usize,
+    /// Before the server was ready.
+    starting: usize,
+}
+
+/// Temporary files of states that were being written.
+fn unfinished_states(folder: &Path) -> BTreeSet<OsString> {
+    let entries = std::fs::read_dir(folder.join("data/states")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name());
+    names
+        .filter(|name| !name.to_string_lossy().ends_with(".absentia"))
+        .collect()
 }
 
 fn lists(server: &Server) -> Value {
@@ -127,7 +152,7 @@ fn what_was_acknowledged_survives_kills_exactly_once() {
     let mut dice = Dice(from_environment("ABSENTIA_FAULT_SEED", 7));
     let (_folder, path) = trained();
     std::fs::write(path.join("s.toml"), "[limits]\nsnapshot_events = 40\n").unwrap();
-    let mut acknowledged = 0_u32;
+    let (mut acknowledged, mut moments) = (0_u32, Moments::default());
     for round in 0..rounds {
         let server = Server::start(&path, START);
         // A retry of the last ones, as a client makes that saw no answer.
@@ -137,20 +162,24 @@ fn what_was_acknowledged_survives_kills_exactly_once() {
                 .ok();
             assert_eq!(reply["duplicates"], 1, "round {round}");
         }
-        let is_gone = AtomicBool::new(false);
+        let (is_gone, unfinished) = (AtomicBool::new(false), unfinished_states(&path));
         acknowledged = std::thread::scope(|scope| {
             let sending = scope.spawn(|| ingest(&server, acknowledged));
-            if dice.below(2) == 0 {
-                scope.spawn(|| exchange_models(&server, &is_gone));
-            }
+            let exchanges = dice.below(2) == 0;
+            let exchanging = exchanges.then(|| scope.spawn(|| exchange_models(&server, &is_gone)));
             std::thread::sleep(Duration::from_millis(5 + dice.below(600)));
             kill(server.id());
             is_gone.store(true, Ordering::Relaxed);
+            let was_exchanging = exchanging.is_some_and(|thread| thread.join().unwrap());
+            moments.exchanging += usize::from(was_exchanging);
             sending.join().unwrap()
         });
         drop(server);
+        let is_new = |name: &OsString| !unfinished.contains(name);
+        moments.saving += usize::from(unfinished_states(&path).iter().any(is_new));
         if dice.below(3) == 0 {
-            kill_in_recovery(&path, Duration::from_millis(dice.below(60)));
+            let after = Duration::from_millis(dice.below(60));
+            moments.starting += usize::from(kill_in_recovery(&path, after));
         }
         let server = Server::start(&path, START);
         // The request that was on its way is there as a whole or not at all; sent again, it counts once.
@@ -175,7 +204,17 @@ fn what_was_acknowledged_survives_kills_exactly_once() {
         );
         server.kill();
     }
+    let Moments {
+        saving,
+        exchanging,
+        starting,
+    } = moments;
     eprintln!(
-        "{rounds} kills, {acknowledged} events, each there once; the state is that of a replay"
+        "{rounds} kills, {acknowledged} events, each there once; the state is that of a replay\n\
+         {saving} kills while a state was written, {exchanging} while a model was exchanged, {starting} more \
+         while the server started"
     );
+    // A campaign that never meets such a moment proves nothing about it.
+    let is_campaign = rounds >= 100;
+    assert!(!is_campaign || (saving > 0 && exchanging > 0 && starting > 0));
 }

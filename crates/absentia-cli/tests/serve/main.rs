@@ -6,6 +6,7 @@ mod browser;
 mod client;
 mod crash;
 mod dashboard;
+mod deployment;
 mod documents;
 mod faults;
 mod guide;

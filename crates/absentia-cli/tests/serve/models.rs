@@ -58,11 +58,11 @@ fn a_model_that_is_trained_from_scratch_is_that_of_all_rows() {
     let users: Vec<String> = (0..31).map(|user| format!("u{user}")).collect();
     let question = json!({"users": users, "n": 41, "seen": "show"});
     let lists = server.post("/v1/recommendations", &question).ok();
-    let told = run(
+    let listed = run(
         &path,
         "recommend all.absentia --all --allow-seen -n 41 --json",
     );
-    let expected: Vec<Value> = told
+    let expected: Vec<Value> = listed
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();

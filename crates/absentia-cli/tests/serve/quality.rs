@@ -35,8 +35,8 @@ fn the_live_model_is_measured_as_by_stream() {
     std::fs::write(path.join("events.csv"), table).unwrap();
     let quality = server.get("/v1/quality").ok();
     let stream = "stream m.absentia events.csv -n 20 --json -q";
-    let told: Value = serde_json::from_str(run(&path, stream).lines().last().unwrap()).unwrap();
-    let measured = &told["measured"];
+    let streamed: Value = serde_json::from_str(run(&path, stream).lines().last().unwrap()).unwrap();
+    let measured = &streamed["measured"];
     assert_eq!(quality["live"]["events"], 120);
     assert_eq!(quality["events"], 120);
     for name in ["hit_rate", "ndcg", "mrr"] {

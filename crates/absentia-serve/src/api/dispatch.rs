@@ -178,8 +178,12 @@ fn authorised(
     Ok(Some(principal))
 }
 
+/// Headers that proxies add: who sent such a request is not on this machine.
+const FORWARDED: [&str; 4] = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
+
 /// Who sends a request without a key: someone on this machine, or nobody. A page of another origin that runs
-/// in a browser on this machine is nobody, unless it is listed.
+/// in a browser on this machine is nobody, unless it is listed. So is who comes through a proxy, whichever host
+/// the request names.
 pub(crate) fn without_key(
     core: &Core,
     is_loopback: bool,
@@ -187,7 +191,10 @@ pub(crate) fn without_key(
 ) -> Option<Principal> {
     let is_foreign = has_own_origin(headers) == Some(false);
     let is_allowed = !is_foreign || allowed_origin(core, headers).is_some();
-    (is_loopback && names_loopback(headers) && is_allowed).then(|| Principal {
+    let is_forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
+    let is_local = is_loopback && names_loopback(headers) && !is_forwarded;
+    let needs_none = is_local && is_allowed && !core.settings.require_key;
+    needs_none.then(|| Principal {
         key: String::new(),
         scope: Scope::Admin,
     })

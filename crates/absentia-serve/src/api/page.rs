@@ -9,6 +9,7 @@ use super::schema;
 
 const STYLE: &str = "
 :root { color-scheme: light dark; }
+h2 { margin: 2rem 0 .2rem; } h2 + p { margin-top: 0; opacity: .8; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 0 auto; padding: 1rem; }
 code, pre { font-family: ui-monospace, monospace; font-size: .9em; }
 pre { overflow-x: auto; padding: .6rem; border: 1px solid #8884; border-radius: .4rem; }
@@ -32,9 +33,19 @@ fn rendered(document: &Value) -> String {
          </head><body><h1>Absentia API</h1><p>{}</p><p><a href=\"/openapi.json\">openapi.json</a> · <a href=\"/dashboard\">dashboard</a></p>",
         shown(&document["info"]["description"])
     );
-    for (path, methods) in entries(&document["paths"]) {
-        for (method, operation) in entries(methods) {
-            operation_of(&mut page, document, path, method, operation);
+    for tag in document["tags"].as_array().into_iter().flatten() {
+        let _ = write!(
+            page,
+            "<h2>{}</h2><p>{}</p>",
+            shown(&tag["name"]),
+            shown(&tag["description"])
+        );
+        for (path, methods) in entries(&document["paths"]) {
+            let of_tag =
+                entries(methods).filter(|(_, operation)| operation["tags"][0] == tag["name"]);
+            for (method, operation) in of_tag {
+                operation_of(&mut page, document, path, method, operation);
+            }
         }
     }
     page.push_str("</body></html>");
@@ -101,8 +112,18 @@ fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
 }
 
+/// A text of the document; what is between backticks is code.
 fn shown(value: &Value) -> String {
-    escaped(value.as_str().unwrap_or_default())
+    let text = escaped(value.as_str().unwrap_or_default());
+    let mut shown = String::with_capacity(text.len());
+    for (at, part) in text.split('`').enumerate() {
+        if at.is_multiple_of(2) {
+            shown.push_str(part);
+        } else {
+            let _ = write!(shown, "<code>{part}</code>");
+        }
+    }
+    shown
 }
 
 /// Text as it may be in a page.

@@ -71,9 +71,12 @@ fn spread(users: &[u32], items: &[u32]) -> Vec<(&'static str, String)> {
     let median = |counts: &[u32]| counts.get(counts.len() / 2).copied().unwrap_or(0);
     let cells = (users.len() * items.len()).max(1);
     vec![
-        ("share of the top tenth of items", format::percent(share)),
-        ("median of an item", median(items).to_string()),
-        ("median of a user", median(users).to_string()),
+        (
+            "interactions with the top 10 % of items",
+            format::percent(share),
+        ),
+        ("interactions per item (median)", median(items).to_string()),
+        ("interactions per user (median)", median(users).to_string()),
         (
             "pairs observed",
             format::percent(sum(items) as f64 / cells as f64),

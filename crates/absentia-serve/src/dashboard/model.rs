@@ -225,34 +225,68 @@ fn objective(history: &[Sweep]) -> Html {
     Html::trusted(Chart::from(chart).wide()).and(&facts)
 }
 
-/// The settings of the run, in words.
+/// The settings of the run: by the names of their flags, with what they mean.
 fn settings(info: &ModelInfo) -> Html {
     let params = &info.params;
-    let weights = format!("{} (rank {})", scheme(info), info.weights_rank);
-    pairs(
+    let rows = [
+        (
+            "factors",
+            info.n_factors.to_string(),
+            "numbers that describe each user and each item",
+        ),
+        (
+            "weights",
+            format!("{} (rank {})", scheme(info), info.weights_rank),
+            "how much pairs count that were not observed; look up a user and an item to see the weight of a pair",
+        ),
+        (
+            "regularization",
+            params.regularization.to_string(),
+            "how strongly factors are kept small, so that chance is not learned",
+        ),
+        (
+            "reg-exponent",
+            params.reg_exponent.to_string(),
+            "how much more of that active users and popular items get; 0 is the same for all",
+        ),
+        (
+            "targets",
+            params.targets.to_string(),
+            "the score that an observed pair should get",
+        ),
+        (
+            "post-scale",
+            params.post_scale.to_string(),
+            "above 0, popular items are raised in lists after training; below 0, rare ones",
+        ),
+        (
+            "solver",
+            params.solver.to_string(),
+            "the method that found the factors",
+        ),
+        (
+            "seed",
+            params.seed.to_string(),
+            "where random numbers began; the same seed gives the same model",
+        ),
+    ];
+    let rows = rows.map(|(name, value, meaning)| {
+        let name = Html::tag("code", &Html::text(name));
+        vec![name, Html::text(&value), Html::text(meaning)]
+    });
+    let columns = [
+        Column::Text("setting"),
+        Column::Text("value"),
+        Column::Text("what it means"),
+    ];
+    let file = pairs(
         "facts",
         [
-            (
-                "numbers that describe a user or item",
-                info.n_factors.to_string(),
-            ),
-            ("weights of missing pairs", weights),
-            ("how it was trained", params.solver.to_string()),
-            (
-                "penalty on large factors",
-                params.regularization.to_string(),
-            ),
-            ("exponent of the penalty", params.reg_exponent.to_string()),
-            ("what is learned of a value", params.targets.to_string()),
-            (
-                "scaling of scores by popularity",
-                params.post_scale.to_string(),
-            ),
-            ("seed of random numbers", params.seed.to_string()),
             ("size of the file", format::bytes(info.bytes)),
             ("written by", format!("absentia {}", info.product_version)),
         ],
-    )
+    );
+    table(&columns, &rows, "").and(&file)
 }
 
 /// The weights as they were given, where the configuration has them.

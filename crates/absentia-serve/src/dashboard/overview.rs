@@ -40,8 +40,9 @@ pub(super) async fn page(core: &Arc<Core>) -> Result<Page, ApiError> {
         .last_committed()
         .saturating_sub(status.last_learned());
     let up = format::duration(Duration::from_secs_f64(status.uptime()));
-    let lead =
-        format!("Model {version} has served for {up}; numbers of requests are since the start.");
+    let lead = format!(
+        "Model {version} is active. The server has run for {up}; requests are counted since its start."
+    );
     let storage = match status.storage() {
         Storage::Writable => "writable",
         Storage::Full => "full: events are refused",
@@ -82,8 +83,8 @@ pub(super) async fn page(core: &Arc<Core>) -> Result<Page, ApiError> {
                 ("last record stored", format::count(status.last_committed())),
                 ("last record learned", format::count(status.last_learned())),
                 ("log lag", format::counted(lag, "record")),
-                ("lists that wait", count(core.rankings.waiting())),
-                ("writes that wait", count(core.writes.len())),
+                ("lists waiting", count(core.rankings.waiting())),
+                ("writes waiting", count(core.writes.len())),
                 ("states saved", format::count(snapshots)),
             ],
         ))

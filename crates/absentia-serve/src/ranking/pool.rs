@@ -17,13 +17,15 @@ use crate::store::{Store, StoreError, StoreReader};
 /// Requests that are ranked together.
 const TOGETHER: usize = 8;
 
+/// Requests of one client, and where their lists go.
+type ListsTask = (
+    Vec<ListRequest>,
+    oneshot::Sender<Vec<Result<List, ApiError>>>,
+);
 type Task = Box<dyn FnOnce(&Worker) + Send>;
 
 enum Work {
-    Lists(
-        Vec<ListRequest>,
-        oneshot::Sender<Vec<Result<List, ApiError>>>,
-    ),
+    Lists(ListsTask),
     Task(Task),
 }
 
@@ -108,7 +110,7 @@ impl Pool {
         requests: Vec<ListRequest>,
     ) -> Result<Vec<Result<List, ApiError>>, ApiError> {
         let (send, receive) = oneshot::channel();
-        self.push(Work::Lists(requests, send))?;
+        self.push(Work::Lists((requests, send)))?;
         receive.await.map_err(|_| ApiError::overloaded())
     }
 
@@ -155,8 +157,8 @@ impl Pool {
                     continue;
                 }
                 match job.work {
-                    Work::Lists(requests, send) if !send.is_closed() => {
-                        together.push((requests, send));
+                    Work::Lists(task) if !task.1.is_closed() => {
+                        together.push(task);
                     }
                     Work::Lists(..) => {}
                     Work::Task(task) => guarded(|| task(worker)),
@@ -172,12 +174,7 @@ impl Pool {
     }
 }
 
-type Waiting = (
-    Vec<ListRequest>,
-    oneshot::Sender<Vec<Result<List, ApiError>>>,
-);
-
-fn serve(worker: &Worker, together: Vec<Waiting>) {
+fn serve(worker: &Worker, together: Vec<ListsTask>) {
     let requests: Vec<&ListRequest> = together.iter().flat_map(|(requests, _)| requests).collect();
     let mut made = Vec::with_capacity(requests.len());
     // A few at a time, so that the writer gets its turn.

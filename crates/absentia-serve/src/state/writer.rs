@@ -25,9 +25,10 @@ const GROUP: usize = 4096;
 /// Commands that are taken at a time.
 const COMMANDS: usize = 64;
 
-type Answer<T> = oneshot::Sender<Result<T, ApiError>>;
+/// Where the answer to a command goes.
+type AnswerTo<T> = oneshot::Sender<Result<T, ApiError>>;
 /// Events, what a retry is known by, and where the answer goes.
-type EventsRequest = (Vec<NewEvent>, Option<Idempotency>, Answer<(String, bool)>);
+type EventsRequest = (Vec<NewEvent>, Option<Idempotency>, AnswerTo<(String, bool)>);
 
 /// A request that may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,21 +62,21 @@ pub enum Command {
         /// What a retry is known by.
         idempotency: Option<Idempotency>,
         /// Where the answer goes.
-        answer: Answer<(String, bool)>,
+        answer: AnswerTo<(String, bool)>,
     },
     /// Removes an event.
     RemoveEvent {
         /// Its id.
         id: String,
         /// Where the answer goes.
-        answer: Answer<Removed>,
+        answer: AnswerTo<Removed>,
     },
     /// Erases a user.
     EraseUser {
         /// Id of the user.
         user: String,
         /// Where the answer goes.
-        answer: Answer<Erased>,
+        answer: AnswerTo<Erased>,
     },
     /// Adds or replaces catalogue entries.
     Catalogue {
@@ -84,19 +85,19 @@ pub enum Command {
         /// The entries.
         entries: Vec<CatalogueEntry>,
         /// Where the answer goes.
-        answer: Answer<()>,
+        answer: AnswerTo<()>,
     },
     /// Copies the state.
     Copy {
         /// Where the copy goes, with its sequence number.
-        answer: Answer<(StateCopy, u64)>,
+        answer: AnswerTo<(StateCopy, u64)>,
     },
     /// Registers a model whose state is saved.
     Register {
         /// The model.
         model: ModelEntry,
         /// Where the answer goes.
-        answer: Answer<()>,
+        answer: AnswerTo<()>,
     },
     /// Makes a state that was opened the active one, after it has learned what it lacks.
     Activate {
@@ -107,7 +108,7 @@ pub enum Command {
         /// The model as it was trained.
         trained: Option<Box<TrainedModel>>,
         /// Where the answer goes.
-        answer: Answer<u64>,
+        answer: AnswerTo<u64>,
     },
 }
 
