@@ -24,11 +24,11 @@ class Shard:
         self._worker = _core.ShardWorker(settings, index, workers, memory)
         self._reader = _core.PartReader(settings, index, workers)
         self._workers = workers
-        self._received = 0
+        self._traffic = 0
 
-    def received(self) -> int:
-        """Bytes that have come with requests: rows of others, and the requests themselves."""
-        return self._received
+    def traffic(self) -> int:
+        """Bytes of steps so far: requests, rows of others, and answers."""
+        return self._traffic
 
     def process(self) -> Tuple[int, str]:
         """The process and the node of this worker."""
@@ -107,8 +107,8 @@ class Shard:
         """Makes a wave of a request; yields its answer after the last one, and the factors that others need of it if
         they have changed."""
         rows, rest = parts[: len(parts) - 2 * whole], parts[len(parts) - 2 * whole :]
-        self._received += len(request) + sum(part.nbytes for part in parts)
         reply = self._worker.answer(step, request, wave, list(rows), list(zip(rest[:whole], rest[whole:])))
+        self._traffic += len(request) + sum(part.nbytes for part in parts) + len(reply or b"")
         return reply if writes is None else (reply, *self._worker.rows_for(writes, 0))
 
     def store(self, path: str, checkpoint: str, rows: Sequence[Tuple[int, int]]) -> List[_store.Stored]:

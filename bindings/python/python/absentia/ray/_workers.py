@@ -215,9 +215,9 @@ class Workers:
         self._parts[writes] = [list(result[1:]) for result in results]
         return replies
 
-    def received(self) -> int:
-        """Bytes that have come with requests to all workers."""
-        return sum(self._get([actor.received.remote() for actor in self.actors]))
+    def traffic(self) -> int:
+        """Bytes of the steps of all workers so far: requests, rows of others, and answers."""
+        return sum(self._get([actor.traffic.remote() for actor in self.actors]))
 
     def recover(self) -> None:
         """Replaces workers that are lost and brings all to the last stored state."""
