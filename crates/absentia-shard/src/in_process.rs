@@ -111,9 +111,12 @@ impl LocalWorkers {
     /// The rows that each worker sends to one of them in a wave.
     fn rows_for(&self, receiver: usize, side: Axis, wave: usize) -> Vec<Vec<f32>> {
         let senders = self.workers.iter().enumerate();
-        let rows = senders.map(|(sender, worker)| match sender == receiver {
-            true => Vec::new(),
-            false => worker.rows_for(side, receiver, wave),
+        let rows = senders.map(|(sender, worker)| {
+            if sender == receiver {
+                Vec::new()
+            } else {
+                worker.rows_for(side, receiver, wave)
+            }
         });
         rows.collect()
     }

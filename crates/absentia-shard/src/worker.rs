@@ -290,9 +290,10 @@ impl Worker {
             None => self.at_once(request)?,
             Some(side) => {
                 let fixed = self.gathered(side, wave.index, received.rows)?;
-                let whole = match request.reads_whole() {
-                    true => Some(self.whole(received.whole)?),
-                    false => None,
+                let whole = if request.reads_whole() {
+                    Some(self.whole(received.whole)?)
+                } else {
+                    None
                 };
                 let whole = whole
                     .as_ref()
