@@ -56,10 +56,16 @@ def test_rows_that_come_in_waves_change_no_bit_and_what_cannot_fit_is_refused(no
 
     settings = {**SETTINGS, "weights": "uniform:0.05"}
     alone = ray_cluster.bits(one(source, weights="uniform:0.05"))
+    with fit(source, workers=2, **settings) as run:
+        assert run._workers.run.waves == (1, 1)
+        least = sum(need[3] for need in run._workers.run.needs)
+        # What travels is what the plan says, and little more.
+        assert least <= run._workers.traffic() / 3 <= 1.2 * least
+        memory = max(part + gathered for part, gathered, *_ in run._workers.run.needs) - 1
     for spread in (True, False):
-        with fit(source, workers=2, memory=1_100_000, spread=spread, **settings) as run:
+        with fit(source, workers=2, memory=memory, spread=spread, **settings) as run:
             assert max(run._workers.run.waves) > 1
-            assert all(part + gathered <= 1_100_000 for part, gathered, *_ in run._workers.run.needs)
+            assert all(part + gathered <= memory for part, gathered, *_ in run._workers.run.needs)
             assert ray_cluster.bits(run.model()) == alone
     with pytest.raises(ValueError, match="worker 0 needs .* may take 500000: raise memory"):
         fit(source, workers=2, memory=500_000, **settings)
