@@ -1,10 +1,13 @@
 """Seconds of a sweep on a Ray cluster of this machine, two workers of one thread, beside one process of two threads.
 
-Options: shapes to measure (yelp, amazon, small) and --factors 64,128 --rounds 3 --iterations 6.
+Options: shapes to measure (yelp, amazon, small) and --factors 64,128 --rounds 3 --iterations 6; --nodes 2 puts the workers on
+two nodes of Ray, between whose object stores rows are copied; --spark PYTHON measures Spark's ALS beside it, with the pyspark of
+that interpreter.
 """
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -51,8 +54,10 @@ def main():
     parser.add_argument("--factors", default="64,128")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--iterations", type=int, default=6)
+    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--spark")
     given = parser.parse_args()
-    with ray_cluster.cluster(2), tempfile.TemporaryDirectory() as folder:
+    with ray_cluster.cluster(given.nodes, cpus=2 // given.nodes, store=400), tempfile.TemporaryDirectory() as folder:
         for shape in given.shapes:
             path = os.path.join(folder, shape)
             os.makedirs(path)
@@ -65,24 +70,31 @@ def measure(shape, source, factors, given):
     settings = {"factors": factors, "iterations": given.iterations, "regularization": 0.01, "random_state": 1}
     settings["weights"] = "popularity:mean=0.01,alpha=0.25"
     best = {"one process": np.inf, "two workers": np.inf}
-    sent = 0
     for _ in range(given.rounds):
         alone = absentia.Factorizer(**settings, num_threads=2).fit(source)
         best["one process"] = min(best["one process"], min(sweep.seconds for sweep in alone.history_[1:]))
         with fit(source, workers=2, **settings) as run:
             best["two workers"] = min(best["two workers"], min(sweep.seconds for sweep in run.history[1:]))
             same = run.model().item_factors_.tobytes() == alone.item_factors_.tobytes()
-            sent = sum(need[2] for need in run._workers.run.needs)
+            least = sum(need[3] for need in run._workers.run.needs)
+            sent = run._workers.traffic() / given.iterations
             text = plan(run._workers.run)
     ratio = best["two workers"] / best["one process"]
     print(
-        f"{shape}, K = {factors}: one process of two threads {best['one process']:.4f} s a sweep, two workers of one "
-        f"thread {best['two workers']:.4f} s, {ratio:.2f} times; {sent / 2**20:.1f} MiB travel; bits are "
-        f"{'the same' if same else 'DIFFERENT'}",
+        f"{shape}, K = {factors}, nodes {given.nodes}: one process of two threads {best['one process']:.4f} s a sweep, two "
+        f"workers of one thread {best['two workers']:.4f} s, {ratio:.2f} times; {sent / 2**20:.1f} MiB travel, "
+        f"{sent / least:.3f} times the least; bits are {'the same' if same else 'DIFFERENT'}",
         flush=True,
     )
     if factors == int(given.factors.split(",")[0]):
         print(text, flush=True)
+    if given.spark:
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "spark_als.py")
+        words = [given.spark, script, source, str(factors)]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        done = subprocess.run(words, capture_output=True, text=True, env=environment)
+        result = done.stdout.strip() or done.stderr.strip()[-400:]
+        print(f"{shape}, K = {factors}: Spark's ALS, BLAS and seconds an iteration: {result}", flush=True)
 
 
 main()

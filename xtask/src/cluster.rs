@@ -27,15 +27,20 @@ pub(crate) fn test(words: &[String]) -> Result<(), String> {
     run(command.current_dir(repository().join("bindings/python")))
 }
 
-/// Measures sweeps on two workers: `cargo xtask bench cluster`.
+/// Measures sweeps on two workers: `cargo xtask bench cluster`; with `scale` or `cost` as the first word, large data from files
+/// to model, or the constants of the cost model.
 pub(crate) fn bench(words: &[String]) -> Result<(), String> {
     python::setup();
     let interpreter =
         python::interpreter().filter(|python| python::has_modules(python, &["ray", "pyarrow"]));
     let interpreter = interpreter.ok_or("Ray and pyarrow are needed and could not be installed")?;
     crate::bench::build(&["absentia-python", "absentia-cli"])?;
-    let script = repository().join("xtask/python/cluster_speed.py");
+    let (script, words) = match words.first().map(String::as_str) {
+        Some("scale") => ("cluster_scale.py", &words[1..]),
+        Some("cost") => ("cluster_cost.py", &words[1..]),
+        _ => ("cluster_speed.py", words),
+    };
     run(python::package(&interpreter, "release")?
-        .arg(script)
+        .arg(repository().join("xtask/python").join(script))
         .args(words))
 }

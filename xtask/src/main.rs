@@ -67,8 +67,14 @@ cargo xtask <task>
            recommending for all users; prints the best of all rounds and ratios
   bench python
            seconds of a sweep from Python beside the command line's, and how soon Ctrl-C ends a call
-  bench cluster [yelp amazon] [--factors 64,128] [--rounds 3]
-           seconds of a sweep of two workers of one thread on Ray, beside one process of two threads
+  bench cluster [yelp amazon] [--factors 64,128] [--rounds 3] [--nodes 1] [--spark PYTHON]
+           seconds of a sweep of two workers of one thread on Ray, beside one process of two threads, and
+           Spark's ALS beside them with the pyspark of an interpreter
+  bench cluster scale ENTRIES [--workers 2] [--factors 64]
+           parquet files of this many rows to a folder of a model
+  bench cluster cost [--factors 64] [--nodes 2] [--rates 200,1000]
+           the constants of the cost model of docs/cluster.md, runs of several nodes in network namespaces
+           whose bandwidth tc limits (root, iproute2) beside it, and what it predicts for larger data
   accuracy study | gowalla
            whether held-out rows predict the test, and the figure of the Gowalla leaderboard
   accuracy relations [--seconds 300] [--seeds 1,2,3] [--program FILE] [--no-peers]
@@ -96,8 +102,8 @@ cargo xtask <task>
            starting; every acknowledged event must be there once, and the state that of a replay
   cluster [WORD ...]
            training on a Ray cluster of seven nodes, all of them processes of this machine: every solver and
-           kind of weights on 2, 3 and 7 workers, and kills of workers and nodes at 20 random moments, beside one
-           process; words choose tests
+           kind of weights on 2, 3 and 7 workers, kills of workers and nodes at 20 random moments, and eight
+           workers with a quarter of the memory each, beside one process; words choose tests
   fuzz S   every fuzz target, or those named after S, for S seconds (default 60); needs cargo-fuzz
 ";
 

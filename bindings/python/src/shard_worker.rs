@@ -1,14 +1,15 @@
 //! A worker of a run that several processes share, for Python to carry its messages.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use absentia::fit::Sweep;
-use absentia::fit::shard::{Shard, random_rows};
+use absentia::fit::shard::random_rows;
 use absentia::{Axis, Dense, Params, Sides};
 use absentia_io::IdMap;
-use absentia_io::model::Ids;
-use absentia_job::{Frame, Job, Part};
-use absentia_shard::{Received, Request, Worker, WorkerError, from_bytes, to_bytes};
+use absentia_io::model::{Ids, Piece, Pieces, save_piece};
+use absentia_job::{Frame, Job, Part, shards};
+use absentia_shard::{Received, Request, Wave, Worker, WorkerError, from_bytes, to_bytes};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -57,6 +58,8 @@ pub(crate) struct ShardWorker {
     job: Job,
     index: usize,
     workers: usize,
+    /// Bytes that it may take with the rows of others.
+    memory: Option<u64>,
     ready: Mutex<Option<Ready>>,
 }
 
@@ -84,15 +87,14 @@ impl ShardWorker {
     }
 
     fn set(&self, part: Part, range: Option<Sides<IdMap>>) -> PyResult<Vec<u8>> {
+        let part = part.in_waves(self.memory);
         let facts = to_bytes(&part.facts).map_err(PyRuntimeError::new_err)?;
         let given = (!self.job.settings.init.is_empty()).then(|| part.start.as_ref().map(compact));
-        let (factors, rank) = (
-            part.params.factors,
-            part.parts.sides.users.own_weights.cols(),
-        );
-        let shard = Shard::new(part.parts, part.solver, part.start);
+        let weights = part.parts.first().map(|part| &part.sides.users.own_weights);
+        let (factors, rank) = (part.params.factors, weights.map_or(0, Dense::cols));
+        let shards = shards(part.parts, &part.start, &part.params, part.solver);
         *self.lock() = Some(Ready {
-            worker: Worker::new(shard, self.index, factors, rank),
+            worker: Worker::new(shards, self.index, factors, rank),
             params: part.params,
             frame: part.frame,
             range,
@@ -104,9 +106,11 @@ impl ShardWorker {
 
 #[pymethods]
 impl ShardWorker {
-    /// Worker `index` of `workers` of a job, given by its keys as JSON.
+    /// Worker `index` of `workers` of a job, given by its keys as JSON, that may take `memory` bytes for its part and for
+    /// the rows of others.
     #[new]
-    fn new(settings: &str, index: usize, workers: usize) -> PyResult<Self> {
+    #[pyo3(signature = (settings, index, workers, memory=None))]
+    fn new(settings: &str, index: usize, workers: usize, memory: Option<u64>) -> PyResult<Self> {
         let job = crate::job::parse(settings)?;
         job.check_shared().or_raise()?;
         if index >= workers {
@@ -117,6 +121,7 @@ impl ShardWorker {
             job,
             index,
             workers,
+            memory,
             ready: Mutex::new(None),
         })
     }
@@ -152,7 +157,7 @@ impl ShardWorker {
         Ok(PyArray1::from_vec(py, bytes))
     }
 
-    /// The rows of a side that this worker needs of each worker; `owned` has the first and the end of the rows of each.
+    /// The rows of a side that this worker needs of each worker, in a form that [`set_wanted`](Self::set_wanted) takes; `owned` has the first and the end of the rows of each.
     fn wanted<'py>(
         &self,
         py: Python<'py>,
@@ -163,8 +168,8 @@ impl ShardWorker {
         let owned: Vec<_> = owned.into_iter().map(|(first, end)| first..end).collect();
         let wanted = self.with(py, |ready| Ok(ready.worker.wanted(side, &owned)))?;
         Ok(wanted
-            .into_iter()
-            .map(|rows| PyArray1::from_vec(py, rows))
+            .iter()
+            .map(|waves| PyArray1::from_vec(py, joined(waves)))
             .collect())
     }
 
@@ -176,23 +181,25 @@ impl ShardWorker {
         wanted: Vec<PyReadonlyArray1<'_, u32>>,
     ) -> PyResult<()> {
         let side = side(name)?;
-        let wanted = wanted.iter().map(|rows| Ok(rows.as_slice()?.to_vec()));
-        let wanted: Vec<Vec<u32>> = wanted.collect::<PyResult<_>>()?;
+        let wanted = wanted.iter().map(|rows| divided(rows.as_slice()?));
+        let wanted: Vec<Vec<Vec<u32>>> = wanted.collect::<PyResult<_>>()?;
         self.with(py, |ready| ready.worker.set_wanted(side, wanted).or_raise())
     }
 
-    /// The rows of a side that each worker needs of this one, one array for each worker; that of this one is empty.
+    /// The rows of a side that each worker needs of this one in a wave, one array for each worker; that of this one is
+    /// empty.
     fn rows_for<'py>(
         &self,
         py: Python<'py>,
         name: &str,
+        wave: usize,
     ) -> PyResult<Vec<Bound<'py, PyArray1<f32>>>> {
         let side = side(name)?;
         let of_receiver = |ready: &Ready, receiver: usize| {
             if receiver == self.index {
                 Vec::new()
             } else {
-                ready.worker.rows_for(side, receiver)
+                ready.worker.rows_for(side, receiver, wave)
             }
         };
         let rows = self.with(py, |ready| {
@@ -221,16 +228,17 @@ impl ShardWorker {
         Ok(PyArray1::from_vec(py, rows))
     }
 
-    /// Does what the driver of a run asks for. `rows` has what each worker sent, `whole` all rows and weights of each
-    /// where every entry of the matrix is visited.
+    /// Does wave `wave.0` of `wave.1` of what the driver of a run asks for, and yields the answer after the last one. `rows`
+    /// has what each worker sent, `whole` all rows and weights of each where every entry of the matrix is visited.
     fn answer(
         &self,
         py: Python<'_>,
         step: u64,
         request: &[u8],
+        wave: (usize, usize),
         rows: Vec<Numbers<'_>>,
         whole: Vec<(Numbers<'_>, Numbers<'_>)>,
-    ) -> PyResult<Py<PyBytes>> {
+    ) -> PyResult<Option<Py<PyBytes>>> {
         let request: Request = from_bytes(request).map_err(PyRuntimeError::new_err)?;
         let rows: Vec<&[f32]> = slices(&rows)?;
         let whole = whole
@@ -242,10 +250,18 @@ impl ShardWorker {
                 rows: &rows,
                 whole: &whole,
             };
-            let reply = ready.worker.answer(step, &request, received).or_raise()?;
-            to_bytes(&reply).map_err(PyRuntimeError::new_err)
+            let wave = Wave {
+                index: wave.0,
+                count: wave.1,
+            };
+            let reply = ready
+                .worker
+                .answer(step, &request, wave, received)
+                .or_raise()?;
+            let bytes = reply.map(|reply| to_bytes(&reply));
+            bytes.transpose().map_err(PyRuntimeError::new_err)
         })?;
-        Ok(PyBytes::new(py, &reply).unbind())
+        Ok(reply.map(|reply| PyBytes::new(py, &reply).unbind()))
     }
 
     /// Goes to the rows after some step.
@@ -269,12 +285,52 @@ impl ShardWorker {
             let start = match &ready.given {
                 Some(given) => given.clone(),
                 None => Sides::from_fn(|axis| {
-                    let rows = ready.worker.shard().rows(axis);
+                    let rows = ready.worker.rows(axis);
                     compact(&random_rows(&ready.params, axis, rows))
                 }),
             };
             let rows = start.as_ref().map(Vec::as_slice);
             ready.worker.restore(0, rows).or_raise()
+        })
+    }
+
+    /// Writes its rows into the folder of a model, and yields what their files are called.
+    #[expect(clippy::needless_pass_by_value, reason = "as Python gives it")]
+    fn save_pieces(&self, py: Python<'_>, folder: PathBuf) -> PyResult<String> {
+        self.with(py, |ready| {
+            let pieces = Sides {
+                users: ready.save_side(&folder, Axis::User)?,
+                items: ready.save_side(&folder, Axis::Item)?,
+            };
+            serde_json::to_string(&pieces)
+                .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        })
+    }
+
+    /// Makes a model of the pieces of all workers in a folder, in the order of the workers, after the sweeps of `history`.
+    /// `ids` is as for [`model`](Self::model).
+    #[expect(clippy::needless_pass_by_value, reason = "as Python gives it")]
+    fn save_folder(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        pieces: Vec<String>,
+        ids: Vec<PyReadonlyArray1<'_, u8>>,
+        history: &str,
+    ) -> PyResult<()> {
+        let (ids, history) = (bytes_of(&ids)?, sweeps(history)?);
+        self.with(py, |ready| {
+            let mut sides = Sides::<Vec<Piece>>::default();
+            for own in &pieces {
+                let own: Sides<Vec<Piece>> = serde_json::from_str(own)
+                    .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+                sides.users.extend(own.users);
+                sides.items.extend(own.items);
+            }
+            let factors = ready.params.factors;
+            let (pieces, ids) = (Pieces { factors, sides }, ready.all_ids(&ids)?);
+            let saved = ready.frame.save_folder(&folder, &pieces, &ids, &history);
+            saved.or_raise()
         })
     }
 
@@ -288,10 +344,7 @@ impl ShardWorker {
         ids: Vec<PyReadonlyArray1<'_, u8>>,
         history: &str,
     ) -> PyResult<Model> {
-        let ids = ids.iter().map(|ids| Ok(ids.as_slice()?));
-        let ids: Vec<&[u8]> = ids.collect::<PyResult<_>>()?;
-        let history: Vec<Sweep> = serde_json::from_str(history)
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let (ids, history) = (bytes_of(&ids)?, sweeps(history)?);
         let rows = Sides {
             users: slices(&users)?,
             items: slices(&items)?,
@@ -310,21 +363,7 @@ impl ShardWorker {
                 users: joined(&rows.users)?,
                 items: joined(&rows.items)?,
             };
-            let of_range = |parts: &[&[u8]]| {
-                let parts: Vec<IdMap> = parts
-                    .iter()
-                    .map(|part| unpacked(part))
-                    .collect::<PyResult<_>>()?;
-                Ok::<_, PyErr>(IdMap::union(&parts).or_raise()?.0)
-            };
-            let ids = match ready.range {
-                Some(_) => Ids {
-                    users: of_range(&ids[..ids.len() / 2])?,
-                    items: of_range(&ids[ids.len() / 2..])?,
-                    related: Vec::new(),
-                },
-                None => ready.frame.ids.clone(),
-            };
+            let ids = ready.all_ids(&ids)?;
             Ok(Model {
                 trained: ready.frame.model(factors, history).or_raise()?,
                 ids,
@@ -333,6 +372,65 @@ impl ShardWorker {
             })
         })
     }
+}
+
+/// The rows of several waves as one list: the number of waves, their numbers of rows, the rows.
+fn joined(waves: &[Vec<u32>]) -> Vec<u32> {
+    let mut joined = vec![waves.len() as u32];
+    joined.extend(waves.iter().map(|rows| rows.len() as u32));
+    waves.iter().for_each(|rows| joined.extend_from_slice(rows));
+    joined
+}
+
+/// The rows of each wave of such a list.
+fn divided(joined: &[u32]) -> PyResult<Vec<Vec<u32>>> {
+    let broken = || PyRuntimeError::new_err("a list of rows is not whole");
+    let (count, rest) = joined.split_first().ok_or_else(broken)?;
+    let (counts, mut rows) = rest.split_at_checked(*count as usize).ok_or_else(broken)?;
+    let waves = counts.iter().map(|count| {
+        let (own, rest) = rows.split_at_checked(*count as usize).ok_or_else(broken)?;
+        rows = rest;
+        Ok(own.to_vec())
+    });
+    waves.collect()
+}
+
+impl Ready {
+    /// The ids of all rows, of which each worker has some where workers have read parts of the data.
+    fn all_ids(&self, ids: &[&[u8]]) -> PyResult<Ids> {
+        let of_range = |parts: &[&[u8]]| {
+            let parts = parts.iter().map(|part| unpacked(part));
+            let parts: Vec<IdMap> = parts.collect::<PyResult<_>>()?;
+            Ok::<_, PyErr>(IdMap::union(&parts).or_raise()?.0)
+        };
+        match self.range {
+            Some(_) => Ok(Ids {
+                users: of_range(&ids[..ids.len() / 2])?,
+                items: of_range(&ids[ids.len() / 2..])?,
+                related: Vec::new(),
+            }),
+            None => Ok(self.frame.ids.clone()),
+        }
+    }
+
+    /// Writes the rows of one side.
+    fn save_side(&self, folder: &Path, axis: Axis) -> PyResult<Vec<Piece>> {
+        let rows = self.worker.all_rows(axis);
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = (&rows[..], self.params.factors);
+        let piece = save_piece(folder, axis, self.worker.rows(axis).start, rows);
+        Ok(vec![piece.or_raise()?])
+    }
+}
+
+fn sweeps(history: &str) -> PyResult<Vec<Sweep>> {
+    serde_json::from_str(history).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn bytes_of<'a>(arrays: &'a [PyReadonlyArray1<'_, u8>]) -> PyResult<Vec<&'a [u8]>> {
+    arrays.iter().map(|array| Ok(array.as_slice()?)).collect()
 }
 
 fn slices<'a>(arrays: &'a [Numbers<'_>]) -> PyResult<Vec<&'a [f32]>> {

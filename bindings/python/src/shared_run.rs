@@ -87,14 +87,23 @@ impl SharedRun {
         .collect()
     }
 
-    /// What each worker needs, in bytes: its part, the rows of others at a time, and what it gets of others in a
-    /// sweep; and the memory that its machine has left.
+    /// What each worker needs, in bytes: its part, the rows of others at a time, what it gets of others in a sweep, and
+    /// what it would get if it got every row once; and the memory that its machine has left.
     #[getter]
-    fn needs(&self) -> Vec<(u64, u64, u64, Option<u64>)> {
+    fn needs(&self) -> Vec<(u64, u64, u64, u64, Option<u64>)> {
         let needs = self.agreed.needs.iter();
         needs
-            .map(|need| (need.part, need.gathered, need.received, need.memory))
+            .map(|need| {
+                let rows = (need.part, need.gathered, need.received, need.least);
+                (rows.0, rows.1, rows.2, rows.3, need.memory)
+            })
             .collect()
+    }
+
+    /// Number of waves in which workers improve users and items.
+    #[getter]
+    fn waves(&self) -> (usize, usize) {
+        (self.agreed.waves.users, self.agreed.waves.items)
     }
 
     /// Rejects the checkpoint at `path` with this record, if it is of other data or other settings.

@@ -7,14 +7,14 @@ import numpy as np
 
 
 @contextlib.contextmanager
-def cluster(nodes, cpus=1):
-    """Starts nodes and connects to them."""
+def cluster(nodes, cpus=1, store=100):
+    """Starts nodes with object stores of this many MiB and connects to them."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     import ray
     from ray.cluster_utils import Cluster
 
-    store = {"object_store_memory": 100 * 2**20}
+    store = {"object_store_memory": store * 2**20}
 
     def start():
         started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **store})

@@ -51,6 +51,65 @@ def test_workers_have_the_bits_of_one_process(nodes, source, workers, spread):
     assert model.recommend("u17", n=5, exclude_seen=False)[0].tolist() == alone.recommend("u17", n=5, exclude_seen=False)[0].tolist()
 
 
+def test_rows_that_come_in_waves_change_no_bit_and_what_cannot_fit_is_refused(nodes, source):
+    from absentia.ray import fit
+
+    settings = {**SETTINGS, "weights": "uniform:0.05"}
+    alone = ray_cluster.bits(one(source, weights="uniform:0.05"))
+    with fit(source, workers=2, **settings) as run:
+        assert run._workers.run.waves == (1, 1)
+        least = sum(need[3] for need in run._workers.run.needs)
+        # What travels is what the plan says, and little more.
+        assert least <= run._workers.traffic() / 3 <= 1.2 * least
+        memory = max(part + gathered for part, gathered, *_ in run._workers.run.needs) - 1
+    for spread in (True, False):
+        with fit(source, workers=2, memory=memory, spread=spread, **settings) as run:
+            assert max(run._workers.run.waves) > 1
+            assert all(part + gathered <= memory for part, gathered, *_ in run._workers.run.needs)
+            assert ray_cluster.bits(run.model()) == alone
+    with pytest.raises(ValueError, match="worker 0 needs .* may take 500000: raise memory"):
+        fit(source, workers=2, memory=500_000, **settings)
+
+
+def test_a_folder_is_a_model_like_a_file(nodes, source, tmp_path):
+    from absentia.ray import evaluate, fit
+
+    folder, file = tmp_path / "folder", tmp_path / "model.absentia"
+    with fit(source, workers=3, weights="uniform:0.05", **SETTINGS) as run:
+        run.save_folder(folder)
+        run.save_folder(folder)
+        run.save(file)
+    pieces = sorted(path.name for path in folder.iterdir())
+    assert len([name for name in pieces if name.endswith(".f32")]) == 6 and len(pieces) == 7
+    stored = absentia.Factorizer.load(folder)
+    assert ray_cluster.bits(stored) == ray_cluster.bits(absentia.Factorizer.load(file))
+    both = [_command("recommend", path, "--train", source, "--users", "u17,u3") for path in (folder, file)]
+    assert both[0] == both[1] and "u17" in both[0]
+    shown = _command("inspect", folder)
+    assert "5,000" in shown or "5000" in shown
+    # On the cluster, each task has some of the users.
+    test = [str(tmp_path / "test.csv")]
+    (tmp_path / "test.csv").write_text("user,item\n" + "".join(f"u{n},i{n * 7 % 4000}\n" for n in range(900)))
+    expected = stored.evaluate(test[0], ["ndcg@10", "auc"], seen=source)
+    found = evaluate(folder, test, train=source, metrics=["ndcg@10", "auc"], workers=3)
+    assert list(found.users) == list(expected.users) and found.candidates == expected.candidates
+    for name in expected:
+        assert found.per_user[name].tobytes() == expected.per_user[name].tobytes()
+        assert found[name] == pytest.approx(expected[name], rel=1e-6)
+    assert "ndcg@10" in _command("evaluate", folder, "--train", source, "--test", test[0], "--at", "10")
+    (folder / pieces[0]).rename(folder / "away")
+    with pytest.raises((OSError, ValueError), match=pieces[0]):
+        absentia.Factorizer.load(folder)
+
+
+def _command(*words):
+    import subprocess
+
+    done = subprocess.run([sys.executable, "-m", "absentia", *map(str, words)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_lists_for_all_users_are_those_of_one_process(nodes, source, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     from absentia.ray import recommend_all

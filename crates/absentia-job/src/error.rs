@@ -245,6 +245,19 @@ pub enum JobError {
         /// Bytes that are left.
         memory: u64,
     },
+    /// A worker that may take less memory than it needs.
+    #[error(
+        "worker {worker} needs {needed} bytes for its part and the rows of others that one chunk of rows needs, and may \
+         take {limit}: raise memory, use more workers, or fewer factors"
+    )]
+    WorkerLimit {
+        /// The worker.
+        worker: usize,
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that it may take.
+        limit: u64,
+    },
     /// Workers of one run that do not agree.
     #[error("workers 0 and {worker} do not have the same {what}: {first} and {other}")]
     WorkersDiffer {

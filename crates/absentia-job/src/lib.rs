@@ -81,7 +81,7 @@ pub use resume::same_ids;
 pub use rows::{Rows, take_log};
 pub use settings::{GivenSettings, half_life_of, post_scaling_text};
 pub use shared::{
-    Agreed, Bundle, Facts, Finished, Frame, Need, Opened, Part, Platform, Record, Spread,
+    Agreed, Bundle, Facts, Finished, Frame, Need, Opened, Part, Platform, Record, Spread, shards,
 };
 pub use training::{Execution, Measuring, Training};
 pub use training_data::{Input, TrainingData, report_held_out_less, split_rows};

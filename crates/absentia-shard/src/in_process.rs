@@ -10,13 +10,15 @@ use absentia::{Dense, Sides, Solver};
 use crate::message::{Reply, Request};
 use crate::plan::Plan;
 use crate::sharded::{Sharded, Trouble, Workers};
-use crate::worker::{Received, Worker, WorkerError};
+use crate::worker::{Received, Wave, Worker, WorkerError};
 
 /// A device that divides every problem among some workers in this process.
 #[derive(Clone, Copy, Debug)]
 pub struct InProcess {
     /// Number of workers.
     pub workers: usize,
+    /// Rows of others that a worker takes at a time, as far as single chunks need no more.
+    pub most_rows: usize,
 }
 
 impl Device for InProcess {
@@ -30,14 +32,17 @@ impl Device for InProcess {
     ) -> Self::Backend<'p> {
         let plan = Plan::new(problem, self.workers);
         let workers = plan.workers().iter().enumerate().map(|(index, chunks)| {
-            let parts = ShardParts::cut(problem, chunks);
-            let own = Sides::from_fn(|axis| {
-                let (first, rows) = (parts.rows(axis).start, parts.rows(axis).len());
-                let start = &start[axis];
-                Dense::from_fn(rows, start.cols(), |row, f| start.row(first + row)[f])
-            });
+            let shard = |parts: ShardParts| {
+                let own = Sides::from_fn(|axis| {
+                    let (first, rows) = (parts.rows(axis).start, parts.rows(axis).len());
+                    let start = &start[axis];
+                    Dense::from_fn(rows, start.cols(), |row, f| start.row(first + row)[f])
+                });
+                Shard::new(parts, solver, own)
+            };
+            let parts = ShardParts::cut(problem, chunks).in_waves(self.most_rows);
             let (k, z) = (problem.params().factors, problem.weights(Axis::User).cols());
-            Worker::new(Shard::new(parts, solver, own), index, k, z)
+            Worker::new(parts.into_iter().map(shard).collect(), index, k, z)
         });
         let workers = LocalWorkers::new(workers.collect());
         // The start is known to this run, and random ones are measured by it.
@@ -67,10 +72,7 @@ impl LocalWorkers {
     #[must_use]
     pub fn new(mut workers: Vec<Worker>) -> Self {
         for side in [Axis::User, Axis::Item] {
-            let owned: Vec<_> = workers
-                .iter()
-                .map(|worker| worker.shard().rows(side))
-                .collect();
+            let owned: Vec<_> = workers.iter().map(|worker| worker.rows(side)).collect();
             let wanted: Vec<_> = workers
                 .iter_mut()
                 .map(|worker| worker.wanted(side, &owned))
@@ -97,66 +99,71 @@ impl LocalWorkers {
 
     /// All rows of one side.
     fn whole(&self, side: Axis) -> Dense {
-        let factors = self
-            .workers
-            .iter()
-            .map(|worker| worker.shard().factors(side));
-        let cols = factors.clone().next().map_or(0, Dense::cols);
-        let mut whole = Dense::padded(factors.clone().map(Dense::rows).sum(), cols);
-        let rows = factors.flat_map(|part| (0..part.rows()).map(|row| part.row(row)));
-        for (at, row) in rows.enumerate() {
-            whole.row_mut(at).copy_from_slice(row);
-        }
+        let cols = self.workers.first().map_or(0, Worker::factors);
+        let rows = self.workers.iter().map(|worker| worker.all_rows(side));
+        let rows: Vec<f32> = rows.flatten().collect();
+        let whole = Dense::from_slice(rows.len() / cols.max(1), cols, &rows);
         whole
+            .unwrap_or_else(|| Dense::padded(0, cols))
+            .into_padded()
+    }
+
+    /// The rows that each worker sends to one of them in a wave.
+    fn rows_for(&self, receiver: usize, side: Axis, wave: usize) -> Vec<Vec<f32>> {
+        let senders = self.workers.iter().enumerate();
+        let rows = senders.map(|(sender, worker)| {
+            if sender == receiver {
+                Vec::new()
+            } else {
+                worker.rows_for(side, receiver, wave)
+            }
+        });
+        rows.collect()
+    }
+
+    /// One wave of a request: the answers after the last one.
+    fn wave(
+        &mut self,
+        (step, request): (u64, &Request),
+        wave: Wave,
+        whole: &[(&[f32], &[f32])],
+    ) -> Result<Vec<Reply>, Trouble> {
+        let mut replies = Vec::new();
+        for receiver in 0..self.workers.len() {
+            let rows = match request.reads() {
+                Some(side) => self.rows_for(receiver, side, wave.index),
+                None => Vec::new(),
+            };
+            let worker = &mut self.workers[receiver];
+            self.sent += rows.iter().map(Vec::len).sum::<usize>() / worker.factors();
+            let rows: Vec<&[f32]> = rows.iter().map(Vec::as_slice).collect();
+            let received = Received { rows: &rows, whole };
+            let answered = worker.answer(step, request, wave, received);
+            replies.extend(answered.map_err(|error| fatal(&error))?);
+        }
+        Ok(replies)
     }
 }
 
 impl Workers for LocalWorkers {
     fn ask(&mut self, step: u64, request: &Request) -> Result<Vec<Reply>, Trouble> {
-        let count = self.workers.len();
-        let sent = |receiver: usize, side: Axis| -> Vec<Vec<f32>> {
-            let others = self.workers.iter().enumerate();
-            let rows = others.map(|(sender, worker)| {
-                if sender == receiver {
-                    Vec::new()
-                } else {
-                    worker.rows_for(side, receiver)
-                }
-            });
-            rows.collect()
-        };
-        let sent: Vec<Vec<Vec<f32>>> = (0..count)
-            .map(|receiver| {
-                request
-                    .reads()
-                    .map_or_else(Vec::new, |side| sent(receiver, side))
-            })
-            .collect();
-        let whole: Vec<(Vec<f32>, Vec<f32>)> =
-            match request.reads().filter(|_| request.reads_whole()) {
-                Some(side) => {
-                    let workers = self.workers.iter();
-                    workers
-                        .map(|worker| (worker.all_rows(side), worker.all_weights(side)))
-                        .collect()
-                }
-                None => Vec::new(),
-            };
+        let mut whole: Vec<(Vec<f32>, Vec<f32>)> = Vec::new();
+        let mut count = 1;
+        if let Some(side) = request.reads() {
+            let workers = self.workers.iter();
+            if request.reads_whole() {
+                let rows = workers
+                    .clone()
+                    .map(|worker| (worker.all_rows(side), worker.all_weights(side)));
+                whole = rows.collect();
+            }
+            let waves = workers.map(|worker| worker.waves(side.other()));
+            count = waves.max().unwrap_or(1);
+        }
         let whole: Vec<(&[f32], &[f32])> = whole.iter().map(|(p, a)| (&p[..], &a[..])).collect();
-        let mut replies = Vec::with_capacity(count);
-        for (worker, rows) in self.workers.iter_mut().zip(&sent) {
-            let rows: Vec<&[f32]> = rows.iter().map(Vec::as_slice).collect();
-            let received = Received {
-                rows: &rows,
-                whole: &whole,
-            };
-            replies.push(
-                worker
-                    .answer(step, request, received)
-                    .map_err(|error| fatal(&error))?,
-            );
-            let k = worker.shard().factors(Axis::User).cols();
-            self.sent += rows.iter().map(|rows| rows.len() / k).sum::<usize>();
+        let mut replies = Vec::new();
+        for index in 0..count {
+            replies = self.wave((step, request), Wave { index, count }, &whole)?;
         }
         Ok(replies)
     }

@@ -2,7 +2,7 @@
 
 use absentia::error::Axis;
 use absentia::fit::backend::{EntryLoss, NotConvex, Precision, RowSum};
-use absentia::fit::shard::ObjectiveShare;
+use absentia::fit::shard::{ObjectiveShare, SampledEntry};
 use serde::{Deserialize, Serialize};
 
 /// A step of all workers.
@@ -16,6 +16,8 @@ pub enum Request {
         measured: bool,
         /// The caches of all rows of the other side.
         caches: Option<Vec<f64>>,
+        /// Items whose new factors come back with the answer.
+        sampled: Vec<u32>,
     },
     /// Improve the rows of a side in double precision.
     HalfSweepInDouble {
@@ -96,6 +98,8 @@ pub enum Reply {
         loss: RowSum<EntryLoss>,
         /// What they add to the caches.
         caches: RowSum<Vec<f64>>,
+        /// What it knows of the sample of entries.
+        sample: Sample,
     },
     /// A row has no minimum; no row has changed.
     NotConvex(NotConvex),
@@ -103,6 +107,15 @@ pub enum Reply {
     Sums(RowSum<Vec<f64>>),
     /// What its rows add to the objective.
     Objective(ObjectiveShare),
+}
+
+/// What a worker knows of the sample of entries that tells how large predictions are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The entries of its users, after a half-sweep of users.
+    pub entries: Vec<SampledEntry>,
+    /// Those of its items that were asked for, after a half-sweep of items.
+    pub items: Vec<(u32, Vec<f32>)>,
 }
 
 /// The bytes of a message.

@@ -1,10 +1,12 @@
 //! The backend of a run whose factors are with workers.
 
+use std::collections::BTreeMap;
+
 use absentia::error::Axis;
 use absentia::fit::backend::{
     Backend, EntryLoss, Halt, NotConvex, ObjectiveSums, Precision, RemoteBackend, RowSum,
 };
-use absentia::fit::shard::{Caches, ObjectiveShare, Totals};
+use absentia::fit::shard::{Caches, ObjectiveShare, SampledEntry, Totals, sizes_of_sample};
 use absentia::fit::{Cancel, Outline, Sweep};
 use absentia::{Params, Sides};
 
@@ -77,6 +79,10 @@ pub struct Sharded<W> {
     caches: Sides<Option<Caches>>,
     ridge: Sides<Option<f64>>,
     loss: Option<EntryLoss>,
+    /// The sample of entries after the last half-sweep of users, and its items after the last one of items, where no
+    /// other step has changed the side since.
+    sample: Option<Vec<SampledEntry>>,
+    sampled_items: Option<BTreeMap<u32, Vec<f32>>>,
 }
 
 impl<W: Workers> Sharded<W> {
@@ -93,6 +99,8 @@ impl<W: Workers> Sharded<W> {
             caches: Sides::default(),
             ridge: Sides::default(),
             loss: None,
+            sample: None,
+            sampled_items: None,
         }
     }
 
@@ -134,14 +142,22 @@ impl<W: Workers> Sharded<W> {
 
     /// Asks for a step that changes rows, and keeps what it sums.
     fn change(&mut self, request: Request, axis: Axis) -> Result<RowSum<EntryLoss>, Halt> {
+        let has_sample = matches!(request, Request::HalfSweep { .. });
         let replies = self.ask(request)?;
         let mut first: Option<NotConvex> = None;
         let (mut total, mut sums) = (RowSum::default(), RowSum::default());
+        let (mut entries, mut items) = (Vec::new(), BTreeMap::new());
         for reply in replies {
             match reply {
-                Reply::Changed { loss, caches } => {
+                Reply::Changed {
+                    loss,
+                    caches,
+                    sample,
+                } => {
                     total = total.merge(loss);
                     sums = sums.merge(caches);
+                    entries.extend(sample.entries);
+                    items.extend(sample.items);
                 }
                 Reply::NotConvex(at) => {
                     let is_first = first.is_none_or(|first| at.row < first.row);
@@ -157,7 +173,46 @@ impl<W: Workers> Sharded<W> {
         }
         self.sums[axis] = sums.total();
         self.caches[axis] = None;
+        match axis {
+            Axis::User => self.sample = has_sample.then_some(entries),
+            Axis::Item => self.sampled_items = has_sample.then_some(items),
+        }
         Ok(total)
+    }
+
+    /// The items of the sample, to be sent back by a half-sweep of items.
+    fn sampled(&self, axis: Axis) -> Vec<u32> {
+        let entries = self.sample.iter().flatten();
+        let mut items: Vec<u32> = match axis {
+            Axis::User => Vec::new(),
+            Axis::Item => entries.map(|entry| entry.item).collect(),
+        };
+        items.sort_unstable();
+        items.dedup();
+        items
+    }
+
+    /// What the rows of all workers add to the objective: from the sample alone where the half-sweeps have summed the
+    /// rest, otherwise all workers are asked.
+    fn share(&mut self, precision: Precision, measured: bool) -> Result<ObjectiveShare, Halt> {
+        if measured
+            && precision == Precision::Fast
+            && let (Some(entries), Some(items)) = (&self.sample, &self.sampled_items)
+            && let Some(sizes) = sizes_of_sample(entries.iter().collect(), items)
+        {
+            return Ok(ObjectiveShare::of_sample(sizes));
+        }
+        let mut share = ObjectiveShare::default();
+        for reply in self.ask(Request::SumObjective {
+            precision,
+            measured,
+        })? {
+            match reply {
+                Reply::Objective(part) => share = share.merge(part),
+                other => return Err(unexpected(&other)),
+            }
+        }
+        Ok(share)
     }
 
     /// Sums over the rows of all workers.
@@ -220,6 +275,7 @@ impl<W: Workers> Backend for Sharded<W> {
             axis,
             measured,
             caches,
+            sampled: self.sampled(axis),
         };
         let loss = self.change(request, axis)?.total().unwrap_or_default();
         self.ridge[axis] = Some(loss.ridge);
@@ -255,16 +311,7 @@ impl<W: Workers> Backend for Sharded<W> {
         self.ensure_sums(Axis::Item)?;
         let measured =
             self.loss.is_some() && self.ridge.users.is_some() && self.ridge.items.is_some();
-        let mut share = ObjectiveShare::default();
-        for reply in self.ask(Request::SumObjective {
-            precision,
-            measured,
-        })? {
-            match reply {
-                Reply::Objective(part) => share = share.merge(part),
-                other => return Err(unexpected(&other)),
-            }
-        }
+        let share = self.share(precision, measured)?;
         let double = match precision {
             Precision::Double => Some(Sides {
                 users: self.sums(Request::SumInDouble { axis: Axis::User })?,

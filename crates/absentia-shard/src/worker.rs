@@ -1,28 +1,34 @@
-//! One worker of a run: its shard, and the rows that it sends to others.
+//! One worker of a run: its shards, and the rows that it sends to others.
 
 use std::ops::Range;
 
 use absentia::error::Axis;
 use absentia::fit::Cancel;
-use absentia::fit::backend::Halt;
-use absentia::fit::shard::{Caches, Shard, WholeSide};
+use absentia::fit::backend::{EntryLoss, Halt, NotConvex, RowSum};
+use absentia::fit::shard::{Caches, ObjectiveShare, Shard, WholeSide};
 use absentia::{Dense, Sides};
 
-use crate::message::{Reply, Request};
+use crate::message::{Reply, Request, Sample};
 use crate::plan::by_owner;
 
 /// Why a worker did not do what it was asked to.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WorkerError {
     /// It has missed steps, or is ahead.
-    #[error("worker {worker} has made {made} steps and was asked for step {asked}")]
+    #[error(
+        "worker {worker} has made {made} steps and {waves} waves, and was asked for wave {wave} of step {asked}"
+    )]
     OutOfStep {
         /// The worker.
         worker: usize,
         /// Steps that it has made.
         made: u64,
+        /// Waves of the next step that it has made.
+        waves: usize,
         /// The step that it was asked for.
         asked: u64,
+        /// The wave that it was asked for.
+        wave: usize,
     },
     /// Rows came in another number than it needs.
     #[error("worker {worker} got {got} numbers of worker {sender}, expected {expected}")]
@@ -55,27 +61,56 @@ pub struct Received<'a> {
     pub whole: &'a [(&'a [f32], &'a [f32])],
 }
 
-/// A shard among others.
+/// A part of a step, for which workers send each other the rows that this part needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wave {
+    /// Its number, from 0.
+    pub index: usize,
+    /// Number of waves of the step.
+    pub count: usize,
+}
+
+impl Wave {
+    /// A step that is made at once.
+    pub const ALL: Self = Self { index: 0, count: 1 };
+
+    fn is_last(self) -> bool {
+        self.index + 1 >= self.count
+    }
+}
+
+/// Shards that are one after the other, among those of other workers. A step that reads rows of others is made in
+/// waves, one shard in each.
 pub struct Worker {
-    shard: Shard,
+    pub(crate) shards: Vec<Shard>,
     index: usize,
     factors: usize,
     rank: usize,
-    /// Which of the rows of each side every worker needs: positions among those of this one.
-    outgoing: Sides<Vec<Vec<u32>>>,
-    /// How many rows a half-sweep of each side needs of every worker.
-    incoming: Sides<Vec<usize>>,
+    /// Which of the rows of each side every worker needs in each of its waves: positions among those of this one.
+    outgoing: Sides<Vec<Vec<Vec<u32>>>>,
+    /// How many rows each wave of a half-sweep of the other side needs of every worker.
+    incoming: Sides<Vec<Vec<usize>>>,
     /// Steps that have changed rows.
     steps: u64,
     last: Option<Reply>,
+    /// What the waves so far of the step that is being made have summed.
+    waves: Vec<Made>,
+    /// The wave whose shard has a row without a minimum, and the row.
+    failed: Option<(usize, NotConvex)>,
+}
+
+/// What a wave has summed.
+enum Made {
+    Changed(RowSum<EntryLoss>),
+    Objective(ObjectiveShare),
 }
 
 impl Worker {
-    /// Takes the shard of worker `index`, with `factors` factors and weights of rank `rank`.
+    /// Takes the shards of worker `index`, one after the other, with `factors` factors and weights of rank `rank`.
     #[must_use]
-    pub fn new(shard: Shard, index: usize, factors: usize, rank: usize) -> Self {
+    pub fn new(shards: Vec<Shard>, index: usize, factors: usize, rank: usize) -> Self {
         Self {
-            shard,
+            shards,
             index,
             factors,
             rank,
@@ -83,13 +118,33 @@ impl Worker {
             incoming: Sides::default(),
             steps: 0,
             last: None,
+            waves: Vec::new(),
+            failed: None,
         }
     }
 
-    /// Its shard.
+    /// Its rows of a side.
     #[must_use]
-    pub fn shard(&self) -> &Shard {
-        &self.shard
+    pub fn rows(&self, side: Axis) -> Range<usize> {
+        let rows = |shard: &Shard| shard.rows(side);
+        let first = self.shards.first().map_or(0..0, rows);
+        first.start..self.shards.last().map_or(0..0, rows).end
+    }
+
+    /// Number of factors.
+    #[must_use]
+    pub fn factors(&self) -> usize {
+        self.factors
+    }
+
+    /// Number of waves in which it improves a side.
+    #[must_use]
+    pub fn waves(&self, axis: Axis) -> usize {
+        let with_rows = self
+            .shards
+            .iter()
+            .filter(|shard| !shard.rows(axis).is_empty());
+        with_rows.count().max(1)
     }
 
     /// Number of steps that have changed rows.
@@ -98,22 +153,33 @@ impl Worker {
         self.steps
     }
 
-    /// The rows of a side that it needs of each worker, as positions among the rows of that worker; `owned` has
-    /// the rows of every worker.
-    pub fn wanted(&mut self, side: Axis, owned: &[Range<usize>]) -> Vec<Vec<u32>> {
-        let wanted = by_owner(self.shard.needs(side.other()), owned);
-        self.incoming[side] = wanted.iter().map(Vec::len).collect();
+    /// The rows of a side that it needs of each worker in each wave, as positions among the rows of that worker; `owned`
+    /// has the rows of every worker.
+    pub fn wanted(&mut self, side: Axis, owned: &[Range<usize>]) -> Vec<Vec<Vec<u32>>> {
+        let axis = side.other();
+        let mut wanted: Vec<Vec<Vec<u32>>> = vec![Vec::new(); owned.len()];
+        for shard in &self.shards[..self.waves(axis)] {
+            for (own, rows) in wanted.iter_mut().zip(by_owner(shard.needs(axis), owned)) {
+                own.push(rows);
+            }
+        }
+        let counts = |wave: usize| wanted.iter().map(|own| own[wave].len()).collect();
+        self.incoming[side] = (0..self.waves(axis)).map(counts).collect();
         wanted
     }
 
-    /// Takes what every worker wants of its rows of a side.
+    /// Takes what every worker wants of its rows of a side in each wave.
     ///
     /// # Errors
     /// Rows that it does not have.
-    pub fn set_wanted(&mut self, side: Axis, wanted: Vec<Vec<u32>>) -> Result<(), WorkerError> {
-        let rows = self.shard.rows(side).len();
-        let beyond = wanted.iter().flatten().find(|row| **row as usize >= rows);
-        if let Some(row) = beyond {
+    pub fn set_wanted(
+        &mut self,
+        side: Axis,
+        wanted: Vec<Vec<Vec<u32>>>,
+    ) -> Result<(), WorkerError> {
+        let rows = self.rows(side).len();
+        let all = wanted.iter().flatten().flatten();
+        if let Some(row) = all.clone().find(|row| **row as usize >= rows) {
             let reason = format!("row {row} of its {rows} is wanted");
             return Err(self.failed(reason));
         }
@@ -121,28 +187,47 @@ impl Worker {
         Ok(())
     }
 
-    /// The rows of a side that a worker needs, one after the other.
+    /// The rows of a side that a worker needs in one of its waves, one after the other.
     #[must_use]
-    pub fn rows_for(&self, side: Axis, receiver: usize) -> Vec<f32> {
-        let wanted = self.outgoing[side].get(receiver);
-        let factors = self.shard.factors(side);
-        let mut rows = Vec::with_capacity(wanted.map_or(0, Vec::len) * self.factors);
-        for &row in wanted.into_iter().flatten() {
-            rows.extend_from_slice(factors.row(row as usize));
-        }
+    pub fn rows_for(&self, side: Axis, receiver: usize, wave: usize) -> Vec<f32> {
+        let wanted = self.wanted_by(side, receiver, wave);
+        let mut rows = Vec::with_capacity(wanted.len() * self.factors);
+        self.visit(side, wanted, |row| rows.extend_from_slice(row));
         rows
+    }
+
+    fn wanted_by(&self, side: Axis, receiver: usize, wave: usize) -> &[u32] {
+        let wanted = self.outgoing[side].get(receiver);
+        wanted
+            .and_then(|waves| waves.get(wave))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Visits rows by their positions among its own, which rise.
+    fn visit(&self, side: Axis, rows: &[u32], mut visit: impl FnMut(&[f32])) {
+        let (first, mut rest) = (self.rows(side).start, rows);
+        for shard in &self.shards {
+            let own = shard.rows(side);
+            let end = own.end - first;
+            let here = rest.partition_point(|row| (*row as usize) < end);
+            let factors = shard.factors(side);
+            for row in &rest[..here] {
+                visit(factors.row(*row as usize + first - own.start));
+            }
+            rest = &rest[here..];
+        }
     }
 
     /// All of its rows of a side, one after the other.
     #[must_use]
     pub fn all_rows(&self, side: Axis) -> Vec<f32> {
-        compact(self.shard.factors(side))
+        compact(self.shards.iter().map(|shard| shard.factors(side)))
     }
 
     /// Its rows of the weights on missing entries, one after the other.
     #[must_use]
     pub fn all_weights(&self, side: Axis) -> Vec<f32> {
-        compact(self.shard.weights(side))
+        compact(self.shards.iter().map(|shard| shard.weights(side)))
     }
 
     /// Goes back, or forward, to the rows after some step.
@@ -150,150 +235,258 @@ impl Worker {
     /// # Errors
     /// Numbers that are not those of its rows.
     pub fn restore(&mut self, steps: u64, rows: Sides<&[f32]>) -> Result<(), WorkerError> {
-        let factors = Sides {
-            users: self.matrix(Axis::User, rows.users)?,
-            items: self.matrix(Axis::Item, rows.items)?,
-        };
-        self.shard.set_factors(Axis::User, factors.users);
-        self.shard.set_factors(Axis::Item, factors.items);
+        for axis in [Axis::User, Axis::Item] {
+            let expected = self.rows(axis).len() * self.factors;
+            let got = rows[axis].len();
+            if got != expected {
+                return Err(self.failed(format!("got {got} numbers, expected {expected}")));
+            }
+            let mut rest = rows[axis];
+            for shard in &mut self.shards {
+                let own = shard.rows(axis).len();
+                let (here, after) = rest.split_at(own * self.factors);
+                if let Some(factors) = Dense::from_slice(own, self.factors, here) {
+                    shard.set_factors(axis, factors);
+                }
+                rest = after;
+            }
+        }
         (self.steps, self.last) = (steps, None);
+        self.waves.clear();
+        self.failed = None;
         Ok(())
     }
 
-    fn matrix(&self, side: Axis, rows: &[f32]) -> Result<Dense, WorkerError> {
-        let own = self.shard.rows(side).len();
-        Dense::from_slice(own, self.factors, rows).ok_or_else(|| {
-            let expected = own * self.factors;
-            self.failed(format!("got {} numbers, expected {expected}", rows.len()))
-        })
-    }
-
-    /// Does what it is asked to. A step that it has made already is not made again: the answer is the one
-    /// that it gave. Steps that change rows are numbered from 1; `step` is not looked at for others.
+    /// Does a wave of what it is asked to, and yields its answer after the last one. A step that it has made already
+    /// is not made again: the answer is the one that it gave. Steps that change rows are numbered from 1; `step` is not
+    /// looked at for others.
     ///
     /// # Errors
-    /// A step that does not follow the last one, rows that are not those it needs.
+    /// A step or a wave that does not follow the last one, rows that are not those it needs.
     pub fn answer(
         &mut self,
         step: u64,
         request: &Request,
+        wave: Wave,
         received: Received<'_>,
-    ) -> Result<Reply, WorkerError> {
+    ) -> Result<Option<Reply>, WorkerError> {
         let changes = request.writes().is_some();
         if changes
             && step == self.steps
             && let Some(reply) = &self.last
         {
-            return Ok(reply.clone());
+            return Ok(wave.is_last().then(|| reply.clone()));
         }
-        if changes && step != self.steps + 1 {
+        if (changes && step != self.steps + 1) || wave.index != self.waves.len() {
             return Err(WorkerError::OutOfStep {
                 worker: self.index,
                 made: self.steps,
+                waves: self.waves.len(),
                 asked: step,
+                wave: wave.index,
             });
         }
-        let fixed = match request.reads() {
-            Some(side) => self.gathered(side, received.rows)?,
-            None => Dense::padded(0, self.factors),
+        let reply = match request.reads() {
+            None => self.at_once(request)?,
+            Some(side) => {
+                let fixed = self.gathered(side, wave.index, received.rows)?;
+                let whole = if request.reads_whole() {
+                    Some(self.whole(received.whole)?)
+                } else {
+                    None
+                };
+                let whole = whole
+                    .as_ref()
+                    .map(|(factors, weights)| WholeSide { factors, weights });
+                let made = self.make(request, wave, &fixed, whole)?;
+                self.waves.push(made);
+                if !wave.is_last() {
+                    return Ok(None);
+                }
+                self.joined(request)
+            }
         };
-        let whole = match request.reads().filter(|_| request.reads_whole()) {
-            Some(_) => Some(self.whole(received.whole)?),
-            None => None,
-        };
-        let whole = whole
-            .as_ref()
-            .map(|(factors, weights)| WholeSide { factors, weights });
-        let reply = self.carry_out(request, &fixed, whole)?;
         if changes {
             self.steps = step;
             self.last = Some(reply.clone());
         }
-        Ok(reply)
+        Ok(Some(reply))
     }
 
-    fn carry_out(
+    /// Answers a request that reads no rows of others.
+    fn at_once(&mut self, request: &Request) -> Result<Reply, WorkerError> {
+        Ok(match request {
+            Request::SumCaches { axis } => Reply::Sums(self.cache_sums(*axis)),
+            Request::SumInDouble { axis } => {
+                let sums = self.shards.iter().map(|shard| shard.double_sums(*axis));
+                Reply::Sums(sums.fold(RowSum::default(), RowSum::merge))
+            }
+            Request::Undo { axis } => {
+                // A half-sweep without a minimum has changed nothing.
+                if !matches!(self.last, Some(Reply::NotConvex(_))) {
+                    self.shards.iter_mut().for_each(|shard| shard.undo(*axis));
+                }
+                self.changed(*axis, RowSum::default(), Sample::default())
+            }
+            _ => return Err(self.failed("rows of others are needed".to_owned())),
+        })
+    }
+
+    /// Makes a wave of a request.
+    fn make(
         &mut self,
         request: &Request,
+        wave: Wave,
         fixed: &Dense,
         whole: Option<WholeSide<'_>>,
-    ) -> Result<Reply, WorkerError> {
+    ) -> Result<Made, WorkerError> {
         let cancel = Cancel::new();
-        let halted = match request {
+        let (factors, rank) = (self.factors, self.rank);
+        let swept = match request {
+            Request::HalfSweep { axis, .. } | Request::HalfSweepInDouble { axis, .. }
+                if self.failed.is_some() || wave.index >= self.waves(*axis) =>
+            {
+                Ok(RowSum::default())
+            }
             Request::HalfSweep {
                 axis,
                 measured,
                 caches,
+                ..
             } => {
-                let caches = Caches::new(self.factors, self.rank, caches.clone());
-                let swept = self
-                    .shard
-                    .half_sweep(*axis, (fixed, &caches), *measured, &cancel);
-                match swept {
-                    Ok(loss) => {
-                        let caches = self.shard.cache_sums(*axis);
-                        return Ok(Reply::Changed { loss, caches });
-                    }
-                    Err(halt) => halt,
-                }
+                let caches = Caches::new(factors, rank, caches.clone());
+                let shard = &mut self.shards[wave.index];
+                shard.half_sweep(*axis, (fixed, &caches), *measured, &cancel)
             }
             Request::HalfSweepInDouble { axis, caches, .. } => {
-                let swept = self
-                    .shard
-                    .half_sweep_in_double(*axis, (fixed, caches), whole, &cancel);
-                match swept {
-                    Ok(true) => return Ok(self.changed(*axis)),
+                let shard = &mut self.shards[wave.index];
+                match shard.half_sweep_in_double(*axis, (fixed, caches), whole, &cancel) {
+                    Ok(true) => Ok(RowSum::default()),
                     Ok(false) => {
                         let reason = "the solver has no steps in double precision".to_owned();
                         return Err(self.failed(reason));
                     }
-                    Err(halt) => halt,
+                    Err(halt) => Err(halt),
                 }
             }
-            Request::Undo { axis } => {
-                self.shard.undo(*axis);
-                return Ok(self.changed(*axis));
-            }
-            Request::SumCaches { axis } => return Ok(Reply::Sums(self.shard.cache_sums(*axis))),
-            Request::SumInDouble { axis } => return Ok(Reply::Sums(self.shard.double_sums(*axis))),
-            Request::SumObjective {
-                precision,
-                measured,
-            } => {
-                let share = self
-                    .shard
-                    .objective_share(*precision, *measured, fixed, whole);
-                return Ok(Reply::Objective(share));
-            }
+            _ => return Ok(Made::Objective(self.objective(request, wave, fixed, whole))),
         };
-        match halted {
-            Halt::NotConvex(at) => Ok(Reply::NotConvex(at)),
-            Halt::Cancelled => Err(self.failed("a step was cancelled".to_owned())),
-            Halt::Failed(reason) => Err(self.failed(reason)),
+        match swept {
+            Ok(loss) => Ok(Made::Changed(loss)),
+            Err(Halt::NotConvex(at)) => {
+                self.failed = Some((wave.index, at));
+                Ok(Made::Changed(RowSum::default()))
+            }
+            Err(Halt::Cancelled) => Err(self.failed("a step was cancelled".to_owned())),
+            Err(Halt::Failed(reason)) => Err(self.failed(reason)),
         }
     }
 
-    /// The answer after rows have changed without being measured.
-    fn changed(&self, axis: Axis) -> Reply {
+    /// What the shard of a wave adds to the objective; in the last one, those without users as well.
+    fn objective(
+        &self,
+        request: &Request,
+        wave: Wave,
+        fixed: &Dense,
+        whole: Option<WholeSide<'_>>,
+    ) -> ObjectiveShare {
+        let Request::SumObjective {
+            precision,
+            measured,
+        } = request
+        else {
+            return ObjectiveShare::default();
+        };
+        let of_users = self.waves(Axis::User);
+        let end = if wave.is_last() {
+            self.shards.len()
+        } else {
+            of_users.min(wave.index + 1)
+        };
+        let nothing = Dense::padded(0, self.factors);
+        let mut share = ObjectiveShare::default();
+        for (at, shard) in self.shards.iter().enumerate().take(end).skip(wave.index) {
+            let items = if at == wave.index && at < of_users {
+                fixed
+            } else {
+                &nothing
+            };
+            share = share.merge(shard.objective_share(*precision, *measured, items, whole));
+        }
+        share
+    }
+
+    /// The answer to a request from all of its waves.
+    fn joined(&mut self, request: &Request) -> Reply {
+        let (mut loss, mut share) = (RowSum::default(), ObjectiveShare::default());
+        for made in std::mem::take(&mut self.waves) {
+            match made {
+                Made::Changed(part) => loss = loss.merge(part),
+                Made::Objective(part) => share = share.merge(part),
+            }
+        }
+        let Some(axis) = request.writes() else {
+            return Reply::Objective(share);
+        };
+        if let Some((wave, at)) = self.failed.take() {
+            let changed = self.shards.iter_mut().take(wave);
+            changed.for_each(|shard| shard.undo(axis));
+            return Reply::NotConvex(at);
+        }
+        let sample = match request {
+            Request::HalfSweep { axis, sampled, .. } => self.sample(*axis, sampled),
+            _ => Sample::default(),
+        };
+        self.changed(axis, loss, sample)
+    }
+
+    /// What it knows of the sample of entries after a half-sweep.
+    fn sample(&self, axis: Axis, items: &[u32]) -> Sample {
+        let shards = self.shards.iter();
+        match axis {
+            Axis::User => Sample {
+                entries: shards.flat_map(Shard::sampled_entries).collect(),
+                items: Vec::new(),
+            },
+            Axis::Item => Sample {
+                entries: Vec::new(),
+                items: shards
+                    .flat_map(|shard| shard.rows_among(Axis::Item, items))
+                    .collect(),
+            },
+        }
+    }
+
+    fn cache_sums(&self, axis: Axis) -> RowSum<Vec<f64>> {
+        let sums = self.shards.iter().map(|shard| shard.cache_sums(axis));
+        sums.fold(RowSum::default(), RowSum::merge)
+    }
+
+    /// The answer after rows have changed.
+    fn changed(&self, axis: Axis, loss: RowSum<EntryLoss>, sample: Sample) -> Reply {
         Reply::Changed {
-            loss: absentia::fit::backend::RowSum::default(),
-            caches: self.shard.cache_sums(axis),
+            loss,
+            caches: self.cache_sums(axis),
+            sample,
         }
     }
 
-    /// The rows of a side that it needs, from those that every worker sent and its own.
-    fn gathered(&self, side: Axis, rows: &[&[f32]]) -> Result<Dense, WorkerError> {
-        let counts = &self.incoming[side];
+    /// The rows of a side that a wave needs, from those that every worker sent and its own.
+    fn gathered(&self, side: Axis, wave: usize, rows: &[&[f32]]) -> Result<Dense, WorkerError> {
+        let nothing = Vec::new();
+        let counts = self.incoming[side].get(wave).unwrap_or(&nothing);
         let mut gathered = Dense::padded(counts.iter().sum(), self.factors);
         let mut at = 0;
         for (sender, &count) in counts.iter().enumerate() {
-            let own;
-            let sent: &[f32] = if sender == self.index {
-                own = self.rows_for(side, sender);
-                &own
-            } else {
-                rows.get(sender).copied().unwrap_or_default()
+            let mut take = |row: &[f32]| {
+                gathered.row_mut(at).copy_from_slice(row);
+                at += 1;
             };
+            if sender == self.index {
+                self.visit(side, self.wanted_by(side, sender, wave), take);
+                continue;
+            }
+            let sent = rows.get(sender).copied().unwrap_or_default();
             if sent.len() != count * self.factors {
                 return Err(WorkerError::Rows {
                     worker: self.index,
@@ -302,10 +495,7 @@ impl Worker {
                     expected: count * self.factors,
                 });
             }
-            for row in sent.chunks_exact(self.factors) {
-                gathered.row_mut(at).copy_from_slice(row);
-                at += 1;
-            }
+            sent.chunks_exact(self.factors).for_each(&mut take);
         }
         Ok(gathered)
     }
@@ -331,10 +521,10 @@ impl Worker {
     }
 }
 
-/// The numbers of a matrix without padding.
-fn compact(matrix: &Dense) -> Vec<f32> {
-    (0..matrix.rows())
-        .flat_map(|row| matrix.row(row))
-        .copied()
-        .collect()
+/// The numbers of matrices without padding, one after the other.
+fn compact<'a>(matrices: impl Iterator<Item = &'a Dense>) -> Vec<f32> {
+    let rows = matrices.flat_map(|matrix| (0..matrix.rows()).map(|row| matrix.row(row)));
+    let mut numbers = Vec::new();
+    rows.for_each(|row| numbers.extend_from_slice(row));
+    numbers
 }

@@ -92,6 +92,14 @@ fn bits(fitted: &Fitted) -> (Vec<u32>, Vec<u64>) {
     (factors.collect(), objective.collect())
 }
 
+/// Workers that take all rows that they need at once.
+fn at_once(workers: usize) -> InProcess {
+    InProcess {
+        workers,
+        most_rows: usize::MAX,
+    }
+}
+
 fn compare(
     data: &Interactions<'_>,
     scheme: &Scheme,
@@ -102,7 +110,7 @@ fn compare(
     let params = params.check().unwrap();
     let one = bits(&fit(data, scheme, &params, Run::default()).unwrap());
     for &workers in workers {
-        let device = InProcess { workers };
+        let device = at_once(workers);
         let shared = fit_on(&device, data, scheme, &params, Run::default()).unwrap();
         assert!(bits(&shared) == one, "{what}: {workers} workers");
     }
@@ -115,6 +123,23 @@ fn every_solver_has_the_same_bits_in_any_number_of_shards() {
         let uniform = Scheme::uniform(0.02);
         let what = format!("{solver:?}");
         compare(&data, &uniform, params(solver), &[1, 2, 3, 7, 12], &what);
+    }
+}
+
+#[test]
+fn rows_that_come_in_waves_have_them_too() {
+    let data = data();
+    for solver in SOLVERS {
+        for scheme in [Scheme::uniform(0.02), low_rank()] {
+            let params = params(solver).check().unwrap();
+            let one = bits(&fit(&data, &scheme, &params, Run::default()).unwrap());
+            for (workers, most_rows) in [(1, 9_000), (2, 6_000), (3, 1)] {
+                let device = InProcess { workers, most_rows };
+                let shared = fit_on(&device, &data, &scheme, &params, Run::default()).unwrap();
+                let what = format!("{solver:?}, {workers} workers, {most_rows} rows at a time");
+                assert!(bits(&shared) == one, "{what}");
+            }
+        }
     }
 }
 
@@ -221,13 +246,13 @@ fn a_run_goes_on_with_another_number_of_shards() {
         cancel,
         ..Run::default()
     };
-    let half = fit_on(&InProcess { workers: 3 }, &data, &scheme, &params, run).unwrap();
+    let half = fit_on(&at_once(3), &data, &scheme, &params, run).unwrap();
     assert_eq!(half.model.history().len(), 2);
     let run = Run {
         resume: Some(half.checkpoint),
         ..Run::default()
     };
-    let rest = fit_on(&InProcess { workers: 5 }, &data, &scheme, &params, run).unwrap();
+    let rest = fit_on(&at_once(5), &data, &scheme, &params, run).unwrap();
     assert!(bits(&rest) == whole);
 }
 
@@ -248,6 +273,6 @@ fn given_factors_are_where_shards_start() {
     let params = params(Solver::Subspace { block: 4 }).check().unwrap();
     let scheme = Scheme::uniform(0.1);
     let one = fit(&data, &scheme, &params, run()).unwrap();
-    let three = fit_on(&InProcess { workers: 3 }, &data, &scheme, &params, run()).unwrap();
+    let three = fit_on(&at_once(3), &data, &scheme, &params, run()).unwrap();
     assert!(bits(&one) == bits(&three));
 }

@@ -9,8 +9,8 @@ use absentia::fit::{Outline, RemoteStart, Run, Sweep, fit, fit_remote};
 use absentia::weights::Scheme;
 use absentia::{Interactions, Params, Sides, Solver, Triplets};
 use absentia_shard::{
-    LocalWorkers, Plan, Received, Reply, Request, Sharded, Trouble, Worker, Workers, from_bytes,
-    to_bytes,
+    LocalWorkers, Plan, Received, Reply, Request, Sharded, Trouble, Wave, Worker, Workers,
+    from_bytes, to_bytes,
 };
 
 const ROWS: u32 = 7_000;
@@ -35,10 +35,16 @@ fn params() -> Params {
         .seed(3)
 }
 
+/// Takes rows of others chunk by chunk if its number is odd.
 fn worker(problem: &Problem<'_>, plan: &Plan, index: usize) -> Worker {
     let parts = ShardParts::cut(problem, &plan.workers()[index]);
-    let start = Sides::from_fn(|axis| random_rows(problem.params(), axis, parts.rows(axis)));
-    Worker::new(Shard::new(parts, Solver::Eals, start), index, 8, 1)
+    let shard = |parts: ShardParts| {
+        let start = Sides::from_fn(|axis| random_rows(problem.params(), axis, parts.rows(axis)));
+        Shard::new(parts, Solver::Eals, start)
+    };
+    let most = if index % 2 == 1 { 1 } else { usize::MAX };
+    let shards = parts.in_waves(most).into_iter().map(shard).collect();
+    Worker::new(shards, index, 8, 1)
 }
 
 /// Rows of users and of items.
@@ -198,18 +204,38 @@ fn a_step_that_was_made_is_not_made_again() {
         axis: Axis::User,
         measured: true,
         caches: None,
+        sampled: Vec::new(),
     };
     let own: [&[f32]; 1] = [&[]];
     let received = Received {
         rows: &own,
         whole: &[],
     };
-    let first = worker.answer(1, &request, received).unwrap();
-    let rows = worker.all_rows(Axis::User);
-    let again = worker.answer(1, &request, received).unwrap();
+    let mut ask = |step, wave| worker.answer(step, &request, wave, received);
+    let first = ask(1, Wave::ALL).unwrap();
+    let again = ask(1, Wave::ALL).unwrap();
     assert_eq!(to_bytes(&first).unwrap(), to_bytes(&again).unwrap());
-    assert_eq!(worker.all_rows(Axis::User), rows);
+    assert!(ask(3, Wave::ALL).is_err());
+    assert!(ask(0, Wave::ALL).is_err());
+    let second = Wave { index: 1, count: 2 };
+    assert!(ask(2, second).is_err(), "a wave was left out");
     assert_eq!(worker.steps(), 1);
-    assert!(worker.answer(3, &request, received).is_err());
-    assert!(worker.answer(0, &request, received).is_err());
+}
+
+#[test]
+fn a_step_that_was_made_leaves_the_rows_alone_when_it_is_asked_for_again() {
+    let (data, scheme) = (data(), Scheme::uniform(0.05));
+    let params = params().check().unwrap();
+    let problem = Problem::of_data(&data, &scheme, &params).unwrap();
+    let mut workers = LocalWorkers::new(vec![worker(&problem, &Plan::new(&problem, 1), 0)]);
+    let request = Request::HalfSweep {
+        axis: Axis::User,
+        measured: false,
+        caches: None,
+        sampled: Vec::new(),
+    };
+    workers.ask(1, &request).unwrap();
+    let rows = workers.workers()[0].all_rows(Axis::User);
+    workers.ask(1, &request).unwrap();
+    assert_eq!(workers.workers()[0].all_rows(Axis::User), rows);
 }

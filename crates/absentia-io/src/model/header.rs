@@ -11,9 +11,13 @@ use crate::error::{Error, shorten};
 
 /// What damaged model files are called in messages.
 pub(super) const FORMAT: &str = "model file";
-/// The newest version of the format that is read. It is written for models with features, of which older programs
-/// know nothing; others are written as before.
-pub(super) const VERSION: u32 = 3;
+/// The newest version of the format that is read. Older programs know nothing of what is new in a version, so that models
+/// without it are written as before.
+pub(super) const VERSION: u32 = FOLDER_VERSION;
+/// The version of a model whose factors are in files of their own.
+pub(super) const FOLDER_VERSION: u32 = 4;
+/// The version of a model with features.
+pub(super) const FEATURES_VERSION: u32 = 3;
 /// The version of a model with relations, none of which has features.
 pub(super) const RELATIONS_VERSION: u32 = 2;
 /// The version of a model without relations.

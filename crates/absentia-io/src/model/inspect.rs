@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use absentia::Params;
 use absentia::data::FrozenTransform;
 use absentia::fit::Sweep;
 use absentia::weights::Frozen;
+use absentia::{Axis, Params};
 use serde::de::DeserializeOwned;
 
+use super::folder::{self, Pieces};
 use super::header::{FORMAT, ModelHeader};
 use super::related::{self, RelationsInfo};
 use super::{Kind, history, weights};
@@ -72,14 +73,13 @@ pub struct ModelInfo {
 /// The file cannot be read, is not a model, is visibly damaged, or was written by a later version.
 pub fn inspect(path: &Path) -> Result<ModelInfo, Error> {
     let mut reader = Reader::open(path)?;
-    let (n_users, n_factors) = reader.shape("user_factors")?;
-    let (n_items, _) = reader.shape("item_factors")?;
+    let ((n_users, n_factors), n_items) = reader.factors()?;
     let header = &reader.header;
     Ok(ModelInfo {
         kind: Kind::of(header, path)?,
         format_version: header.version(path)?,
         product_version: header.required("product_version", path)?.to_owned(),
-        bytes: reader.bytes,
+        bytes: reader.bytes + reader.pieces()?.map_or(0, |pieces| pieces.bytes()),
         n_users,
         n_items,
         n_factors,
@@ -116,6 +116,7 @@ struct Reader {
 
 impl Reader {
     fn open(path: &Path) -> Result<Self, Error> {
+        let path = &folder::file_of(path);
         let mut file = File::open(path).map_err(Error::io(path))?;
         let bytes = file.metadata().map_err(Error::io(path))?.len();
         let mut head = Vec::new();
@@ -134,6 +135,20 @@ impl Reader {
 
     fn corrupt(&self, detail: impl std::fmt::Display) -> Error {
         Error::corrupt(&self.path, FORMAT, detail)
+    }
+
+    fn pieces(&self) -> Result<Option<Pieces>, Error> {
+        Pieces::of(&self.header, &self.path)
+    }
+
+    /// Users and factors, and items.
+    fn factors(&self) -> Result<((usize, usize), usize), Error> {
+        if let Some(pieces) = self.pieces()? {
+            let users = (pieces.rows(Axis::User), pieces.factors);
+            return Ok((users, pieces.rows(Axis::Item)));
+        }
+        let (items, _) = self.shape("item_factors")?;
+        Ok((self.shape("user_factors")?, items))
     }
 
     fn shape(&self, name: &str) -> Result<(usize, usize), Error> {

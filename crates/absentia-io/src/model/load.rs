@@ -53,6 +53,7 @@ pub struct LoadedCheckpoint {
 
 /// Reads a model or a checkpoint.
 ///
+/// `path` is a file, or a folder of a model whose factors are in several files.
 /// The whole file is checked against its checksum first. Factors stay in the file, which is mapped
 /// into memory: replacing it (as this crate does) is fine while the model lives, writing into it
 /// or truncating it is not.
@@ -67,8 +68,8 @@ pub fn load_model(path: &Path) -> Result<LoadedModel, Error> {
     };
     let parts = ModelParts {
         related,
-        user_factors: opened.factors("user_factors")?,
-        item_factors: opened.factors("item_factors")?,
+        user_factors: opened.factors_of(Axis::User)?,
+        item_factors: opened.factors_of(Axis::Item)?,
         weights: weights::load(&opened)?,
         transform: opened.json("transform")?,
         user_counts: opened.list("user_counts")?.to_vec(),

@@ -27,12 +27,15 @@
 //! `weights` (JSON), `config` (whatever the caller gave), in a
 //! checkpoint `fingerprint` (what its run is made on), in a model that learns from events `online`.
 //!
+//! A model can also be a folder (`folder`): version 4, with its factors in files of their own.
+//!
 //! Tensors start at multiples of their own width and are mapped into memory when loaded. A file
 //! that was truncated, or altered in any byte, is rejected; a new version of the format is rejected
 //! by name, an old one is read.
 
 mod error;
 mod export;
+mod folder;
 mod header;
 mod history;
 pub(crate) mod id_list;
@@ -57,6 +60,7 @@ use std::path::Path;
 
 pub use error::ModelFileError;
 pub use export::{ExportOptions, Layout, export};
+pub use folder::{ModelHead, Piece, Pieces, save_head, save_piece};
 pub use ids::Ids;
 pub use import::{ImportOptions, import_implicit, import_npy};
 pub use inspect::{IdForm, ModelInfo, inspect};

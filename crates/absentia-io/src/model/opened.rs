@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use absentia::Dense;
 use absentia::data::Storage;
 use absentia::model::Factors;
+use absentia::{Axis, Dense};
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::folder::Pieces;
 use super::header::{CHECKSUM, CHECKSUM_LEN, FORMAT, ModelHeader, not_a_model};
 use super::map::{FileMap, Mapped};
 use super::tensor::Stored;
@@ -31,12 +32,18 @@ pub(super) struct Opened {
 /// # Errors
 /// The file cannot be read, is not a model, was altered, or was written by a later version.
 pub fn verify(path: &Path) -> Result<(), Error> {
-    Opened::open(path).map(drop)
+    let opened = Opened::open(path)?;
+    if let Some(pieces) = Pieces::of(&opened.header, &opened.path)? {
+        pieces.load(Axis::User, &opened.path)?;
+        pieces.load(Axis::Item, &opened.path)?;
+    }
+    Ok(())
 }
 
 impl Opened {
     /// Maps a file and checks that it is a whole, unaltered model.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        let path = &super::folder::file_of(path);
         let found = std::fs::metadata(path).map_err(Error::io(path))?;
         if !found.is_file() || found.len() == 0 {
             // Folders, pipes and empty files cannot be mapped.
@@ -114,6 +121,17 @@ impl Opened {
                 Ok((numbers, rows, cols))
             }
             found => Err(self.unfit(name, found.is_some())),
+        }
+    }
+
+    /// The factors of a side, left in the file or the files that have them.
+    pub(super) fn factors_of(&self, axis: Axis) -> Result<Factors, Error> {
+        match Pieces::of(&self.header, &self.path)? {
+            Some(pieces) => pieces.load(axis, &self.path),
+            None => self.factors(match axis {
+                Axis::User => "user_factors",
+                Axis::Item => "item_factors",
+            }),
         }
     }
 

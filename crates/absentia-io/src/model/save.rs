@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::ModelFileError;
-use super::header::{PLAIN_VERSION, RELATIONS_VERSION, VERSION};
+use super::header::{FEATURES_VERSION, PLAIN_VERSION, RELATIONS_VERSION};
 use super::ids::Ids;
 use super::image::Image;
 use super::tensor::Tensor;
@@ -146,21 +146,27 @@ fn metadata(
 ) -> Result<BTreeMap<&'static str, String>, Error> {
     let parts = model.parts();
     let version = match &parts.related {
-        Some(related) if related.relations.iter().any(|one| one.features.is_some()) => VERSION,
+        Some(related) if related.relations.iter().any(|one| one.features.is_some()) => {
+            FEATURES_VERSION
+        }
         Some(_) => RELATIONS_VERSION,
         None => PLAIN_VERSION,
     };
-    Ok(BTreeMap::from([
+    let mut texts = texts(version, kind);
+    texts.insert("params", text_of(&parts.params, "parameters", path)?);
+    let transform = text_of(&parts.transform, "targets and confidence", path)?;
+    texts.insert("transform", transform);
+    Ok(texts)
+}
+
+/// What the header of every file says of its format.
+pub(super) fn texts(version: u32, kind: Kind) -> BTreeMap<&'static str, String> {
+    BTreeMap::from([
         ("format", "absentia".to_owned()),
         ("format_version", version.to_string()),
         ("product_version", env!("CARGO_PKG_VERSION").to_owned()),
         ("kind", kind.name().to_owned()),
-        ("params", text_of(&parts.params, "parameters", path)?),
-        (
-            "transform",
-            text_of(&parts.transform, "targets and confidence", path)?,
-        ),
-    ]))
+    ])
 }
 
 /// Turns a value into JSON from which it comes back as it is.

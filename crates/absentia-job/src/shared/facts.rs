@@ -64,9 +64,13 @@ pub struct Facts {
     worker: usize,
     workers: usize,
     rows: Sides<Range<usize>>,
-    /// Rows of each side that its entries of the other side name, and those of them that others own.
+    /// The most rows of each side that its entries of the other side name in a wave.
     needs: Sides<usize>,
+    /// Those of them that others own, in all waves, and each once.
     foreign: Sides<usize>,
+    least: Sides<usize>,
+    /// Waves in which it improves each side.
+    waves: Sides<usize>,
     shape: Sides<usize>,
     entries: usize,
     rank: usize,
@@ -89,6 +93,14 @@ pub struct Facts {
     bytes: u64,
     /// Bytes that its machine has left, where the system says so.
     memory: Option<u64>,
+    /// Bytes that it may take, where there is a limit.
+    pub(super) limit: Option<u64>,
+}
+
+/// Bytes of a row of another worker: as it leaves the object store of one and reaches that of the other, and as it is
+/// read.
+pub(super) fn row_bytes(factors: usize) -> u64 {
+    4 * (2 * factors + factors.next_multiple_of(16)) as u64
 }
 
 /// Bytes of entries, weights and penalties of a part.
@@ -119,11 +131,9 @@ impl Facts {
             workers,
             rows: Sides::from_fn(|axis| parts.rows(axis)),
             needs: Sides::from_fn(|axis: Axis| parts.sides[axis.other()].needs.len()),
-            foreign: Sides::from_fn(|axis: Axis| {
-                let own = parts.rows(axis);
-                let needs = parts.sides[axis.other()].needs.iter();
-                needs.filter(|row| !own.contains(&(**row as usize))).count()
-            }),
+            foreign: Sides::from_fn(|axis: Axis| foreign(parts, axis, &parts.rows(axis))),
+            least: Sides::from_fn(|axis: Axis| foreign(parts, axis, &parts.rows(axis))),
+            waves: Sides { users: 1, items: 1 },
             shape: parts.shape,
             entries: parts.entries.0,
             rank: problem.weights(Axis::User).cols(),
@@ -138,8 +148,38 @@ impl Facts {
             platform: Platform::here(),
             bytes: bytes_of(parts),
             memory: absentia_io::limits::memory_available(),
+            limit: None,
         })
     }
+
+    /// Takes note of the parts that a worker's part was cut into.
+    pub(super) fn count_rows(&mut self, parts: &[ShardParts]) {
+        let needs = |axis: Axis| {
+            parts
+                .iter()
+                .map(move |part| &part.sides[axis.other()].needs)
+        };
+        self.needs = Sides::from_fn(|axis| needs(axis).map(Vec::len).max().unwrap_or(0));
+        let of_part = |part: &ShardParts, axis: Axis| foreign(part, axis, &self.rows[axis]);
+        self.foreign =
+            Sides::from_fn(|axis| parts.iter().map(|part| of_part(part, axis)).sum::<usize>());
+        let has_rows = |part: &&ShardParts, axis: Axis| !part.rows(axis).is_empty();
+        let waves = |axis: Axis| parts.iter().filter(|part| has_rows(part, axis)).count();
+        self.waves = Sides::from_fn(|axis| waves(axis).max(1));
+        self.bytes = parts.iter().map(bytes_of).sum();
+    }
+
+    /// Bytes of its entries and weights, and of its factors before and after a half-sweep.
+    pub(super) fn part_bytes(&self, factors: usize) -> u64 {
+        let own = self.rows.users.len() + self.rows.items.len();
+        self.bytes + 8 * (own * factors.next_multiple_of(16)) as u64
+    }
+}
+
+/// Number of rows of a side that a part needs and a worker with these rows has not.
+fn foreign(part: &ShardParts, axis: Axis, own: &Range<usize>) -> usize {
+    let needs = part.sides[axis.other()].needs.iter();
+    needs.filter(|row| !own.contains(&(**row as usize))).count()
 }
 
 /// A number for data by the counts of its rows, which workers that read parts of it know of each other.
@@ -167,6 +207,8 @@ pub struct Agreed {
     pub record: Record,
     /// What each worker needs.
     pub needs: Vec<Need>,
+    /// Waves in which workers improve each side.
+    pub waves: Sides<usize>,
 }
 
 /// What a worker needs while it trains.
@@ -178,27 +220,46 @@ pub struct Need {
     pub gathered: u64,
     /// Bytes that it gets of others in a sweep.
     pub received: u64,
+    /// Bytes that it would get if it got every row once.
+    pub least: u64,
     /// Bytes that its machine has left when its entries are in memory, where the system says so.
     pub memory: Option<u64>,
 }
 
 impl Need {
     fn of(facts: &Facts, factors: usize) -> Self {
-        let padded = factors.next_multiple_of(16);
-        let own = facts.rows.users.len() + facts.rows.items.len();
         // Rows that it has itself do not travel, but are copied.
         let largest = facts.needs.users.max(facts.needs.items);
+        let bytes = |rows: Sides<usize>| 4 * ((rows.users + rows.items) * factors) as u64;
         Self {
-            part: facts.bytes + 8 * (own * padded) as u64,
-            gathered: 4 * (largest * (factors + padded)) as u64,
-            received: 4 * ((facts.foreign.users + facts.foreign.items) * factors) as u64,
+            part: facts.part_bytes(factors),
+            gathered: largest as u64 * row_bytes(factors),
+            received: bytes(facts.foreign),
+            least: bytes(facts.least),
             memory: facts.memory,
         }
     }
 
-    /// Bytes that it takes from now on: its entries are in memory.
-    fn still_needed(&self, facts: &Facts) -> u64 {
-        self.part - facts.bytes + self.gathered
+    /// Refuses what does not fit.
+    fn check(&self, facts: &Facts) -> Result<(), JobError> {
+        // Its entries are in memory.
+        let more = self.part - facts.bytes + self.gathered;
+        let (worker, needed) = (facts.worker, self.part + self.gathered);
+        if let Some(limit) = facts.limit.filter(|limit| *limit < needed) {
+            return Err(JobError::WorkerLimit {
+                worker,
+                needed,
+                limit,
+            });
+        }
+        match self.memory.filter(|memory| *memory < more) {
+            Some(memory) => Err(JobError::WorkerMemory {
+                worker,
+                needed: more,
+                memory,
+            }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -221,19 +282,13 @@ impl Agreed {
         let mut rows = Vec::new();
         let params: Params = serde_json::from_str(&first.params)
             .map_err(|error| JobError::Syntax(error.to_string()))?;
-        let mut needs = Vec::new();
+        let (mut needs, mut waves) = (Vec::new(), Sides { users: 1, items: 1 });
         for (worker, own) in facts.into_iter().enumerate() {
             own.check(&first, worker)?;
             let need = Need::of(&own, params.factors);
-            let needed = need.still_needed(&own);
-            if let Some(memory) = own.memory.filter(|memory| *memory < needed) {
-                return Err(JobError::WorkerMemory {
-                    worker,
-                    needed,
-                    memory,
-                });
-            }
+            need.check(&own)?;
             needs.push(need);
+            waves = Sides::from_fn(|axis| waves[axis].max(own.waves[axis]));
             at_zero = at_zero.merge(own.at_zero);
             row_sums = row_sums.merge(own.row_sums);
             rows.push(own.rows);
@@ -257,6 +312,7 @@ impl Agreed {
             },
             params,
             needs,
+            waves,
         })
     }
 }

@@ -1,12 +1,14 @@
 //! What a model has beside its factors.
 
+use std::path::Path;
+
 use absentia::data::FrozenTransform;
 use absentia::fit::Sweep;
 use absentia::fit::backend::Problem;
 use absentia::model::{Factors, Model, ModelError, ModelParts};
 use absentia::weights::MissingWeights;
 use absentia::{Params, Sides};
-use absentia_io::model::Ids;
+use absentia_io::model::{Ids, ModelHead, Pieces, save_head};
 
 /// A model without its factors and its history.
 #[derive(Clone, Debug)]
@@ -34,6 +36,29 @@ impl Frame {
             },
             params: problem.params().clone(),
         }
+    }
+
+    /// Makes a model of the pieces of factors in a folder, after these sweeps.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn save_folder(
+        &self,
+        folder: &Path,
+        pieces: &Pieces,
+        ids: &Ids,
+        history: &[Sweep],
+    ) -> Result<(), absentia_io::Error> {
+        let head = ModelHead {
+            weights: &self.weights,
+            transform: &self.transform,
+            counts: &self.counts,
+            params: &self.params,
+            history,
+            ids,
+            config: self.config.as_deref(),
+        };
+        save_head(folder, &head, pieces)
     }
 
     /// The model with these factors, after these sweeps.

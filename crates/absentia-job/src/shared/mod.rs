@@ -4,6 +4,7 @@ mod facts;
 mod frame;
 mod record;
 mod spread;
+mod waves;
 
 use absentia::error::Axis;
 use absentia::fit::backend::Problem;
@@ -24,11 +25,12 @@ pub use facts::{Agreed, Facts, Need, Platform};
 pub use frame::Frame;
 pub use record::Record;
 pub use spread::{Bundle, Finished, Opened, Spread};
+pub use waves::shards;
 
 /// The part of a job that one worker trains.
 pub struct Part {
-    /// Its rows and entries.
-    pub parts: ShardParts,
+    /// Its rows and entries, in the parts that are trained one after the other.
+    pub parts: Vec<ShardParts>,
     /// The factors of its rows to start from.
     pub start: Sides<Dense>,
     /// What trains them.
@@ -122,7 +124,7 @@ impl Job {
                 (of_data(&data.data, &data.ids, &[]), row_sums),
             )?,
             frame: Frame::of(&problem, data.ids.clone(), self.configuration_of(&training)),
-            parts,
+            parts: vec![parts],
             solver,
             params,
         })

@@ -433,7 +433,7 @@ impl Spread {
                 data,
             )?,
             frame: Frame::of(problem, Ids::dense(0, 0), toml::to_string(&run).ok()),
-            parts,
+            parts: vec![parts],
             solver,
             params,
         })

@@ -19,12 +19,16 @@ impl Entries<'_> {
     pub(crate) fn part(&self, rows: Range<usize>) -> (Entries<'static>, Vec<u32>) {
         let start = self.offsets[rows.start];
         let range = start as usize..self.offsets[rows.end] as usize;
-        let mut columns = self.indices[range.clone()].to_vec();
-        columns.sort_unstable();
-        columns.dedup();
-        let mut places = vec![0_u32; columns.last().map_or(0, |last| *last as usize + 1)];
-        for (place, &column) in (0_u32..).zip(&columns) {
-            places[column as usize] = place;
+        let mut places = vec![u32::MAX; self.cols];
+        for column in &self.indices[range.clone()] {
+            places[*column as usize] = 0;
+        }
+        let mut columns = Vec::new();
+        for (column, place) in (0_u32..).zip(&mut places) {
+            if *place == 0 {
+                *place = columns.len() as u32;
+                columns.push(column);
+            }
         }
         let indices = self.indices[range.clone()].iter();
         let indices: Vec<u32> = indices.map(|column| places[*column as usize]).collect();
@@ -38,6 +42,12 @@ impl Entries<'_> {
             c: self.c.part(range),
         };
         (part, columns)
+    }
+
+    /// The row of an entry.
+    pub(crate) fn row_of(&self, at: usize) -> usize {
+        let after = |offset: &u64| *offset <= at as u64;
+        self.offsets.partition_point(after) - 1
     }
 
     /// Undoes the numbering of columns in a [part](Self::part) of a matrix with `cols` columns.

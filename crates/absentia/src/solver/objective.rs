@@ -204,27 +204,36 @@ pub(crate) fn size_of_all(sample: &[f64], entries: usize) -> f64 {
     sum * entries as f64 / f64::max(sample.len() as f64, 1.0)
 }
 
-/// `c (Σ_f |p_f q_f|)²` of the sample's entries, as far as they are in a part: `before` entries of all
-/// come before it.
+/// The numbers of at most `most` of `all` entries, evenly spread.
+pub(crate) fn sampled(all: usize, most: usize) -> impl Iterator<Item = usize> {
+    let step = all.div_ceil(most).max(1);
+    (step / 2..all).step_by(step)
+}
+
+/// `c (Σ_f |p_f q_f|)²` of an entry.
+pub(crate) fn prediction_size(c: f32, p: &[f32], q: &[f32]) -> f64 {
+    let products = p.iter().zip(q);
+    let size: f64 = products
+        .map(|(p, q)| (f64::from(*p) * f64::from(*q)).abs())
+        .sum();
+    f64::from(c) * size * size
+}
+
+/// The [sizes](prediction_size) of the sample's entries, as far as they are in a part: `before` entries of all come
+/// before it.
 pub(crate) fn prediction_sizes(
     entries: &Entries<'_>,
     (p, q): (&Dense, &Dense),
     (before, all): (usize, usize),
     most: usize,
 ) -> Vec<f64> {
-    let (offsets, step) = (entries.offsets(), all.div_ceil(most).max(1));
-    let sample = (step / 2..all).step_by(step);
-    let own = sample.filter(|at| (before..before + entries.len()).contains(at));
+    let own = sampled(all, most).filter(|at| (before..before + entries.len()).contains(at));
     let size_at = |at: usize| {
-        let user = offsets.partition_point(|&offset| offset <= at as u64) - 1;
-        let products = p
-            .row(user)
-            .iter()
-            .zip(q.row(entries.indices()[at] as usize));
-        let size: f64 = products
-            .map(|(p, q)| (f64::from(*p) * f64::from(*q)).abs())
-            .sum();
-        f64::from(entries.weights().get(at)) * size * size
+        let (p, q) = (
+            p.row(entries.row_of(at)),
+            q.row(entries.indices()[at] as usize),
+        );
+        prediction_size(entries.weights().get(at), p, q)
     };
     own.map(|at| size_at(at - before)).collect()
 }

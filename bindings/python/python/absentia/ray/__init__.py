@@ -7,7 +7,8 @@
 ``docs/cluster.md`` describes what travels between workers, sizes and faults.
 """
 
+from ._evaluate import evaluate
 from ._fit import Fit, fit
 from ._recommend import recommend_all
 
-__all__ = ["Fit", "fit", "recommend_all"]
+__all__ = ["Fit", "evaluate", "fit", "recommend_all"]

@@ -20,10 +20,15 @@ def several(values: Sequence[Any]) -> Any:
 class Shard:
     """A worker of a run."""
 
-    def __init__(self, settings: str, index: int, workers: int) -> None:
-        self._worker = _core.ShardWorker(settings, index, workers)
+    def __init__(self, settings: str, index: int, workers: int, memory: Optional[int]) -> None:
+        self._worker = _core.ShardWorker(settings, index, workers, memory)
         self._reader = _core.PartReader(settings, index, workers)
         self._workers = workers
+        self._traffic = 0
+
+    def traffic(self) -> int:
+        """Bytes of steps so far: requests, rows of others, and answers."""
+        return self._traffic
 
     def process(self) -> Tuple[int, str]:
         """The process and the node of this worker."""
@@ -84,9 +89,9 @@ class Shard:
         """The rows that each worker needs of it."""
         self._worker.set_wanted(side, list(wanted))
 
-    def rows_for(self, side: str) -> Any:
-        """The factors that each worker needs of it."""
-        return several(self._worker.rows_for(side))
+    def rows_for(self, side: str, wave: int) -> Any:
+        """The factors that each worker needs of it in a wave."""
+        return several(self._worker.rows_for(side, wave))
 
     def whole(self, side: str) -> Any:
         """All factors and weights of its rows."""
@@ -96,12 +101,15 @@ class Shard:
         """All factors of its rows."""
         return self._worker.all_rows(side)
 
-    def step(self, step: int, request: bytes, writes: Optional[str], whole: int, *parts: Any) -> Any:
-        """Answers a request, and yields the factors that others need of it if they have changed."""
+    def step(
+        self, step: int, request: bytes, wave: Tuple[int, int], writes: Optional[str], whole: int, *parts: Any
+    ) -> Any:
+        """Makes a wave of a request; yields its answer after the last one, and the factors that others need of it if
+        they have changed."""
         rows, rest = parts[: len(parts) - 2 * whole], parts[len(parts) - 2 * whole :]
-        pairs = list(zip(rest[:whole], rest[whole:]))
-        reply = self._worker.answer(step, request, list(rows), pairs)
-        return reply if writes is None else (reply, *self._worker.rows_for(writes))
+        reply = self._worker.answer(step, request, wave, list(rows), list(zip(rest[:whole], rest[whole:])))
+        self._traffic += len(request) + sum(part.nbytes for part in parts) + len(reply or b"")
+        return reply if writes is None else (reply, *self._worker.rows_for(writes, 0))
 
     def store(self, path: str, checkpoint: str, rows: Sequence[Tuple[int, int]]) -> List[_store.Stored]:
         """Writes its rows."""
@@ -130,6 +138,14 @@ class Shard:
         count = self._workers
         users, items, ids = rows[:count], rows[count : 2 * count], rows[2 * count :]
         self._worker.model(list(users), list(items), list(ids), history).save(path)
+
+    def save_pieces(self, folder: str) -> str:
+        """Writes its rows into the folder of a model."""
+        return self._worker.save_pieces(folder)
+
+    def save_folder(self, folder: str, history: str, pieces: List[str], *ids: Any) -> None:
+        """Makes a model of the rows that all workers have written."""
+        self._worker.save_folder(folder, pieces, list(ids), history)
 
     def model_bytes(self, history: str, *rows: Any) -> bytes:
         """The model file of the rows of all workers."""

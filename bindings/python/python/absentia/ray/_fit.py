@@ -47,6 +47,11 @@ class Fit:
         must fit into its memory."""
         self._workers.on_one("save", os.path.abspath(os.fspath(path)), self._history)
 
+    def save_folder(self, path: Path) -> None:
+        """Writes the model as a folder, which every command and ``Factorizer.load`` take like a file: each worker writes its
+        rows of factors, so that no machine needs memory for all of them. The path must be one that all workers reach."""
+        self._workers.save_folder(os.path.abspath(os.fspath(path)), self._history)
+
     def model(self) -> Factorizer:
         """The model in this process, where it fits."""
         data = self._workers.on_one("model_bytes", self._history)
@@ -80,6 +85,7 @@ def fit(
     checkpoint_every: Optional[int] = None,
     resume: bool = False,
     spread: Optional[bool] = None,
+    memory: Optional[int] = None,
     patience: float = 600.0,
     callback: Optional[Callback] = None,
     show_progress: bool = False,
@@ -111,6 +117,10 @@ def fit(
     spread : bool, optional
         Whether each worker reads some of the files, and rows go to those who train them; otherwise every worker reads all
         files and keeps its part. If not given, files are spread where the job allows it.
+    memory : int, optional
+        Bytes that each worker may take for its part and for rows of others, in its process and in Ray's object store. Rows
+        of others come in waves that keep to it, which sends some rows more than once; what does not fit chunk by chunk is
+        refused. If not given, half of what the worker's machine has left counts for rows of others.
     patience : float
         Seconds to wait for a place on the cluster.
     callback : callable, optional
@@ -135,7 +145,10 @@ def fit(
         raise ValueError(f"spread is True, but {reason}: every worker has to read all files, by spread=False")
     if spread is None and reason is not None:
         _LOG.warning("every worker reads all files: %s", reason)
-    shards = Workers(text, workers, num_threads, where, patience, resources or {}, spread is not False and reason is None)
+    if memory is not None and memory < 1:
+        raise ValueError(f"memory is {memory}; it must be at least 1 byte")
+    is_spread = spread is not False and reason is None
+    shards = Workers(text, workers, num_threads, where, patience, resources or {}, is_spread, memory)
     _running.append(shards)
     try:
         run = shards.start()
@@ -163,13 +176,17 @@ def plan(run: Any) -> str:
     """What a run needs, in words."""
     users, items = run.shape
     lines = [f"{run.entries:,} entries of {users:,} users and {items:,} items, {run.factors} factors"]
-    for worker, (part, gathered, received, memory) in enumerate(run.needs):
+    for worker, (part, gathered, received, _, memory) in enumerate(run.needs):
         left = "" if memory is None else f"; its machine has {_size(memory)} left"
         lines.append(
             f"worker {worker}: {_size(part)} for its part, {_size(gathered)} for rows of others, "
             f"{_size(received)} received in a sweep{left}"
         )
-    lines.append(f"in all {_size(sum(need[2] for need in run.needs))} travel in a sweep")
+    received, least = (sum(need[at] for need in run.needs) for at in (2, 3))
+    lines.append(f"in all {_size(received)} travel in a sweep")
+    users, items = run.waves
+    if users > 1 or items > 1:
+        lines.append(f"users in {users} waves and items in {items}, for want of memory; at once {_size(least)} would travel")
     return "\n".join(lines)
 
 

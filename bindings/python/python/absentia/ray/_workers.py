@@ -18,17 +18,20 @@ Rows = List[Tuple[Tuple[int, int], Tuple[int, int]]]
 
 _LOG = logging.getLogger("absentia")
 
+INLINE = 90_000
+"""Bytes of a request that Ray sends along with a call: it does so below 100 KB."""
+
 
 class Workers:
     """Actors with a shard each. Rows of factors go from actor to actor through Ray's object store."""
 
     def __init__(
         self, settings: str, count: int, cpus: float, checkpoint: Optional[str], patience: float, resources: Dict[str, float],
-        spread: bool,
+        spread: bool, memory: Optional[int] = None,
     ) -> None:
         self._ray = load()
         self._settings, self._count, self._patience = settings, count, patience
-        self._spread = spread
+        self._spread, self._memory = spread, memory
         self._actor = self._ray.remote(Shard).options(
             num_cpus=cpus, resources=resources, scheduling_strategy="SPREAD", max_restarts=0, max_task_retries=0
         )
@@ -133,7 +136,7 @@ class Workers:
         node died while it was started may wait for ever."""
         for index, actor in enumerate(self.actors):
             if actor is None:
-                self.actors[index] = self._actor.remote(self._settings, index, self._count)
+                self.actors[index] = self._actor.remote(self._settings, index, self._count, self._memory)
         places = {actor.process.remote(): index for index, actor in enumerate(self.actors)}
         waiting = list(places)
         until = time.monotonic() + min(self._patience, 60)
@@ -161,33 +164,60 @@ class Workers:
             )
             self._parts[side] = None
 
-    def _rows_of(self, side: str) -> List[List[Any]]:
-        """References to the rows that each worker has for each other one."""
-        parts = self._parts[side]
+    def _rows_of(self, side: str, wave: int = 0) -> List[List[Any]]:
+        """References to the rows that each worker has for each other one in a wave."""
+        parts = self._parts[side] if wave == 0 else None
         if parts is None:
             count = self._count
-            sent = [returning(actor.rows_for, count).remote(side) for actor in self.actors]
-            parts = self._parts[side] = [listed(references, count) for references in sent]
+            sent = [returning(actor.rows_for, count).remote(side, wave) for actor in self.actors]
+            parts = [listed(references, count) for references in sent]
         return parts
+
+    def _waves(self, reads: Optional[str]) -> int:
+        """Number of waves of a step that reads a side: of a half-sweep of the other side."""
+        return 1 if reads is None else int(self.run.waves[1 - SIDES.index(reads)])
 
     def ask(self, step: int, request: bytes, reads: Optional[str], whole: bool, writes: Optional[str]) -> List[bytes]:
         """Asks all workers for a step, and yields their answers."""
-        count = self._count
         everything: List[Any] = []
         if whole and reads is not None:
             pairs = [returning(actor.whole, 2).remote(reads) for actor in self.actors]
             everything = [pair[0] for pair in pairs] + [pair[1] for pair in pairs]
-        packed = self._ray.put(request)
+        # Ray sends what is small along with the call.
+        packed = request if len(request) <= INLINE else self._ray.put(request)
+        waves = self._waves(reads)
+        # Rows for the next step come with the answer, unless that takes them in waves.
+        returned = writes if self._waves(writes) == 1 else None
+        replies: List[Any] = []
+        for wave in range(waves):
+            last = returned if wave + 1 == waves else None
+            # Rows of a wave are let go before those of the next are made.
+            replies = self._wave((step, packed, (wave, waves)), reads, last, everything)
+        if writes is not None and returned is None:
+            self._parts[writes] = None
+        return replies
+
+    def _wave(self, words: Tuple[Any, ...], reads: Optional[str], writes: Optional[str], everything: List[Any]) -> List[Any]:
+        """Asks all workers for a wave of a step."""
+        count, (_, _, (wave, _)) = self._count, words
+        sent = None if reads is None else self._rows_of(reads, wave)
+        if reads is not None:
+            # Read once: a step that reads them again makes them again.
+            self._parts[reads] = None
         results = []
         for receiver, actor in enumerate(self.actors):
-            sent = [] if reads is None else [self._rows_of(reads)[sender][receiver] for sender in range(count)]
+            rows = [] if sent is None else [sent[sender][receiver] for sender in range(count)]
             call = returning(actor.step, 1 if writes is None else 1 + count)
-            results.append(call.remote(step, packed, writes, len(everything) // 2, *sent, *everything))
+            results.append(call.remote(*words, writes, len(everything) // 2, *rows, *everything))
         if writes is None:
             return self._get(results)
         replies = self._get([result[0] for result in results])
         self._parts[writes] = [list(result[1:]) for result in results]
         return replies
+
+    def traffic(self) -> int:
+        """Bytes of the steps of all workers so far: requests, rows of others, and answers."""
+        return sum(self._get([actor.traffic.remote() for actor in self.actors]))
 
     def recover(self) -> None:
         """Replaces workers that are lost and brings all to the last stored state."""
@@ -241,9 +271,16 @@ class Workers:
 
     def all_rows(self) -> List[Any]:
         """References to the rows of all workers, users first, and to their ids."""
-        rows = [actor.all_rows.remote(side) for side in SIDES for actor in self.actors]
-        ids = [actor.ids.remote(side) for side in SIDES for actor in self.actors]
-        return rows + ids
+        return [actor.all_rows.remote(side) for side in SIDES for actor in self.actors] + self._ids()
+
+    def _ids(self) -> List[Any]:
+        return [actor.ids.remote(side) for side in SIDES for actor in self.actors]
+
+    def save_folder(self, folder: str, history: str) -> None:
+        """Writes the model as a folder: every worker its rows, the first one the rest."""
+        self._check_open()
+        pieces = self._get([actor.save_pieces.remote(folder) for actor in self.actors])
+        self._get([self.actors[0].save_folder.remote(folder, history, pieces, *self._ids())])
 
     def on_one(self, method: str, *arguments: Any) -> Any:
         """Calls a method of the first worker with the rows of all."""

@@ -7,7 +7,9 @@
 //! process, whatever their number. It knows nothing of how rows and sums travel.
 
 mod objective;
+mod sample;
 mod share;
+mod waves;
 
 use super::backend::Precision;
 use super::cpu;
@@ -33,6 +35,7 @@ use crate::solver::{EntryLoss, Halt, NotConvex};
 use std::ops::Range;
 
 pub use objective::{ObjectiveShare, Totals};
+pub use sample::{SampledEntry, sizes_of_sample};
 use share::Share;
 pub use share::{SideParts, rows_of};
 

@@ -22,6 +22,16 @@ pub struct ObjectiveShare {
 }
 
 impl ObjectiveShare {
+    /// What is left to know where the last half-sweep has summed the rest: the sizes of the predictions of the sample,
+    /// in the order of its entries.
+    #[must_use]
+    pub fn of_sample(sizes: Vec<f64>) -> Self {
+        Self {
+            sizes: vec![(0, sizes)],
+            ..Self::default()
+        }
+    }
+
     /// What the rows of both add.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
