@@ -77,7 +77,7 @@ cargo xtask <task>
            whose bandwidth tc limits (root, iproute2) beside it, and what it predicts for larger data
   accuracy study | gowalla
            whether held-out rows predict the test, and the figure of the Gowalla leaderboard
-  accuracy relations [--seconds 300] [--seeds 1,2,3] [--program FILE] [--no-peers]
+  accuracy relations [--trials 60] [--seeds 1,2,3] [--program FILE] [--no-peers]
            tags of articles for known and new ones, tuned, beside cmfrec: the figures of docs/relations.md
   accuracy table [--seconds 180] [--only gowalla,amazon-book,...] [--again]
            tuned uniform, popularity, everything, learned weights and implicit side by side, with

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 
 use crate::data::{Column, Data, Entries, borrow};
 use crate::error::OrRaise;
-use crate::factors::Table as Numbers;
+use crate::factors::Table as FloatTable;
 use crate::ids::IdMap;
 use crate::notices::Notices;
 use crate::pool::{detached, interruptible, released};
@@ -81,7 +81,7 @@ pub(crate) fn prepare(
 #[derive(FromPyObject)]
 pub(crate) enum InMemory {
     /// Features: the ids of rows, if they are not row numbers, the names of columns, and the numbers.
-    Features((String, Option<Vec<String>>, Vec<String>, Numbers)),
+    Features((String, Option<Vec<String>>, Vec<String>, FloatTable)),
     /// Entries.
     Entries((String, Columns)),
 }

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 
 use crate::data::{Column, Data, Entries, borrow};
 use crate::error::OrRaise;
-use crate::factors::{Numbers, Table, check_columns};
+use crate::factors::{BorrowedTable, Table, check_columns};
 use crate::model::Model;
 use crate::pool::{detached, interruptible};
 
@@ -52,7 +52,7 @@ pub(crate) fn evaluate(
             Some(rows) => {
                 let rows = borrow(py, &rows)?;
                 check_columns(&rows, trained.n_factors())?;
-                Some(Numbers::of(&rows)?.copied())
+                Some(BorrowedTable::of(&rows)?.copied())
             }
             None => None,
         };

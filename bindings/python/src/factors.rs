@@ -53,13 +53,13 @@ impl Factors {
 }
 
 /// The numbers of a table, without Python.
-pub(crate) struct Numbers<'a> {
+pub(crate) struct BorrowedTable<'a> {
     rows: usize,
     columns: usize,
     values: &'a [f32],
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> BorrowedTable<'a> {
     pub(crate) fn of(array: &'a PyReadonlyArray2<'_, f32>) -> PyResult<Self> {
         Ok(Self {
             rows: array.shape()[0],
@@ -143,7 +143,7 @@ pub(crate) fn solve_rows(
     let k = shape(py, &fixed).1;
     let solved = interruptible(py, move |py, cancel| {
         let (fixed, rows) = (borrow(py, &fixed)?, rows.borrow(py)?);
-        let (fixed, rows) = (Numbers::of(&fixed)?, rows.rows()?);
+        let (fixed, rows) = (BorrowedTable::of(&fixed)?, rows.rows()?);
         let solved = detached(py, threads, || {
             solve(fixed.copied(), &rows, regularization, cancel)
         })?;

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 
 use crate::data::{BorrowedSeen, Column, Data, Seen, borrow, borrow_some, slice_some};
 use crate::error::OrRaise;
-use crate::factors::{Factors, Numbers, Table, check_columns, shape, solve_each};
+use crate::factors::{BorrowedTable, Factors, Table, check_columns, shape, solve_each};
 use crate::ids::IdMap;
 use crate::lists::{Lists, Padded};
 use crate::pool::{batch, detached, interruptible, interruptible_if_long, released};
@@ -294,7 +294,7 @@ impl Model {
                 if let Some(rows) = rows {
                     let rows = borrow(py, &rows)?;
                     check_columns(&rows, model.n_factors())?;
-                    let rows = Numbers::of(&rows)?;
+                    let rows = BorrowedTable::of(&rows)?;
                     let users: Vec<u32> = (0..count as u32).collect();
                     let request = RankRequest {
                         users: &users,

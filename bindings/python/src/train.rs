@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::data::{Column, Data, Entries, borrow, borrow_some, slice_some};
 use crate::error::{OrRaise, Raise};
-use crate::factors::{Numbers, Table};
+use crate::factors::{BorrowedTable, Table};
 use crate::model::Model;
 use crate::notices::Notices;
 use crate::pool::{SendEvent, detached, interruptible_with_events, released};
@@ -106,7 +106,7 @@ impl Call {
             None => None,
         };
         let init = match &init {
-            Some((users, items)) => Some((Numbers::of(users)?, Numbers::of(items)?)),
+            Some((users, items)) => Some((BorrowedTable::of(users)?, BorrowedTable::of(items)?)),
             None => None,
         };
         let exposed = self.exposed.as_ref();

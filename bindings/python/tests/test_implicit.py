@@ -28,7 +28,7 @@ def pair(matrix, **arguments):
     for kind in (AlternatingLeastSquares, theirs):
         losses = []
         model = kind(random_state=3, calculate_training_loss=True, **arguments)
-        model.fit(matrix, show_progress=False, callback=lambda *told: losses.append(told))
+        model.fit(matrix, show_progress=False, callback=lambda *report: losses.append(report))
         models.append((model, losses))
     return models
 
@@ -294,17 +294,17 @@ def test_fitting_again_goes_on_from_the_factors_there_are():
     for model in models:
         for _ in range(2):
             losses = []
-            model.fit(ratings(), show_progress=False, callback=lambda *told: losses.append(told[2]))
+            model.fit(ratings(), show_progress=False, callback=lambda *report: losses.append(report[2]))
         last.append(losses)
     np.testing.assert_allclose(last[0], last[1], rtol=1e-3)
 
 
 def test_callbacks_hear_what_theirs_do():
     for kind in (AlternatingLeastSquares, theirs):
-        told = []
-        kind(factors=3, iterations=4).fit(ratings(), show_progress=False, callback=lambda *args: told.append(args))
-        assert [iteration for iteration, _, _ in told] == [0, 1, 2, 3]
-        assert all(isinstance(seconds, float) and seconds >= 0 and loss is None for _, seconds, loss in told)
+        reports = []
+        kind(factors=3, iterations=4).fit(ratings(), show_progress=False, callback=lambda *args: reports.append(args))
+        assert [iteration for iteration, _, _ in reports] == [0, 1, 2, 3]
+        assert all(isinstance(seconds, float) and seconds >= 0 and loss is None for _, seconds, loss in reports)
         model, heard = kind(factors=3, iterations=2), []
         model.fit_callback = lambda *args: heard.append(args)
         model.fit(ratings(), show_progress=False)
@@ -323,8 +323,8 @@ def test_little_to_do_is_done_as_they_do(arguments):
     (mine, heard), (other, expected) = pair(x, factors=3, **arguments)
     np.testing.assert_allclose(mine.user_factors, other.user_factors, atol=1e-7)
     np.testing.assert_allclose(mine.item_factors, other.item_factors, atol=1e-7)
-    assert [told[0] for told in heard] == [told[0] for told in expected]
-    np.testing.assert_allclose([told[2] for told in heard], [told[2] for told in expected], atol=1e-9)
+    assert [report[0] for report in heard] == [report[0] for report in expected]
+    np.testing.assert_allclose([report[2] for report in heard], [report[2] for report in expected], atol=1e-9)
 
 
 def test_what_would_crash_is_refused():

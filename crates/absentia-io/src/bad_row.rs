@@ -10,25 +10,17 @@ use crate::error::shorten;
 /// What is wrong with a row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum RowFault {
     /// The row has another number of fields than the first one.
     #[error("{got} fields where {expected} were expected")]
-    Fields {
-        /// Fields in the first row.
-        expected: usize,
-        /// Fields in this row.
-        got: usize,
-    },
+    Fields { expected: usize, got: usize },
     /// A cell is empty or null.
     #[error("empty {column}")]
-    Blank {
-        /// The cell's column.
-        column: Column,
-    },
+    Blank { column: Column },
     /// A cell is not a number.
     #[error("{column} \"{text}\" is not a number")]
     Number {
-        /// The cell's column.
         column: Column,
         /// The cell, shortened.
         text: String,
@@ -36,7 +28,6 @@ pub enum RowFault {
     /// A number is NaN, infinite or too large.
     #[error("{column} \"{text}\" is not finite")]
     NotFinite {
-        /// The cell's column.
         column: Column,
         /// The cell, shortened.
         text: String,
@@ -50,15 +41,12 @@ pub enum RowFault {
     /// A time that cannot be in the unit that was given.
     #[error("time \"{text}\" in {} is after the year 5138", unit.name())]
     TimeBeyond {
-        /// The cell.
         text: String,
-        /// The unit.
         unit: crate::time::TimeUnit,
     },
     /// Ids are row numbers and this one is not a whole number that is not negative.
     #[error("{column} \"{text}\" is not a row number")]
     NotRow {
-        /// The cell's column.
         column: Column,
         /// The cell, shortened.
         text: String,
@@ -66,13 +54,9 @@ pub enum RowFault {
     /// A row number is outside the declared shape.
     #[error("{column} {row} is outside the declared shape ({limit} rows, counted from {base})")]
     OutOfRange {
-        /// The cell's column.
         column: Column,
-        /// The row number as written.
         row: u64,
-        /// The number of rows declared.
         limit: u64,
-        /// The number of the first row.
         base: u64,
     },
     /// The text is not UTF-8.
@@ -83,27 +67,16 @@ pub enum RowFault {
     Nul,
     /// The line is longer than allowed.
     #[error("line longer than {limit} bytes")]
-    LongLine {
-        /// The limit in bytes.
-        limit: usize,
-    },
+    LongLine { limit: usize },
     /// A quoted field is not closed, or text follows its closing quote.
     #[error("unbalanced quotes")]
     Quote,
     /// The line is not a JSON object.
     #[error("not a JSON object: {detail}")]
-    Json {
-        /// The parser's complaint.
-        detail: String,
-    },
+    Json { detail: String },
     /// A JSON object lacks a key, or the key holds no usable value.
     #[error("no usable {column} under key {key:?}")]
-    Key {
-        /// The value that was expected.
-        column: Column,
-        /// The key that should have it.
-        key: String,
-    },
+    Key { column: Column, key: String },
 }
 
 impl RowFault {

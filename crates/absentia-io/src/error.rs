@@ -14,227 +14,139 @@ use crate::format::Format;
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum Error {
     /// A read or a write failed.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file concerned.
         path: PathBuf,
-        /// The error of the operating system.
         source: std::io::Error,
     },
     /// Files that belong together cannot be replaced all at once.
     #[error("{}: {files} cannot be replaced all at once: {reason}", folder.display())]
     NotReplaceable {
-        /// Their folder.
         folder: PathBuf,
-        /// Their names.
         files: String,
-        /// Why the folder cannot be replaced as a whole.
         reason: String,
     },
     /// A file name or glob matched nothing.
     #[error("no file matches {pattern:?}")]
-    NoMatch {
-        /// The name or glob as given.
-        pattern: String,
-    },
+    NoMatch { pattern: String },
     /// A folder where files were expected.
     #[error("{}: is a folder; its files have to be named", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// A pattern that its files match.
-        example: String,
-    },
+    Folder { path: PathBuf, example: String },
     /// An archive has more than one file, or none.
     #[error("{}: the archive has {} files, where one is expected: {}", path.display(), names.len(), listed(names))]
-    SeveralFiles {
-        /// The archive.
-        path: PathBuf,
-        /// The files in it.
-        names: Vec<String>,
-    },
+    SeveralFiles { path: PathBuf, names: Vec<String> },
     /// A text is written in another encoding than UTF-8.
     #[error("{}: the text is {encoding}, not UTF-8", path.display())]
     Encoding {
-        /// The file concerned.
         path: PathBuf,
-        /// The encoding.
         encoding: &'static str,
     },
     /// A glob could not be understood.
     #[error("{pattern:?} is not a valid file pattern: {detail}")]
-    Pattern {
-        /// The glob as given.
-        pattern: String,
-        /// What is wrong with it.
-        detail: String,
-    },
+    Pattern { pattern: String, detail: String },
     /// An option has a value that cannot be used.
     #[error("{option} cannot be {got:?}: expected {expected}")]
     BadOption {
-        /// The option's name.
         option: &'static str,
-        /// The value that was given.
         got: String,
-        /// What is accepted.
         expected: &'static str,
     },
     /// A row could not be read and none may be skipped.
     #[error("{row}")]
-    Row {
-        /// The row and its defect.
-        row: Box<BadRow>,
-    },
+    Row { row: Box<BadRow> },
     /// More rows were bad than were allowed to be skipped.
     #[error("more than {limit} bad rows, the first at {first}")]
-    TooManyBad {
-        /// How many were allowed.
-        limit: u64,
-        /// The first bad row.
-        first: Box<BadRow>,
-    },
+    TooManyBad { limit: u64, first: Box<BadRow> },
     /// A column that is needed or was requested is not in the file.
     #[error("{}: no column {wanted} among {}", path.display(), listed(available))]
     Column {
-        /// The file concerned.
         path: PathBuf,
-        /// The column that was expected.
         wanted: String,
-        /// What the column holds.
         column: Column,
-        /// The columns there are.
         available: Vec<String>,
     },
     /// A column has a type that cannot hold what it should.
     #[error("{}: column {name:?} has type {found}, which cannot be read as {expected}", path.display())]
     ColumnType {
-        /// The file concerned.
         path: PathBuf,
-        /// The column's name.
         name: String,
-        /// What the column should hold.
         column: Column,
-        /// What can be read as such.
         expected: &'static str,
-        /// The type in the file.
         found: String,
     },
     /// A text file has only one column.
     #[error("{}:{line}: only one column in \"{text}\", where at least a user and an item are needed", path.display())]
     OneColumn {
-        /// The file concerned.
         path: PathBuf,
-        /// The number of the line.
         line: u64,
         /// The line's text, shortened.
         text: String,
     },
     /// A file holds no rows.
     #[error("{}: no rows: the file is empty or holds only a header", path.display())]
-    Empty {
-        /// The file concerned.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// A model that does not score by factors.
     #[error("a model of {solver} has no factors to export")]
-    NoFactors {
-        /// Name of its method.
-        solver: &'static str,
-    },
+    NoFactors { solver: &'static str },
     /// Ids that are row numbers imply a matrix that does not fit into memory.
     #[error("{}: the row numbers imply {rows} users and items, which need {needed} bytes; {available} are available", path.display())]
     TooManyRows {
-        /// The first of the files.
         path: PathBuf,
-        /// Users and items up to the largest numbers.
         rows: u64,
-        /// The least number of bytes that they need.
         needed: u64,
-        /// What the machine or the container has left.
         available: u64,
     },
     /// The arrays of a file do not fit into memory.
     #[error("{}: its arrays need {needed} bytes; {available} are available", path.display())]
     TooLarge {
-        /// The file concerned.
         path: PathBuf,
-        /// Bytes of the arrays.
         needed: u64,
-        /// What the machine or the container has left.
         available: u64,
     },
     /// A file read as text is binary.
     #[error("{}: binary data where text was expected{}", path.display(), looks_like(*hint))]
-    Binary {
-        /// The file concerned.
-        path: PathBuf,
-        /// What the first bytes look like.
-        hint: Option<Format>,
-    },
+    Binary { path: PathBuf, hint: Option<Format> },
     /// A file breaks the rules of its own format.
     #[error("{}: damaged or truncated {format}: {detail}", path.display())]
     Corrupt {
-        /// The file concerned.
         path: PathBuf,
-        /// The format it should have.
         format: &'static str,
-        /// The rule that is broken.
         detail: String,
     },
     /// A file uses a part of its format that is not supported.
     #[error("{}: {feature} is not supported", path.display())]
     Unsupported {
-        /// The file concerned.
         path: PathBuf,
-        /// The unsupported part.
         feature: String,
-        /// What to do instead.
         remedy: &'static str,
     },
     /// Files of one data set disagree on whether a column exists.
     #[error("{}: {}", path.display(), difference(column, *present))]
     Disagree {
-        /// The first file that differs.
         path: PathBuf,
-        /// The column's role.
         column: &'static str,
-        /// Whether this file has it.
         present: bool,
     },
     /// An id is not among the known ones.
     #[error("{}: {axis} {id:?} is not among the known {axis}s", path.display())]
     UnknownId {
-        /// The file concerned.
         path: PathBuf,
-        /// User or item.
         axis: Axis,
         /// The id, shortened.
         id: String,
     },
     /// A table of ids is full or would be too large.
     #[error("more than {limit} ids")]
-    TooManyIds {
-        /// The largest number possible.
-        limit: u64,
-        /// What to do instead.
-        remedy: &'static str,
-    },
+    TooManyIds { limit: u64, remedy: &'static str },
     /// A stored table of ids is not valid.
     #[error("stored ids are not valid: {detail}")]
-    BadIds {
-        /// What is wrong with it.
-        detail: String,
-    },
+    BadIds { detail: String },
     /// A data set cannot be written in the requested format.
     #[error("{format} cannot hold {what}")]
-    Unrepresentable {
-        /// The requested format.
-        format: Format,
-        /// What does not fit.
-        what: String,
-    },
+    Unrepresentable { format: Format, what: String },
     /// An array or a table cannot be used.
     #[error(transparent)]
     Array(#[from] crate::arrays::ArrayError),

@@ -17,26 +17,20 @@ use crate::keys::KeyError;
 /// Why a job cannot be done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum JobError {
     /// A value of a configuration that cannot be read.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// A key that no job has.
     #[error("unknown key {key:?}")]
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// Similar keys.
-        similar: Vec<String>,
-    },
+    UnknownKey { key: String, similar: Vec<String> },
     /// A configuration that is wrong at some line.
     #[error("{}:{line}: {reason}", path.display())]
     Configuration {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong there.
         reason: Box<JobError>,
     },
     /// A configuration that is not TOML.
@@ -44,33 +38,19 @@ pub enum JobError {
     Syntax(String),
     /// Several weight schemes where a model has one.
     #[error("{count} weight schemes are given; a model has only one")]
-    SeveralWeights {
-        /// Number of schemes.
-        count: usize,
-    },
+    SeveralWeights { count: usize },
     /// More files to start from than two arrays or one model.
     #[error("{count} files of initial factors are given; expected two arrays or one model")]
-    SeveralStarts {
-        /// Number of files.
-        count: usize,
-    },
+    SeveralStarts { count: usize },
     /// A model to start from has another number of factors.
     #[error("{} has {factors} factors", path.display())]
-    StartFactors {
-        /// The model.
-        path: PathBuf,
-        /// Its number of factors.
-        factors: usize,
-    },
+    StartFactors { path: PathBuf, factors: usize },
     /// A weight for exposed pairs, and no pairs.
     #[error("a weight of exposed pairs is given, but no exposed pairs")]
     ExposedWeightAlone,
     /// A metric that needs a cut-off.
     #[error("the metric {metric} needs a cut-off, as in {metric}@20")]
-    MetricLacksCutoff {
-        /// The metric.
-        metric: String,
-    },
+    MetricLacksCutoff { metric: String },
     /// Weights of entries are to come from a column that is not there.
     #[error("the data has no column of weights")]
     NoWeightColumn,
@@ -79,32 +59,16 @@ pub enum JobError {
     NoRowsLeft,
     /// A pair that occurs twice.
     #[error("user {user:?} and item {item:?} occur together more than once")]
-    Duplicate {
-        /// Id of the user.
-        user: String,
-        /// Id of the item.
-        item: String,
-    },
+    Duplicate { user: String, item: String },
     /// A file of which no user and item is known.
     #[error("{}: none of its users and items are known", files.join(", "))]
-    NothingKnown {
-        /// The files.
-        files: Vec<String>,
-    },
+    NothingKnown { files: Vec<String> },
     /// Held-out rows have no ratings, and only those rated high enough count.
     #[error("{}: the held-out rows have no ratings, and there is a minimum rating", files.join(", "))]
-    HeldOutWithoutRatings {
-        /// The files.
-        files: Vec<String>,
-    },
+    HeldOutWithoutRatings { files: Vec<String> },
     /// All held-out rows are rated too low.
     #[error("{}: no held-out row is rated {minimum} or more", files.join(", "))]
-    HeldOutRatedLow {
-        /// The files.
-        files: Vec<String>,
-        /// The minimum.
-        minimum: f32,
-    },
+    HeldOutRatedLow { files: Vec<String>, minimum: f32 },
     /// Rows are to be held out by time, and there are no times.
     #[error("cannot split: {0}")]
     SplitLacks(DataError),
@@ -119,35 +83,20 @@ pub enum JobError {
         "{metric} is 0 after each of {sweeps} sweeps: no held-out item was ranked high enough, so there \
          is nothing to choose a model by"
     )]
-    NothingScored {
-        /// The metric.
-        metric: String,
-        /// Number of sweeps that were measured.
-        sweeps: usize,
-    },
+    NothingScored { metric: String, sweeps: usize },
     /// A row has no best value.
     #[error(
         "weights on missing entries give {axis} {id:?} a curvature of {curvature}: some reconstructed \
          weights are negative, so its factors have no best value"
     )]
     NotConvex {
-        /// Whether it is a user or an item.
         axis: Axis,
-        /// Its id.
         id: String,
-        /// The curvature.
         curvature: f32,
     },
     /// The total weight of a row is negative, so no power of it is a regularization.
     #[error("the total weight of {axis} {id:?} is {total}, so its regularization is not defined")]
-    RowWeight {
-        /// Whether it is a user or an item.
-        axis: Axis,
-        /// Its id.
-        id: String,
-        /// The total weight.
-        total: f64,
-    },
+    RowWeight { axis: Axis, id: String, total: f64 },
     /// Ctrl-C while settings were chosen.
     #[error("interrupted while settings were chosen")]
     InterruptedChoosing,
@@ -156,31 +105,19 @@ pub enum JobError {
         "{}: the checkpoint is of other data: its {what} are not those of this run",
         path.display()
     )]
-    OtherData {
-        /// The checkpoint.
-        path: PathBuf,
-        /// What differs first.
-        what: &'static str,
-    },
+    OtherData { path: PathBuf, what: &'static str },
     /// A checkpoint that does not say what it was trained on.
     #[error("{}: the checkpoint does not say which data it is of", path.display())]
-    UnknownData {
-        /// The checkpoint.
-        path: PathBuf,
-    },
+    UnknownData { path: PathBuf },
     /// A checkpoint of a run with other settings.
     #[error(
         "{}: the checkpoint was started with {key} {then}, this run has {key} {now}",
         path.display()
     )]
     OtherSettings {
-        /// The checkpoint.
         path: PathBuf,
-        /// Key of the first setting that differs.
         key: &'static str,
-        /// Its value then.
         then: String,
-        /// Its value now.
         now: String,
     },
     /// Relations that do not fit each other.
@@ -191,58 +128,32 @@ pub enum JobError {
         "{file}: none of its {entity} are in the data, so that {relation} says nothing about them"
     )]
     NothingMet {
-        /// The relation.
         relation: String,
-        /// Its file.
         file: String,
-        /// Users or items.
         entity: &'static str,
     },
     /// Features whose columns are the rows of a type that is there without them.
     #[error(
         "{relation}: the columns of features are a type of their own, and {entity} is in another relation"
     )]
-    FeatureType {
-        /// The relation.
-        relation: String,
-        /// Its second type.
-        entity: String,
-    },
+    FeatureType { relation: String, entity: String },
     /// An array by position for ids that are not row numbers.
     #[error("{file} is an array by position, but ids of {entity} are not row numbers")]
-    FeatureIds {
-        /// The array.
-        file: String,
-        /// The type of its rows.
-        entity: String,
-    },
+    FeatureIds { file: String, entity: String },
     /// Entries of a relation that cannot be.
     #[error("{relation}: {source}")]
-    RelationData {
-        /// The relation.
-        relation: String,
-        /// What is wrong.
-        source: DataError,
-    },
+    RelationData { relation: String, source: DataError },
     /// Something that cannot be divided among workers.
     #[error("workers cannot share {what}; {remedy}")]
-    NotShared {
-        /// What it is.
-        what: String,
-        /// What to do instead.
-        remedy: &'static str,
-    },
+    NotShared { what: String, remedy: &'static str },
     /// A worker whose machine has too little memory.
     #[error(
         "worker {worker} needs {needed} bytes more to train its part, and its machine has {memory} left: use more \
          workers on more machines, or fewer factors"
     )]
     WorkerMemory {
-        /// The worker.
         worker: usize,
-        /// Bytes that it needs.
         needed: u64,
-        /// Bytes that are left.
         memory: u64,
     },
     /// A worker that may take less memory than it needs.
@@ -261,13 +172,9 @@ pub enum JobError {
     /// Workers of one run that do not agree.
     #[error("workers 0 and {worker} do not have the same {what}: {first} and {other}")]
     WorkersDiffer {
-        /// What is not the same.
         what: &'static str,
-        /// That of the first worker.
         first: String,
-        /// Number of the other worker.
         worker: usize,
-        /// That of the other worker.
         other: String,
     },
     /// Times that cannot be.

@@ -14,35 +14,27 @@ use crate::log::LogError;
 /// Why a record was rejected, or a learner was not made. A rejected record has changed nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum LearnError {
     /// A user or item that there is not.
     #[error("{axis} {id:?} is not in the model")]
     Unknown {
-        /// The side.
         axis: Axis,
-        /// The id.
         id: String,
-        /// Ids like it.
         similar: Vec<String>,
     },
     /// An id that is empty or too long.
     #[error("a {axis} id of {bytes} bytes; ids have 1 to {most}")]
     IdLength {
-        /// The side.
         axis: Axis,
-        /// Its length.
         bytes: usize,
-        /// The longest.
         most: usize,
     },
     /// An event of a pair that cannot be applied.
     #[error("user {user:?}, item {item:?}: {fault}")]
     Pair {
-        /// Id of the user.
         user: String,
-        /// Id of the item.
         item: String,
-        /// What is wrong.
         fault: PairFault,
     },
     /// The engine rejects it.
@@ -60,11 +52,9 @@ pub enum LearnError {
     /// A record of a log that was rejected.
     #[error("{}:{line}: {error}", path.display())]
     Replayed {
-        /// The log.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// Why.
         error: Box<LearnError>,
     },
     /// A log that does not fit.
@@ -72,46 +62,28 @@ pub enum LearnError {
     Log(#[from] LogError),
     /// Times in another unit than those that the model was trained on.
     #[error("times of events in {got}, and the model was trained on times in {expected}")]
-    OtherUnit {
-        /// The unit of the events.
-        got: TimeUnit,
-        /// The unit of the training rows.
-        expected: TimeUnit,
-    },
+    OtherUnit { got: TimeUnit, expected: TimeUnit },
     /// A file that the model was trained on, by its own account, and that there is not.
     #[error("the model was trained on {file:?}, and no such file is found from here")]
-    NoTrainingFile {
-        /// The name as the model has it.
-        file: String,
-    },
+    NoTrainingFile { file: String },
     /// A model without a configuration, where one is needed.
     #[error("the model has no {what}")]
-    NoConfiguration {
-        /// What is missing.
-        what: &'static str,
-    },
+    NoConfiguration { what: &'static str },
     /// A stored configuration that cannot be read.
     #[error("the stored configuration: {0}")]
     Configuration(toml::de::Error),
     /// Training rows that are not those of the model.
     #[error("the training rows have other {axis}s than the model")]
-    OtherIds {
-        /// The side that differs.
-        axis: Axis,
-    },
+    OtherIds { axis: Axis },
     /// Training rows whose counts are not those of the model.
     #[error(
         "{axis} {id:?} has {got} interactions in the training rows and {expected} in the model: they are not \
          the rows that it was trained on, or were prepared in another way"
     )]
     OtherCounts {
-        /// The side.
         axis: Axis,
-        /// The id of the first row that differs.
         id: String,
-        /// Its interactions in the model.
         expected: u32,
-        /// Its interactions in the rows.
         got: u32,
     },
 }

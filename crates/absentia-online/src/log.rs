@@ -22,23 +22,17 @@ const VERSION: u32 = 1;
 /// Why a log was not read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum LogError {
     /// A file that cannot be read or written.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// A line that was altered, or is none of a log.
     #[error("{}:{line}: {detail}", path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// What is wrong with it.
         detail: String,
     },
     /// Records that do not follow the state.
@@ -47,13 +41,10 @@ pub enum LogError {
         path.display()
     )]
     Gap {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// The sequence number of the record.
         found: u64,
-        /// The sequence number of the state.
         sequence: u64,
     },
 }

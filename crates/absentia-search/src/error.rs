@@ -8,6 +8,7 @@ use absentia::fit::FitError;
 /// Why a search ended without a result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum SearchError {
     /// There are no held-out rows to choose by.
     #[error("no row is held out, so there is nothing to choose settings by")]
@@ -23,63 +24,37 @@ pub enum SearchError {
         "there {} to hold out the latest rows",
         if *most == 1 { "is only one way".to_owned() } else { format!("are only {most} ways") }
     )]
-    TooManyFolds {
-        /// How many there are.
-        most: usize,
-    },
+    TooManyFolds { most: usize },
     /// The folds are not of one data set.
     #[error(
         "fold {fold} has {users} users and {items} items, the first has {expected_users} and {expected_items}"
     )]
     Folds {
-        /// Place of the fold.
         fold: usize,
-        /// Its users.
         users: usize,
-        /// Its items.
         items: usize,
-        /// Users of the first.
         expected_users: usize,
-        /// Items of the first.
         expected_items: usize,
     },
     /// An option out of range.
     #[error("{name} is {got}; it must be {range}")]
     Option {
-        /// Name of the option.
         name: &'static str,
-        /// What was given.
         got: f64,
-        /// What is accepted.
         range: &'static str,
     },
     /// A logged trial is not what this search would have made.
     #[error("trial {number} of the log belongs to another search: {what} differs")]
-    Log {
-        /// Number of the trial.
-        number: usize,
-        /// What differs.
-        what: &'static str,
-    },
+    Log { number: usize, what: &'static str },
     /// No trial gave a model.
     #[error("none of {trials} trials gave a model; the first failed with: {first}")]
-    AllFailed {
-        /// How many were made.
-        trials: usize,
-        /// Why the first failed.
-        first: String,
-    },
+    AllFailed { trials: usize, first: String },
     /// Every trial scored 0, so that none is better than another.
     #[error(
         "{metric} is 0 in all of {trials} trials: no held-out item was ranked high enough, so there is \
          nothing to choose settings by"
     )]
-    NothingScored {
-        /// The metric.
-        metric: String,
-        /// How many were made.
-        trials: usize,
-    },
+    NothingScored { metric: String, trials: usize },
     /// The search was ended before any trial was complete.
     #[error("the search was ended before its first trial was complete")]
     Cancelled,

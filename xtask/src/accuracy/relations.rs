@@ -21,34 +21,34 @@ const LEAST: &str = "5";
 
 /// What is held out, of all rows and of the training rows.
 #[derive(Clone, Copy)]
-struct Case {
+struct HeldOutRule {
     name: &'static str,
-    rule: &'static [&'static str],
+    arguments: &'static [&'static str],
     is_cold: bool,
 }
 
-const CASES: [Case; 2] = [
-    Case {
+const RULES: [HeldOutRule; 2] = [
+    HeldOutRule {
         name: "known",
-        rule: &["share:0.2", "--pick", "random"],
+        arguments: &["share:0.2", "--pick", "random"],
         is_cold: false,
     },
-    Case {
+    HeldOutRule {
         name: "new",
-        rule: &["cold-items:0.2"],
+        arguments: &["cold-items:0.2"],
         is_cold: true,
     },
 ];
 
-/// The arguments.
-struct Options {
+/// The arguments of the study.
+struct StudyOptions {
     seeds: Vec<String>,
     trials: String,
     program: Option<PathBuf>,
     peers: bool,
 }
 
-impl Options {
+impl StudyOptions {
     fn read(words: &[&str]) -> Result<Self, String> {
         let mut options = Self {
             seeds: ["1", "2", "3"].map(str::to_owned).to_vec(),
@@ -71,10 +71,10 @@ impl Options {
     }
 }
 
-/// Where the files of a case are, and what it is made with.
+/// Where the files of a rule are, and what its study is made with.
 struct Study<'a> {
     program: &'a Program,
-    case: Case,
+    rule: HeldOutRule,
     folder: PathBuf,
     trials: &'a str,
 }
@@ -82,7 +82,7 @@ struct Study<'a> {
 /// Makes the study, and prints a line for each seed and each model.
 #[allow(clippy::print_stdout, reason = "the result of the command")]
 pub(super) fn relations(words: &[&str]) -> Result<(), String> {
-    let options = Options::read(words)?;
+    let options = StudyOptions::read(words)?;
     let program = match &options.program {
         Some(path) => Program(path.clone()),
         None => Program::build()?,
@@ -93,11 +93,11 @@ pub(super) fn relations(words: &[&str]) -> Result<(), String> {
         None
     };
     for seed in &options.seeds {
-        for case in CASES {
+        for rule in RULES {
             let study = Study {
                 program: &program,
-                case,
-                folder: folder(&format!("relations/{}-{seed}", case.name))?,
+                rule,
+                folder: folder(&format!("relations/{}-{seed}", rule.name))?,
                 trials: &options.trials,
             };
             study.split(seed)?;
@@ -105,11 +105,11 @@ pub(super) fn relations(words: &[&str]) -> Result<(), String> {
             let tuned = study.tuned()?;
             let seconds = processor_seconds_of_children() - before;
             for (name, figures) in study.measured(&tuned)? {
-                println!("{} {seed}, {name}: {figures}", case.name);
+                println!("{} {seed}, {name}: {figures}", rule.name);
             }
             if let Some(python) = &cmfrec {
                 let figures = study.cmfrec(python, seconds)?;
-                println!("{} {seed}, cmfrec in {seconds:.0} s: {figures}", case.name);
+                println!("{} {seed}, cmfrec in {seconds:.0} s: {figures}", rule.name);
             }
         }
     }
@@ -134,15 +134,17 @@ impl Study<'_> {
         ] {
             let mut split = self.program.command("split");
             split.arg(rows).arg("--out").arg(out).arg("--by");
-            run(split.args(self.case.rule).args(["--seed", seed, "--quiet"]))?;
+            run(split
+                .args(self.rule.arguments)
+                .args(["--seed", seed, "--quiet"]))?;
         }
         Ok(())
     }
 
-    /// The searches of a case with tags: settings, and what they were chosen by.
+    /// The searches with tags: settings, and what they were chosen by.
     fn tuned(&self) -> Result<Vec<(&'static str, PathBuf)>, String> {
         let by = ["--metric", "recall@20"];
-        if !self.case.is_cold {
+        if !self.rule.is_cold {
             return Ok(vec![("with tags", self.tune("tuned.toml", &by, true)?)]);
         }
         let among_new = ["--metric", "recall@100", "--among", "new"];
@@ -165,7 +167,7 @@ impl Study<'_> {
         for (name, settings) in tuned {
             let model = self.train(settings)?;
             lines.push(((*name).to_owned(), self.evaluate(&model, None)?));
-            if self.case.is_cold {
+            if self.rule.is_cold {
                 continue;
             }
             let same = self.train(&self.without_tags(settings)?)?;
@@ -191,7 +193,7 @@ impl Study<'_> {
             let relation = format!("items-tags:{},least={LEAST}", tags.display());
             tune.args(["--relation", &relation]);
         }
-        tune.arg("--split").args(self.case.rule);
+        tune.arg("--split").args(self.rule.arguments);
         tune.args(["--factors", FACTORS, "--search", "uniform"]);
         tune.args(by).arg("--quiet");
         tune.args(["--trials", self.trials]);
@@ -233,7 +235,7 @@ impl Study<'_> {
         let (said, _) = printed(&mut evaluate)?;
         let lines: Result<Vec<Value>, _> = said.lines().map(serde_json::from_str).collect();
         let lines = lines.map_err(|error| format!("evaluate: {error}: {said}"))?;
-        let shown = match (against, self.case.is_cold) {
+        let shown = match (against, self.rule.is_cold) {
             (Some(_), _) => Shown::Difference,
             (None, true) => Shown::New,
             (None, false) => Shown::All,
@@ -250,7 +252,7 @@ impl Study<'_> {
         command.args(["--least", LEAST, "--shape", SHAPE, "--factors", FACTORS]);
         command.arg("--seconds").arg(seconds.to_string());
         command.arg("--out").arg(self.path("cmfrec.json"));
-        if self.case.is_cold {
+        if self.rule.is_cold {
             command.arg("--cold");
         }
         let (said, _) = printed(&mut command)?;

@@ -13,119 +13,75 @@ use absentia::weights::WeightsError;
 /// system as [`Error::Io`](crate::Error::Io).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum ModelFileError {
     /// The file is not one of ours, or its first bytes are damaged beyond recognition.
     #[error("{}: not an Absentia model, or a damaged one", path.display())]
-    NotAModel {
-        /// The file concerned.
-        path: PathBuf,
-    },
+    NotAModel { path: PathBuf },
     /// The file was written by a later version.
     #[error("{}: format version {found}, written by absentia {written_by}; this version reads up to {newest}", path.display())]
     TooNew {
-        /// The file concerned.
         path: PathBuf,
-        /// Version of its format.
         found: u32,
-        /// Version of the program that wrote it.
         written_by: String,
-        /// The newest format that can be read.
         newest: u32,
     },
     /// A run cannot be resumed from a finished model.
     #[error("{}: a finished model, not a checkpoint, so that no run can be resumed from it", path.display())]
-    NotACheckpoint {
-        /// The file concerned.
-        path: PathBuf,
-    },
+    NotACheckpoint { path: PathBuf },
     /// The parts of a model do not fit each other.
     #[error("{}: {source}", path.display())]
-    Parts {
-        /// The file concerned.
-        path: PathBuf,
-        /// What does not fit.
-        source: ModelError,
-    },
+    Parts { path: PathBuf, source: ModelError },
     /// The weights on missing entries do not fit each other.
     #[error("{}: {source}", path.display())]
-    Weights {
-        /// The file concerned.
-        path: PathBuf,
-        /// What does not fit.
-        source: WeightsError,
-    },
+    Weights { path: PathBuf, source: WeightsError },
     /// The neighbours of an `itemknn` model do not fit each other.
     #[error("{}: {source}", path.display())]
     Neighbours {
-        /// The file concerned.
         path: PathBuf,
-        /// What does not fit.
         source: BaselineError,
     },
     /// There is not one id for every row of factors.
     #[error("{}: {got} {axis} ids for {expected} {axis}s", path.display())]
     IdCount {
-        /// The file concerned.
         path: PathBuf,
-        /// Side at fault.
         axis: Axis,
-        /// Rows of factors.
         expected: usize,
-        /// Number of ids.
         got: usize,
     },
     /// There is not one id for every row of a type that relations add.
     #[error("{}: the ids of the related types do not fit their factors", path.display())]
-    RelatedIds {
-        /// The file concerned.
-        path: PathBuf,
-    },
+    RelatedIds { path: PathBuf },
     /// An id is given to two rows.
     #[error("{}:{line}: id {id:?} was given before", path.display())]
     RepeatedId {
-        /// The file concerned.
         path: PathBuf,
-        /// The line of the repetition.
         line: usize,
         /// The id, shortened.
         id: String,
     },
     /// Something in the model would not come back as it is.
     #[error("{}: the {what} cannot be stored: they hold a number that is not finite", path.display())]
-    NotStorable {
-        /// The file that was to be written.
-        path: PathBuf,
-        /// What cannot be stored.
-        what: &'static str,
-    },
+    NotStorable { path: PathBuf, what: &'static str },
     /// The description of the model is larger than readers of the format accept.
     #[error("{}: parameters and configuration take {got} bytes, and a model file can hold {most}", path.display())]
     HeaderTooLarge {
-        /// The file that was to be written.
         path: PathBuf,
-        /// Bytes needed.
         got: usize,
-        /// Bytes possible.
         most: usize,
     },
     /// An array of factors does not have two dimensions, or not numbers.
     #[error("{}: {array} is not a table of numbers, one row per {axis}", path.display())]
     NotFactors {
-        /// The file concerned.
         path: PathBuf,
-        /// Name of the array.
         array: String,
-        /// The side whose rows it should hold.
         axis: Axis,
     },
     /// An exported layout cannot hold a matrix of this size.
     #[error("{}: {rows} × {cols} is too large for this layout", path.display())]
     LayoutTooSmall {
-        /// The file that was to be written.
         path: PathBuf,
-        /// Number of rows.
         rows: usize,
-        /// Number of columns.
         cols: usize,
     },
 }

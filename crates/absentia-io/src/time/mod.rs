@@ -15,50 +15,27 @@ pub use unit::TimeUnit;
 /// A text that is not a time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum TimeError {
     /// Neither a number nor a date that exists.
     #[error(
         "expected a unix time, or a date such as 2020-01-31, 2020-01-31T23:59:59 or \
          2020-01-31T23:59:59+02:00"
     )]
-    Moment {
-        /// The text.
-        text: String,
-    },
+    Moment { text: String },
     /// No unit of times.
     #[error("expected s, ms, us or ns")]
-    Unit {
-        /// The text.
-        text: String,
-    },
+    Unit { text: String },
     /// A time that no interaction can have.
     #[error("a time is {time}: in {}, this is after the year 2200", unit.name())]
-    Impossible {
-        /// The time.
-        time: i64,
-        /// The unit that it is taken to be in.
-        unit: TimeUnit,
-    },
+    Impossible { time: i64, unit: TimeUnit },
     /// A time that is too large for the unit that was given.
     #[error("a time is {time}: in {}, this is after the year 5138", unit.name())]
-    Beyond {
-        /// The time.
-        time: i64,
-        /// The unit that was given.
-        unit: TimeUnit,
-    },
+    Beyond { time: i64, unit: TimeUnit },
     /// Times of several units in one column.
     #[error("times run from {earliest} to {latest}, which are not of one unit")]
-    Mixed {
-        /// The earliest time after 0.
-        earliest: i64,
-        /// The latest time.
-        latest: i64,
-    },
+    Mixed { earliest: i64, latest: i64 },
     /// Not a positive number with a unit.
     #[error("expected a time with its unit, s, m, h, d, w or y, as in 30d")]
-    Span {
-        /// The text.
-        text: String,
-    },
+    Span { text: String },
 }

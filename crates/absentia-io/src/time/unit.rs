@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use absentia::data::{MOST_SECONDS, units_per_second};
 
-use super::{Moment, TimeError, TimeSpan};
+use super::{Moment, TimeError};
 
 /// The start of the year 2200, in seconds. No interaction is later.
 const LATEST: i64 = 7_258_118_400;
@@ -124,12 +124,6 @@ impl TimeUnit {
         }
     }
 
-    /// A length of time in this unit.
-    #[must_use]
-    pub fn of_span(self, span: TimeSpan) -> f64 {
-        span.seconds() * self.per_second()
-    }
-
     /// The name of the unit.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -220,11 +214,5 @@ mod tests {
         assert_eq!(TimeUnit::recognise(&[]), Ok(TimeUnit::Seconds));
         assert_eq!(TimeUnit::Seconds.given(i64::MAX), None);
         assert_eq!(TimeUnit::Milliseconds.given(-1), Some(-1));
-    }
-
-    #[test]
-    fn spans_are_in_the_unit_of_the_data() {
-        let span: TimeSpan = "1h".parse().unwrap();
-        assert!((TimeUnit::Milliseconds.of_span(span) - 3_600_000.0).abs() < 1e-9);
     }
 }

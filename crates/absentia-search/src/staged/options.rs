@@ -33,7 +33,7 @@ pub struct SearchOptions {
     /// Whether fewer factors may be chosen if they do as well.
     pub may_shrink: bool,
     /// Whether items without a row in training are ranked among themselves alone, others being left out: how well
-    /// new items are told apart.
+    /// new items can be distinguished.
     pub among_new: bool,
     /// Seed of proposals, of starts and of samples of users.
     pub seed: u64,

@@ -5,101 +5,64 @@ use crate::error::{Axis, Fault};
 /// Why observed entries were rejected; every variant names the entry.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum DataError {
     /// An index is not below the number of users or items.
     #[error("entry {entry}: {axis} index {index} is out of range, there are {count} {axis}s")]
     OutOfRange {
-        /// Position of the entry in the input.
         entry: u64,
-        /// Side the index belongs to.
         axis: Axis,
-        /// The index.
         index: u64,
-        /// Number of users or items.
         count: u64,
     },
     /// A value or a weight is NaN or infinite.
     #[error("entry {entry}: {what} is {value}; values and weights must be finite")]
     NotFinite {
-        /// Position of the entry in the input.
         entry: u64,
-        /// `"value"` or `"weight"`.
         what: &'static str,
-        /// The offending number.
         value: f32,
     },
     /// A weight `c_ui` is below zero.
     #[error(
         "entry {entry}: weight {value} is negative; weights of observed entries must be at least 0"
     )]
-    NegativeWeight {
-        /// Position of the entry in the input.
-        entry: u64,
-        /// The offending number.
-        value: f32,
-    },
+    NegativeWeight { entry: u64, value: f32 },
     /// The same pair occurs twice and the policy is [`Duplicates::Error`](super::Duplicates::Error).
     #[error(
         "user {user} and item {item} occur together more than once; choose sum, last or max to merge them"
     )]
-    Duplicate {
-        /// Row of the pair.
-        user: u32,
-        /// Column of the pair.
-        item: u32,
-    },
+    Duplicate { user: u32, item: u32 },
     /// More users or items than 32-bit indices can tell apart.
     #[error("there are {count} {axis}s; at most {} are supported", u32::MAX)]
-    TooMany {
-        /// Side with too many.
-        axis: Axis,
-        /// How many there are.
-        count: u64,
-    },
+    TooMany { axis: Axis, count: u64 },
     /// Columns of different lengths.
     #[error("{what} has {got} elements, expected {expected}")]
     Length {
-        /// Which column.
         what: &'static str,
-        /// Length of the entries.
         expected: usize,
-        /// Length of the column.
         got: usize,
     },
     /// Row offsets that do not start at 0, fall, or do not end at the number of entries.
     #[error(
         "row offsets are inconsistent at row {row}: they must start at 0, never fall, and end at the number of entries"
     )]
-    Offsets {
-        /// First row at fault.
-        row: u64,
-    },
+    Offsets { row: u64 },
     /// Indices of a row that do not rise strictly.
     #[error(
         "row {row}: indices must rise strictly, entry {entry} does not; sort and merge duplicates first"
     )]
-    Unsorted {
-        /// Row at fault.
-        row: u64,
-        /// Position of the entry.
-        entry: u64,
-    },
+    Unsorted { row: u64, entry: u64 },
     /// A transform needs something the data lacks.
     #[error("{transform} needs {needs}, which the data does not have")]
     Lacks {
-        /// Name of the transform.
         transform: &'static str,
-        /// What is missing.
         needs: &'static str,
     },
     /// A parameter of a transform is out of range.
     #[error("{name} is {got}; it must be {range}")]
     Parameter {
-        /// Name of the parameter.
         name: &'static str,
-        /// What was given.
         got: f32,
-        /// What is accepted.
         range: &'static str,
     },
     /// More triplets in memory than positions can number.
@@ -107,18 +70,10 @@ pub enum DataError {
         "there are {count} triplets; at most {} can be built at once, use `from_source` for more",
         u32::MAX
     )]
-    TooManyTriplets {
-        /// How many there are.
-        count: u64,
-    },
+    TooManyTriplets { count: u64 },
     /// A source gave different entries on its second pass.
     #[error("the source gave {second} entries on its second pass and {first} on its first")]
-    SourceChanged {
-        /// Entries counted.
-        first: u64,
-        /// Entries stored.
-        second: u64,
-    },
+    SourceChanged { first: u64, second: u64 },
 }
 
 impl DataError {

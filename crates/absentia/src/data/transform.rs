@@ -125,53 +125,23 @@ impl FrozenTransform {
     }
 
     fn check(&self) -> Result<(), DataError> {
+        let finite = |name, got: f32| in_range(name, got, got.is_finite(), "finite");
+        let at_least_zero =
+            |name, got: f32| in_range(name, got, got.is_finite() && got >= 0.0, "at least 0");
+        let above_zero =
+            |name, got: f64| in_range(name, got as f32, got.is_finite() && got > 0.0, "above 0");
         if let Targets::Normalized { user, item } = self.targets {
-            in_range(
-                "user exponent of normalized targets",
-                user,
-                user.is_finite(),
-                "finite",
-            )?;
-            in_range(
-                "item exponent of normalized targets",
-                item,
-                item.is_finite(),
-                "finite",
-            )?;
+            finite("user exponent of normalized targets", user)?;
+            finite("item exponent of normalized targets", item)?;
         }
         match self.confidence {
-            Confidence::Constant { weight } => in_range(
-                "confidence",
-                weight,
-                weight.is_finite() && weight >= 0.0,
-                "at least 0",
-            ),
-            Confidence::Linear { alpha } => in_range(
-                "confidence alpha",
-                alpha,
-                alpha.is_finite() && alpha >= 0.0,
-                "at least 0",
-            ),
+            Confidence::Constant { weight } => at_least_zero("confidence", weight),
+            Confidence::Linear { alpha } => at_least_zero("confidence alpha", alpha),
             Confidence::Log { alpha, epsilon } => {
-                in_range(
-                    "confidence alpha",
-                    alpha,
-                    alpha.is_finite() && alpha >= 0.0,
-                    "at least 0",
-                )?;
-                in_range(
-                    "confidence epsilon",
-                    epsilon,
-                    epsilon.is_finite() && epsilon > 0.0,
-                    "above 0",
-                )
+                at_least_zero("confidence alpha", alpha)?;
+                above_zero("confidence epsilon", f64::from(epsilon))
             }
-            Confidence::Decay { half_life, .. } => in_range(
-                "half-life",
-                half_life as f32,
-                half_life.is_finite() && half_life > 0.0,
-                "above 0",
-            ),
+            Confidence::Decay { half_life, .. } => above_zero("half-life", half_life),
             Confidence::Column => Ok(()),
         }
     }

@@ -8,44 +8,28 @@ use crate::error::Fault;
 /// Why two results could not be compared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum SignificanceError {
     /// Fewer than two values.
     #[error("{got} values are too few, at least 2 are needed")]
-    TooFew {
-        /// How many there are.
-        got: usize,
-    },
+    TooFew { got: usize },
     /// Not one value of each model for each user.
     #[error("{got} values cannot be paired with {expected}")]
-    Length {
-        /// Values of the first model.
-        expected: usize,
-        /// Values of the second.
-        got: usize,
-    },
+    Length { expected: usize, got: usize },
     /// A value that is NaN or infinite.
     #[error("value {at} is not finite")]
-    NotFinite {
-        /// Position of the value.
-        at: usize,
-    },
+    NotFinite { at: usize },
     /// A metric that one of the evaluations does not have.
     #[error("{name} was not measured in both evaluations")]
-    NotMeasured {
-        /// Name of the metric.
-        name: String,
-    },
+    NotMeasured { name: String },
     /// Evaluations of different users.
     #[error("the evaluations are not of the same users; compare models on one test set")]
     DifferentUsers,
     /// An option out of range.
     #[error("{name} is {got}; it must be {range}")]
     Parameter {
-        /// Name of the option.
         name: &'static str,
-        /// What was given.
         got: f64,
-        /// What is accepted.
         range: &'static str,
     },
 }

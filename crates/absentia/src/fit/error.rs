@@ -11,6 +11,7 @@ use crate::weights::WeightsError;
 /// Why training stopped without a model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum FitError {
     /// The parameters were rejected before any work was done.
     #[error(transparent)]
@@ -31,56 +32,33 @@ pub enum FitError {
     #[error(
         "the matrix has {users} users, {items} items and no interaction: there is nothing to learn from"
     )]
-    Empty {
-        /// Number of users.
-        users: usize,
-        /// Number of items.
-        items: usize,
-    },
+    Empty { users: usize, items: usize },
     /// The run would not fit in memory.
     #[error(
         "the run needs {needed} bytes and may take {limit}: lower the number of factors or of threads, \
          or the rank of the weights, or raise the memory limit"
     )]
-    Memory {
-        /// Bytes needed.
-        needed: u64,
-        /// Bytes allowed.
-        limit: u64,
-    },
+    Memory { needed: u64, limit: u64 },
     /// Given factors have the wrong shape.
     #[error("given {axis} factors are {rows} × {cols}, expected {expected_rows} × {expected_cols}")]
     InitShape {
-        /// Side at fault.
         axis: Axis,
-        /// Rows given.
         rows: usize,
-        /// Columns given.
         cols: usize,
-        /// Rows expected.
         expected_rows: usize,
-        /// Columns expected.
         expected_cols: usize,
     },
     /// Given factors are not finite.
     #[error("given {axis} factors: row {row} is not finite")]
-    InitNotFinite {
-        /// Side at fault.
-        axis: Axis,
-        /// Row at fault.
-        row: usize,
-    },
+    InitNotFinite { axis: Axis, row: usize },
     /// Negative weights gave a row a quadratic without a minimum.
     #[error(
         "weights on missing entries give {axis} {row} a curvature of {curvature}, so its factors have no best value: \
          some reconstructed weights are negative; use a non-negative factorisation of W, or raise the regularization"
     )]
     NotConvex {
-        /// Side of the row.
         axis: Axis,
-        /// The row.
         row: usize,
-        /// Its curvature.
         curvature: f32,
     },
     /// A row's total weight is negative, so no power of it is a penalty.
@@ -88,22 +66,12 @@ pub enum FitError {
         "the total weight of {axis} {row} is {total}, so its power reg_exponent is not defined: \
          some weights on missing entries are negative; use a non-negative factorisation of W, or reg_exponent 0"
     )]
-    RowWeight {
-        /// Side of the row.
-        axis: Axis,
-        /// The row.
-        row: usize,
-        /// Its total weight.
-        total: f64,
-    },
+    RowWeight { axis: Axis, row: usize, total: f64 },
     /// The objective became NaN or infinite.
     #[error(
         "the objective is not finite after sweep {iteration}; raise the regularization or lower targets and weights"
     )]
-    Diverged {
-        /// Sweep it happened in.
-        iteration: usize,
-    },
+    Diverged { iteration: usize },
     /// A sweep raised the objective, in double precision too.
     #[error(
         "sweep {iteration} raises the objective from {before:e} to {after:e}, in double precision too, so the \
@@ -111,19 +79,13 @@ pub enum FitError {
          weights on missing entries"
     )]
     Rises {
-        /// The sweep.
         iteration: usize,
-        /// The objective before it.
         before: f64,
-        /// The objective after it.
         after: f64,
     },
     /// A checkpoint was made with other parameters.
     #[error("the run cannot be resumed: parameters differ from those of the checkpoint: {}", changed.join(", "))]
-    ResumeParams {
-        /// Names of the parameters that differ.
-        changed: Vec<&'static str>,
-    },
+    ResumeParams { changed: Vec<&'static str> },
     /// A checkpoint was made with other weights on missing entries.
     #[error(
         "the run cannot be resumed: the weights on missing entries, or the data they come from, are not \
@@ -132,16 +94,10 @@ pub enum FitError {
     ResumeWeights,
     /// The hardware that trains cannot go on.
     #[error("training cannot go on: {reason}")]
-    Device {
-        /// Why.
-        reason: String,
-    },
+    Device { reason: String },
     /// The thread pool could not be created.
     #[error("cannot start {threads} threads")]
-    Threads {
-        /// The requested number.
-        threads: usize,
-    },
+    Threads { threads: usize },
 }
 
 impl FitError {

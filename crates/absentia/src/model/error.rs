@@ -9,81 +9,50 @@ use crate::weights::WeightsError;
 /// Why a model was rejected or could not answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum ModelError {
     /// A user or item the model does not have.
     #[error("there is no {axis} {index}: the model has {count} {axis}s")]
     Unknown {
-        /// Side of the index.
         axis: Axis,
-        /// The index.
         index: u32,
-        /// How many there are.
         count: usize,
     },
     /// Parts of different shapes.
     #[error("{what}: {got}, expected {expected}")]
     Shape {
-        /// What does not fit.
         what: &'static str,
-        /// The size the other parts have.
         expected: usize,
-        /// The size it has.
         got: usize,
     },
     /// Factors that are NaN or infinite.
     #[error("{axis} factors: row {row} is not finite")]
-    NotFinite {
-        /// Side at fault.
-        axis: Axis,
-        /// Row at fault.
-        row: usize,
-    },
+    NotFinite { axis: Axis, row: usize },
     /// A count that items are rescaled by is not a finite number above 0.
     #[error("the recent count of item {row} is not a finite number above 0")]
-    RecentCount {
-        /// The item.
-        row: usize,
-    },
+    RecentCount { row: usize },
     /// Something that a model of this kind has no answer to.
     #[error("a model of {solver} cannot {what}")]
     NotOfThisMethod {
-        /// Name of the method.
         solver: &'static str,
-        /// What was requested.
         what: &'static str,
     },
     /// Something that a model of several relations has no answer to.
     #[error("a model of several relations cannot {what}")]
-    Relations {
-        /// What was requested.
-        what: &'static str,
-    },
+    Relations { what: &'static str },
     /// A relation that the rows of a side are not in.
     #[error("{axis}s are not in relation {relation} of the model")]
-    Unrelated {
-        /// The side.
-        axis: Axis,
-        /// Number of the relation.
-        relation: usize,
-    },
+    Unrelated { axis: Axis, relation: usize },
     /// Some of a row's features, where all of them are needed.
     #[error(
         "{got} features; expected {expected}, one for each column that the model was trained with"
     )]
-    Features {
-        /// Number of columns.
-        expected: usize,
-        /// Number of features.
-        got: usize,
-    },
+    Features { expected: usize, got: usize },
     /// A row that a type of a relation does not have.
     #[error("there is no row {index} of {entity}: the model has {count}")]
     UnknownRow {
-        /// The type.
         entity: String,
-        /// The index.
         index: u32,
-        /// How many there are.
         count: usize,
     },
     /// Parameters out of range.
@@ -91,20 +60,10 @@ pub enum ModelError {
     Params(#[from] ParamsError),
     /// An entry of a new row occurs twice.
     #[error("{axis} {index} occurs more than once among the entries of the row")]
-    Repeated {
-        /// Side of the entry.
-        axis: Axis,
-        /// The entry.
-        index: u32,
-    },
+    Repeated { axis: Axis, index: u32 },
     /// Weights of a row that are not finite.
     #[error("weight {at} of the row is {got}; it must be finite")]
-    RowWeight {
-        /// Which of the Z numbers.
-        at: usize,
-        /// What was given.
-        got: f32,
-    },
+    RowWeight { at: usize, got: f32 },
     /// An entry of a new row is not finite, or has a negative weight.
     #[error(transparent)]
     Entry(#[from] DataError),

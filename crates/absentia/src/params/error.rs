@@ -6,44 +6,32 @@ use crate::error::Fault;
 /// A parameter out of range.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum ParamsError {
     /// A whole number out of range.
     #[error("{name} is {got}; it must be {least} to {most}")]
     Whole {
-        /// Name of the parameter.
         name: &'static str,
-        /// What was given.
         got: usize,
-        /// Least that is accepted.
         least: usize,
-        /// Most that is accepted.
         most: usize,
     },
     /// A real number out of range.
     #[error("{name} is {got}; it must be {range}")]
     Real {
-        /// Name of the parameter.
         name: &'static str,
-        /// What was given.
         got: f32,
-        /// What is accepted.
         range: &'static str,
     },
     /// A block that does not fit the kernels.
     #[error("block is {got}; it must be 1, 2, 4, 8, or a multiple of 16 up to {MAX_FACTORS}")]
-    Block {
-        /// What was given.
-        got: usize,
-    },
+    Block { got: usize },
     /// A text that names no method.
     #[error(
         "solver is {got:?}; it must be eals, eals-vanilla, als, als-cg[:steps], subspace[:block], or a baseline: \
          svd, ials1, rcd, ii-svd, bpr, sgd-observed, popularity, itemknn[:neighbours]"
     )]
-    Method {
-        /// The text.
-        got: String,
-    },
+    Method { got: String },
 }
 
 impl ParamsError {

@@ -5,45 +5,29 @@ use crate::error::{Axis, Fault};
 /// Why nothing could be ranked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum RankError {
     /// A user or an item that the scorer does not know.
     #[error("{what}: {axis} {index} is out of range, the scorer has {count} {axis}s")]
     OutOfRange {
-        /// Where the index came from.
         what: &'static str,
-        /// Side of the index.
         axis: Axis,
-        /// The index.
         index: u32,
-        /// How many there are.
         count: usize,
     },
     /// Two inputs that do not fit together.
     #[error("{what} has length {got}, expected {expected}")]
     Length {
-        /// Which input.
         what: &'static str,
-        /// Length needed.
         expected: usize,
-        /// Length given.
         got: usize,
     },
     /// A list of items that does not rise strictly.
     #[error("{what}: items must rise strictly, position {at} does not")]
-    Unsorted {
-        /// Which list.
-        what: &'static str,
-        /// First position at fault.
-        at: usize,
-    },
+    Unsorted { what: &'static str, at: usize },
     /// A factor or a scale that is NaN or infinite.
     #[error("{what}: row {row} holds a number that is not finite")]
-    NotFinite {
-        /// Which matrix.
-        what: &'static str,
-        /// First row at fault.
-        row: usize,
-    },
+    NotFinite { what: &'static str, row: usize },
 }
 
 impl RankError {

@@ -7,6 +7,7 @@ use crate::weights::WeightsError;
 /// What is wrong with a relation, or with several of them together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum RelationError {
     /// Both types of a relation are on the same side of the matrix.
     #[error(
@@ -14,77 +15,45 @@ pub enum RelationError {
          and columns of the matrix"
     )]
     SameSide {
-        /// The relation.
         relation: String,
-        /// Its first type.
         first: String,
-        /// Its second type.
         second: String,
     },
     /// No chain of relations leads from a type to users or items.
     #[error("{relation}: neither {first} nor {second} is related to users or items")]
     Unconnected {
-        /// The relation.
         relation: String,
-        /// Its first type.
         first: String,
-        /// Its second type.
         second: String,
     },
     /// Two relations between the same types.
     #[error("{relation} is given twice, or is the main relation")]
-    Twice {
-        /// The relation.
-        relation: String,
-    },
+    Twice { relation: String },
     /// A matrix that does not have a row for each of its first type and a column for each of its second.
     #[error("{relation}: the matrix has {got} {entity}, expected {expected}")]
     Shape {
-        /// The relation.
         relation: String,
-        /// The type.
         entity: String,
-        /// The number of it.
         expected: usize,
-        /// Rows or columns of the matrix.
         got: usize,
     },
     /// Nothing was observed in a relation.
     #[error("{relation} has no entry")]
-    Empty {
-        /// The relation.
-        relation: String,
-    },
+    Empty { relation: String },
     /// A strength that is negative or not finite.
     #[error("{relation}: strength is {got}; it must be finite and at least 0")]
-    Strength {
-        /// The relation.
-        relation: String,
-        /// The strength.
-        got: f32,
-    },
+    Strength { relation: String, got: f32 },
     /// A regularization that is negative or not finite.
     #[error("regularization of {entity} is {got}; it must be finite and at least 0")]
-    Regularization {
-        /// The type.
-        entity: String,
-        /// The regularization.
-        got: f32,
-    },
+    Regularization { entity: String, got: f32 },
     /// Weights that would have to be estimated.
     #[error("{relation}: learned weights are for the main relation only")]
-    Learned {
-        /// The relation.
-        relation: String,
-    },
+    Learned { relation: String },
     /// A method that does not minimise the objective.
     #[error(
         "{solver} has no objective over several relations; use eals, subspace, als, als-cg or eals-vanilla"
     )]
-    Method {
-        /// Name of the method.
-        solver: &'static str,
-    },
+    Method { solver: &'static str },
     /// Weights of the main relation that only a slow solver takes as they are.
     #[error(
         "eals-vanilla takes dense weights as they are only without relations; use another solver"
@@ -92,32 +61,20 @@ pub enum RelationError {
     DenseWeights,
     /// Features on hardware that only takes entries.
     #[error("{relation}: features are trained on this machine's processor alone, not on several")]
-    Device {
-        /// The relation.
-        relation: String,
-    },
+    Device { relation: String },
     /// Numbers that cannot be features.
     #[error("{relation}: {source}")]
     Features {
-        /// The relation.
         relation: String,
-        /// What is wrong.
         source: FeatureError,
     },
     /// Entries of a relation that cannot be trained on.
     #[error("{relation}: {source}")]
-    Data {
-        /// The relation.
-        relation: String,
-        /// What is wrong.
-        source: DataError,
-    },
+    Data { relation: String, source: DataError },
     /// Weights of a relation that do not fit it.
     #[error("{relation}: {source}")]
     Weights {
-        /// The relation.
         relation: String,
-        /// What is wrong.
         source: WeightsError,
     },
 }

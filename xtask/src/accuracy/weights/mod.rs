@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::{Program, folder, on, printed};
-use sets::{Case, SETS};
+use sets::{DividedData, SETS};
 
 /// Means of the weights that are tried.
 const MEANS: [&str; 2] = ["0.02", "0.15"];
@@ -75,7 +75,7 @@ struct Tuned {
     regularization: String,
 }
 
-impl Case {
+impl DividedData {
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }

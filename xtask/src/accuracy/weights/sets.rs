@@ -93,7 +93,7 @@ pub(super) const SETS: [Data; 7] = [
 ];
 
 /// Rows to train on and to measure on.
-pub(super) struct Case {
+pub(super) struct DividedData {
     pub(super) title: String,
     pub(super) folder: PathBuf,
     pub(super) has_times: bool,
@@ -108,7 +108,7 @@ impl Data {
     }
 
     /// Divides the data.
-    pub(super) fn cases(&self, program: &Program) -> Result<Vec<Case>, String> {
+    pub(super) fn cases(&self, program: &Program) -> Result<Vec<DividedData>, String> {
         let rules: &[(&str, &str)] = match self.protocol {
             Protocol::Given | Protocol::Shown(_) => return Ok(vec![self.given(program)?]),
             Protocol::Random => &[("leave-one-out", "a random row of every user out")],
@@ -127,7 +127,7 @@ impl Data {
                 split.args(["--pick", "random"]);
             }
             run(split.arg("--out").arg(&out))?;
-            cases.push(Case {
+            cases.push(DividedData {
                 title: format!("{}, {text}", self.name),
                 folder: out,
                 has_times: matches!(self.protocol, Protocol::ByTime),
@@ -138,7 +138,7 @@ impl Data {
     }
 
     /// The files of the data set as they are.
-    fn given(&self, program: &Program) -> Result<Case, String> {
+    fn given(&self, program: &Program) -> Result<DividedData, String> {
         let out = folder(&format!("weights/{}-given", self.folder))?;
         let convert = |names: &[&str], reading: &[&str], file: &str| {
             let mut convert = program.command("convert");
@@ -168,7 +168,7 @@ impl Data {
             )?;
             exposed = Some(pairs);
         }
-        Ok(Case {
+        Ok(DividedData {
             title: format!("{}, its own split", self.name),
             folder: out,
             has_times,

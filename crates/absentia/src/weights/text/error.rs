@@ -25,13 +25,12 @@ impl std::fmt::Display for SpecError {
 /// What is wrong with a word, and what would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum SpecErrorKind {
     /// Not the name of a scheme.
     #[error("'{word}' is not a weight scheme; {}", suggested_scheme(*suggestion))]
     Scheme {
-        /// The word.
         word: String,
-        /// The scheme that was probably meant.
         suggestion: Option<&'static str>,
     },
     /// Factors that do not make a product.
@@ -39,62 +38,40 @@ pub enum SpecErrorKind {
         "'{word}' is not a product: it takes each of popularity, activity, age and available once, and then, \
          unless it has available, one scheme with options of its own, as in popularity:mean=0.1,alpha=0.4 * groups:TABLE,users=..,items=.."
     )]
-    Product {
-        /// The product.
-        word: String,
-    },
+    Product { word: String },
     /// An option that the scheme does not have.
     #[error("{scheme}: '{word}' is not an option; {}", suggested_option(*suggestion, accepted))]
     Option {
-        /// Name of the scheme.
         scheme: String,
-        /// The word.
         word: String,
-        /// The option that was probably meant.
         suggestion: Option<&'static str>,
-        /// What the scheme takes.
         accepted: String,
     },
     /// The same option more than once.
     #[error("{scheme}: {name}= is given more than once; keep one of them")]
-    Repeated {
-        /// Name of the scheme.
-        scheme: String,
-        /// Name of the option.
-        name: &'static str,
-    },
+    Repeated { scheme: String, name: &'static str },
     /// An option that contradicts another one.
     #[error(
         "{scheme}: '{word}' cannot be combined with another option that is given; it takes {accepted}"
     )]
     Conflict {
-        /// Name of the scheme.
         scheme: String,
-        /// The word.
         word: String,
-        /// What the scheme takes.
         accepted: String,
     },
     /// The value of an option cannot be used.
     #[error("{scheme}: '{value}' is not a value of {name} ({name}={value}); it must be {accepted}")]
     Value {
-        /// Name of the scheme.
         scheme: String,
-        /// Name of the option.
         name: &'static str,
-        /// The value.
         value: String,
-        /// What is accepted.
         accepted: &'static str,
     },
     /// An option that is required.
     #[error("{scheme}: {name} is missing; it takes {accepted}")]
     Missing {
-        /// Name of the scheme.
         scheme: String,
-        /// Name of the option.
         name: &'static str,
-        /// What the scheme takes.
         accepted: String,
     },
 }
