@@ -1,6 +1,7 @@
 """Splitting, cross-validation, tuning, and what scikit-learn asks of estimators."""
 
 import inspect
+import sys
 import warnings
 
 import numpy as np
@@ -229,10 +230,24 @@ def test_a_table_of_what_one_user_has_seen_is_not_converted_whole(tmp_path):
         for seen in tables:
             expected, found = model.recommend(users), loaded.recommend(users, seen=seen)
             assert np.array_equal(expected[0], found[0]) and np.array_equal(expected[1], found[1])
+    columns = (table["user"].to_numpy(dtype=object), table["item"].to_numpy())
+    for seen in (columns, (columns[0].astype(str), columns[1]), (*columns, np.ones(len(table)))):
+        for users in ("u7", ["u7", "u8"]):
+            assert absentia._data.seen_pairs(seen, loaded._ids, {}, None, np.atleast_1d(users)) is not None
+            assert np.array_equal(loaded.recommend(users, seen=seen)[0], model.recommend(users)[0])
+    with pytest.raises(ValueError, match="length"):
+        loaded.recommend("u7", seen=(columns[0], columns[1][:-1]))
     # A user of whom the table has nothing has seen nothing, and columns may have any order and names.
     others = table[table["user"] != "u7"]
     assert np.array_equal(loaded.recommend("u7", seen=others)[0], loaded.recommend("u7", exclude_seen=False)[0])
     assert np.array_equal(loaded.recommend("u7", seen=table[["item", "user"]])[0], model.recommend("u7")[0])
+
+
+def test_tables_of_recommendations_say_what_they_need(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    model = absentia.Factorizer(factors=2, weights=0.05, regularization=0.1).fit((["a", "b"], ["x", "y"]))
+    with pytest.raises(ImportError, match="install pandas"):
+        model.recommend_frame("a")
 
 
 def test_integer_users_of_a_table_are_found(tmp_path):

@@ -397,7 +397,9 @@ fn equal_runs_give_equal_files() {
 fn formats_that_a_pipe_cannot_carry_are_named() {
     let sandbox = Sandbox::new();
     sandbox.run("convert ratings.csv --out r.parquet").ok();
-    sandbox.run("convert ratings.csv --out r.npz").ok();
+    sandbox
+        .run("convert ratings.csv --out r.npz --time-col none")
+        .ok();
     // The header of a zip archive whose first file is ratings.csv, as far as a pipe shows it.
     let mut archive = b"PK\x03\x04".to_vec();
     archive.resize(26, 0);

@@ -186,8 +186,8 @@ def seen_pairs(
     entries = rows_of_users(data, np.asarray(users).tolist(), chosen)
     if entries is None:
         return None
-    _, rows, _ = _rows_of(entries, ids, False)
-    return rows
+    _, (user_rows, item_rows), _ = _rows_of(entries, ids, False)
+    return user_rows, item_rows
 
 
 def exposed_pairs(

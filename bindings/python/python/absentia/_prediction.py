@@ -81,8 +81,10 @@ class Prediction(Estimator):
         >>> model.recommend_frame(["ann", "cy"], n=1)[["user", "item", "rank"]].values.tolist()
         [['cy', 'alien', 1]]
         """
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("recommend_frame returns a pandas table: install pandas, or use recommend") from None
         given = [users] if _is_one(users) else users
         items, scores = self.recommend(given, n, exclude_seen=exclude_seen, seen=seen, allow=allow, deny=deny)
         listed = np.isfinite(scores)

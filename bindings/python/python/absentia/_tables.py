@@ -73,19 +73,33 @@ def _table_columns(data: Any, labels: List[Any], chosen: Mapping[str, Any]) -> C
 
 
 def rows_of_users(data: Any, users: List[Any], chosen: Mapping[str, Any]) -> Optional[Columns]:
-    """The users and items of those rows of a table that are of a few users; the other rows are not converted.
+    """The users and items of those rows of a table, or of two arrays, that are of a few users; the other rows are not
+    converted.
 
-    ``None`` if the data is no table, or if its users are of another kind than the given ones.
+    ``None`` if the data is neither, or if its users are of another kind than the given ones.
     """
     labels = labels_of(data)
-    if labels is None:
+    if labels is not None:
+        roles = _roles(data, labels, chosen)
+        column, items = data[roles["user"]], data[roles["item"]]
+    elif _are_arrays(data):
+        column, items = data[:2]
+    else:
         return None
-    roles = _roles(data, labels, chosen)
-    column = data[roles["user"]]
     places = _places_of(column, users)
     if places is None:
         return None
-    return Columns(_taken(column, places), _taken(data[roles["item"]], places))
+    own = np.array(users * len(places)) if len(users) == 1 else _taken(column, places)
+    return Columns(own, _taken(items, places))
+
+
+def _are_arrays(data: Any) -> bool:
+    """Whether these are columns as arrays of the same length; what else is wrong with others is found elsewhere."""
+    if not isinstance(data, tuple) or not 2 <= len(data) <= 3:
+        return False
+    if not all(isinstance(column, np.ndarray) and column.ndim == 1 for column in data):
+        return False
+    return len({len(column) for column in data}) == 1
 
 
 def _places_of(column: Any, users: List[Any]) -> Optional[NDArray[np.int64]]:
@@ -93,15 +107,17 @@ def _places_of(column: Any, users: List[Any]) -> Optional[NDArray[np.int64]]:
     texts = all(isinstance(user, str) for user in users)
     integers = all(isinstance(user, (int, np.integer)) and not isinstance(user, bool) for user in users)
     if isinstance(column.dtype if hasattr(column, "dtype") else None, np.dtype):
-        cells = column.to_numpy()
+        cells = np.asarray(column)
         if texts and cells.dtype == object:
             return _core.places_of_texts(cells, users)
-        if not integers or cells.dtype.kind not in "iuO":
+        if not (texts and cells.dtype.kind == "U" or integers and cells.dtype.kind in "iuO"):
             return None
         found = np.zeros(len(cells), dtype=bool)
         for user in users:
             found |= cells == user
         return np.flatnonzero(found)
+    if hasattr(column, "arg_true"):  # polars, whose texts would be copied to be those of Arrow
+        return _places_in_polars(column, users, texts, integers)
     cells = _arrow(column)
     if cells is None:
         return None
@@ -111,24 +127,37 @@ def _places_of(column: Any, users: List[Any]) -> Optional[NDArray[np.int64]]:
     is_text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
     if not (texts and is_text or integers and pa.types.is_integer(cells.type)):
         return None
-    found = pc.equal(cells, users[0])
+    # By name: the functions are made when the module is loaded, which types do not show.
+    found = pc.call_function("equal", [cells, pa.scalar(users[0], cells.type)])
     for user in users[1:]:
-        found = pc.or_(found, pc.equal(cells, user))
-    return np.flatnonzero(np.asarray(pc.fill_null(found, False)))
+        found = pc.call_function("or", [found, pc.call_function("equal", [cells, pa.scalar(user, cells.type)])])
+    return np.asarray(pc.call_function("indices_nonzero", [found])).astype(np.int64)
+
+
+def _places_in_polars(column: Any, users: List[Any], texts: bool, integers: bool) -> Optional[NDArray[np.int64]]:
+    import polars as pl
+
+    if not (texts and column.dtype == pl.String or integers and column.dtype.is_integer()):
+        return None
+    found = column == users[0]
+    for user in users[1:]:
+        found = found | (column == user)
+    places: NDArray[np.int64] = found.fill_null(False).arg_true().to_numpy().astype(np.int64)
+    return places
 
 
 def _arrow(column: Any) -> Any:
     """A column in the form of Arrow, if it has one."""
     if hasattr(column, "combine_chunks"):  # pyarrow
         return column
-    if hasattr(column, "to_arrow"):  # polars
-        return column.to_arrow()
-    array = getattr(column, "array", None)  # pandas
-    return array.__arrow_array__() if hasattr(array, "__arrow_array__") else None
+    convert = getattr(getattr(column, "array", None), "__arrow_array__", None)  # pandas
+    return None if convert is None else convert()
 
 
 def _taken(column: Any, places: NDArray[np.int64]) -> NDArray[Any]:
     """Some cells of a column."""
+    if isinstance(column, np.ndarray):
+        return column[places]
     if hasattr(column, "iloc"):
         return np.asarray(column.array.take(places))
     if hasattr(column, "combine_chunks"):

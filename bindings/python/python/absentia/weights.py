@@ -404,7 +404,8 @@ class Product(Weights):
         return [factor for factor in self.factors if not factor._is_factor]
 
     def _text_of_sides(self, arrays: Iterable[str]) -> str:
-        sides, options = self._sides(), {}
+        sides = self._sides()
+        options: Dict[str, Any] = {}
         for factor in sides:
             own = arrays if isinstance(factor, _ByTime) else ()
             given = factor._given(own)

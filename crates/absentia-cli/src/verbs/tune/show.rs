@@ -216,9 +216,10 @@ pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult
     let kept = |name: &str| {
         let at = dimensions.iter().position(|d| d.label() == name)?;
         let (dimension, best) = (&dimensions[at], result.best());
-        Some(match dimension.options().is_empty() {
-            true => format::significant(dimension.value_in(best, at), 4),
-            false => dimension.text(best.point[at]),
+        Some(if dimension.options().is_empty() {
+            format::significant(dimension.value_in(best, at), 4)
+        } else {
+            dimension.text(best.point[at])
         })
     };
     for one in sensitivities {
