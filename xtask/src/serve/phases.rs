@@ -60,6 +60,19 @@ pub(super) fn lists(
         capacity >= 5000.0,
     );
     if let Some(peer) = peer {
+        // The peer is measured one request after the other, which hides when a server falls behind.
+        let alike = capacity / peer.rate();
+        let figure = format!(
+            "{alike:.1}x (p99 {:.1} beside {:.1} ms)",
+            full.quantile(0.99),
+            peer.quantile(0.99)
+        );
+        findings.add(
+            "the same beside implicit",
+            figure,
+            "at least 20x",
+            alike >= 20.0 && full.quantile(0.99) <= peer.quantile(0.99),
+        );
         let reached = at_equal_latency(ours, seconds, capacity, peer.quantile(0.99))?;
         let ratio = reached / peer.rate();
         let figure = format!(
@@ -68,7 +81,7 @@ pub(super) fn lists(
             peer.quantile(0.99)
         );
         findings.add(
-            "lists a second beside implicit at its p99",
+            "lists at a rate beside implicit at its p99",
             figure,
             "at least 20x",
             ratio >= 20.0,
@@ -99,7 +112,7 @@ fn at_equal_latency(
     capacity: f64,
     latency: f64,
 ) -> Result<f64, String> {
-    for share in [1.2, 1.1, 1.0, 0.95, 0.9, 0.8, 0.7, 0.5] {
+    for share in [1.2, 1.1, 1.0, 0.95, 0.9, 0.8, 0.7, 0.5, 0.4, 0.3, 0.2] {
         let report = at_rate(
             &ours.address,
             4 * CONNECTIONS,
