@@ -157,7 +157,8 @@ impl ShardWorker {
         Ok(PyArray1::from_vec(py, bytes))
     }
 
-    /// The rows of a side that this worker needs of each worker, in a form that [`set_wanted`](Self::set_wanted) takes; `owned` has the first and the end of the rows of each.
+    /// The rows of a side that this worker needs of each worker, as [`set_wanted`](Self::set_wanted) takes them; `owned` has
+    /// the first and the end of the rows of each.
     fn wanted<'py>(
         &self,
         py: Python<'py>,

@@ -93,10 +93,7 @@ impl SharedRun {
     fn needs(&self) -> Vec<(u64, u64, u64, u64, Option<u64>)> {
         let needs = self.agreed.needs.iter();
         needs
-            .map(|need| {
-                let rows = (need.part, need.gathered, need.received, need.least);
-                (rows.0, rows.1, rows.2, rows.3, need.memory)
-            })
+            .map(|n| (n.part, n.gathered, n.received, n.least, n.memory))
             .collect()
     }
 
