@@ -270,15 +270,14 @@ fn settings(info: &ModelInfo) -> Html {
             "where random numbers began; the same seed gives the same model",
         ),
     ];
+    // What it means is under the name: a third column would leave the screen of a phone.
     let rows = rows.map(|(name, value, meaning)| {
         let name = Html::tag("code", &Html::text(name));
-        vec![name, Html::text(&value), Html::text(meaning)]
+        let meaning = Html::of_class("span", "id", &Html::text(meaning));
+        let value = Html::of_class("span", "wrap", &Html::text(&value));
+        vec![name.and(&meaning), value]
     });
-    let columns = [
-        Column::Text("setting"),
-        Column::Text("value"),
-        Column::Text("what it means"),
-    ];
+    let columns = [Column::Text("setting"), Column::Text("value")];
     let file = pairs(
         "facts",
         [
