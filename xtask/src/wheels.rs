@@ -70,7 +70,7 @@ pub(crate) fn wheels(named: &[String]) -> Result<(), String> {
         });
         match done {
             Ok(()) if platform.runs_here() => {
-                eprintln!("xtask: {}: built and tried", platform.triple)
+                eprintln!("xtask: {}: built and tried", platform.triple);
             }
             Ok(()) => eprintln!("xtask: {}: built, not run", platform.triple),
             Err(error) => {

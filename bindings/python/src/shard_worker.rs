@@ -379,7 +379,9 @@ impl ShardWorker {
 fn joined(waves: &[Vec<u32>]) -> Vec<u32> {
     let mut joined = vec![waves.len() as u32];
     joined.extend(waves.iter().map(|rows| rows.len() as u32));
-    waves.iter().for_each(|rows| joined.extend_from_slice(rows));
+    for rows in waves {
+        joined.extend_from_slice(rows);
+    }
     joined
 }
 
