@@ -75,11 +75,11 @@ fn forging_by_itself_breaks_nothing() {
 fn a_later_version_is_named_with_its_writer() {
     let folder = tempfile::tempdir().unwrap();
     let mut parts = Parts::good();
-    parts.text("format_version", "4");
+    parts.text("format_version", "5");
     parts.text("product_version", "9.1.0");
     let message = parts.message(folder.path());
     assert!(
-        message.contains("version 4, written by absentia 9.1.0"),
+        message.contains("version 5, written by absentia 9.1.0"),
         "{message}"
     );
     parts.text("format_version", "0");

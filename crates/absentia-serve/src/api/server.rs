@@ -36,6 +36,8 @@ pub async fn listen(core: Arc<Core>, listening: Listening, mut stop: watch::Rece
         socket,
         is_loopback,
     } = listening;
+    // Connections end after the socket is closed: whoever sees one end cannot connect any more.
+    let (closed, closing) = watch::channel(false);
     loop {
         let accepted = {
             let (mut accepting, mut stopping) = (pin!(socket.accept()), pin!(stop.changed()));
@@ -51,7 +53,7 @@ pub async fn listen(core: Arc<Core>, listening: Listening, mut stop: watch::Rece
             None => break,
             Some(Ok((stream, peer))) => {
                 if let Ok(permit) = connections.clone().try_acquire_owned() {
-                    let (core, stop) = (core.clone(), stop.clone());
+                    let (core, stop) = (core.clone(), closing.clone());
                     tokio::spawn(async move {
                         connection(core, stream, (peer, is_loopback), stop).await;
                         drop(permit);
@@ -66,6 +68,7 @@ pub async fn listen(core: Arc<Core>, listening: Listening, mut stop: watch::Rece
         }
     }
     drop(socket);
+    closed.send_replace(true);
     let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
     let deadline = Duration::from_secs(limits.stop_seconds);
     let _ = tokio::time::timeout(deadline, connections.acquire_many(all)).await;
