@@ -1,6 +1,13 @@
 """Lists tests that are skipped, for ``cargo xtask test`` to count."""
 
 import os
+import signal
+
+
+def pytest_configure(config):
+    # A shell starts background commands with Ctrl-C ignored; tests that interrupt a call would wait for ever.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _note(report):
