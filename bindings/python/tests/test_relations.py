@@ -108,7 +108,7 @@ def test_a_file_whose_names_may_be_numbers_is_refused_until_it_is_said(tmp_path:
         fitted({"items-vectors": f"{tmp_path}/v.csv,dense=yes"})
     model = fitted({"items-vectors": f"{tmp_path}/v.csv,dense=yes,header=yes"})
     assert "item" not in model.item_ids_.tolist()
-    assert model.ids_of("vectors").tolist() == ["0", "1"]
+    assert model.ids_of("vectors").tolist() == [0, 1]
 
 
 def test_features_of_a_matrix_are_by_row() -> None:
