@@ -25,9 +25,16 @@ pub enum RowFault {
         /// The cell, shortened.
         text: String,
     },
-    /// A number is NaN, infinite or too large.
+    /// A number is NaN or infinite.
     #[error("{column} \"{text}\" is not finite")]
     NotFinite {
+        column: Column,
+        /// The cell, shortened.
+        text: String,
+    },
+    /// A number is larger than its column can hold.
+    #[error("{column} \"{text}\" is too large")]
+    TooLarge {
         column: Column,
         /// The cell, shortened.
         text: String,
@@ -80,6 +87,15 @@ pub enum RowFault {
 }
 
 impl RowFault {
+    /// The fault of a number that does not fit into its column.
+    pub(crate) fn unfit(column: Column, number: f64, text: String) -> Self {
+        if number.is_finite() {
+            Self::TooLarge { column, text }
+        } else {
+            Self::NotFinite { column, text }
+        }
+    }
+
     /// Whether skipping bad rows cannot help because the rest of the file is not to be trusted.
     pub(crate) fn is_fatal(&self) -> bool {
         matches!(self, Self::LongLine { .. })
@@ -92,7 +108,10 @@ impl RowFault {
             Self::Number { text, .. } if is_decimal_comma(text) => {
                 "read numbers with decimal commas".to_owned()
             }
-            Self::Number { column, .. } | Self::Blank { column } | Self::Key { column, .. } => {
+            Self::Number { column, .. }
+            | Self::TooLarge { column, .. }
+            | Self::Blank { column }
+            | Self::Key { column, .. } => {
                 format!("choose another {column} column")
             }
             Self::Time { .. } => "choose another time column".to_owned(),

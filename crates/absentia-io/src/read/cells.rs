@@ -11,10 +11,10 @@ pub(super) fn number(cell: &[u8], column: Column) -> Result<f32, RowFault> {
     let cell = cell.trim_ascii();
     match fast_float2::parse::<f32, _>(cell) {
         Ok(value) if value.is_finite() => Ok(value),
-        Ok(_) => Err(RowFault::NotFinite {
-            column,
-            text: shorten(cell),
-        }),
+        Ok(_) => {
+            let wide = fast_float2::parse::<f64, _>(cell).unwrap_or(f64::NAN);
+            Err(RowFault::unfit(column, wide, shorten(cell)))
+        }
         Err(_) if cell.is_empty() => Err(RowFault::Blank { column }),
         Err(_) => Err(RowFault::Number {
             column,
@@ -77,10 +77,7 @@ pub(super) fn float_time(time: f64, unit: Option<TimeUnit>) -> Result<i64, RowFa
     if time.abs() < LIMIT {
         return in_seconds(time as i64, unit);
     }
-    Err(RowFault::NotFinite {
-        column: Column::Time,
-        text: time.to_string(),
-    })
+    Err(RowFault::unfit(Column::Time, time, time.to_string()))
 }
 
 /// What the cells of a column look like.
@@ -154,7 +151,11 @@ mod tests {
         ));
         assert!(matches!(
             number(b"1e99", Column::Rating),
-            Err(RowFault::NotFinite { .. })
+            Err(RowFault::TooLarge { .. })
+        ));
+        assert!(matches!(
+            time(b"1.6e22", None),
+            Err(RowFault::TooLarge { .. })
         ));
         assert!(matches!(
             number(b"good", Column::Rating),

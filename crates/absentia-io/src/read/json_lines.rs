@@ -1,7 +1,5 @@
 //! One JSON object a line; keys are found like headings.
 
-use std::borrow::Cow;
-
 use super::blocks::TextBlocks;
 use super::builder::Builder;
 use super::cells;
@@ -156,20 +154,17 @@ fn id_key<'a>(
 }
 
 fn as_number(cell: &Cell<'_>, column: Column, keys: &Keys) -> Result<f32, RowFault> {
-    let value = match cell {
-        Cell::Integer(value) => *value as f32,
-        Cell::Float(value) => *value as f32,
+    let wide = match cell {
+        Cell::Integer(value) => return Ok(*value as f32),
+        Cell::Float(value) => *value,
         Cell::Text(text) => return cells::number(text.as_bytes(), column),
         Cell::Missing | Cell::Other => return Err(unusable(column, keys)),
     };
-    let text = || Cow::from(format!("{cell:?}")).into_owned();
+    let value = wide as f32;
     if value.is_finite() {
         Ok(value)
     } else {
-        Err(RowFault::NotFinite {
-            column,
-            text: text(),
-        })
+        Err(RowFault::unfit(column, wide, wide.to_string()))
     }
 }
 
