@@ -13,7 +13,7 @@ import absentia
 from absentia.ray import fit
 from absentia.ray._fit import _running
 
-SETTINGS = {"factors": 16, "iterations": 12, "regularization": 0.05, "weights": "uniform:0.03", "random_state": 5}
+SETTINGS = {"factors": 16, "iterations": 12, "regularization": 0.005, "weights": "uniform:0.03", "random_state": 5}
 ROUNDS = int(os.environ.get("ABSENTIA_KILL_ROUNDS", "20"))
 FIRST = int(os.environ.get("ABSENTIA_KILL_FIRST", "0"))
 

@@ -79,7 +79,12 @@ fn a_folder_learns_from_a_stream_and_is_not_written_over() {
     for (model, out) in [("m", "of-folder"), ("m.absentia", "of-file")] {
         run(&path, &format!("stream {model} events.csv --out {out} -q"));
     }
-    let lists = |model: &str| run(&path, &format!("recommend {model} --all --allow-seen --json"));
+    let lists = |model: &str| {
+        run(
+            &path,
+            &format!("recommend {model} --all --allow-seen --json"),
+        )
+    };
     assert_eq!(lists("of-folder"), lists("of-file"));
     let words = "inspect m --card m/model.absentia";
     let mut command = Command::new(PROGRAM);
