@@ -67,8 +67,11 @@ def killer(delay, seed, kill_node, killed, started, added):
     time.sleep(delay)
     chosen = random.Random(seed)
     if kill_node:
-        victim = added.pop(chosen.randrange(len(added)))
-        started.remove_node(victim, allow_graceful=False)
+        # A node that has a worker, as far as the run has workers already.
+        actor = chosen.choice(_running[-1].actors) if _running else None
+        home = "" if actor is None else ray.get(actor.process.remote(), timeout=60)[1]
+        places = [at for at, node in enumerate(added) if node.node_id == home] or [chosen.randrange(len(added))]
+        started.remove_node(added.pop(places[0]), allow_graceful=False)
         killed.append("node")
         added.append(started.add_node(num_cpus=1, object_store_memory=100 * 2**20))
         return
@@ -80,7 +83,9 @@ def killer(delay, seed, kill_node, killed, started, added):
                 process, _ = ray.get(actor.process.remote(), timeout=60)
                 os.kill(process, signal.SIGKILL)
             except Exception:
-                return
+                # It was not there any more: Ray had sent it to a node that died before.
+                time.sleep(0.1)
+                continue
             killed.append("worker")
             return
         time.sleep(0.1)

@@ -15,7 +15,7 @@ STORE, EMPTY = 100 * 2**20, 220 * 2**20
 # Of the rest, what a worker takes for its part and for rows of others; what is left is for reading, and for arrays of Python.
 SHARE = 0.7
 # Users, items and rows such that a quarter of one process is far more than an empty process of Ray.
-SHAPE = (2_400_000, 800_000, 48_000_000)
+SHAPE = (4_800_000, 1_600_000, 32_000_000)
 SETTINGS = {"factors": 64, "iterations": 2, "regularization": 0.005, "weights": "uniform:0.03", "random_state": 5}
 
 ALONE = """
@@ -90,11 +90,13 @@ def test_eight_workers_with_a_quarter_of_the_memory_each(tmp_path, group):
     assert done.returncode == 0, done.stderr
     digest, taken = done.stdout.split()
     quarter = int(taken) // 4
+    print(f"one process takes {int(taken) / 2**20:.0f} MiB")
     limit, limits = quarter - STORE - EMPTY, []
     start = _workers.Workers._read
 
     def limited(self, new):
         """Limits workers before they read anything. What a process has before it is in its group does not count there."""
+        assert self.losses == 0, "a worker was lost before it had its part"
         for actor in new:
             process, _ = ray.get(actor.process.remote())
             assert resident(process) <= EMPTY

@@ -7,17 +7,18 @@ import numpy as np
 
 
 @contextlib.contextmanager
-def cluster(nodes, cpus=1, store=100):
-    """Starts nodes with object stores of this many MiB and connects to them."""
+def cluster(nodes, cpus=1, store=100, config=None):
+    """Starts nodes with object stores of this many MiB and connects to them; ``config`` has settings of Ray."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     import ray
     from ray.cluster_utils import Cluster
 
     store = {"object_store_memory": store * 2**20}
+    config = {} if config is None else {"_system_config": config}
 
     def start():
-        started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **store})
+        started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **config, **store})
         try:
             added = [started.add_node(num_cpus=cpus, **store) for _ in range(nodes)]
             started.wait_for_nodes()

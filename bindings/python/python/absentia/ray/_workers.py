@@ -26,6 +26,10 @@ SILENCE = 30.0
 """Seconds after which a worker that makes no step and does not answer is taken for lost."""
 
 
+FIRST_WAIT, LONGEST_WAIT = 10.0, 60.0
+"""Seconds that workers which are started have to answer: at first, and after several tries."""
+
+
 class Sent(NamedTuple):
     """The rows of a side that each worker has for each other one, as references to objects."""
 
@@ -132,7 +136,9 @@ class Workers:
         self._check_open()
         self._drop_silent()
         began = time.monotonic()
-        while not self._has_places():
+        wait = FIRST_WAIT
+        while not self._has_places(wait):
+            wait = min(2 * wait, LONGEST_WAIT)
             if time.monotonic() - began > self._patience:
                 raise RuntimeError(
                     f"{self.actors.count(None)} of {self._count} workers have no place on the cluster after "
@@ -154,18 +160,18 @@ class Workers:
             self._ray.kill(self.actors[asked[reference]])
             self.actors[asked[reference]] = None
 
-    def _has_places(self) -> bool:
-        """Starts the actors that are missing; those that do not answer after a while are missing again, because one whose
-        node died while it was started may wait for ever."""
+    def _has_places(self, wait: float) -> bool:
+        """Starts the actors that are missing; those that do not answer after ``wait`` seconds are missing again: Ray may have
+        sent them to a node that is dead, which it notices late."""
         for index, actor in enumerate(self.actors):
             if actor is None:
                 self.actors[index] = self._actor.remote(self._settings, index, self._count, self._memory)
         places = {actor.process.remote(): index for index, actor in enumerate(self.actors)}
         waiting = list(places)
-        until = time.monotonic() + min(self._patience, 60)
+        until = time.monotonic() + min(self._patience, wait)
         while waiting and time.monotonic() < until:
             # Each is looked at by itself: one that fails must not hide behind one that waits for a node.
-            done, waiting = self._ray.wait(waiting, timeout=5)
+            done, waiting = self._ray.wait(waiting, timeout=min(5.0, wait))
             self._get(done)
         for reference in waiting:
             self._ray.kill(self.actors[places[reference]])
