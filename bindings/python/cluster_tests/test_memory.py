@@ -33,6 +33,8 @@ def write(folder, users, items, entries):
     for part in range(16):
         user = (users * random.random(entries // 16) ** 1.6).astype(np.int32)
         item = (items * random.random(entries // 16) ** 2.2).astype(np.int32)
+        # Popular ones are not neighbours: a chunk of them alone would need rows of nearly all others.
+        user, item = ((7919 * rows.astype(np.int64)) % count for rows, count in ((user, users), (item, items)))
         parquet.write_table(pyarrow.table({"user": user, "item": item}), os.path.join(folder, f"part-{part:02d}.parquet"))
     return os.path.join(folder, "part-*.parquet")
 
