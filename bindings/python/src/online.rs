@@ -115,10 +115,7 @@ impl Online {
                     settings: Settings::default(),
                     weighted_events: false,
                 };
-                given(learning)
-                    .or(Settings::default())
-                    .check()
-                    .map_err(LearnError::from)?;
+                given(learning).or(Settings::default()).check()?;
                 let mut learner = open(&path, &opening, &notices)?;
                 let settings = given(learning).or(learner.online().settings());
                 if settings != learner.online().settings() {
