@@ -54,7 +54,8 @@ class Folding(Estimator):
 
     def _folded(self, relations: Optional[Mapping[str, Any]], interactions: Any) -> Folded:
         texts, tables = related(relations)
-        table, pairs = None, []
+        table: Optional[_core.Table] = None
+        pairs: List[Tuple[str, str]] = []
         if interactions is not None:
             ids, table = further_table(interactions, self._reading, self._columns)
             pairs = _texts(ids, table[0], table[1])
