@@ -105,8 +105,10 @@ impl Pieces {
 /// What damaged pieces are called in messages.
 pub(super) const PIECE: &str = "piece of a model";
 
-/// The file to read where a model is asked for: for a folder, the one that has everything but the factors.
-pub(super) fn file_of(path: &Path) -> PathBuf {
+/// The file to read where a model is given: for a folder, the one that has everything but the factors. It has the
+/// checksums of the factors, so that models whose files have equal bytes are equal.
+#[must_use]
+pub fn file_of_model(path: &Path) -> PathBuf {
     let head = path.join(HEAD);
     if path.is_dir() && head.is_file() {
         head
