@@ -14,6 +14,7 @@ mod dataset;
 mod error;
 mod evaluate;
 mod factors;
+mod folding;
 mod gate;
 mod ids;
 mod job;
@@ -59,6 +60,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(factors::solve_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(folding::fold_in_related, module)?)?;
     module.add_function(wrap_pyfunction!(ids::places_of_texts, module)?)?;
     module.add_function(wrap_pyfunction!(job::default_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(job::default_of, module)?)?;

@@ -281,6 +281,14 @@ def fit(
     init: Optional[Tuple[Floats, Floats]] = None,
     callback: Optional[Callable[[int, float, float, float, float], Any]] = None,
 ) -> Tuple[Model, str, Optional[str]]: ...
+def fold_in_related(
+    model: Model,
+    settings: str,
+    relations: List[Relation],
+    files: List[str],
+    table: Optional[Table] = None,
+    threads: Optional[int] = None,
+) -> Tuple[IdMap, Floats, IdMap, Floats, Optional[Floats]]: ...
 def prepare(
     settings: str,
     table: Optional[Table] = None,

@@ -31,6 +31,7 @@ pub(super) fn unwrapped<'e>(cause: &'e (dyn Error + 'static)) -> &'e (dyn Error 
         Some(JobError::Evaluate(error)) => error,
         Some(JobError::Search(error)) => error,
         Some(JobError::Fit(error)) => error,
+        Some(JobError::Model(error)) => error,
         _ => cause,
     }
 }
@@ -207,6 +208,13 @@ fn of_job(error: &JobError) -> Refusal {
                 None => refusal,
             }
         }
+        JobError::NoRelations => {
+            Refusal::usage(text).hint("train it with --relation, as in items-tags:tags.csv")
+        }
+        JobError::NoSuchRelation { .. } | JobError::NothingAbout { .. } => Refusal::usage(text),
+        JobError::NothingAdded { .. } => Refusal::usage(text).hint(
+            "give it to the relation that adds the type; users and items have --regularization",
+        ),
         JobError::UsersHeldOut => {
             Refusal::usage(text).hint("use `absentia split --by users:N` and `evaluate --fold-in`")
         }
@@ -242,6 +250,17 @@ fn of_data(error: &JobError, text: String) -> Refusal {
             "the first column of the file has the ids of the first type, the second those of the second: are they \
              the ids of the data?",
         ),
+        JobError::FirstLine { .. } => refusal.hint(
+            "say header=yes behind the file if they are names, as in items-tags:tags.csv,header=yes, or header=no if they \
+             are a row",
+        ),
+        JobError::OtherContent { .. } => refusal.hint("give the file as in training, with or without dense=yes"),
+        JobError::NoAttributeKnown { .. } => {
+            refusal.hint("check that the ids are those of the file it was trained with")
+        }
+        JobError::FeatureColumns { names, .. } => {
+            refusal.hint(format!("the model has the columns {names} ..."))
+        }
         JobError::FeatureIds { .. } => refusal.hint(
             "name a file with the id of each row, one a line: ids=FILE; give a table with the ids in its first column \
              and dense=yes; or number the data by rows with --dense-ids",

@@ -13,6 +13,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::cli::Context;
+use crate::cold::{self, Cold};
 
 /// Half of a 95% interval, in standard errors.
 pub(super) const HALF: f64 = 1.96;
@@ -242,13 +243,13 @@ pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult
 /// Shows the result and where it is.
 pub(super) fn result(
     search: &StagedSearch<'_>,
-    result: &SearchResult,
+    (result, cold): (&SearchResult, &[Cold]),
     (out, unit): (&Path, TimeUnit),
     context: &Context,
 ) -> Result<()> {
     let (ui, best) = (&context.ui, result.best());
     let metric = search.options().metric.to_string();
-    ui.json(&json!({
+    let mut object = json!({
         "best": best.number,
         "metric": metric,
         "score": best.score,
@@ -260,8 +261,16 @@ pub(super) fn result(
         "baselines": baselines_json(result),
         "out": out,
         "sensitivity": sensitivity(search.space(), &result.trials),
-    }))?;
+    });
+    if !cold.is_empty() {
+        object["cold"] = cold::json(cold);
+    }
+    ui.json(&object)?;
     ui.table(&best_table(result, &metric, unit))?;
+    if !cold.is_empty() {
+        ui.say("\nNew and known ones apart, with the best settings and the first held-out rows:")?;
+        ui.table(&cold::table(&[("", cold)]))?;
+    }
     if let Some(table) = sensitivity_table(search, result) {
         ui.say("\nWhat the metric depends on, of the settings tried first:")?;
         ui.table(&table)?;
