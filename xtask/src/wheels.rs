@@ -122,14 +122,45 @@ fn build(platform: &Platform, python: &Path) -> Result<PathBuf, String> {
         .args(["--manifest-path", "bindings/python/Cargo.toml", "--out"])
         .arg(&out)
         .env("PATH", with_folder_first(programs)?)
+        .env("RUSTFLAGS", without_own_paths()?)
         .current_dir(repository()))?;
     let wheels = std::fs::read_dir(&out).map_err(|error| error.to_string())?;
     let mut paths = wheels.filter_map(|wheel| Some(wheel.ok()?.path()));
     let is_own = |path: &PathBuf| path.to_string_lossy().contains(platform.tag);
-    paths.find(is_own).ok_or_else(|| {
+    let wheel = paths.find(is_own).ok_or_else(|| {
         let (out, tag) = (out.display(), platform.tag);
         format!("xtask: {out} has no wheel of {tag} for {triple}")
-    })
+    })?;
+    run(Command::new(python)
+        .arg(repository().join("xtask/python/check_wheel.py"))
+        .arg(&wheel)
+        .args(own_folders()?))?;
+    Ok(wheel)
+}
+
+/// Folders of this machine whose names do not belong into a wheel: of the sources, of the crates and of the compiler.
+fn own_folders() -> Result<Vec<PathBuf>, String> {
+    let home = |name: &str, folder: &str| {
+        let default = std::env::home_dir().map(|home| home.join(folder));
+        let named = std::env::var_os(name).map(PathBuf::from).or(default);
+        named.ok_or_else(|| format!("xtask: neither {name} nor a home folder is set"))
+    };
+    Ok(vec![
+        repository(),
+        home("CARGO_HOME", ".cargo")?,
+        home("RUSTUP_HOME", ".rustup")?,
+    ])
+}
+
+/// The compiler's options that leave these folders out of messages and debugging information.
+fn without_own_paths() -> Result<String, String> {
+    let names = ["absentia", "cargo", "rustup"];
+    let folders = own_folders()?;
+    let remap = |(folder, name): (&PathBuf, &str)| {
+        format!("--remap-path-prefix={}={name}", folder.display())
+    };
+    let options: Vec<String> = folders.iter().zip(names).map(remap).collect();
+    Ok(options.join(" "))
 }
 
 /// Installs a wheel in an empty environment and follows the tutorial there.
