@@ -50,7 +50,7 @@ impl FoldedUsers {
             ));
         }
         let mut log = take_log(&mut history)?;
-        merge_repeats(&mut log, Duplicates::default(), ui)?;
+        merge_repeats(&mut log, Duplicates::default(), false, ui)?;
         let entries = entries_of(&log, history.users.len());
         let bar = ui
             .progress()

@@ -12,6 +12,7 @@ mod guard;
 mod help;
 mod loading;
 mod measure;
+mod reasons;
 mod relating;
 mod store;
 mod ui;

@@ -44,7 +44,7 @@ impl Given {
         }
         let mut dataset = read_files(&command.fold_in, &command.read, ui)?;
         let mut log = take_log(&mut dataset)?;
-        merge_repeats(&mut log, Duplicates::default(), ui)?;
+        merge_repeats(&mut log, Duplicates::default(), false, ui)?;
         let mut left_out = 0;
         for row in 0..log.len() {
             let user = dataset.users.name(log.user()[row]).unwrap_or_default();
