@@ -16,7 +16,8 @@ struct Platform {
     arguments: &'static [&'static str],
 }
 
-/// Zig brings the C library of Linux, old enough for manylinux2014, and what of macOS has to be linked with.
+/// Zig brings the C library of Linux, old enough for manylinux2014, and that of macOS. `xtask/macos` lists the functions of
+/// the other libraries of macOS that are linked with, in place of Apple's files, which only come with Xcode.
 const PLATFORMS: [Platform; 5] = [
     Platform {
         triple: "x86_64-unknown-linux-gnu",
@@ -122,7 +123,7 @@ fn build(platform: &Platform, python: &Path) -> Result<PathBuf, String> {
         .args(["--manifest-path", "bindings/python/Cargo.toml", "--out"])
         .arg(&out)
         .env("PATH", with_folder_first(programs)?)
-        .env("RUSTFLAGS", without_own_paths()?)
+        .env("RUSTFLAGS", rust_flags(platform)?)
         .current_dir(repository()))?;
     let wheels = std::fs::read_dir(&out).map_err(|error| error.to_string())?;
     let mut paths = wheels.filter_map(|wheel| Some(wheel.ok()?.path()));
@@ -152,14 +153,22 @@ fn own_folders() -> Result<Vec<PathBuf>, String> {
     ])
 }
 
-/// The compiler's options that leave these folders out of messages and debugging information.
-fn without_own_paths() -> Result<String, String> {
+/// The compiler's options that leave these folders out of messages and debugging information, and name the libraries of
+/// macOS.
+fn rust_flags(platform: &Platform) -> Result<String, String> {
     let names = ["absentia", "cargo", "rustup"];
     let folders = own_folders()?;
     let remap = |(folder, name): (&PathBuf, &str)| {
         format!("--remap-path-prefix={}={name}", folder.display())
     };
-    let options: Vec<String> = folders.iter().zip(names).map(remap).collect();
+    let mut options: Vec<String> = folders.iter().zip(names).map(remap).collect();
+    if platform.triple.ends_with("apple-darwin") {
+        let stubs = repository().join("xtask/macos").display().to_string();
+        options.extend([
+            format!("-Clink-arg=-F{stubs}"),
+            format!("-Clink-arg=-L{stubs}"),
+        ]);
+    }
     Ok(options.join(" "))
 }
 

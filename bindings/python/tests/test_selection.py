@@ -286,8 +286,8 @@ def test_texts_in_the_form_of_arrow_are_found_where_they_are():
     texts = ["u1", "u10", "", "é1", "u1", "1u", "u1", None, "u10", "é1"]
     for kind in (pa.string(), pa.large_string()):
         whole = pa.array(texts, kind)
-        columns = [whole, whole[3:7], whole[7:], pa.chunked_array([whole[:2], whole[2:2], whole[4:7]]), whole[2:3], whole[:0]]
-        for column in columns:
+        pieces = [[whole], [whole[3:7]], [whole[7:]], [whole[:2], whole[2:2], whole[4:7]], [whole[2:3]], [whole[:0]]]
+        for column in map(pa.chunked_array, pieces):
             cells = column.to_pylist()
             for wanted in (["u1"], ["é1"], ["u10", "u1"], ["u1", "u1"], ["none"]):
                 expected = [at for at, cell in enumerate(cells) if cell in wanted]
