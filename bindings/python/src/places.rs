@@ -22,12 +22,12 @@ pub(crate) enum Offsets {
 ///
 /// Text `i` is `bytes[offsets[i]..offsets[i + 1]]`.
 #[pyfunction]
-pub(crate) fn places_in_arrow<'py>(
-    py: Python<'py>,
+pub(crate) fn places_in_arrow(
+    py: Python<'_>,
     offsets: Offsets,
     bytes: Column<u8>,
     texts: Vec<String>,
-) -> PyResult<Places<'py>> {
+) -> PyResult<Places<'_>> {
     // An offset below 0 would be one beyond the end.
     let places = match offsets {
         Offsets::Short(offsets) => places_between(py, &offsets, &bytes, &texts, |at| at as usize),
@@ -49,7 +49,9 @@ fn places_between<T: Element + Copy>(
     for text in texts.iter().map(String::as_bytes) {
         let cells = offsets.windows(2).enumerate();
         let own = cells.filter(|(_, ends)| is_text(bytes, place(ends[0]), place(ends[1]), text));
-        places.extend(own.map(|(cell, _)| cell as i64));
+        for (cell, _) in own {
+            places.push(i64::try_from(cell)?);
+        }
     }
     places.sort_unstable();
     places.dedup();
@@ -85,9 +87,9 @@ pub(crate) fn places_of_texts<'py>(
         .collect::<PyResult<_>>()?;
     let (mut places, mut others) = (Vec::new(), vec![0; REMEMBERED]);
     for (place, cell) in column.as_array().iter().enumerate() {
-        let address = cell.as_ptr() as usize;
+        let address = cell.as_ptr().addr();
         // Objects are 16 bytes apart at least; their sizes are multiples of that.
-        let other = &mut others[(address >> 4 ^ address >> 16) % REMEMBERED];
+        let other = &mut others[((address >> 4) ^ (address >> 16)) % REMEMBERED];
         if *other == address {
             continue;
         }

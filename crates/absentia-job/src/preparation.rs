@@ -1,6 +1,6 @@
 //! Which of the rows that were read are used.
 
-use absentia::data::{Core, DataError, Duplicates, EventLog, Merging, Sample};
+use absentia::data::{Core, DataError, Duplicates, EventLog, Sample};
 use absentia_io::time::{Moment, TimeUnit};
 
 use crate::keys::keys;
