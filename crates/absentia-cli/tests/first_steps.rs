@@ -176,9 +176,12 @@ fn describe_says_which_column_is_what() {
     }
     let json = sandbox.run("describe log.csv --json").ok().json().remove(0);
     assert_eq!(json["columns"]["time"], "Event Time");
-    sandbox.write("shop.csv", "created_at,sku,account_id\n2020-01-01,x1,7\n");
+    sandbox.write(
+        "shop.csv",
+        "created_at,video_id,account_id\n2020-01-01,x1,7\n",
+    );
     let ran = sandbox.run("describe shop.csv").ok();
-    let said = "user from \"account_id\", item from \"sku\", time from \"created_at\"";
+    let said = "user from \"account_id\", item from \"video_id\", time from \"created_at\"";
     assert!(ran.stdout.contains(said), "{}", ran.stdout);
     sandbox.write("bare.csv", "7,8,3\n7,9,1\n");
     let ran = sandbox.run("describe bare.csv").ok();

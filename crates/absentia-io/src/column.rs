@@ -88,8 +88,7 @@ impl Column {
             "subscriberid",
             "profileid",
         ];
-        const ITEMS: [&str; 8] = [
-            "sku",
+        const ITEMS: [&str; 7] = [
             "filmid",
             "gameid",
             "videoid",
