@@ -145,11 +145,15 @@ fn of_log(error: &LogError) -> Option<Refusal> {
         ),
         LogError::Damaged { .. } => Some(refusal),
         LogError::Gap { .. } => Some(refusal.hint(OTHER_LOG)),
+        LogError::OtherWeights { .. } => Some(refusal.hint(OTHER_WEIGHTS)),
         _ => None,
     }
 }
 
 const OTHER_LOG: &str = "give the log that was written from this model, or another file as --log";
+
+const OTHER_WEIGHTS: &str =
+    "pass --live for live weights and leave it out for frozen ones, or give another file as --log";
 
 const MERGE: &str = "merge them with --duplicates sum, last or max";
 
