@@ -23,6 +23,7 @@ mod model;
 mod notices;
 mod online;
 mod part_reader;
+mod places;
 mod pool;
 mod rule;
 mod shard_worker;
@@ -61,7 +62,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(factors::solve_rows, module)?)?;
     module.add_function(wrap_pyfunction!(folding::fold_in_related, module)?)?;
-    module.add_function(wrap_pyfunction!(ids::places_of_texts, module)?)?;
+    module.add_function(wrap_pyfunction!(places::places_of_texts, module)?)?;
+    module.add_function(wrap_pyfunction!(places::places_in_arrow, module)?)?;
     module.add_function(wrap_pyfunction!(job::default_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(job::default_of, module)?)?;
     module.add_function(wrap_pyfunction!(job::default_settings, module)?)?;

@@ -13,6 +13,7 @@ mod guard;
 mod help;
 mod loading;
 mod measure;
+mod reasons;
 mod store;
 mod ui;
 mod verbs;

@@ -25,9 +25,16 @@ pub enum RowFault {
         /// The cell, shortened.
         text: String,
     },
-    /// A number is NaN, infinite or too large.
+    /// A number is NaN or infinite.
     #[error("{column} \"{text}\" is not finite")]
     NotFinite {
+        column: Column,
+        /// The cell, shortened.
+        text: String,
+    },
+    /// A number that is larger than those that can be stored, in either direction.
+    #[error("{column} \"{text}\" is too large")]
+    TooLarge {
         column: Column,
         /// The cell, shortened.
         text: String,
@@ -80,6 +87,15 @@ pub enum RowFault {
 }
 
 impl RowFault {
+    /// A number that cannot be stored, by its text: one with digits is too large, others are infinite or not numbers.
+    pub(crate) fn unstorable(column: Column, text: String) -> Self {
+        if text.bytes().any(|byte| byte.is_ascii_digit()) {
+            Self::TooLarge { column, text }
+        } else {
+            Self::NotFinite { column, text }
+        }
+    }
+
     /// Whether skipping bad rows cannot help because the rest of the file is not to be trusted.
     pub(crate) fn is_fatal(&self) -> bool {
         matches!(self, Self::LongLine { .. })
@@ -95,7 +111,11 @@ impl RowFault {
             Self::Number { column, .. } | Self::Blank { column } | Self::Key { column, .. } => {
                 format!("choose another {column} column")
             }
-            Self::Time { .. } => "choose another time column".to_owned(),
+            Self::Time { .. }
+            | Self::TooLarge {
+                column: Column::Time,
+                ..
+            } => "choose another time column".to_owned(),
             Self::TimeBeyond { .. } => "choose another unit of times".to_owned(),
             Self::NotRow { .. } => "read ids as names".to_owned(),
             Self::OutOfRange { .. } => "correct the shape".to_owned(),

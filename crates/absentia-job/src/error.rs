@@ -52,6 +52,9 @@ pub enum JobError {
     /// A metric that needs a cut-off.
     #[error("the metric {metric} needs a cut-off, as in {metric}@20")]
     MetricLacksCutoff { metric: String },
+    /// A metric to validate by that there is not.
+    #[error(transparent)]
+    ValidMetric(EvaluateError),
     /// Weights of entries are to come from a column that is not there.
     #[error("the data has no column of weights")]
     NoWeightColumn,

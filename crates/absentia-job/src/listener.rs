@@ -117,6 +117,8 @@ pub enum Event<'e> {
         of: usize,
         /// How they were merged.
         merging: Merging,
+        /// Whether an option that was not given chooses another rule.
+        can_choose: bool,
     },
     /// Rows rated 0 or less count like the others.
     RatedZeroOrLess {

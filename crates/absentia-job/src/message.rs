@@ -91,6 +91,7 @@ impl Event<'_> {
             ),
             Self::Merged {
                 merging: Merging::LastRow,
+                can_choose: true,
                 ..
             } => return self.note(option).map(|text| (Level::Warning, text)),
             Self::TargetsWithoutRatings(targets) => without_ratings("targets", targets, option),
@@ -106,11 +107,20 @@ impl Event<'_> {
                 let (name, after, before) = (step.name(), report.after, report.before);
                 format!("{name}: kept {after} of {before} rows")
             }
-            Self::Merged { rows, of, merging } => format!(
-                "{rows} of {} repeat a pair of user and item: {merging} ({} chooses another rule)",
-                counted(*of as u64, "row"),
-                option("duplicates")
-            ),
+            Self::Merged {
+                rows,
+                of,
+                merging,
+                can_choose,
+            } => {
+                let of = counted(*of as u64, "row");
+                let merged = format!("{rows} of {of} repeat a pair of user and item: {merging}");
+                if *can_choose {
+                    format!("{merged} ({} chooses another rule)", option("duplicates"))
+                } else {
+                    merged
+                }
+            }
             Self::Times { unit, latest } => format!(
                 "times are read as {}, the latest {latest} ({} chooses another unit)",
                 unit.name(),

@@ -231,9 +231,12 @@ class Prediction(Folding):
         >>> model.evaluate((["cy"], ["alien"]), ["hr@1"])
         Evaluation(hr@1: 1.0000; 1 users, all unseen items ranked)
         """
+        return self._measured(self._convert(test), metrics, exclude_seen, seen)
+
+    def _measured(self, test: Entries, metrics: Sequence[str], exclude_seen: bool, seen: Any) -> Evaluation:
         model = self._fitted()
         source = self._seen_items(seen).core if exclude_seen else _empty_rows(model.shape)
-        users, items = self._convert(test).pairs()
+        users, items = test.pairs()
         rows, candidates, found = _core.evaluate(
             model, source, users, items, list(metrics), exclude_seen, self._threads()
         )

@@ -50,9 +50,8 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
     if let Some(error) = cause.downcast_ref::<LogError>() {
         return of_log(error);
     }
-    if let Some(GenerateError::TooManyEntries { .. }) = cause.downcast_ref() {
-        let refusal = Refusal::usage(cause.to_string());
-        return Some(refusal.hint("lower --entries, or raise --items or --like-rate"));
+    if let Some(error) = cause.downcast_ref() {
+        return Some(of_generating(error));
     }
     if let Some(DataError::Duplicate { user, item }) = cause.downcast_ref() {
         let refusal = Refusal::data(format!(
@@ -74,6 +73,23 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
             "more than {limit} bad rows (--skip-bad {limit}), the first at {first}"
         ))),
         _ => None,
+    }
+}
+
+/// A parameter of generated data by the name of its flag.
+fn of_generating(error: &GenerateError) -> Refusal {
+    let text = error.to_string();
+    match error {
+        GenerateError::TooManyEntries { .. } => Refusal::usage(format!("--entries: {text}"))
+            .hint("lower --entries, or raise --items or --like-rate"),
+        GenerateError::Count { name, .. } | GenerateError::Parameter { name, .. } => {
+            let flag = match *name {
+                "exposure strength" => "exposure".to_owned(),
+                name => name.replace(' ', "-"),
+            };
+            Refusal::usage(format!("--{flag}: {text}"))
+        }
+        _ => Refusal::usage(text),
     }
 }
 
@@ -189,6 +205,7 @@ fn of_job(error: &JobError) -> Refusal {
             let message = "--exposed-weight is the weight of pairs that --exposed names";
             Refusal::usage(message).hint("pass --exposed FILE as well")
         }
+        JobError::ValidMetric(error) => Refusal::usage(format!("--valid-metric: {error}")),
         JobError::MetricLacksCutoff { metric } => {
             let message = format!("--valid-metric {metric}: {metric}@K is needed, a cut-off");
             Refusal::usage(message).hint(format!("write {metric}@20, say"))

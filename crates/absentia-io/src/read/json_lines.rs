@@ -1,7 +1,5 @@
 //! One JSON object a line; keys are found like headings.
 
-use std::borrow::Cow;
-
 use super::blocks::TextBlocks;
 use super::builder::Builder;
 use super::cells;
@@ -162,15 +160,14 @@ fn as_number(cell: &Cell<'_>, column: Column, keys: &Keys) -> Result<f32, RowFau
         Cell::Text(text) => return cells::number(text.as_bytes(), column),
         Cell::Missing | Cell::Other => return Err(unusable(column, keys)),
     };
-    let text = || Cow::from(format!("{cell:?}")).into_owned();
     if value.is_finite() {
-        Ok(value)
-    } else {
-        Err(RowFault::NotFinite {
-            column,
-            text: text(),
-        })
+        return Ok(value);
     }
+    let text = match cell {
+        Cell::Float(value) => format!("{value:e}"),
+        _ => value.to_string(),
+    };
+    Err(RowFault::unstorable(column, text))
 }
 
 fn as_time(cell: &Cell<'_>, unit: Option<TimeUnit>, keys: &Keys) -> Result<i64, RowFault> {

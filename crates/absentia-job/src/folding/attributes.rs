@@ -125,7 +125,7 @@ fn entries(
         return Ok(HashMap::new());
     };
     let mut log = take_log(&mut dataset)?;
-    merge_repeats(&mut log, Duplicates::default(), listener)?;
+    merge_repeats(&mut log, Duplicates::default(), false, listener)?;
     let (mut of, mut unknown) = (HashMap::<String, Vec<NewEntry>>::new(), 0);
     for row in 0..log.len() {
         let pair = (log.user()[row], log.item()[row]);

@@ -47,7 +47,7 @@ impl GivenRows {
         };
         if let Some(mut dataset) = rows {
             let mut log = take_log(&mut dataset)?;
-            merge_repeats(&mut log, Duplicates::default(), listener)?;
+            merge_repeats(&mut log, Duplicates::default(), false, listener)?;
             given.take(&log, &dataset, known, listener);
         }
         Ok(given)

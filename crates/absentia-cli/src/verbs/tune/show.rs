@@ -26,7 +26,8 @@ pub(super) struct Live<'a> {
     context: &'a Context,
     unit: TimeUnit,
     bar: Bar,
-    best: Option<usize>,
+    /// The score of the best one that was shown.
+    best: Option<f64>,
     /// The rung whose best is shown.
     rung: Option<usize>,
 }
@@ -62,8 +63,7 @@ impl<'a> Live<'a> {
         };
         self.context.ui.json(trial)?;
         self.advance(trials);
-        let best = self.search.best(trials);
-        if let Some(best) = best.filter(|best| Some(best.number) != self.best) {
+        if let Some(best) = self.search.best(trials).filter(|best| self.is_news(best)) {
             if self.rung.is_none() {
                 self.bar
                     .say(&heading(&self.search.options().metric.to_string()));
@@ -80,9 +80,15 @@ impl<'a> Live<'a> {
                 ));
             }
             self.bar.say(&line(best, trials, self.unit));
-            self.best = Some(best.number);
+            self.best = best.score;
         }
         Ok(())
+    }
+
+    /// Whether a trial is better than the best that was shown. One that is as good with fewer factors, or by NDCG, takes
+    /// its place without a line: the best so far does not fall.
+    fn is_news(&self, best: &Trial) -> bool {
+        self.rung != Some(best.rung) || best.score > self.best
     }
 
     pub(super) fn finish(&self) {
