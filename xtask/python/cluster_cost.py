@@ -79,13 +79,23 @@ def alone(source, factors):
 
 
 def shared(source, factors, workers):
-    """Seconds of a sweep of several workers, the most bytes that one gets, and entries."""
+    """Seconds of a sweep of several workers, the most bytes that one gets, entries, rows, and the bytes that reach the first
+    node in a sweep, with everything that Ray adds to them."""
     from absentia.ray import fit
 
-    with fit(source, workers=workers, **settings(factors)) as run:
+    counted = []
+    with fit(source, workers=workers, callback=lambda *_: counted.append(arrived()), **settings(factors)) as run:
         seconds = min(sweep.seconds for sweep in run.history[1:])
         run_ = run._workers.run
-        return seconds, max(need[2] for need in run_.needs), run_.entries, sum(run_.shape)
+        wire = (counted[-1] - counted[0]) / (len(counted) - 1)
+        return seconds, max(need[2] for need in run_.needs), run_.entries, sum(run_.shape), wire
+
+
+def arrived():
+    """Bytes that have reached this namespace over its link."""
+    with open("/proc/net/dev") as file:
+        links = [line.split() for line in file if line.strip().startswith("absw")]
+    return sum(int(words[1]) for words in links)
 
 
 def inside(given):
@@ -213,11 +223,12 @@ def main():
                 link = math.inf if rate is None else rate * 1e6 / 8
                 found = free if rate is None else measured(network, sources, given)
                 for name, own in zip(("dense", "sparse", "checked"), found):
-                    seconds, received, count, rows = own
+                    seconds, received, count, rows, wire = own
                     predicted = cost.sweep(count, rows, received, given.nodes, 1, link, given.factors)
                     limit = "no limit" if rate is None else f"{rate} Mbit/s"
                     print(
-                        f"{name}, {limit}: {received / 2**20:.1f} MiB received by a worker, predicted {predicted:.3f} s a sweep, "
+                        f"{name}, {limit}: {received / 2**20:.1f} MiB of rows received by a worker ({wire / 2**20:.1f} MiB by the "
+                        f"first node over its link, with all that Ray sends), predicted {predicted:.3f} s a sweep, "
                         f"measured {seconds:.3f} s, {seconds / predicted:.2f} times",
                         flush=True,
                     )

@@ -19,7 +19,7 @@ import ray_cluster
 
 import absentia
 from absentia.ray import fit
-from absentia.ray._fit import plan
+from absentia.ray._fit import _running, plan
 
 # Users, items and entries of the data sets that the benchmarks of one machine generate as well.
 SHAPES = {
@@ -66,6 +66,11 @@ def main():
                 measure(shape, source, factors, given)
 
 
+def sent_so_far(sweep):
+    """Bytes of the steps so far after the first sweep; later ones are not disturbed."""
+    return _running[-1].traffic() if sweep == 1 else None
+
+
 def measure(shape, source, factors, given):
     settings = {"factors": factors, "iterations": given.iterations, "regularization": 0.01, "random_state": 1}
     settings["weights"] = "popularity:mean=0.01,alpha=0.25"
@@ -73,11 +78,12 @@ def measure(shape, source, factors, given):
     for _ in range(given.rounds):
         alone = absentia.Factorizer(**settings, num_threads=2).fit(source)
         best["one process"] = min(best["one process"], min(sweep.seconds for sweep in alone.history_[1:]))
-        with fit(source, workers=2, **settings) as run:
+        traffic = []
+        with fit(source, workers=2, callback=lambda sweep, *_: traffic.append(sent_so_far(sweep)), **settings) as run:
             best["two workers"] = min(best["two workers"], min(sweep.seconds for sweep in run.history[1:]))
             same = run.model().item_factors_.tobytes() == alone.item_factors_.tobytes()
             least = sum(need[3] for need in run._workers.run.needs)
-            sent = run._workers.traffic() / given.iterations
+            sent = (run._workers.traffic() - traffic[0]) / (given.iterations - 1)
             text = plan(run._workers.run)
     ratio = best["two workers"] / best["one process"]
     print(

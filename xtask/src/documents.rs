@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_told_from_other_code() {
+    fn paths_are_distinguished_from_other_code() {
         let line =
             "see `fit/cpu.rs`, `solver/<name>.rs`, `data/`, `a / b`, `text` and `cargo xtask lint`";
         assert_eq!(paths(line).collect::<Vec<_>>(), ["fit/cpu.rs", "data/"]);

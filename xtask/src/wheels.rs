@@ -16,7 +16,8 @@ struct Platform {
     arguments: &'static [&'static str],
 }
 
-/// Zig brings the C library of Linux, old enough for manylinux2014, and what of macOS has to be linked with.
+/// Zig brings the C library of Linux, old enough for manylinux2014, and that of macOS. `xtask/macos` lists the functions of
+/// the other libraries of macOS that are linked with, in place of Apple's files, which only come with Xcode.
 const PLATFORMS: [Platform; 5] = [
     Platform {
         triple: "x86_64-unknown-linux-gnu",
@@ -122,14 +123,53 @@ fn build(platform: &Platform, python: &Path) -> Result<PathBuf, String> {
         .args(["--manifest-path", "bindings/python/Cargo.toml", "--out"])
         .arg(&out)
         .env("PATH", with_folder_first(programs)?)
+        .env("RUSTFLAGS", rust_flags(platform)?)
         .current_dir(repository()))?;
     let wheels = std::fs::read_dir(&out).map_err(|error| error.to_string())?;
     let mut paths = wheels.filter_map(|wheel| Some(wheel.ok()?.path()));
     let is_own = |path: &PathBuf| path.to_string_lossy().contains(platform.tag);
-    paths.find(is_own).ok_or_else(|| {
+    let wheel = paths.find(is_own).ok_or_else(|| {
         let (out, tag) = (out.display(), platform.tag);
         format!("xtask: {out} has no wheel of {tag} for {triple}")
-    })
+    })?;
+    run(Command::new(python)
+        .arg(repository().join("xtask/python/check_wheel.py"))
+        .arg(&wheel)
+        .args(own_folders()?))?;
+    Ok(wheel)
+}
+
+/// Folders of this machine whose names do not belong into a wheel: of the sources, of the crates and of the compiler.
+fn own_folders() -> Result<Vec<PathBuf>, String> {
+    let home = |name: &str, folder: &str| {
+        let default = std::env::home_dir().map(|home| home.join(folder));
+        let named = std::env::var_os(name).map(PathBuf::from).or(default);
+        named.ok_or_else(|| format!("xtask: neither {name} nor a home folder is set"))
+    };
+    Ok(vec![
+        repository(),
+        home("CARGO_HOME", ".cargo")?,
+        home("RUSTUP_HOME", ".rustup")?,
+    ])
+}
+
+/// The compiler's options that leave these folders out of messages and debugging information, and name the libraries of
+/// macOS.
+fn rust_flags(platform: &Platform) -> Result<String, String> {
+    let names = ["absentia", "cargo", "rustup"];
+    let folders = own_folders()?;
+    let remap = |(folder, name): (&PathBuf, &str)| {
+        format!("--remap-path-prefix={}={name}", folder.display())
+    };
+    let mut options: Vec<String> = folders.iter().zip(names).map(remap).collect();
+    if platform.triple.ends_with("apple-darwin") {
+        let stubs = repository().join("xtask/macos").display().to_string();
+        options.extend([
+            format!("-Clink-arg=-F{stubs}"),
+            format!("-Clink-arg=-L{stubs}"),
+        ]);
+    }
+    Ok(options.join(" "))
 }
 
 /// Installs a wheel in an empty environment and follows the tutorial there.

@@ -15,7 +15,9 @@ SIZES = {"users": 21_000, "items": 20_500, "count": 120_000}
 
 @pytest.fixture(scope="session")
 def nodes():
-    with ray_cluster.cluster(7) as started:
+    # Without this, Ray asks nodes every three seconds whether they are there, and gives them up after five failures.
+    config = {"health_check_period_ms": 1000, "health_check_timeout_ms": 5000, "health_check_failure_threshold": 3}
+    with ray_cluster.cluster(7, config=config) as started:
         yield started
 
 

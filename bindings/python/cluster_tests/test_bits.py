@@ -6,7 +6,7 @@ import pytest
 import absentia
 from absentia.ray import fit
 
-BASE = {"factors": 8, "iterations": 2, "regularization": 0.05, "init_std": 0.1, "random_state": 5}
+BASE = {"factors": 8, "iterations": 2, "regularization": 0.005, "init_std": 0.1, "random_state": 5}
 UNIFORM = {"weights": "uniform:0.03"}
 
 CASES = {

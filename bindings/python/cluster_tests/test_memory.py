@@ -9,9 +9,14 @@ import pytest
 import ray_cluster
 
 CGROUP = "/sys/fs/cgroup/memory"
-WORKERS, STORE = 8, 80 * 2**20
-SHAPE = (900_000, 300_000, 18_000_000)
-SETTINGS = {"factors": 64, "iterations": 2, "regularization": 0.05, "weights": "uniform:0.03", "random_state": 5}
+WORKERS = 8
+# Bytes of the object store of a node, and of a process of Ray with Python before it reads anything.
+STORE, EMPTY = 100 * 2**20, 220 * 2**20
+# Of the rest, what a worker takes for its part and for rows of others; what is left is for reading, and for arrays of Python.
+SHARE = 0.7
+# Users, items and rows such that a quarter of one process is far more than an empty process of Ray.
+SHAPE = (4_800_000, 1_600_000, 32_000_000)
+SETTINGS = {"factors": 64, "iterations": 2, "regularization": 0.005, "weights": "uniform:0.03", "random_state": 5}
 
 ALONE = """
 import absentia, hashlib, resource, sys
@@ -28,6 +33,8 @@ def write(folder, users, items, entries):
     for part in range(16):
         user = (users * random.random(entries // 16) ** 1.6).astype(np.int32)
         item = (items * random.random(entries // 16) ** 2.2).astype(np.int32)
+        # Popular ones are not neighbours: a chunk of them alone would need rows of nearly all others.
+        user, item = ((7919 * rows.astype(np.int64)) % count for rows, count in ((user, users), (item, items)))
         parquet.write_table(pyarrow.table({"user": user, "item": item}), os.path.join(folder, f"part-{part:02d}.parquet"))
     return os.path.join(folder, "part-*.parquet")
 
@@ -64,6 +71,12 @@ def group():
             pass
 
 
+def resident(process):
+    """Bytes of a process in memory."""
+    with open(f"/proc/{process}/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmRSS"))
+
+
 def peak(own):
     with open(f"{own}/memory.max_usage_in_bytes") as file:
         return int(file.read())
@@ -79,20 +92,22 @@ def test_eight_workers_with_a_quarter_of_the_memory_each(tmp_path, group):
     assert done.returncode == 0, done.stderr
     digest, taken = done.stdout.split()
     quarter = int(taken) // 4
-    limits = []
+    print(f"one process takes {int(taken) / 2**20:.0f} MiB")
+    limit, limits = quarter - STORE - EMPTY, []
     start = _workers.Workers._read
 
     def limited(self, new):
-        """Limits workers before they read anything."""
+        """Limits workers before they read anything. What a process has before it is in its group does not count there."""
+        assert self.losses == 0, "a worker was lost before it had its part"
         for actor in new:
             process, _ = ray.get(actor.process.remote())
-            limits.append(group(process, quarter - STORE))
+            assert resident(process) <= EMPTY
+            limits.append(group(process, limit))
         return start(self, new)
 
     with ray_cluster.cluster(WORKERS, store=STORE // 2**20), pytest.MonkeyPatch.context() as patch:
         patch.setattr(_workers.Workers, "_read", limited)
-        baseline = 150 * 2**20
-        with fit(source, workers=WORKERS, memory=quarter - STORE - baseline, **SETTINGS) as run:
+        with fit(source, workers=WORKERS, memory=int(SHARE * limit), **SETTINGS) as run:
             waves = run._workers.run.waves
             losses = run._workers.losses
             run.save_folder(tmp_path / "model")
@@ -104,6 +119,7 @@ def test_eight_workers_with_a_quarter_of_the_memory_each(tmp_path, group):
     found = hashlib.sha256(model.user_factors_.tobytes() + model.item_factors_.tobytes()).hexdigest()
     peaks = [peak(own) / 2**20 for own in limits]
     print(f"one process {int(taken) / 2**20:.0f} MiB; a quarter {quarter / 2**20:.0f} MiB, of it {STORE / 2**20:.0f} object store")
+    print(f"an empty process up to {EMPTY / 2**20:.0f} MiB, which leaves {limit / 2**20:.0f} MiB to a worker")
     print(f"peaks of the workers, MiB: {', '.join(f'{own:.0f}' for own in peaks)}; waves {waves}; workers lost {losses}")
     assert found == digest
     assert max(waves) > 1 and losses == 0

@@ -27,7 +27,7 @@ pub(crate) struct Dataset(pub(crate) TrainingData);
 type IdMaps = (Py<IdMap>, Py<IdMap>);
 
 /// A table in memory: users, items, values, weights, times, and the ids of its numbers.
-type Columns = (
+pub(crate) type Columns = (
     Column<u32>,
     Column<u32>,
     Option<Column<f32>>,
@@ -86,7 +86,7 @@ pub(crate) enum InMemory {
     Entries((String, Columns)),
 }
 
-fn relation(py: Python<'_>, given: &InMemory) -> PyResult<RelationRows> {
+pub(crate) fn relation(py: Python<'_>, given: &InMemory) -> PyResult<RelationRows> {
     let (text, rows) = match given {
         InMemory::Entries((text, columns)) => {
             (text, RelationTable::Entries(Box::new(copied(py, columns)?)))
@@ -96,18 +96,14 @@ fn relation(py: Python<'_>, given: &InMemory) -> PyResult<RelationRows> {
             let (rows, width) = (array.shape()[0], array.shape()[1]);
             let values = Dense::from_slice(rows, width, array.as_slice()?)
                 .ok_or_else(|| PyValueError::new_err("features have the wrong shape"))?;
-            let table = FeatureTable {
-                ids: ids.clone(),
-                columns: columns.clone(),
-                values,
-            };
+            let table = FeatureTable::new(ids.clone(), columns.clone(), values);
             (text, RelationTable::Features(table))
         }
     };
     let spec: RelationSpec = text
         .parse()
         .map_err(|error: RelationTextError| PyValueError::new_err(format!("relations: {error}")))?;
-    Ok(RelationRows { spec, rows })
+    Ok(RelationRows::in_memory(spec, rows))
 }
 
 fn ids((users, items): &IdMaps) -> Ids {
@@ -118,7 +114,7 @@ fn ids((users, items): &IdMaps) -> Ids {
     }
 }
 
-fn copied(py: Python<'_>, columns: &Columns) -> PyResult<Table> {
+pub(crate) fn copied(py: Python<'_>, columns: &Columns) -> PyResult<Table> {
     fn each<T: numpy::Element + Copy>(py: Python<'_>, column: &Column<T>) -> PyResult<Vec<T>> {
         Ok(borrow(py, column)?.as_slice()?.to_vec())
     }

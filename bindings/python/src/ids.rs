@@ -4,7 +4,7 @@ use absentia_io::{IdMap as Ids, RawIds};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::PyList;
 
 use crate::data::{Column, borrow};
 use crate::error::OrRaise;
@@ -167,32 +167,6 @@ impl IdMap {
     fn texts(&self) -> Vec<String> {
         self.0.iter().map(std::borrow::Cow::into_owned).collect()
     }
-}
-
-/// The places of a column of Python objects that have one of a few texts.
-///
-/// Texts keep their hash: comparing it first is several times faster than comparing texts.
-#[pyfunction]
-pub(crate) fn places_of_texts<'py>(
-    py: Python<'py>,
-    column: Column<Py<PyAny>>,
-    texts: Vec<Bound<'py, PyString>>,
-) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let column = borrow(py, &column)?;
-    let hashes: Vec<isize> = texts
-        .iter()
-        .map(|text| text.hash())
-        .collect::<PyResult<_>>()?;
-    let mut places = Vec::new();
-    for (place, cell) in column.as_array().iter().enumerate() {
-        let cell = cell.bind(py);
-        // What has no hash is no text.
-        let Ok(hash) = cell.hash() else { continue };
-        if hashes.contains(&hash) && texts.iter().any(|text| cell.eq(text).unwrap_or(false)) {
-            places.push(i64::try_from(place)?);
-        }
-    }
-    Ok(PyArray1::from_vec(py, places))
 }
 
 /// Numbers the rows from `first` on by their ids, as reading files does.

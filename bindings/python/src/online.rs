@@ -112,9 +112,10 @@ impl Online {
                 let opening = Opening {
                     train,
                     weights: mode(learning),
-                    settings: given(learning).or(Settings::default()),
+                    settings: Settings::default(),
                     weighted_events: false,
                 };
+                given(learning).or(Settings::default()).check()?;
                 let mut learner = open(&path, &opening, &notices)?;
                 let settings = given(learning).or(learner.online().settings());
                 if settings != learner.online().settings() {

@@ -7,17 +7,18 @@ import numpy as np
 
 
 @contextlib.contextmanager
-def cluster(nodes, cpus=1, store=100):
-    """Starts nodes with object stores of this many MiB and connects to them."""
+def cluster(nodes, cpus=1, store=100, config=None):
+    """Starts nodes with object stores of this many MiB and connects to them; ``config`` has settings of Ray."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     import ray
     from ray.cluster_utils import Cluster
 
     store = {"object_store_memory": store * 2**20}
+    config = {} if config is None else {"_system_config": config}
 
     def start():
-        started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **store})
+        started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **config, **store})
         try:
             added = [started.add_node(num_cpus=cpus, **store) for _ in range(nodes)]
             started.wait_for_nodes()
@@ -42,12 +43,14 @@ def cluster(nodes, cpus=1, store=100):
         started.shutdown()
 
 
-def rows(users=5000, items=4300, count=40000, seed=1):
-    """Pairs with ratings: more of the popular items, some pairs more than once, one user with many rows."""
+def rows(users=5000, items=4000, count=40000, seed=1):
+    """Pairs with ratings: half of them of popular items, eight tastes, some pairs more than once, one user with many rows."""
     random = np.random.default_rng(seed)
     user = random.integers(users, size=count)
-    item = np.minimum(random.integers(items, size=count), random.integers(items, size=count))
-    user[:600] = 17
+    item = random.integers(items, size=count)
+    popular = (items // 8 * random.random(count) ** 4).astype(int) * 8 + user % 8
+    item[: count // 2] = popular[: count // 2]
+    user[-600:] = 17
     rating = random.integers(1, 6, size=count)
     return user, item, rating
 
@@ -66,6 +69,8 @@ def write(folder, files=4, ids="text", **sizes):
 
 def bits(model):
     """Everything that has to be the same."""
+    # Factors that shrink to zero would be the same whatever goes wrong.
+    assert all(np.abs(factors).max() > 0.05 for factors in (model.user_factors_, model.item_factors_))
     objectives = [sweep.objective for sweep in model.history_]
     return (
         model.user_factors_.tobytes(),

@@ -183,7 +183,7 @@ def test_exposed_pairs_are_pushed_down():
 
 
 @pytest.mark.parametrize("solver, scheme", [("bpr", 1.0), ("sgd-observed", 0.0)])
-def test_stochastic_solvers_take_steps_as_long_as_they_are_told(solver, scheme, tmp_path):
+def test_stochastic_solvers_take_the_step_lengths_that_are_given(solver, scheme, tmp_path):
     def train(rate):
         start = dict(factors=4, weights=scheme, solver=solver, init_std=0.1, regularization=0.0, random_state=3)
         return Factorizer(iterations=1, learning_rate=rate, **start).fit(matrix())

@@ -18,8 +18,8 @@ TAGS = ["noir", "noir", "noir", "noir", "family", "family", "family"]
 SMALL: Any = {"factors": 4, "iterations": 8, "regularization": 0.01, "weights": "uniform:0.1", "random_state": 1}
 
 
-def fitted(relations: Any, **options: Any) -> absentia.Factorizer:
-    return absentia.Factorizer(**SMALL).fit((USERS, ITEMS), relations=relations, **options)
+def fitted(relations: Any, solver: str = "eals", **options: Any) -> absentia.Factorizer:
+    return absentia.Factorizer(solver=solver, **SMALL).fit((USERS, ITEMS), relations=relations, **options)
 
 
 def test_tables_and_files_give_the_same_model(tmp_path: pathlib.Path) -> None:
@@ -131,3 +131,49 @@ def test_features_that_cannot_be_are_refused() -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             fitted({"items-vectors": given})
+
+
+def test_new_items_and_users_are_folded_in_by_attributes(tmp_path: pathlib.Path) -> None:
+    tags = {"items-tags": (TAGGED, TAGS), "users-towns": (["ann", "bob", "cy", "dee"], ["rome", "rome", "oslo", "oslo"])}
+    model = fitted(tags, solver="als")
+    new_tags = {"items-tags": (["nikita", "cars", "heat"], ["noir", "family", "family"])}
+    new = model.fold_in_related(new_tags)
+    # Heat is known, and keeps the factors it was trained with.
+    assert new.items.tolist() == ["cars", "nikita"] and len(new.users) == 0
+    laura = model.item_factors_[model.item_ids_.tolist().index("laura")]
+    assert np.allclose(new.item_factors[1], laura, atol=1e-4)
+    path = tmp_path / "new.csv"
+    path.write_text("item,tag\nnikita,noir\ncars,family\n")
+    again = model.fold_in_related({"items-tags": path})
+    assert np.array_equal(again.item_factors, new.item_factors)
+    items, scores = model.recommend("ann", n=20, relations=new_tags)
+    listed = dict(zip(items.tolist(), scores.tolist()))
+    assert "nikita" in listed and "heat" not in listed
+    assert listed["nikita"] > listed["cars"]
+    # Who took a new item does not get it again, new or not; a new user is known by a town.
+    towns = {**new_tags, "users-towns": (["eve"], ["rome"])}
+    taken = (["ann", "eve"], ["nikita", "nikita"])
+    lists, _ = model.recommend(["ann", "bob", "eve"], n=20, relations=towns, interactions=taken)
+    assert ["nikita" in row for row in lists.tolist()] == [False, True, False]
+    assert "fargo" in lists[2].tolist()
+    # A user whom the model knows keeps what their interactions say.
+    moved = {"users-towns": (["ann"], ["oslo"])}
+    plain, known = model.recommend("ann", n=5)
+    moved_items, moved_scores = model.recommend("ann", n=5, relations=moved)
+    assert moved_items.tolist() == plain.tolist() and np.allclose(moved_scores, known, atol=1e-6)
+    with pytest.raises(KeyError, match="zoe"):
+        model.recommend("zoe", relations=new_tags)
+    with pytest.raises(ValueError, match="no relation items-words"):
+        model.fold_in_related({"items-words": (["nikita"], ["noir"])})
+    with pytest.raises(ValueError, match="no attribute is known"):
+        model.fold_in_related({"items-tags": (["nikita"], ["jazz"])})
+    with pytest.raises(ValueError, match="without relations"):
+        absentia.Factorizer(**SMALL).fit((USERS, ITEMS)).fold_in_related(new_tags)
+
+
+def test_a_file_whose_first_line_may_be_names_is_refused(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "tags.csv"
+    path.write_text("film,keyword\nheat,noir\nup,family\n")
+    with pytest.raises(ValueError, match="may be the names of the columns"):
+        fitted({"items-tags": path})
+    assert "film" not in fitted({"items-tags": f"{path},header=yes"}).item_ids_.tolist()

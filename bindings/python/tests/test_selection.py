@@ -279,3 +279,34 @@ def test_damaged_files_print_no_panic(tmp_path, capfd):
         except (ValueError, OSError, MemoryError):
             pass
     assert "panicked" not in capfd.readouterr().err
+
+
+def test_texts_in_the_form_of_arrow_are_found_where_they_are():
+    pa = pytest.importorskip("pyarrow")
+    texts = ["u1", "u10", "", "é1", "u1", "1u", "u1", None, "u10", "é1"]
+    for kind in (pa.string(), pa.large_string()):
+        whole = pa.array(texts, kind)
+        pieces = [[whole], [whole[3:7]], [whole[7:]], [whole[:2], whole[2:2], whole[4:7]], [whole[2:3]], [whole[:0]]]
+        for column in map(pa.chunked_array, pieces):
+            cells = column.to_pylist()
+            for wanted in (["u1"], ["é1"], ["u10", "u1"], ["u1", "u1"], ["none"]):
+                expected = [at for at, cell in enumerate(cells) if cell in wanted]
+                assert absentia._tables._places_of(column, wanted).tolist() == expected, (cells, wanted)
+
+
+def test_rows_of_unknown_users_say_how_to_divide_a_table():
+    table = frame()
+    model = absentia.Factorizer(factors=2, weights=0.05, regularization=0.1).fit(table)
+    strangers = table.assign(user="new " + table["user"].astype(str))
+    with pytest.raises(ValueError, match="shuffle=True"):
+        absentia.scorer()(model, strangers)
+    with pytest.raises(ValueError, match="shuffle=True"):
+        model.score(strangers)
+
+
+def test_objects_that_rows_share_are_found():
+    names = [f"u{at}" for at in range(5000)]
+    column = np.array([names[at * 7 % 5000] for at in range(20000)] + [None, 7, 2.5, "".join(["u", "7"])], dtype=object)
+    for wanted in (["u7"], ["u7", "u8", "u7"], ["none"]):
+        expected = [at for at, cell in enumerate(column) if isinstance(cell, str) and cell in wanted]
+        assert absentia._tables._places_of(column, wanted).tolist() == expected

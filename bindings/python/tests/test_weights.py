@@ -129,7 +129,7 @@ def test_bad_weights_are_refused_by_name(scheme, kind, message):
             use()
 
 
-def test_weights_that_go_negative_are_told_of():
+def test_negative_weights_are_reported():
     table = np.random.default_rng(0).random((200, 100)) ** 8
     found = weights.Dense(table, rank=2).resolve(matrix())
     assert found.may_be_negative and found.relative_error > 0.1

@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::failure::{Failure, Outcome, Places, Refusal};
 use crate::guard::Files;
 use crate::help::arranged;
+use crate::reasons::with_reason;
 use crate::ui::Ui;
 use crate::verbs;
 
@@ -241,9 +242,10 @@ pub(crate) fn parse(argv: Vec<OsString>) -> Result<Cli, ParseError> {
     let argv = with_help_as_flag(argv);
     let (config, command) = Config::read(Cli::command(), &argv).map_err(ParseError::Config)?;
     let mut command = arranged(command);
-    let matches = command
-        .try_get_matches_from_mut(&argv)
-        .map_err(|error| ParseError::Clap(with_usual_name(error, &command, &argv)))?;
+    let matches = command.try_get_matches_from_mut(&argv).map_err(|error| {
+        let error = with_usual_name(error, &command, &argv);
+        ParseError::Clap(with_reason(error, &mut command))
+    })?;
     let mut cli = Cli::from_arg_matches(&matches)
         .map_err(|error| ParseError::Clap(error.format(&mut command)))?;
     let set = config.set_keys(&mut cli.verb, &matches);

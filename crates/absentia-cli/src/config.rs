@@ -215,7 +215,7 @@ fn check(arg: &Arg, text: &str) -> Result<(), String> {
     let command = Command::new("check").no_binary_name(true).arg(alone);
     let parsed = command.try_get_matches_from([format!("--{name}={text}")]);
     let Err(error) = parsed else { return Ok(()) };
-    let reason = std::error::Error::source(&error).map(ToString::to_string);
+    let reason = std::error::Error::source(&error).map(absentia_job::keys::reason);
     let possible: Vec<String> = arg
         .get_possible_values()
         .iter()

@@ -157,8 +157,17 @@ impl File {
         let pattern = self.path.to_str().map(str::to_owned);
         let paths = pattern.and_then(|pattern| expand(&[pattern]).ok());
         let paths = paths.unwrap_or_else(|| vec![self.path.clone()]);
-        let places = paths.iter().filter_map(|path| Place::of(path));
+        let files = paths.iter().flat_map(|path| files_of(path));
+        let places = files.filter_map(|path| Place::of(&path));
         places.map(|place| (self, place)).collect()
+    }
+}
+
+/// The files of a folder, such as a model's, or the file itself.
+fn files_of(path: &Path) -> Vec<PathBuf> {
+    match std::fs::read_dir(path) {
+        Ok(files) => files.flatten().map(|file| file.path()).collect(),
+        Err(_) => vec![path.to_owned()],
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod args;
 mod cli;
+mod cold;
 mod config;
 mod events;
 mod failure;
@@ -12,7 +13,7 @@ mod guard;
 mod help;
 mod loading;
 mod measure;
-mod relating;
+mod reasons;
 mod store;
 mod ui;
 mod verbs;

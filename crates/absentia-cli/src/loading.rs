@@ -7,7 +7,7 @@ use absentia::ranking::UserItems;
 use absentia::suggest::did_you_mean;
 use absentia_io::{Dataset, IdMap, expand, is_standard, read};
 use absentia_job::{JobError, Listener as _, Reading};
-pub(crate) use absentia_job::{Rows, read_files, read_known, take_log};
+pub(crate) use absentia_job::{Rows, read_files, read_known};
 use anyhow::Result;
 
 use crate::args::{DataArgs, warn_of_preparation};

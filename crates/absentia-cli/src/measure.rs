@@ -30,7 +30,8 @@ pub(crate) fn options(metrics: &[String], cutoffs: &[usize]) -> anyhow::Result<E
         let metric = match name.parse::<Metric>() {
             Ok(metric) => metric,
             Err(error) => {
-                let named = name.parse::<MetricName>().map_err(|_| error)?;
+                let named = name.parse::<MetricName>();
+                let named = named.map_err(|_| not_a_metric("--metrics", &error))?;
                 options.cutoffs.extend(named.cutoff);
                 named.metric
             }
@@ -48,8 +49,13 @@ pub(crate) fn metric(flag: &str, text: &str) -> anyhow::Result<MetricName> {
                 Refusal::usage(format!("{flag} {metric}: {metric}@K is needed, a cut-off"));
             refusal.hint(format!("write {metric}@20, say")).into()
         }
-        error => error.into(),
+        error => not_a_metric(flag, &error),
     })
+}
+
+/// The refusal of a metric that a flag names.
+fn not_a_metric(flag: &str, error: &dyn std::fmt::Display) -> anyhow::Error {
+    Refusal::usage(format!("{flag}: {error}")).into()
 }
 
 /// Why a metric is the same for every model of this many items, if it is.

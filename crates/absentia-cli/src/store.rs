@@ -7,7 +7,7 @@ use absentia::fit::Checkpoint;
 use absentia::ranking::UserItems;
 use absentia_io::model::{self, Ids};
 use absentia_io::{AtomicFile, IdMap};
-use absentia_job::{Fingerprint, Listener as _};
+use absentia_job::{Fingerprint, KnownRows, Listener as _};
 use anyhow::{Context as _, Result};
 
 use crate::ui::Ui;
@@ -32,6 +32,21 @@ impl Stored {
             related: self.related,
         };
         (self.model, ids)
+    }
+
+    /// The model with the ids of its rows.
+    pub(crate) fn known(&self) -> KnownRows<'_> {
+        KnownRows {
+            model: &self.model,
+            users: &self.users,
+            items: &self.items,
+            related: &self.related,
+        }
+    }
+
+    /// The ids of a type.
+    pub(crate) fn ids_of(&self, entity: usize) -> &IdMap {
+        self.known().ids(entity)
     }
 
     /// Lends the ids to a reader, which gives them back in what it read.

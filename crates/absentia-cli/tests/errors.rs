@@ -7,7 +7,7 @@ use std::path::Path;
 use support::Sandbox;
 
 #[test]
-fn bad_files_are_told_apart() {
+fn bad_files_are_distinguished() {
     let sandbox = Sandbox::new();
     sandbox.write("empty.csv", "");
     sandbox.write("one.csv", "user\nann\n");

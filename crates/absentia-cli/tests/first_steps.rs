@@ -176,6 +176,13 @@ fn describe_says_which_column_is_what() {
     }
     let json = sandbox.run("describe log.csv --json").ok().json().remove(0);
     assert_eq!(json["columns"]["time"], "Event Time");
+    sandbox.write(
+        "shop.csv",
+        "created_at,video_id,account_id\n2020-01-01,x1,7\n",
+    );
+    let ran = sandbox.run("describe shop.csv").ok();
+    let said = "user from \"account_id\", item from \"video_id\", time from \"created_at\"";
+    assert!(ran.stdout.contains(said), "{}", ran.stdout);
     sandbox.write("bare.csv", "7,8,3\n7,9,1\n");
     let ran = sandbox.run("describe bare.csv").ok();
     assert!(
@@ -389,8 +396,12 @@ fn equal_runs_give_equal_files() {
     let train = format!("train ratings.csv {TRAIN} --iterations 3 --keep-seen");
     sandbox.run(&train).ok();
     let first = std::fs::read(sandbox.path("m.absentia")).expect("read");
-    sandbox.run(&train).ok();
-    assert!(first == std::fs::read(sandbox.path("m.absentia")).expect("read"));
+    // What a run may use of the machine changes nothing.
+    for flags in ["", "--threads 1", "--memory-limit 3GiB", "--json"] {
+        sandbox.run(&format!("{train} {flags}")).ok();
+        let again = std::fs::read(sandbox.path("m.absentia")).expect("read");
+        assert!(first == again, "{flags}");
+    }
 }
 
 #[test]
@@ -434,4 +445,113 @@ fn help_is_a_command_too() {
     );
     assert!(sandbox.run("help").ok().stdout.contains("Commands:"));
     sandbox.run("help nothing").fails(2, &["nothing"]);
+}
+
+#[test]
+fn values_that_are_no_numbers_say_what_is_expected() {
+    let sandbox = Sandbox::new();
+    let train = |flags: &str| sandbox.run(&format!("train ratings.csv {TRAIN} {flags}"));
+    for value in ["many", "2.5", ""] {
+        let flags = format!("--seed={value}");
+        train(&flags).fails(2, &["'--seed <N>'", "a whole number"]);
+    }
+    train("--seed 99999999999999999999999").fails(2, &["too large"]);
+    train("--min-rating good").fails(2, &["'--min-rating <RATING>'", "expected a number"]);
+    sandbox.write("run.toml", "data = ['ratings.csv']\nfactors = -3\n");
+    let ran = sandbox.run("train --config run.toml --model m.absentia");
+    ran.fails(2, &["run.toml:2", "factors = -3", "a whole number"]);
+    sandbox
+        .run("tune ratings.csv --metric foo")
+        .fails(2, &["--metric: \"foo\" is not a metric"]);
+    sandbox
+        .run("compare ratings.csv --metrics foo")
+        .fails(2, &["--metrics: \"foo\" is not a metric"]);
+}
+
+#[test]
+fn rules_that_are_given_or_have_no_flag_are_not_advised() {
+    let sandbox = Sandbox::with_models();
+    sandbox.write(
+        "twice.csv",
+        "user,item\nann,heat\nann,heat\nbob,up\nbob,heat\n",
+    );
+    let said = |line: &str| sandbox.run(line).ok().stderr;
+    let train = format!("train twice.csv {TRAIN}");
+    assert!(said(&train).contains("--duplicates"));
+    for rule in ["last", "sum", "max"] {
+        let said = said(&format!("{train} --duplicates {rule}"));
+        assert!(
+            said.contains("1 of 4 rows repeat") && !said.contains("--duplicates"),
+            "{said}"
+        );
+        assert!(!said.contains("warning"), "{said}");
+    }
+    // `recommend` has no such flag.
+    let folded = said("recommend movies.absentia --fold-in twice.csv --all --top 1");
+    assert!(
+        folded.contains("1 of 4 rows repeat") && !folded.contains("--duplicates"),
+        "{folded}"
+    );
+}
+
+#[test]
+fn times_that_are_too_large_are_not_called_infinite() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "far.csv",
+        "user,item,time\nann,heat,1500000000\nbob,heat,1.6e22\n",
+    );
+    let ran = sandbox.run("describe far.csv");
+    ran.fails(3, &["far.csv:3", "time \"1.6e22\" is too large"]);
+}
+
+#[test]
+fn values_of_a_file_that_are_out_of_range_have_their_line() {
+    let sandbox = Sandbox::with_models();
+    let train = "train ratings.csv --model m.absentia";
+    let evaluate = "evaluate movies.absentia --train train.csv --test test.csv";
+    for (line, keys, part) in [
+        (train, "factors = 0", "factors is 0"),
+        (train, "regularization = -1", "regularization is -1"),
+        (train, "tolerance = -1", "tolerance is -1"),
+        (train, "confidence = 'linear:-3'", "at least 0"),
+        (train, "confidence = -3", "at least 0"),
+        (
+            train,
+            "valid-metric = 'foo'",
+            "valid-metric: \"foo\" is not a metric",
+        ),
+        (train, "exposed-weight = -1", "exposed-weight is -1"),
+        (
+            evaluate,
+            "metrics = ['foo']",
+            "metrics: \"foo\" is not a metric",
+        ),
+        (evaluate, "at = [0]", "at least 1"),
+        ("compare ratings.csv", "factors = 0", "factors is 0"),
+        (
+            "compare ratings.csv",
+            "metrics = ['foo']",
+            "metrics: \"foo\" is not a metric",
+        ),
+        (
+            "tune ratings.csv",
+            "metric = 'recall@0'",
+            "metric: \"recall@0\" is not a metric",
+        ),
+        ("tune ratings.csv", "split = 'share:1.5'", "from 0 to 1"),
+        ("generate --out made.csv", "like-rate = 3", "like-rate"),
+        ("generate --out made.csv", "entries = 100000000", "entries"),
+        ("generate --out made.csv", "rank = 0", "rank"),
+        ("split ratings.csv --out p", "by = 'ratio:2'", "from 0 to 1"),
+    ] {
+        let exposed = if keys.starts_with("exposed") {
+            "exposed = ['test.csv']\n"
+        } else {
+            "\n"
+        };
+        sandbox.write("run.toml", &format!("# a line\n{exposed}{keys}\n"));
+        let ran = sandbox.run(&format!("{line} --config run.toml"));
+        ran.fails(2, &["run.toml:3: ", part]);
+    }
 }

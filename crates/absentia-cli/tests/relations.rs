@@ -492,3 +492,359 @@ fn tune_searches_what_is_not_given_of_a_relation() {
         "items-tags:tags.csv,strength=0.3,weights=uniform:0.1"
     );
 }
+
+const SHORT: &str =
+    "--model m.absentia -k 4 --iterations 2 --weights uniform:0.1 --regularization 0.01";
+
+/// A first line that may name the columns is refused until it is said, and a first row is never dropped.
+#[test]
+fn a_first_line_that_may_be_names_is_never_read_as_a_pair() {
+    let sandbox = Sandbox::new();
+    sandbox.write("names.csv", "film,keyword\nheat,crime\nup,family\n");
+    sandbox.write("row.csv", "heat,time\nup,family\nheat,crime\n");
+    sandbox.write("new.csv", "nikita,noir\nheat,crime\nup,family\n");
+    sandbox.write("again.csv", "nikita,noir\nheat,crime\nnikita,family\n");
+    sandbox.write("vectors.csv", "heat,NA\nup,2\ncoco,4\n");
+    let with =
+        |relation: &str| sandbox.run(&format!("train ratings.csv {SHORT} --relation {relation}"));
+    let unclear = ["may be the names", "header=yes", "header=no"];
+    for (file, first) in [("names", "film"), ("row", "heat"), ("new", "nikita")] {
+        let place = format!("{file}.csv:1");
+        with(&format!("items-tags:{file}.csv"))
+            .fails(3, &[&[&place, first], &unclear[..]].concat());
+    }
+    with("items-vectors:vectors.csv,dense=yes").fails(3, &["vectors.csv:1", "heat", "header=no"]);
+    let tags = || {
+        let stored = sandbox.model("m.absentia");
+        assert!(stored.ids.items.get("film").is_none());
+        let names = stored.ids.related[0].iter();
+        names.map(std::borrow::Cow::into_owned).collect::<Vec<_>>()
+    };
+    with("items-tags:names.csv,header=yes").ok();
+    assert_eq!(tags(), ["crime", "family"]);
+    with("items-tags:row.csv,header=no").ok();
+    assert_eq!(tags(), ["crime", "family", "time"]);
+    // The first id is that of other rows: it names no column.
+    with("items-tags:again.csv").ok();
+    assert_eq!(tags(), ["crime", "family", "noir"]);
+    // Rows that are folded in have the same question where names were seen.
+    sandbox.write("later.csv", "drive,time\nnikita,noir\n");
+    with("items-tags:row.csv,header=no").ok();
+    sandbox
+        .run("recommend m.absentia ann --allow-seen --relation items-tags:later.csv")
+        .fails(3, &["later.csv:1", "header=no"]);
+}
+
+/// The regularization of a relation is that of the type which it adds, on whichever side of the dash that is.
+#[test]
+fn the_regularization_of_a_relation_is_of_the_type_it_adds() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "flipped.csv",
+        "tag,item\ncrime,heat\nfamily,up\nnoir,laura\n",
+    );
+    sandbox.write("words.csv", "word,tag\nbank,crime\nbank,noir\ntoy,family\n");
+    let lambdas = |relations: &str| -> Vec<(String, Option<f32>)> {
+        sandbox
+            .run(&format!("train ratings.csv {SHORT} {relations}"))
+            .ok();
+        let stored = sandbox.model("m.absentia");
+        let entities = &stored.model.related().expect("relations").entities;
+        entities
+            .iter()
+            .map(|e| (e.name.clone(), e.regularization))
+            .collect()
+    };
+    let flipped = "--relation tags-items:flipped.csv,regularization=0.5";
+    let words = "--relation words-tags:words.csv,regularization=0.25";
+    let expected = |tags, words: Option<Option<f32>>| {
+        let main = [("users", None), ("items", None), ("tags", tags)];
+        let words = words.map(|lambda| ("words", lambda));
+        let all = main.into_iter().chain(words);
+        all.map(|(name, lambda)| (name.to_owned(), lambda))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(lambdas(flipped), expected(Some(0.5), None));
+    // Whichever is named first, words are what the second relation adds.
+    let both = format!("{words} {flipped}");
+    assert_eq!(lambdas(&both), expected(Some(0.5), Some(Some(0.25))));
+    sandbox.write("jargon.csv", "user,word\nann,bank\nbob,toy\n");
+    let circle = format!("{flipped} --relation users-words:jargon.csv {words}");
+    sandbox
+        .run(&format!("train ratings.csv {SHORT} {circle}"))
+        .fails(2, &["words-tags", "both of its types are there"]);
+}
+
+/// A chain must meet the relation it continues, as a relation must meet the data.
+#[test]
+fn a_chain_that_meets_nothing_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write("none.csv", "word,tag\nbank,x1\ntoy,x2\n");
+    sandbox.write("few.csv", "word,tag\nbank,crime\ntoy,x2\ntoy,x3\n");
+    // The order of the relations does not matter.
+    for order in ["{tags} {words}", "{words} {tags}"] {
+        let with = |file: &str| {
+            let relations = order
+                .replace("{tags}", "--relation items-tags:tags.csv")
+                .replace("{words}", &format!("--relation words-tags:{file}"));
+            sandbox.run(&format!("train ratings.csv {SHORT} {relations}"))
+        };
+        with("none.csv").fails(3, &["none.csv", "none of its tags are in another relation"]);
+        let few = with("few.csv").ok();
+        assert!(
+            few.stderr
+                .contains("only 1 of its 3 tags are in another relation"),
+            "{}",
+            few.stderr
+        );
+    }
+}
+
+/// Known users keep what their interactions say unless rows of theirs are given, and the program says so.
+#[test]
+fn attributes_alone_do_not_replace_what_is_known_of_users_and_items() {
+    let sandbox = Sandbox::new();
+    let users: std::collections::BTreeSet<String> = sandbox
+        .read("ratings.csv")
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').next().map(str::to_owned))
+        .collect();
+    let mut towns = "user,town\n".to_owned();
+    for (at, user) in users.iter().enumerate() {
+        let _ = writeln!(towns, "{user},{}", ["paris", "rome", "oslo"][at % 3]);
+    }
+    sandbox.write("towns.csv", &towns);
+    sandbox
+        .run(&format!("train ratings.csv {SHORT} --relation users-towns:towns.csv --relation items-tags:tags.csv"))
+        .ok();
+    let run = |more: &str| {
+        sandbox
+            .run(&format!(
+                "recommend m.absentia ann --train ratings.csv --top 3 --json {more}"
+            ))
+            .ok()
+    };
+    let list = |more: &str| run(more).json().remove(0)["items"].clone();
+    let trained = list("");
+    sandbox.write("move.csv", "user,town\nann,oslo\nsomeone,rome\n");
+    assert_eq!(list("--relation users-towns:move.csv"), trained);
+    let said = run("--relation users-towns:move.csv").stderr;
+    assert!(
+        said.contains("1 user whom the model knows: kept the factors"),
+        "{said}"
+    );
+    sandbox.write("known.csv", "item,tag\nheat,family\n");
+    assert_eq!(list("--relation items-tags:known.csv"), trained);
+    // With rows, both count.
+    sandbox.write("rows.csv", "user,item\nann,up\nann,big\n");
+    let rows = list("--fold-in rows.csv");
+    assert_ne!(rows, trained);
+    let both = list("--fold-in rows.csv --relation users-towns:move.csv");
+    assert!(both != rows && both != trained, "{both} {rows} {trained}");
+    let said = run("--fold-in rows.csv").stderr;
+    assert!(
+        said.contains("1 user whom the model knows: folded in without"),
+        "{said}"
+    );
+    assert!(said.contains("users-towns"), "{said}");
+}
+
+#[test]
+fn a_new_item_is_not_recommended_to_who_took_it() {
+    let sandbox = tagged();
+    sandbox.write("new.csv", "item,tag\nnikita,noir\nnikita,crime\n");
+    sandbox.write(
+        "history.csv",
+        "user,item\nann,nikita\nzoe,heat\nzoe,nikita\nbob,argo\n",
+    );
+    let lists = |more: &str| {
+        let line = "recommend tagged.absentia ann bob zoe --train train.csv --fold-in history.csv --top 20 --json";
+        let lists = sandbox
+            .run(&format!("{line} --relation items-tags:new.csv {more}"))
+            .ok()
+            .json();
+        let has = |user: usize, item: &str| {
+            lists[user]["items"]
+                .to_string()
+                .contains(&format!("\"{item}\""))
+        };
+        [
+            has(0, "nikita"),
+            has(1, "nikita"),
+            has(2, "nikita"),
+            has(0, "argo"),
+            has(1, "argo"),
+        ]
+    };
+    // Nikita is new, and zoe as well: she took it all the same.
+    assert_eq!(lists(""), [false, true, false, true, false]);
+    sandbox.write("denied.txt", "nikita\n");
+    assert_eq!(
+        lists("--deny denied.txt"),
+        [false, false, false, true, false]
+    );
+    sandbox.write("allowed.txt", "nikita\nup\n");
+    assert_eq!(
+        lists("--allow allowed.txt"),
+        [false, true, false, false, false]
+    );
+}
+
+/// A model that has never heard of some items, and their tags in a file: they are folded in, and measured.
+#[test]
+fn evaluate_folds_in_what_relations_say_of_new_items_and_users() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("split ratings.csv --out cold --by cold-items:0.3 --seed 5")
+        .ok();
+    let items = |name: &str| -> std::collections::BTreeSet<String> {
+        let text = sandbox.read(name);
+        let rows = text.lines().skip(1);
+        rows.filter_map(|row| row.split(',').nth(1).map(str::to_owned))
+            .collect()
+    };
+    let (known, new) = (items("cold/train.csv"), items("cold/test.csv"));
+    let tags = |keep: &dyn Fn(&str) -> bool| -> String {
+        let text = sandbox.read("tags.csv");
+        let rows = text
+            .lines()
+            .filter(|row| keep(row.split(',').next().unwrap_or_default()));
+        rows.collect::<Vec<_>>().join("\n") + "\n"
+    };
+    sandbox.write(
+        "known.csv",
+        &tags(&|item| item == "item" || known.contains(item)),
+    );
+    sandbox.write(
+        "new.csv",
+        &tags(&|item| item == "item" || new.contains(item)),
+    );
+    let train = "train cold/train.csv -k 6 --iterations 8 --solver als --weights uniform:0.1 --regularization 0.01";
+    sandbox
+        .run(&format!(
+            "{train} --model m.absentia --relation items-tags:known.csv"
+        ))
+        .ok();
+    let line =
+        "evaluate m.absentia --train cold/train.csv --test cold/test.csv --at 3 --metrics recall";
+    // Without their tags no row can be measured.
+    sandbox
+        .run(line)
+        .fails(3, &["none of its users and items are known"]);
+    let line = format!("{line} --relation items-tags:new.csv");
+    let said = sandbox.run(&line).ok();
+    assert!(
+        said.stdout.contains("ranked among themselves"),
+        "{}",
+        said.stdout
+    );
+    let measured = sandbox.run(&format!("{line} --json")).ok();
+    let figures = measured.json().remove(0);
+    let recall = |key: &str| figures["cold"][key]["recall@3"].as_f64().expect("a number");
+    let (themselves, all) = (recall("items_among_themselves"), recall("items_among_all"));
+    assert!(themselves >= all && themselves > 0.0, "{figures}");
+    assert_eq!(figures["recall@3"].as_f64(), Some(all), "{figures}");
+    // Users held out whole are folded in from part of their rows, and new items are ranked for them as well.
+    sandbox.write("history.csv", "user,item\nzoe,heat\nzoe,drive\n");
+    let first = new
+        .iter()
+        .find(|item| tags(&|one| one == *item).len() > 1)
+        .expect("a tagged item");
+    sandbox.write("later.csv", &format!("user,item\nzoe,{first}\n"));
+    let folded = "evaluate m.absentia --fold-in history.csv --test later.csv --at 30 --metrics recall --json";
+    let figures = sandbox
+        .run(&format!("{folded} --relation items-tags:new.csv"))
+        .ok()
+        .json()
+        .remove(0);
+    assert_eq!(figures["recall@30"].as_f64(), Some(1.0), "{figures}");
+    assert!(
+        figures["cold"]["items_among_themselves"].is_object(),
+        "{figures}"
+    );
+}
+
+#[test]
+fn compare_and_tune_show_new_items_apart() {
+    let sandbox = Sandbox::new();
+    let compare = "compare ratings.csv --split cold-items:0.3 --factors 4 --regularization 0.01 --at 3 \
+                   --relation items-tags:tags.csv --report compared.html";
+    let lines = sandbox.run(&format!("{compare} --json")).ok().json();
+    let figure = |line: &serde_json::Value, key: &str| line["cold"][key]["recall@3"].as_f64();
+    for line in &lines {
+        let (themselves, all) = (
+            figure(line, "items_among_themselves"),
+            figure(line, "items_among_all"),
+        );
+        assert!(
+            themselves.is_some() && all.is_some() && themselves >= all,
+            "{line}"
+        );
+    }
+    let shown = sandbox.run(compare).ok().stdout;
+    assert!(
+        shown.contains("new items, ranked among themselves"),
+        "{shown}"
+    );
+    assert!(sandbox.read("compared.html").contains("ranked among all"));
+    let tune = "tune ratings.csv --trials 6 --metric recall@5 --factors 4 --search uniform --split cold-items:0.3 \
+                --relation items-tags:tags.csv --out best.toml --report tuned.html";
+    let lines = sandbox.run(&format!("{tune} --json")).ok().json();
+    let best = lines
+        .iter()
+        .find(|line| line["best"].is_number())
+        .expect("a result");
+    assert!(
+        best["cold"]["items_among_themselves"]["recall@5"].is_f64(),
+        "{best}"
+    );
+    assert!(
+        best["cold"]["items_among_all"]["recall@5"].is_f64(),
+        "{best}"
+    );
+    let shown = sandbox.run(tune).ok().stdout;
+    assert!(
+        shown.contains("new items, ranked among themselves"),
+        "{shown}"
+    );
+    assert!(sandbox.read("tuned.html").contains("ranked among all"));
+}
+
+/// Ids that the model does not know are explained by their attributes.
+#[test]
+fn scores_of_new_ids_are_explained_by_attributes() {
+    let sandbox = tagged();
+    sandbox.write("new.csv", "item,tag\nnikita,noir\nnikita,crime\n");
+    let why = "explain tagged.absentia ann nikita --train train.csv";
+    sandbox.run(why).fails(4, &["nikita", "not in the model"]);
+    let tags = "--relation items-tags:new.csv";
+    sandbox
+        .run(&format!("{why} {tags}"))
+        .fails(2, &["nikita", "--by item"]);
+    let shown = sandbox.run(&format!("{why} {tags} --by item")).ok().stdout;
+    assert!(
+        shown.contains("tags: noir") && shown.contains("tags: crime"),
+        "{shown}"
+    );
+    assert!(shown.contains("the item is new"), "{shown}");
+    let why = sandbox
+        .run(&format!("{why} {tags} --by item --json"))
+        .ok()
+        .json()
+        .remove(0);
+    assert_eq!(why["item"], "nikita");
+    let list = format!("recommend tagged.absentia ann --train train.csv --top 20 --json {tags}");
+    let list = sandbox.run(&list).ok().json().remove(0);
+    let items = list["items"].as_array().expect("a list");
+    let nikita = items
+        .iter()
+        .find(|item| item["item"] == "nikita")
+        .expect("listed");
+    let (score, listed) = (why["score"].as_f64(), nikita["score"].as_f64());
+    let off = (score.expect("a number") - listed.expect("a number")).abs();
+    assert!(
+        off < 1e-4 && why["remainder"].as_f64() == Some(0.0),
+        "{why} {list}"
+    );
+}

@@ -173,6 +173,72 @@ fn a_run_that_was_killed_continues_from_its_log_to_the_same_model() {
     assert_eq!(other.status.code(), Some(3));
 }
 
+/// The log alone says how its events were learned: a run is continued without repeating its flags.
+#[test]
+fn a_log_has_the_settings_that_its_events_were_learned_with() {
+    let folder = trained();
+    let folder = folder.path();
+    let stream = |words: &str| {
+        let all = format!("stream m.absentia events.csv -q --no-metrics {words}");
+        absentia(folder, &all.split(' ').collect::<Vec<_>>())
+    };
+    let cut = |from: &str, to: &str| {
+        let log = std::fs::read(folder.join(from)).unwrap();
+        std::fs::write(folder.join(to), &log[..log.len() / 2]).unwrap();
+    };
+    let flags = "--steps 3 --weight-of-new 2.5";
+    assert!(
+        stream(&format!("{flags} --log whole.log --out whole.absentia"))
+            .status
+            .success()
+    );
+    cut("whole.log", "part.log");
+    assert!(
+        stream("--log part.log --resume --out part.absentia")
+            .status
+            .success()
+    );
+    let log = |name: &str| std::fs::read(folder.join(name)).unwrap();
+    assert_eq!(log("part.log"), log("whole.log"));
+    assert_eq!(
+        lists(folder, "part.absentia"),
+        lists(folder, "whole.absentia")
+    );
+    // Whether weights are live cannot change on the way.
+    assert!(stream("--live --log live.log").status.success());
+    let refused = stream("--log live.log --resume");
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(3), "{message}");
+    for part in [
+        "live.log: its records were learned with live weights",
+        "pass --live",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert!(stream("--live --log live.log --resume").status.success());
+}
+
+#[test]
+fn a_run_that_is_continued_with_other_settings_does_not_repeat_its_last_refit() {
+    let folder = trained();
+    let folder = folder.path();
+    let stream = |words: &[&str]| {
+        let mut all = vec!["stream", "m.absentia", "events.csv", "-q", "--log", "log"];
+        all.extend(["--refit-every", "60"]);
+        all.extend(words);
+        done(folder, &all);
+        std::fs::read_to_string(folder.join("log")).unwrap()
+    };
+    let refits = |log: &str| log.matches("\"refit\"").count();
+    assert_eq!(refits(&stream(&[])), 1);
+    let changed = stream(&["--resume", "--steps", "2"]);
+    assert_eq!(
+        (refits(&changed), changed.matches("\"settings\"").count()),
+        (1, 1)
+    );
+    assert_eq!(stream(&["--resume", "--steps", "2"]), changed);
+}
+
 #[test]
 fn what_is_read_is_not_replaced() {
     let folder = trained();
@@ -229,4 +295,38 @@ fn live_weights_beside_weights_of_a_file_continue_with_users_that_the_file_lacks
     run("stream m.absentia events.csv --live --out s.absentia -q");
     run("stream s.absentia events.csv --refit-every 60 --out t.absentia -q");
     assert!(lists(folder, "t.absentia").contains("\"u36\""));
+}
+
+/// Refits resolve weights anew after the model was saved too, also those that depend on times or are estimated.
+#[test]
+fn a_model_that_was_saved_continues_as_if_it_had_not_been() {
+    let folder = trained();
+    let folder = folder.path();
+    let events = std::fs::read_to_string(folder.join("events.csv")).unwrap();
+    let lines: Vec<&str> = events.lines().collect();
+    let (first, second) = lines[1..].split_at(30);
+    for (name, part) in [("first.csv", first), ("second.csv", second)] {
+        let text = format!("{}\n{}\n", lines[0], part.join("\n"));
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let run = |words: String| done(folder, &words.split(' ').collect::<Vec<_>>());
+    for weights in [
+        "popularity:mean=0.05,alpha=0.5",
+        "age:mean=0.1",
+        "popularity:mean=0.05,alpha=0.5+available:mean=0.1",
+        "learned:mean=0.1,rank=2",
+    ] {
+        let options = "-k 4 --regularization 0.1 --targets binary --post-scale 0 --iterations 5 -q";
+        run(format!(
+            "train train.csv --model m.absentia --weights {weights} {options}"
+        ));
+        run("stream m.absentia events.csv --out whole.absentia --refit-every 60 -q".into());
+        run("stream m.absentia first.csv --out half.absentia -q".into());
+        run("stream half.absentia second.csv --out end.absentia --refit-every 30 -q".into());
+        let (whole, end) = (
+            lists(folder, "whole.absentia"),
+            lists(folder, "end.absentia"),
+        );
+        assert_eq!(whole, end, "{weights}");
+    }
 }

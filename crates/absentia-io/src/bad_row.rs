@@ -32,7 +32,7 @@ pub enum RowFault {
         /// The cell, shortened.
         text: String,
     },
-    /// A number is larger than its column can hold.
+    /// A number that is larger than those that can be stored, in either direction.
     #[error("{column} \"{text}\" is too large")]
     TooLarge {
         column: Column,
@@ -87,9 +87,9 @@ pub enum RowFault {
 }
 
 impl RowFault {
-    /// The fault of a number that does not fit into its column.
-    pub(crate) fn unfit(column: Column, number: f64, text: String) -> Self {
-        if number.is_finite() {
+    /// A number that cannot be stored, by its text: one with digits is too large, others are infinite or not numbers.
+    pub(crate) fn unstorable(column: Column, text: String) -> Self {
+        if text.bytes().any(|byte| byte.is_ascii_digit()) {
             Self::TooLarge { column, text }
         } else {
             Self::NotFinite { column, text }
@@ -108,13 +108,14 @@ impl RowFault {
             Self::Number { text, .. } if is_decimal_comma(text) => {
                 "read numbers with decimal commas".to_owned()
             }
-            Self::Number { column, .. }
-            | Self::TooLarge { column, .. }
-            | Self::Blank { column }
-            | Self::Key { column, .. } => {
+            Self::Number { column, .. } | Self::Blank { column } | Self::Key { column, .. } => {
                 format!("choose another {column} column")
             }
-            Self::Time { .. } => "choose another time column".to_owned(),
+            Self::Time { .. }
+            | Self::TooLarge {
+                column: Column::Time,
+                ..
+            } => "choose another time column".to_owned(),
             Self::TimeBeyond { .. } => "choose another unit of times".to_owned(),
             Self::NotRow { .. } => "read ids as names".to_owned(),
             Self::OutOfRange { .. } => "correct the shape".to_owned(),

@@ -79,7 +79,30 @@ impl Column {
             "occurredat",
             "updatedat",
         ];
-        self == Self::Time && TIMES.contains(&plain)
+        // Words that are no ids themselves: a file without headings can start with an item named "film".
+        const USERS: [&str; 6] = [
+            "memberid",
+            "accountid",
+            "buyerid",
+            "clientid",
+            "subscriberid",
+            "profileid",
+        ];
+        const ITEMS: [&str; 7] = [
+            "filmid",
+            "gameid",
+            "videoid",
+            "articleid",
+            "contentid",
+            "newsid",
+            "showid",
+        ];
+        match self {
+            Self::User => USERS.contains(&plain),
+            Self::Item => ITEMS.contains(&plain),
+            Self::Time => TIMES.contains(&plain),
+            Self::Rating | Self::Weight => false,
+        }
     }
 
     fn usual_headings(self) -> &'static [&'static str] {

@@ -189,7 +189,7 @@ mod tests {
     );
 
     #[test]
-    fn nothing_told_is_nothing_known() {
+    fn what_the_system_does_not_say_is_unknown() {
         assert_eq!(available(&[]), None);
         assert_eq!(available(&[("proc/meminfo", "MemAvailable: x kB")]), None);
     }

@@ -127,7 +127,7 @@ fn pyarrow_files() {
 }
 
 #[test]
-fn compression_is_told_by_content() {
+fn compression_is_recognised_by_content() {
     for name in ["views.tsv", "views"] {
         let text = std::fs::read(fixture("views.tsv")).unwrap();
         let zstd = zstd::encode_all(&text[..], 1).unwrap();

@@ -6,6 +6,7 @@ use absentia::data::DataError;
 use absentia::error::Axis;
 use absentia::evaluate::EvaluateError;
 use absentia::fit::FitError;
+use absentia::model::ModelError;
 use absentia::relations::RelationError;
 use absentia::weights::WeightsError;
 use absentia::{Fault, ParamsError};
@@ -51,6 +52,9 @@ pub enum JobError {
     /// A metric that needs a cut-off.
     #[error("the metric {metric} needs a cut-off, as in {metric}@20")]
     MetricLacksCutoff { metric: String },
+    /// A metric to validate by that there is not.
+    #[error(transparent)]
+    ValidMetric(EvaluateError),
     /// Weights of entries are to come from a column that is not there.
     #[error("the data has no column of weights")]
     NoWeightColumn,
@@ -123,15 +127,65 @@ pub enum JobError {
     /// Relations that do not fit each other.
     #[error(transparent)]
     Relation(#[from] RelationError),
-    /// A relation none of whose users, or items, the data has.
+    /// A relation none of whose ids of a type the data, or another relation, has.
     #[error(
-        "{file}: none of its {entity} are in the data, so that {relation} says nothing about them"
+        "{file}: none of its {entity} are in {place}, so that {relation} says nothing about them"
     )]
     NothingMet {
         relation: String,
         file: String,
-        entity: &'static str,
+        entity: String,
+        place: &'static str,
     },
+    /// A first line that may name the columns, or be a row.
+    #[error("{file}:{line}: {cells:?} may be the names of the columns, or a row of {relation}")]
+    FirstLine {
+        file: String,
+        line: u64,
+        cells: String,
+        relation: String,
+    },
+    /// A regularization of a type that is there without the relation.
+    #[error(
+        "{relation}: regularization= is that of the type which a relation adds, and both of its types are there \
+         without it"
+    )]
+    NothingAdded { relation: String },
+    /// Attributes for a model that has no relations.
+    #[error("the model was trained without relations")]
+    NoRelations,
+    /// Attributes of a relation that a model does not have.
+    #[error("the model has no relation {relation}; it has {known}")]
+    NoSuchRelation { relation: String, known: String },
+    /// A relation between other types than users and items.
+    #[error("{relation} says nothing about users or items")]
+    NothingAbout { relation: String },
+    /// Attributes of which the model knows none.
+    #[error("{file}: no attribute is known")]
+    NoAttributeKnown { file: String },
+    /// Features for a relation of entries, or the other way round.
+    #[error(
+        "{file}: the model was trained with {relation} as {}",
+        if *is_dense { "features" } else { "entries, not as features" }
+    )]
+    OtherContent {
+        relation: String,
+        file: String,
+        /// Whether the model has features.
+        is_dense: bool,
+    },
+    /// Features other than those that a model was trained with.
+    #[error("{file}: its {got} columns are not the {expected} that the model was trained with")]
+    FeatureColumns {
+        file: String,
+        got: usize,
+        expected: usize,
+        /// The first columns of the model.
+        names: String,
+    },
+    /// A row that cannot be folded in.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// Features whose columns are the rows of a type that is there without them.
     #[error(
         "{relation}: the columns of features are a type of their own, and {entity} is in another relation"
@@ -215,6 +269,7 @@ impl JobError {
             Self::Evaluate(error) => error.fault(),
             Self::Search(error) => error.fault(),
             Self::Fit(error) => error.fault(),
+            Self::Model(error) => error.fault(),
             Self::Configuration { reason, .. } => reason.fault(),
             _ => Fault::Caller,
         }

@@ -1,5 +1,6 @@
 //! Exposed entries.
 
+use absentia::ParamsError;
 use absentia_io::ColumnRef;
 
 use crate::error::JobError;
@@ -40,10 +41,14 @@ keys!(ExposedEntries {
 });
 
 impl ExposedEntries {
-    /// Rejects a weight of exposed pairs without pairs.
+    /// Rejects a weight of exposed pairs that is none, or without pairs.
     pub(crate) fn check(&self) -> Result<(), JobError> {
         if self.weight.is_some() && self.files.is_empty() {
             return Err(JobError::ExposedWeightAlone);
+        }
+        if let Some(got) = self.weight.filter(|x| !(x.is_finite() && *x >= 0.0)) {
+            let (name, range) = ("exposed_weight", "finite and at least 0");
+            return Err(ParamsError::Real { name, got, range }.into());
         }
         Ok(())
     }

@@ -1,9 +1,11 @@
 //! Reading files, of which bad and unknown rows are reported.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use absentia_io::{
-    Dataset, IdMap, ReadOptions, Unknown, expand, expected_reading, read, read_with_ids,
+    Dataset, FirstLine, FoundColumns, IdMap, Progress, ReadOptions, Unknown, expand,
+    expected_reading, read, read_with_ids,
 };
 
 use crate::error::JobError;
@@ -31,12 +33,59 @@ pub(crate) fn read_paths(
     reading: &Reading,
     listener: &dyn Listener,
 ) -> Result<Dataset, JobError> {
+    Ok(read_first_lines(paths, reading, listener)?.0)
+}
+
+/// Reads files, and yields the first lines of which what they look like decided whether they name the columns.
+///
+/// # Errors
+/// Files that cannot be read.
+pub(crate) fn read_first_lines(
+    paths: &[PathBuf],
+    reading: &Reading,
+    listener: &dyn Listener,
+) -> Result<(Dataset, Vec<FirstLine>), JobError> {
     let options = reading.options();
     check_reading(paths, &options, listener)?;
-    let dataset = read(paths, &options, &*listener.reading())?;
+    let progress = FirstLines {
+        progress: listener.reading(),
+        lines: Mutex::default(),
+    };
+    let dataset = read(paths, &options, &progress)?;
+    let lines = progress.lines.into_inner();
+    drop(progress.progress);
     enter_reading(paths, &dataset, Unknown::Add, listener)?;
     report_bad_rows(&dataset, listener);
-    Ok(dataset)
+    Ok((dataset, lines.unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// Keeps first lines and passes everything else on.
+struct FirstLines<'p> {
+    progress: Box<dyn Progress + 'p>,
+    lines: Mutex<Vec<FirstLine>>,
+}
+
+impl Progress for FirstLines<'_> {
+    fn start(&self, total_bytes: Option<u64>) {
+        self.progress.start(total_bytes);
+    }
+
+    fn advance(&self, bytes: u64, rows: u64) {
+        self.progress.advance(bytes, rows);
+    }
+
+    fn columns(&self, found: &FoundColumns) {
+        self.progress.columns(found);
+    }
+
+    fn first_line(&self, line: FirstLine) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.push(line);
+    }
+
+    fn finish(&self) {
+        self.progress.finish();
+    }
 }
 
 /// Reads files whose ids are known and leaves out rows with others; the maps come back in the data.

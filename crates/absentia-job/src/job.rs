@@ -166,7 +166,10 @@ impl Job {
     pub fn check(&self) -> Result<(), JobError> {
         self.params(TimeUnit::default()).check()?;
         self.weights()?;
-        metric_name(self.validation.metric())?;
+        metric_name(self.validation.metric()).map_err(|error| match error {
+            JobError::Evaluate(error) => JobError::ValidMetric(error),
+            error => error,
+        })?;
         let types: Vec<_> = self.relation.iter().map(|one| one.types.clone()).collect();
         Arrangement::of(&types)?;
         if !self.relation.is_empty() && !self.method().minimises_objective() {

@@ -4,7 +4,9 @@
 //! those; numbers are read like the text that they are written as, so that `factors = 8`,
 //! `factors = "8"` and `--factors 8` are the same.
 
+use std::error::Error;
 use std::fmt::Display;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::str::FromStr;
 
 use absentia::suggest::similar;
@@ -49,7 +51,7 @@ pub trait Field {
 impl<T> Field for Option<T>
 where
     T: FromStr + Display,
-    T::Err: Display,
+    T::Err: Error + 'static,
 {
     fn read(&mut self, key: &str, value: &Value) -> Result<(), KeyError> {
         *self = Some(parsed(key, value)?);
@@ -64,7 +66,7 @@ where
 impl<T> Field for Vec<T>
 where
     T: FromStr + Display,
-    T::Err: Display,
+    T::Err: Error + 'static,
 {
     fn read(&mut self, key: &str, value: &Value) -> Result<(), KeyError> {
         *self = match value {
@@ -97,11 +99,27 @@ impl Field for bool {
     }
 }
 
-fn parsed<T: FromStr<Err: Display>>(key: &str, value: &Value) -> Result<T, KeyError> {
+fn parsed<T: FromStr<Err: Error + 'static>>(key: &str, value: &Value) -> Result<T, KeyError> {
     let text = text_of(value)
         .ok_or_else(|| KeyError::new(key, value, &"expected a text, a number or a list of them"))?;
     text.parse()
-        .map_err(|error| KeyError::new(key, value, &error))
+        .map_err(|error: T::Err| KeyError::new(key, value, &reason(&error)))
+}
+
+/// Why a value was refused, for people: Rust's own errors of numbers are meant for programmers.
+#[must_use]
+pub fn reason(error: &(dyn Error + 'static)) -> String {
+    if let Some(error) = error.downcast_ref::<ParseIntError>() {
+        return match error.kind() {
+            IntErrorKind::PosOverflow => "the number is too large",
+            _ => "expected a whole number that is not negative",
+        }
+        .to_owned();
+    }
+    if error.is::<ParseFloatError>() {
+        return "expected a number".to_owned();
+    }
+    error.to_string()
 }
 
 /// A value as it would be written on the command line; lists and tables have no text.

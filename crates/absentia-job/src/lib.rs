@@ -18,6 +18,7 @@
 //! | `reading`, `preparation`, `exposed_entries`, `validation`, `settings` | the groups of a job |
 //! | `defaults`, `preset` | the values of keys that were not given |
 //! | `files`, `rows`, `related`, `training_data` | from files to a matrix, or several, with ids |
+//! | `folding/` | users and items that a model does not know, from interactions and attributes |
 //! | `pipeline` | the steps from a job to a model |
 //! | `message`, `unused` | events, and keys without effect, in words |
 //! | `shared/` | jobs that several workers share |
@@ -35,6 +36,7 @@ mod error;
 mod exposed_entries;
 mod files;
 mod fingerprint;
+mod folding;
 mod held_out;
 mod job;
 pub mod keys;
@@ -66,6 +68,10 @@ pub use files::{read_files, read_known};
 pub use fingerprint::{
     Fingerprint, of_data as data_fingerprint, of_relation as relation_fingerprint,
 };
+pub use folding::{
+    Attributes, Folded, FoldedScores, FoldedSide, GivenRows, KnownRows, entry_of, known_entries,
+    read_attributes,
+};
 pub use held_out::{ExposedPairs, pairs_of, without_held_out};
 pub use job::Job;
 pub use listener::{Choice, Event, Listener, Step};
@@ -74,9 +80,7 @@ pub use message::{Level, unknown_text};
 pub use preparation::{Preparation, merge_repeats};
 pub use preset::Preset;
 pub use reading::Reading;
-pub use related::{
-    RelatedData, RelationRows, RelationTable, read_relation, read_relation_features,
-};
+pub use related::{RelatedData, RelationRows, RelationTable};
 pub use resume::same_ids;
 pub use rows::{Rows, take_log};
 pub use settings::{GivenSettings, half_life_of, post_scaling_text};

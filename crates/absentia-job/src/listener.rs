@@ -117,6 +117,8 @@ pub enum Event<'e> {
         of: usize,
         /// How they were merged.
         merging: Merging,
+        /// Whether an option that was not given chooses another rule.
+        can_choose: bool,
     },
     /// Rows rated 0 or less count like the others.
     RatedZeroOrLess {
@@ -153,12 +155,14 @@ pub enum Event<'e> {
         /// Number of rows in all.
         of: usize,
     },
-    /// Most users, or items, of a relation are not in the data.
+    /// Most ids that a relation has of a type are nowhere else.
     FewMet {
         /// The relation.
         relation: &'e str,
-        /// Users or items.
-        entity: &'static str,
+        /// The type.
+        entity: &'e str,
+        /// Where they could be.
+        place: &'static str,
         /// Number of those that are.
         met: usize,
         /// Number of those in the relation.
@@ -174,6 +178,43 @@ pub enum Event<'e> {
         shape: (usize, usize),
         /// The first names of its columns, if they are features.
         columns: Option<String>,
+    },
+    /// Attributes that the model does not know were left out.
+    UnknownAttributes {
+        /// The file they were in.
+        file: &'e str,
+        /// Number of rows left out.
+        left_out: usize,
+        /// Number of rows in all.
+        rows: usize,
+    },
+    /// Rows of which neither user nor item is known were left out.
+    BothUnknown {
+        /// Number of rows left out.
+        left_out: usize,
+        /// Number of rows in all.
+        rows: usize,
+    },
+    /// Users and items were folded in.
+    FoldedIn {
+        /// Number of users.
+        users: usize,
+        /// Number of new items.
+        items: usize,
+        /// Number of items with attributes that kept the factors they were trained with.
+        kept_items: usize,
+    },
+    /// Users with attributes and without interactions kept the factors they were trained with.
+    KeptUsers {
+        /// Number of users.
+        users: usize,
+    },
+    /// Known users were folded in without attributes that they were trained with.
+    WithoutAttributes {
+        /// The relation.
+        relation: &'e str,
+        /// Number of users.
+        users: usize,
     },
     /// The data is ready.
     Ready {

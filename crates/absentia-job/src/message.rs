@@ -57,11 +57,33 @@ impl Event<'_> {
             Self::FewMet {
                 relation,
                 entity,
+                place,
                 met,
                 of,
             } => format!(
-                "{relation}: only {met} of its {of} {entity} are in the data; the others occur in this relation \
+                "{relation}: only {met} of its {of} {entity} are in {place}; the others occur in this relation \
                  only (are the ids of the same kind?)"
+            ),
+            Self::UnknownAttributes {
+                file,
+                left_out,
+                rows,
+            } => format!(
+                "{file}: left out {left_out} of {rows} rows whose attribute the model does not know"
+            ),
+            Self::BothUnknown { left_out, rows } => format!(
+                "left out {left_out} of {rows} rows of which the model knows neither user nor item"
+            ),
+            Self::KeptUsers { users } => format!(
+                "{} whom the model knows: kept the factors of training, whatever the attributes given here; \
+                 interactions would be combined with these",
+                counted(*users as u64, "user"),
+            ),
+            Self::WithoutAttributes { relation, users } => format!(
+                "{} whom the model knows: folded in without the attributes of training, which {} {relation}:FILE would \
+                 add",
+                counted(*users as u64, "user"),
+                option("relation"),
             ),
             Self::Overlap { rows, of } => format!(
                 "{rows} of {} are held out as well, and are not trained on",
@@ -69,6 +91,7 @@ impl Event<'_> {
             ),
             Self::Merged {
                 merging: Merging::LastRow,
+                can_choose: true,
                 ..
             } => return self.note(option).map(|text| (Level::Warning, text)),
             Self::TargetsWithoutRatings(targets) => without_ratings("targets", targets, option),
@@ -84,11 +107,20 @@ impl Event<'_> {
                 let (name, after, before) = (step.name(), report.after, report.before);
                 format!("{name}: kept {after} of {before} rows")
             }
-            Self::Merged { rows, of, merging } => format!(
-                "{rows} of {} repeat a pair of user and item: {merging} ({} chooses another rule)",
-                counted(*of as u64, "row"),
-                option("duplicates")
-            ),
+            Self::Merged {
+                rows,
+                of,
+                merging,
+                can_choose,
+            } => {
+                let of = counted(*of as u64, "row");
+                let merged = format!("{rows} of {of} repeat a pair of user and item: {merging}");
+                if *can_choose {
+                    format!("{merged} ({} chooses another rule)", option("duplicates"))
+                } else {
+                    merged
+                }
+            }
             Self::Times { unit, latest } => format!(
                 "times are read as {}, the latest {latest} ({} chooses another unit)",
                 unit.name(),
@@ -103,6 +135,11 @@ impl Event<'_> {
                 Some(names) => format!("{relation}: {columns} features of {rows}: {names}"),
                 None => format!("{relation}: {entries} entries, {rows} × {columns}"),
             },
+            Self::FoldedIn {
+                users,
+                items,
+                kept_items,
+            } => folded_text(*users, *items, *kept_items),
             Self::Unknown(unknown) => format!("held-out rows: {}", unknown_text(*unknown)),
             Self::Memory(stage) => {
                 let megabytes = stage.total() >> 20;
@@ -127,6 +164,23 @@ impl Event<'_> {
             ),
             _ => return None,
         })
+    }
+}
+
+fn folded_text(users: usize, items: usize, kept: usize) -> String {
+    let users = counted(users as u64, "user");
+    let folded = format!(
+        "folded in {users} and {}",
+        counted(items as u64, "new item")
+    );
+    match kept {
+        0 => folded,
+        1 => {
+            format!("{folded}; an item that the model knows keeps the factors it was trained with")
+        }
+        _ => format!(
+            "{folded}; {kept} items that the model knows keep the factors they were trained with"
+        ),
     }
 }
 

@@ -198,7 +198,8 @@ impl Job {
         self.as_run_with(&training.params, unit, training.weights.as_ref())
     }
 
-    /// The same for a run with these parameters and weights, on data whose times have this unit.
+    /// The same for a run with these parameters and weights, on data whose times have this unit. What says how much of a
+    /// machine may be used is left out: it changes no result, and equal runs give equal files.
     pub(crate) fn as_run_with(
         &self,
         params: &Params,
@@ -214,6 +215,8 @@ impl Job {
         job.validation.spell_out();
         job.reading.spell_out();
         job.preparation.spell_out();
+        job.threads = None;
+        job.settings.memory_limit = None;
         job.solver = Some(params.solver);
         job.weights = weights.into_iter().cloned().collect();
         job

@@ -1,6 +1,6 @@
 //! Which of the rows that were read are used.
 
-use absentia::data::{Core, DataError, Duplicates, EventLog, Merging, Sample};
+use absentia::data::{Core, DataError, Duplicates, EventLog, Sample};
 use absentia_io::time::{Moment, TimeUnit};
 
 use crate::keys::keys;
@@ -105,7 +105,7 @@ impl Preparation {
         // at no extra cost.
         let counts_rows = self.k_core.is_some() || matches!(self.sample, Some(Sample::Rows(_)));
         if self.duplicates.is_some() || counts_rows {
-            merge_repeats(log, duplicates, listener)?;
+            merge_repeats(log, duplicates, self.duplicates.is_none(), listener)?;
         }
         if let Some(sample) = self.sample {
             let seed = self.sample_seed.unwrap_or_default();
@@ -118,25 +118,26 @@ impl Preparation {
     }
 }
 
-/// Leaves one row of every pair of user and item, and reports how many were merged.
+/// Leaves one row of every pair of user and item, and reports how many were merged. `can_choose` says that an option which
+/// was not given chooses another rule.
 ///
 /// # Errors
 /// Pairs that occur twice, where those are rejected.
 pub fn merge_repeats(
     log: &mut EventLog,
     duplicates: Duplicates,
+    can_choose: bool,
     listener: &dyn Listener,
 ) -> Result<(), DataError> {
     let merging = log.merging(duplicates);
     let report = log.deduplicate(duplicates)?;
-    report_merged(report.before, report.after, merging, listener);
-    Ok(())
-}
-
-/// Reports rows that were merged, if there were any.
-pub(crate) fn report_merged(of: usize, left: usize, merging: Merging, listener: &dyn Listener) {
-    if left < of {
-        let rows = of - left;
-        listener.event(&Event::Merged { rows, of, merging });
+    if report.after < report.before {
+        listener.event(&Event::Merged {
+            rows: report.before - report.after,
+            of: report.before,
+            merging,
+            can_choose,
+        });
     }
+    Ok(())
 }

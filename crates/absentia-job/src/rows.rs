@@ -13,7 +13,7 @@ use crate::error::JobError;
 use crate::files::{read_files, read_known};
 use crate::listener::{Event, Listener, Step};
 use crate::memory::beside_kept;
-use crate::preparation::{Preparation, merge_repeats, report_merged};
+use crate::preparation::{Preparation, merge_repeats};
 use crate::reading::Reading;
 
 /// Rows and the ids of their numbers.
@@ -200,7 +200,12 @@ impl Rows {
         let grouping = self.log.bytes_to_group(self.users.len());
         listener.enter(self.stage("merging rows").with("rows by user", grouping))?;
         let duplicates = self.duplicates(preparation);
-        let merged = merge_repeats(&mut self.log, duplicates, listener);
+        let merged = merge_repeats(
+            &mut self.log,
+            duplicates,
+            preparation.duplicates.is_none(),
+            listener,
+        );
         merged.map_err(|error| self.named(error))
     }
 
@@ -219,8 +224,15 @@ impl Rows {
         listener.enter(self.stage("building the matrix").with("matrix", matrix))?;
         let built = self.log.interactions(users, items, duplicates);
         let built = built.map_err(|error| self.named(error))?;
-        let merging = self.log.merging(duplicates);
-        report_merged(self.log.len(), built.len(), merging, listener);
+        let (of, left) = (self.log.len(), built.len());
+        if left < of {
+            listener.event(&Event::Merged {
+                rows: of - left,
+                of,
+                merging: self.log.merging(duplicates),
+                can_choose: preparation.duplicates.is_none(),
+            });
+        }
         Ok(built)
     }
 

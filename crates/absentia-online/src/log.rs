@@ -9,13 +9,15 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use absentia::online::WeightMode;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::record::Record;
 
-/// Longest line that is read: ids have a limit, so that no record is longer.
-const MAX_LINE: u64 = 64 << 10;
+/// Longest line that is read. Ids of events have a limit; a user to be erased may have an id of the training rows,
+/// of at most a mebibyte, each byte of which takes up to six in JSON.
+const MAX_LINE: u64 = 16 << 20;
 const FORMAT: &str = "absentia-log";
 const VERSION: u32 = 1;
 
@@ -47,6 +49,16 @@ pub enum LogError {
         found: u64,
         sequence: u64,
     },
+    /// Records of a model whose weights on missing entries were treated in another way.
+    #[error(
+        "{}: its records were learned with {found} weights, and the weights of this model are {expected}",
+        path.display()
+    )]
+    OtherWeights {
+        path: PathBuf,
+        found: WeightMode,
+        expected: WeightMode,
+    },
 }
 
 /// The first line of a log.
@@ -54,6 +66,8 @@ pub enum LogError {
 struct Header {
     format: String,
     version: u32,
+    /// Whether the weights of the model followed the counts: what a record leads to depends on it.
+    weights: WeightMode,
 }
 
 /// A record with the sequence number that it led to.
@@ -65,6 +79,8 @@ struct Line {
 
 /// What the lines of a file are.
 struct Contents {
+    /// None of an empty file.
+    header: Option<Header>,
     records: Vec<(u64, Record)>,
     /// Bytes of the lines that are whole.
     whole: u64,
@@ -78,11 +94,12 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens a log to be continued, or begins one where there is no file. Yields the records it has.
+    /// Opens a log to be continued, or begins one where there is no file, of a model whose weights on missing
+    /// entries are treated in one way. Yields the records it has.
     ///
     /// # Errors
-    /// A file that is no log or is damaged, or cannot be read and written.
-    pub fn open(path: &Path) -> Result<(Self, Vec<(u64, Record)>), LogError> {
+    /// A file that is no log, is damaged or was written with other weights, or cannot be read and written.
+    pub fn open(path: &Path, weights: WeightMode) -> Result<(Self, Vec<(u64, Record)>), LogError> {
         let io = |source| LogError::Io {
             path: path.to_owned(),
             source,
@@ -91,6 +108,7 @@ impl Log {
         options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(io)?;
         let contents = read(&file, path)?;
+        check_weights(path, contents.header.as_ref(), weights)?;
         file.set_len(contents.whole).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
         let mut log = Self {
@@ -101,6 +119,7 @@ impl Log {
             log.write(&Header {
                 format: FORMAT.to_owned(),
                 version: VERSION,
+                weights,
             })?;
             log.sync()?;
         }
@@ -144,6 +163,22 @@ impl Log {
     }
 }
 
+/// Rejects a log whose records would lead to another state than they did.
+fn check_weights(
+    path: &Path,
+    header: Option<&Header>,
+    expected: WeightMode,
+) -> Result<(), LogError> {
+    match header {
+        Some(header) if header.weights != expected => Err(LogError::OtherWeights {
+            path: path.to_owned(),
+            found: header.weights,
+            expected,
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// Reads the records of a log with the sequence numbers that they led to.
 ///
 /// # Errors
@@ -163,6 +198,7 @@ fn read(file: &File, path: &Path) -> Result<Contents, LogError> {
     };
     let (mut lines, mut number) = (BufReader::new(file), 0);
     let mut contents = Contents {
+        header: None,
         records: Vec::new(),
         whole: 0,
     };
@@ -196,6 +232,7 @@ fn read(file: &File, path: &Path) -> Result<Contents, LogError> {
                     "{found}; logs are read up to version {VERSION}"
                 )));
             }
+            contents.header = Some(header);
         } else {
             let line: Line = serde_json::from_str(text).map_err(wrong)?;
             contents.records.push((line.seq, line.record));

@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use absentia::Interactions;
 use absentia::data::{Confidence, Duplicates};
 use absentia::error::Axis;
 use absentia::memory::Stage;
 use absentia::model::Model;
 use absentia::online::{Online, OnlineError, OnlineParts, Options, Settings, WeightMode};
 use absentia::weights::Scheme;
-use absentia::{Interactions, Sides};
-use absentia_io::IdMap;
 use absentia_io::model::{self, Ids, LoadedModel};
 use absentia_job::{Job, JobError, Listener};
 
@@ -188,13 +187,7 @@ fn restored(
     config: Option<String>,
     parts: OnlineParts,
 ) -> Result<Learner, LearnError> {
-    let scheme = match parts.mode {
-        WeightMode::Frozen => None,
-        mode @ WeightMode::Live => {
-            let trained = trained_ids(&ids, parts.trained_rows)?;
-            live_scheme(mode, config.as_deref(), &trained)?
-        }
-    };
+    let scheme = trained_scheme(config.as_deref(), model)?;
     let online = Online::restore(model, scheme, parts)?;
     let mut learner = Learner::new(online, ids);
     learner.config = config;
@@ -219,7 +212,7 @@ impl Learner {
             duplicates,
         } = trained;
         let options = Options {
-            scheme: live_scheme(weights, config.as_deref(), &ids)?,
+            scheme: trained_scheme(config.as_deref(), model)?,
             weights,
             duplicates,
             settings,
@@ -293,33 +286,25 @@ impl Learner {
     }
 }
 
-/// The scheme of weights that follow the counts. Without a configuration it is that of the model's weights,
-/// in which a mean has become its c0.
-fn live_scheme(
-    mode: WeightMode,
-    config: Option<&str>,
-    ids: &Ids,
-) -> Result<Option<Scheme>, LearnError> {
-    match (mode, config) {
-        (WeightMode::Frozen, _) | (_, None) => Ok(None),
-        (WeightMode::Live, config) => Ok(Some(job_of(config)?.scheme(ids)?)),
-    }
-}
-
-/// The ids of the rows that were trained on: files of weights have no others.
-fn trained_ids(ids: &Ids, rows: Sides<u64>) -> Result<Ids, LearnError> {
-    let first = |ids: &IdMap, rows: u64| {
-        let mut known = IdMap::new();
-        for id in ids.iter().take(rows as usize) {
-            known.intern(&id)?;
-        }
-        Ok::<_, absentia_io::Error>(known)
+/// The scheme that a model was trained with, by its configuration: a refit resolves it anew, and weights that follow
+/// the counts need its mean. Terms of files are those of the model's weights: the files lack rows that are added.
+/// None without a configuration.
+fn trained_scheme(config: Option<&str>, model: &Model) -> Result<Option<Scheme>, LearnError> {
+    let Some(config) = config else {
+        return Ok(None);
     };
-    Ok(Ids {
-        users: first(&ids.users, rows.users)?,
-        items: first(&ids.items, rows.items)?,
-        related: ids.related.clone(),
-    })
+    let spec = job_of(Some(config))?.weights()?;
+    let present = model.weights().to_growing_scheme();
+    let (expected, got) = (present.terms().len(), spec.terms().len());
+    if expected != got {
+        return Err(OnlineError::OtherScheme { expected, got }.into());
+    }
+    let terms = spec.terms().iter().zip(present.terms());
+    let terms = terms.map(|(term, present)| {
+        let without_files = Scheme::One(term.clone()).scheme();
+        without_files.unwrap_or_else(|| Scheme::One(present.clone()))
+    });
+    Ok(Some(Scheme::sum(terms.collect::<Vec<_>>())))
 }
 
 /// The job of a stored configuration; keys of commands that are none of a job's are passed over.

@@ -11,7 +11,8 @@ use absentia::online::{Online, Options, Settings, WeightMode};
 use absentia::weights::{Scheme, SchemeSpec};
 use absentia_io::model::{Ids, load_model};
 use absentia_online::{
-    LearnError, Learner, Log, LogError, MAX_ID_BYTES, Opening, Prequential, Record, open, read_log,
+    LearnError, Learner, Log, LogError, MAX_ID_BYTES, Opening, Prequential, Record, Trained, open,
+    read_log,
 };
 
 const USERS: u32 = 12;
@@ -45,12 +46,52 @@ fn learner(mode: WeightMode) -> Learner {
         ..Options::default()
     };
     let online = Online::new(&model.unwrap().model, &data, options).unwrap();
-    let ids = Ids {
+    Learner::new(online, ids())
+}
+
+/// u0, u1, … and i0, i1, …
+fn ids() -> Ids {
+    Ids {
         related: Vec::new(),
         users: (0..USERS).map(|row| format!("u{row}")).collect(),
         items: (0..ITEMS).map(|row| format!("i{row}")).collect(),
+    }
+}
+
+/// A refit of frozen weights gives what training gives: their mean is kept, not the c0 that it had.
+#[test]
+fn a_refit_resolves_the_weights_of_the_configuration_anew() {
+    let (users, items) = pairs();
+    let rows = Triplets::new(&users, &items);
+    let rows = rows
+        .build(USERS as usize, ITEMS as usize, Duplicates::Last)
+        .unwrap();
+    let text = "popularity:mean=0.2,alpha=0.5";
+    let scheme = text.parse::<SchemeSpec>().unwrap().scheme().unwrap();
+    let params = Params::new().factors(4).iterations(5).check().unwrap();
+    let model = fit(&rows, &scheme, &params, Run::default()).unwrap().model;
+    let trained = Trained {
+        model: &model,
+        ids: ids(),
+        config: Some(format!("weights = [\"{text}\"]")),
+        rows: &rows,
+        duplicates: Duplicates::Last,
     };
-    Learner::new(online, ids)
+    let mut learner = Learner::start(trained, WeightMode::Frozen, Settings::default()).unwrap();
+    for record in records() {
+        learner.apply(&record).unwrap();
+    }
+    let refitted = learner.copy_state().unwrap().into_learner().unwrap();
+    for mut learner in [learner, refitted] {
+        learner.apply(&Record::Refit { sweeps: 1 }).unwrap();
+        let online = learner.online();
+        let (now, anew) = (
+            online.missing_weights().unwrap(),
+            scheme.resolve(&online.to_rows()).unwrap(),
+        );
+        assert_eq!(now.a().as_slice(), anew.a().as_slice());
+        assert_eq!(now.b().as_slice(), anew.b().as_slice());
+    }
 }
 
 /// A stream with everything that a log can hold.
@@ -112,7 +153,7 @@ fn a_log_replays_to_the_same_bits_from_a_state_saved_at_any_record() {
     let (path, saved) = (folder.path().join("log"), folder.path().join("m.absentia"));
     let records = records();
     let mut whole = learner(WeightMode::Frozen);
-    let (mut log, _) = Log::open(&path).unwrap();
+    let (mut log, _) = Log::open(&path, WeightMode::Frozen).unwrap();
     learn(&mut whole, &mut log, &records);
     let stored = read_log(&path).unwrap();
     assert_eq!(stored.len(), records.len());
@@ -258,7 +299,7 @@ fn a_rejected_event_is_named_by_its_ids() {
 fn a_log_of_another_model_is_refused_by_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
-    let (mut log, _) = Log::open(&path).unwrap();
+    let (mut log, _) = Log::open(&path, WeightMode::Frozen).unwrap();
     let erase = Record::Erase {
         user: "somebody".into(),
     };
@@ -273,7 +314,7 @@ fn a_log_of_another_model_is_refused_by_its_line() {
 }
 
 fn logged(path: &Path) -> Vec<u8> {
-    let (mut log, _) = Log::open(path).unwrap();
+    let (mut log, _) = Log::open(path, WeightMode::Frozen).unwrap();
     learn(&mut learner(WeightMode::Frozen), &mut log, &records());
     std::fs::read(path).unwrap()
 }
@@ -286,7 +327,7 @@ fn a_log_cut_at_any_byte_keeps_its_whole_lines_and_can_be_continued() {
     let header = bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1;
     for cut in (header..bytes.len()).step_by(13) {
         std::fs::write(&path, &bytes[..cut]).unwrap();
-        let (mut log, records) = Log::open(&path).unwrap();
+        let (mut log, records) = Log::open(&path, WeightMode::Frozen).unwrap();
         let lines = bytes[..cut].split(|&byte| byte == b'\n').count() - 1;
         assert_eq!(records.len(), lines - 1);
         log.append(7, &Record::Rebuild).unwrap();
@@ -304,22 +345,54 @@ fn a_damaged_line_is_refused_by_number_and_the_file_stays() {
     bytes[middle] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
     let line = bytes[..middle].split(|&byte| byte == b'\n').count() as u64;
-    let error = Log::open(&path).unwrap_err();
+    let error = Log::open(&path, WeightMode::Frozen).unwrap_err();
     assert!(
         matches!(error, LogError::Damaged { line: at, .. } if at == line),
         "{error}"
     );
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
     std::fs::write(&path, "user,item\n1,2\n").unwrap();
-    assert!(Log::open(&path).is_err());
+    assert!(Log::open(&path, WeightMode::Frozen).is_err());
     assert_eq!(std::fs::read(&path).unwrap(), b"user,item\n1,2\n");
+}
+
+#[test]
+fn a_log_is_not_continued_with_other_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let bytes = logged(&path);
+    let error = Log::open(&path, WeightMode::Live).unwrap_err();
+    let expected =
+        "its records were learned with frozen weights, and the weights of this model are live";
+    assert!(error.to_string().ends_with(expected), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+}
+
+/// Ids of training rows may be longer than those of events.
+#[test]
+fn records_with_long_ids_come_back_from_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let (mut log, _) = Log::open(&path, WeightMode::Frozen).unwrap();
+    let remove = Record::Remove {
+        user: "\u{1}".repeat(1 << 20),
+        item: "x".repeat(1 << 20),
+        time: None,
+        later: None,
+    };
+    let records = vec![(1, remove), (2, Record::Rebuild)];
+    for (seq, record) in &records {
+        log.append(*seq, record).unwrap();
+    }
+    log.sync().unwrap();
+    assert_eq!(read_log(&path).unwrap(), records);
 }
 
 #[test]
 fn floats_come_back_from_a_log_as_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
-    let (mut log, _) = Log::open(&path).unwrap();
+    let (mut log, _) = Log::open(&path, WeightMode::Frozen).unwrap();
     let mut state = 0x9E37_79B9_u32;
     let mut written = Vec::new();
     for seq in 0..20_000 {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use absentia::error::Axis;
 use absentia::fit::{Control, Observer, Sweep};
 use absentia::online::{REFIT_SWEEPS, TrainFrom};
+use absentia_io::model::file_of_model;
 use absentia_online::{Learner, Opening};
 use serde::Serialize;
 use tokio::sync::oneshot;
@@ -15,7 +16,7 @@ use crate::clock::now_ms;
 use crate::core::Core;
 use crate::error::{ApiError, ServeError};
 use crate::queue::Full;
-use crate::state::{Command, Silent, State, TrainedModel, file_digest, import};
+use crate::state::{Command, Silent, State, TrainedModel, import, model_digest};
 use crate::store::{ModelEntry, StoreReader};
 
 /// What the background thread does or did last.
@@ -226,7 +227,7 @@ fn register(
         let message = "it must be the name of a file in the folder `incoming` of the data folder";
         return Err(ApiError::invalid("file", message));
     };
-    if !path.is_file() {
+    if !file_of_model(&path).is_file() {
         let message = format!("there is no file {file:?} in the folder `incoming`");
         return Err(ApiError::not_found("file_not_found", message).field("file"));
     }
@@ -241,7 +242,7 @@ fn register(
     let opened = import(&path, &opening, &erased, &Silent);
     let learner = opened.map_err(|error| refused(&error))?;
     check_ids(core, &learner).map_err(|error| refused(&error))?;
-    let digest = file_digest(&path).map_err(|error| refused(&error))?;
+    let digest = model_digest(&path).map_err(|error| refused(&error))?;
     let source = format!("the file {file}");
     save(core, &learner, sequence, source, digest)
 }

@@ -23,7 +23,7 @@ use crate::core::Core;
 use crate::error::ServeError;
 use crate::log;
 use crate::settings::Settings;
-use crate::state::{Folder, Live, State, Writer, file_digest, finish_erasures, import};
+use crate::state::{Folder, Live, State, Writer, finish_erasures, import, model_digest};
 use crate::store::{Change, ModelEntry, SqliteStore, Store, StoreReader};
 
 /// What a server is started with.
@@ -31,7 +31,7 @@ use crate::store::{Change, ModelEntry, SqliteStore, Store, StoreReader};
 pub struct ServeOptions {
     /// The data folder.
     pub folder: PathBuf,
-    /// A model file; not needed if the folder has a model.
+    /// A model, as a file or a folder; not needed if the data folder has a model.
     pub model: Option<PathBuf>,
     /// How a model that has not learned from events is opened.
     pub opening: Opening,
@@ -169,7 +169,7 @@ fn register(
     let Some(path) = &options.model else {
         return Ok(());
     };
-    let digest = file_digest(path)?;
+    let digest = model_digest(path)?;
     if models.iter().any(|model| model.digest == digest) {
         return Ok(());
     }

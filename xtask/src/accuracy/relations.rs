@@ -246,7 +246,7 @@ impl Study<'_> {
 
     fn cmfrec(&self, python: &Path, seconds: f64) -> Result<String, String> {
         let mut command = Command::new(python);
-        command.arg(repository().join("xtask/python/tune_cmfrec.py"));
+        command.arg(repository().join("crates/absentia-lab/python/tune_cmfrec.py"));
         command.arg("--folder").arg(&self.folder);
         command.arg("--tags").arg(data("item_tags.tsv.gz"));
         command.args(["--least", LEAST, "--shape", SHAPE, "--factors", FACTORS]);

@@ -1,9 +1,11 @@
 //! A client that sends requests at a rate, whether or not earlier ones are answered, and one that sends
 //! the next request after each answer.
 
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// What became of requests.
 #[derive(Clone, Debug, Default)]
@@ -30,67 +32,60 @@ impl Report {
         let at = ((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1));
         sorted.get(at).map_or(f64::NAN, |seconds| seconds * 1e3)
     }
-
-    fn join(reports: Vec<Self>, seconds: f64) -> Self {
-        let mut all = Self {
-            seconds,
-            ..Self::default()
-        };
-        for report in reports {
-            all.good += report.good;
-            all.refused += report.refused;
-            all.latencies.extend(report.latencies);
-        }
-        all
-    }
 }
 
 /// Bytes that are read at a time; an answer with twenty items fits.
 const CHUNK: usize = 16 << 10;
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A connection that is kept. Client and server share the processors, so that it does little: two calls of the
-/// system for a request whose answer comes in one piece, and no allocation.
+/// A connection that is kept.
 struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
+    /// Bytes of the answer that have come.
+    filled: usize,
+    /// The head of the answer, once it is whole.
+    head: Option<Head>,
+    /// When the request that waits for an answer was due.
+    due: Option<Instant>,
 }
 
 impl Connection {
     fn open(address: &str) -> Result<Self, String> {
         let stream = TcpStream::connect(address).map_err(|error| format!("{address}: {error}"))?;
         let _ = stream.set_nodelay(true);
-        let _ = stream.set_read_timeout(Some(Duration::from_secs(30)));
         Ok(Self {
             stream,
             buffer: vec![0; CHUNK],
+            filled: 0,
+            head: None,
+            due: None,
         })
     }
 
-    /// Sends a request and yields the status of its answer.
-    fn send(&mut self, request: &str) -> std::io::Result<u16> {
-        self.stream.write_all(request.as_bytes())?;
-        let mut filled = 0;
-        let head = loop {
-            if filled == self.buffer.len() {
-                return Err(std::io::ErrorKind::InvalidData.into());
-            }
-            filled += self.read(filled)?;
-            if let Some(head) = Head::of(&self.buffer[..filled]) {
-                break head;
-            }
-        };
-        // What is left of the body is read and dropped; requests are not sent ahead, so that nothing follows.
-        while filled < head.length + head.body {
-            filled += self.read(0)?;
-        }
-        Ok(head.status)
+    fn send(&mut self, request: &str, due: Instant) -> io::Result<()> {
+        (self.filled, self.head, self.due) = (0, None, Some(due));
+        self.stream.write_all(request.as_bytes())
     }
 
-    fn read(&mut self, from: usize) -> std::io::Result<usize> {
-        match self.stream.read(&mut self.buffer[from..])? {
-            0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
-            count => Ok(count),
+    /// Reads what has come; yields the status once the answer is whole, and when its request was due.
+    fn receive(&mut self) -> io::Result<Option<(u16, Instant)>> {
+        // The body is not looked at: what follows the head may be written over.
+        let from = if self.head.is_some() { 0 } else { self.filled };
+        if from == self.buffer.len() {
+            return Err(io::ErrorKind::InvalidData.into());
         }
+        match self.stream.read(&mut self.buffer[from..])? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => self.filled += count,
+        }
+        if self.head.is_none() {
+            self.head = Head::of(&self.buffer[..self.filled]);
+        }
+        let whole = |head: &&Head| self.filled >= head.length + head.body;
+        let status = self.head.as_ref().filter(whole).map(|head| head.status);
+        Ok(status.and_then(|status| Some((status, self.due.take()?))))
     }
 }
 
@@ -129,25 +124,43 @@ fn number(bytes: &[u8]) -> usize {
     digits.fold(0, |number, digit| 10 * number + usize::from(digit - b'0'))
 }
 
+/// When requests are sent.
+#[derive(Clone, Copy)]
+enum Schedule {
+    /// A number of requests, one every `interval` seconds, whether or not earlier ones are answered.
+    Rate { interval: f64, total: usize },
+    /// The next request of a connection after each answer, for some time.
+    OneAfterTheOther(Duration),
+}
+
+impl Schedule {
+    /// When a request is due, if it is still to be sent.
+    fn due(self, number: usize, start: Instant) -> Option<Instant> {
+        match self {
+            Self::Rate { interval, total } => {
+                (number < total).then(|| start + Duration::from_secs_f64(number as f64 * interval))
+            }
+            Self::OneAfterTheOther(time) => {
+                let now = Instant::now();
+                (now < start + time).then_some(now)
+            }
+        }
+    }
+}
+
 /// Sends `make(0)`, `make(1)`, ... at a rate over a number of connections for some seconds.
 pub(super) fn at_rate(
     address: &str,
     connections: usize,
     rate: f64,
     seconds: f64,
-    make: impl Fn(usize) -> String + Sync,
+    make: impl Fn(usize) -> String,
 ) -> Result<Report, String> {
-    let total = (rate * seconds) as usize;
-    // Until then all connections are open.
-    let start = Instant::now() + Duration::from_micros(20_000 + 300 * connections as u64);
-    run(address, connections, |at, connection, report| {
-        for number in (at..total).step_by(connections) {
-            let due = start + Duration::from_secs_f64(number as f64 / rate);
-            std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            report.add(connection.send(&make(number)), due)?;
-        }
-        Ok(())
-    })
+    let schedule = Schedule::Rate {
+        interval: 1.0 / rate,
+        total: (rate * seconds) as usize,
+    };
+    run(address, connections, schedule, make)
 }
 
 /// Sends a request after each answer over a number of connections for some seconds.
@@ -155,60 +168,83 @@ pub(super) fn as_fast_as_possible(
     address: &str,
     connections: usize,
     seconds: f64,
-    make: impl Fn(usize) -> String + Sync,
+    make: impl Fn(usize) -> String,
 ) -> Result<Report, String> {
-    let end = Instant::now() + Duration::from_secs_f64(seconds);
-    run(address, connections, |at, connection, report| {
-        for number in (at..).step_by(connections) {
-            let due = Instant::now();
-            if due >= end {
-                break;
-            }
-            report.add(connection.send(&make(number)), due)?;
-        }
-        Ok(())
-    })
+    let schedule = Schedule::OneAfterTheOther(Duration::from_secs_f64(seconds));
+    run(address, connections, schedule, make)
 }
 
-impl Report {
-    fn add(&mut self, status: std::io::Result<u16>, due: Instant) -> Result<(), String> {
-        match status.map_err(|error| format!("a request failed: {error}"))? {
-            200 => {
-                self.good += 1;
-                self.latencies.push(due.elapsed().as_secs_f64());
-            }
-            _ => self.refused += 1,
-        }
-        Ok(())
-    }
-}
-
+/// Sends requests from one thread, which waits for all connections together. Client and server share the
+/// processors: a thread for each connection would take more time from the server than its own work.
 fn run(
     address: &str,
     connections: usize,
-    work: impl Fn(usize, &mut Connection, &mut Report) -> Result<(), String> + Sync,
+    schedule: Schedule,
+    make: impl Fn(usize) -> String,
 ) -> Result<Report, String> {
-    let start = Instant::now();
-    let reports: Result<Vec<Report>, String> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..connections)
-            .map(|at| {
-                let work = &work;
-                scope.spawn(move || {
-                    let (mut connection, mut report) =
-                        (Connection::open(address)?, Report::default());
-                    work(at, &mut connection, &mut report)?;
-                    Ok(report)
-                })
-            })
-            .collect();
-        let joined = threads.into_iter().map(|thread| {
-            thread
-                .join()
-                .unwrap_or_else(|_| Err("a client panicked".to_owned()))
-        });
-        joined.collect()
+    let open = (0..connections).map(|_| Connection::open(address));
+    let mut connections = open.collect::<Result<Vec<_>, String>>()?;
+    let mut idle: Vec<usize> = (0..connections.len()).rev().collect();
+    let failed = |error: io::Error| format!("a request failed: {error}");
+    let (start, mut report, mut number) = (Instant::now(), Report::default(), 0);
+    loop {
+        let due = schedule.due(number, start);
+        if let Some(due) = due.filter(|&due| due <= Instant::now())
+            && let Some(at) = idle.pop()
+        {
+            connections[at].send(&make(number), due).map_err(failed)?;
+            number += 1;
+            continue;
+        }
+        if due.is_none() && idle.len() == connections.len() {
+            break;
+        }
+        // A request that is due waits for an answer on any connection, all others for their moment.
+        let moment = due.filter(|_| !idle.is_empty());
+        for at in readable(&connections, moment).map_err(failed)? {
+            if let Some((status, due)) = connections[at].receive().map_err(failed)? {
+                report.add(status, due);
+                idle.push(at);
+            }
+        }
+    }
+    report.seconds = start.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// Connections with something to read; waits for one until a moment, at most [`PATIENCE`].
+fn readable(connections: &[Connection], until: Option<Instant>) -> io::Result<Vec<usize>> {
+    let busy = |at: &usize| connections[*at].due.is_some();
+    let busy: Vec<usize> = (0..connections.len()).filter(busy).collect();
+    let streams = busy.iter().map(|&at| &connections[at].stream);
+    let mut waiting: Vec<PollFd<'_>> = streams
+        .map(|stream| PollFd::new(stream, PollFlags::IN))
+        .collect();
+    let wait = until.map_or(PATIENCE, |until| {
+        until.saturating_duration_since(Instant::now())
     });
-    Ok(Report::join(reports?, start.elapsed().as_secs_f64()))
+    let wait = Timespec::try_from(wait).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let ready = poll(&mut waiting, Some(&wait))?;
+    if ready == 0 && until.is_none() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    let has_come = waiting.iter().map(|waiting| !waiting.revents().is_empty());
+    Ok(busy
+        .iter()
+        .zip(has_come)
+        .filter_map(|(&at, has_come)| has_come.then_some(at))
+        .collect())
+}
+
+impl Report {
+    fn add(&mut self, status: u16, due: Instant) {
+        if status == 200 {
+            self.good += 1;
+            self.latencies.push(due.elapsed().as_secs_f64());
+        } else {
+            self.refused += 1;
+        }
+    }
 }
 
 #[cfg(test)]

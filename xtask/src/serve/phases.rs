@@ -7,7 +7,7 @@ use super::client::{Report, as_fast_as_possible, at_rate};
 use super::findings::Findings;
 use super::servers::{Bench, PEER_SETTINGS, Running, bare_sync, event, list, many_events};
 
-const CONNECTIONS: usize = 16;
+const CONNECTIONS: usize = 64;
 const EVENTS: usize = 100_000;
 /// Events of one request while many are stored.
 const MANY: usize = 5000;
@@ -28,7 +28,7 @@ pub(super) fn peer(bench: &Bench, seconds: f64) -> Result<Report, String> {
     for (processes, place) in PEER_SETTINGS {
         let peer = bench.start_peer((processes, place))?;
         as_fast_as_possible(&peer.address, 2, 2.0, list)?;
-        for connections in [1, 2, 4, 8, 16] {
+        for connections in [1, 2, 4, 8, 16, 64] {
             let report = as_fast_as_possible(&peer.address, connections, seconds / 4.0, list)?;
             let what = format!(
                 "implicit, {processes} processes, on the {place}, {connections} connections"
@@ -54,7 +54,7 @@ pub(super) fn lists(
     show("lists, as fast as possible", &full);
     let capacity = full.rate();
     findings.add(
-        "lists a second, one after the other, 16 connections",
+        "lists a second, one after the other, 64 connections",
         format!("{capacity:.0}, p99 {:.2} ms", full.quantile(0.99)),
         "reaching for 5,000",
         capacity >= 5000.0,
@@ -115,7 +115,7 @@ fn at_equal_latency(
     for share in [1.2, 1.1, 1.0, 0.95, 0.9, 0.8, 0.7, 0.5, 0.4, 0.3, 0.2] {
         let report = at_rate(
             &ours.address,
-            4 * CONNECTIONS,
+            CONNECTIONS,
             share * capacity,
             seconds / 2.0,
             list,
@@ -221,7 +221,7 @@ pub(super) fn overload(
     // processors, so that a tenth of their time would not be a tenth of the capacity.
     let ours = bench.start("ranking_percent = 1")?;
     as_fast_as_possible(&ours.address, 4, 1.0, list)?;
-    let throttled = as_fast_as_possible(&ours.address, 4 * CONNECTIONS, seconds / 2.0, list)?;
+    let throttled = as_fast_as_possible(&ours.address, CONNECTIONS, seconds / 2.0, list)?;
     show("ranking pool throttled to a tenth or less", &throttled);
     let before = ours.memory();
     let rate = (10.0 * throttled.rate()).min(capacity);

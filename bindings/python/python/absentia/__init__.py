@@ -12,7 +12,7 @@ from . import weights
 from ._core import __version__
 from ._factorizer import Factorizer
 from ._online import Online
-from ._results import Evaluation, Explanation, NotFittedError, Sweep
+from ._results import Evaluation, Explanation, FoldedIn, NotFittedError, Sweep
 from ._scoring import Scorer, scorer
 from ._selection import Tuned, compare, cross_validate, evaluate, split, tune
 
@@ -20,6 +20,7 @@ __all__ = [
     "Evaluation",
     "Explanation",
     "Factorizer",
+    "FoldedIn",
     "NotFittedError",
     "Online",
     "Scorer",

@@ -150,6 +150,15 @@ def _relation_table(data: Any) -> _core.Table:
     return _table(rows, entries, ids)
 
 
+def further_table(data: Any, settings: Settings, columns: Optional[Mapping[str, Any]]) -> Tuple[Ids, _core.Table]:
+    """Interactions in memory with ids of their own, which a model need not know."""
+    if is_files(data) or sp.issparse(data):
+        raise ValueError("interactions are a table or columns of ids, not a file or a matrix")
+    entries = columns_of(data, columns_in(data, {**_column_options(settings), **(columns or {})}))
+    ids, rows, entries = _rows_of(entries, None, True)
+    return ids, _table(rows, entries, ids)
+
+
 def convert(
     data: Any,
     ids: Ids,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Optional, Sequence, Tuple
+from typing import Any, Iterable, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import _core, _params
 from ._data import Entries, from_sparse
-from ._estimator import Estimator
+from ._folding import Folding
 from ._ids import Side
 from ._results import Evaluation, Explanation
 from ._scoring import scorer
@@ -21,7 +21,7 @@ Lists = Tuple[NDArray[Any], NDArray[np.float32]]
 DEFAULT_METRICS = tuple(_core.default_metrics())
 
 
-class Prediction(Estimator):
+class Prediction(Folding):
     """The part of the estimator that uses a trained model."""
 
     def recommend(
@@ -33,6 +33,8 @@ class Prediction(Estimator):
         seen: Any = None,
         allow: Optional[Iterable[Any]] = None,
         deny: Optional[Iterable[Any]] = None,
+        relations: Optional[Mapping[str, Any]] = None,
+        interactions: Any = None,
     ) -> Lists:
         """Recommends the best items for one user or for each of several users, with scores.
 
@@ -43,6 +45,9 @@ class Prediction(Estimator):
         ``exclude_seen`` leaves out the items that the user has in the training data. A loaded model does
         not contain its training data: pass it as ``seen``, in any form that ``fit`` accepts. With
         ``allow`` only the items listed there are recommended; those in ``deny`` never are.
+
+        Users and items that the model does not know are folded in from ``relations`` and ``interactions``, as
+        :meth:`fold_in_related` does, and new items are ranked with the others.
 
         Examples
         --------
@@ -55,6 +60,16 @@ class Prediction(Estimator):
         [[None], ['alien']]
         """
         model, one = self._fitted(), _is_one(users)
+        if relations is not None or interactions is not None:
+            if allow is not None or deny is not None:
+                raise ValueError("allow and deny are for items of the model; leave them out with relations or interactions")
+            known = self._seen_items(seen) if exclude_seen else None
+            folded = self._folded(relations, interactions)
+            names, scores = self._recommend_folded([users] if one else list(users), _params.whole("n", n), folded, known)
+            if not one:
+                return names, scores
+            is_listed = np.isfinite(scores[0])
+            return names[0][is_listed], scores[0][is_listed]
         rows = self._ids.users.rows([users] if one else users, what="user")
         source = self._seen_by([users] if one else users, seen) if exclude_seen else None
         allowed, denied = self._item_rows(allow), self._item_rows(deny)
@@ -216,9 +231,12 @@ class Prediction(Estimator):
         >>> model.evaluate((["cy"], ["alien"]), ["hr@1"])
         Evaluation(hr@1: 1.0000; 1 users, all unseen items ranked)
         """
+        return self._measured(self._convert(test), metrics, exclude_seen, seen)
+
+    def _measured(self, test: Entries, metrics: Sequence[str], exclude_seen: bool, seen: Any) -> Evaluation:
         model = self._fitted()
         source = self._seen_items(seen).core if exclude_seen else _empty_rows(model.shape)
-        users, items = self._convert(test).pairs()
+        users, items = test.pairs()
         rows, candidates, found = _core.evaluate(
             model, source, users, items, list(metrics), exclude_seen, self._threads()
         )

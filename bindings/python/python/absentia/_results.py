@@ -32,6 +32,15 @@ class Explanation(NamedTuple):
     remainder: float
 
 
+class FoldedIn(NamedTuple):
+    """Users and new items that were folded in: their ids, and a row of factors each."""
+
+    users: NDArray[Any]
+    user_factors: NDArray[np.float32]
+    items: NDArray[Any]
+    item_factors: NDArray[np.float32]
+
+
 class Evaluation(Mapping[str, float]):
     """Metrics by name; ``stderr`` and ``per_user`` have the same keys."""
 

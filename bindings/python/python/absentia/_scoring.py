@@ -25,8 +25,17 @@ class Scorer(NamedTuple):
             X = estimator[:-1].transform(X) if len(steps) > 1 else X
             estimator = steps[-1][1]
         if not sp.issparse(X):
-            return float(estimator.evaluate(X, [self.metric])[self.metric])
+            return self._of_known_users(estimator, X)
         return self._of_new_users(estimator, X.tocsr())
+
+    def _of_known_users(self, estimator: Any, table: Any) -> float:
+        test = estimator._convert(table)
+        if not len(test.pairs()[0]):
+            raise ValueError(
+                "no row has a user and an item that the model knows. Rows of a table are held-out interactions of known "
+                "users: if a table is sorted by users, divide it with cv=KFold(5, shuffle=True)"
+            )
+        return float(estimator._measured(test, [self.metric], True, None)[self.metric])
 
     def _of_new_users(self, estimator: Any, rows: Any) -> float:
         from ._selection import split

@@ -127,11 +127,27 @@ def _places_of(column: Any, users: List[Any]) -> Optional[NDArray[np.int64]]:
     is_text = pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)
     if not (texts and is_text or integers and pa.types.is_integer(cells.type)):
         return None
+    if texts and not cells.null_count:
+        chunks = cells.chunks if hasattr(cells, "chunks") else [cells]
+        return _places_in_chunks(chunks, users)
     # By name: the functions are made when the module is loaded, which types do not show.
     found = pc.call_function("equal", [cells, pa.scalar(users[0], cells.type)])
     for user in users[1:]:
         found = pc.call_function("or", [found, pc.call_function("equal", [cells, pa.scalar(user, cells.type)])])
     return np.asarray(pc.call_function("indices_nonzero", [found])).astype(np.int64)
+
+
+def _places_in_chunks(chunks: List[Any], texts: List[str]) -> NDArray[np.int64]:
+    """The places of a few texts in pieces of a column in the form of Arrow, without nulls."""
+    places, before = [np.zeros(0, np.int64)], 0
+    for chunk in chunks:
+        _, offsets, cells = chunk.buffers()
+        if len(chunk) and cells is not None:
+            width = np.dtype(np.int32) if str(chunk.type) == "string" else np.dtype(np.int64)
+            ends = np.frombuffer(offsets, width, len(chunk) + 1, chunk.offset * width.itemsize)
+            places.append(before + _core.places_in_arrow(ends, np.frombuffer(cells, np.uint8), texts))
+        before += len(chunk)
+    return np.concatenate(places)
 
 
 def _places_in_polars(column: Any, users: List[Any], texts: bool, integers: bool) -> Optional[NDArray[np.int64]]:

@@ -32,6 +32,7 @@ pub(super) fn unwrapped<'e>(cause: &'e (dyn Error + 'static)) -> &'e (dyn Error 
         Some(JobError::Evaluate(error)) => error,
         Some(JobError::Search(error)) => error,
         Some(JobError::Fit(error)) => error,
+        Some(JobError::Model(error)) => error,
         _ => cause,
     }
 }
@@ -50,9 +51,8 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
     if let Some(error) = cause.downcast_ref::<LogError>() {
         return of_log(error);
     }
-    if let Some(GenerateError::TooManyEntries { .. }) = cause.downcast_ref() {
-        let refusal = Refusal::usage(cause.to_string());
-        return Some(refusal.hint("lower --entries, or raise --items or --like-rate"));
+    if let Some(error) = cause.downcast_ref() {
+        return Some(of_generating(error));
     }
     if let Some(SearchError::NothingScored { .. }) = cause.downcast_ref() {
         let refusal = Refusal::data(cause.to_string());
@@ -80,6 +80,23 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
             "more than {limit} bad rows (--skip-bad {limit}), the first at {first}"
         ))),
         _ => None,
+    }
+}
+
+/// A parameter of generated data by the name of its flag.
+fn of_generating(error: &GenerateError) -> Refusal {
+    let text = error.to_string();
+    match error {
+        GenerateError::TooManyEntries { .. } => Refusal::usage(format!("--entries: {text}"))
+            .hint("lower --entries, or raise --items or --like-rate"),
+        GenerateError::Count { name, .. } | GenerateError::Parameter { name, .. } => {
+            let flag = match *name {
+                "exposure strength" => "exposure".to_owned(),
+                name => name.replace(' ', "-"),
+            };
+            Refusal::usage(format!("--{flag}: {text}"))
+        }
+        _ => Refusal::usage(text),
     }
 }
 
@@ -136,11 +153,15 @@ fn of_log(error: &LogError) -> Option<Refusal> {
         ),
         LogError::Damaged { .. } => Some(refusal),
         LogError::Gap { .. } => Some(refusal.hint(OTHER_LOG)),
+        LogError::OtherWeights { .. } => Some(refusal.hint(OTHER_WEIGHTS)),
         _ => None,
     }
 }
 
 const OTHER_LOG: &str = "give the log that was written from this model, or another file as --log";
+
+const OTHER_WEIGHTS: &str =
+    "pass --live for live weights and leave it out for frozen ones, or give another file as --log";
 
 const MERGE: &str = "merge them with --duplicates sum, last or max";
 
@@ -191,6 +212,7 @@ fn of_job(error: &JobError) -> Refusal {
             let message = "--exposed-weight is the weight of pairs that --exposed names";
             Refusal::usage(message).hint("pass --exposed FILE as well")
         }
+        JobError::ValidMetric(error) => Refusal::usage(format!("--valid-metric: {error}")),
         JobError::MetricLacksCutoff { metric } => {
             let message = format!("--valid-metric {metric}: {metric}@K is needed, a cut-off");
             Refusal::usage(message).hint(format!("write {metric}@20, say"))
@@ -210,6 +232,13 @@ fn of_job(error: &JobError) -> Refusal {
                 None => refusal,
             }
         }
+        JobError::NoRelations => {
+            Refusal::usage(text).hint("train it with --relation, as in items-tags:tags.csv")
+        }
+        JobError::NoSuchRelation { .. } | JobError::NothingAbout { .. } => Refusal::usage(text),
+        JobError::NothingAdded { .. } => Refusal::usage(text).hint(
+            "give it to the relation that adds the type; users and items have --regularization",
+        ),
         JobError::UsersHeldOut => {
             Refusal::usage(text).hint("use `absentia split --by users:N` and `evaluate --fold-in`")
         }
@@ -245,6 +274,17 @@ fn of_data(error: &JobError, text: String) -> Refusal {
             "the first column of the file has the ids of the first type, the second those of the second: are they \
              the ids of the data?",
         ),
+        JobError::FirstLine { .. } => refusal.hint(
+            "say header=yes behind the file if they are names, as in items-tags:tags.csv,header=yes, or header=no if they \
+             are a row",
+        ),
+        JobError::OtherContent { .. } => refusal.hint("give the file as in training, with or without dense=yes"),
+        JobError::NoAttributeKnown { .. } => {
+            refusal.hint("check that the ids are those of the file it was trained with")
+        }
+        JobError::FeatureColumns { names, .. } => {
+            refusal.hint(format!("the model has the columns {names} ..."))
+        }
         JobError::FeatureIds { .. } => refusal.hint(
             "name a file with the id of each row, one a line: ids=FILE; give a table with the ids in its first column \
              and dense=yes; or number the data by rows with --dense-ids",

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use absentia::error::Axis;
-use absentia::model::{Contribution, Explanation, RowWeights};
-use absentia_io::Id;
+use absentia::model::{Contribution, Explanation, NewEntry, RowWeights};
 use absentia_io::time::TimeUnit;
+use absentia_io::{Id, IdMap};
 use absentia_job::text::RelationSpec;
-use absentia_job::{Preparation, Reading, post_scaling_text};
+use absentia_job::{
+    Attributes, Preparation, Reading, known_entries, post_scaling_text, read_attributes,
+};
 use absentia_report::format;
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
@@ -19,7 +21,6 @@ use crate::failure::{Outcome, Refusal};
 use crate::folding::{entries_of, entries_of_items};
 use crate::guard::Files;
 use crate::loading::{Rows, read_known, row_of};
-use crate::relating::{Attributes, ids_of, known};
 use crate::store::{self, Stored};
 
 const EXAMPLES: &str = "\
@@ -29,7 +30,8 @@ Examples:
 
 The contributions of the user's own interactions, and what is left of the score, add up to it. Pass
 the same --min-rating and other preparation as to train, so that it is the same interactions. With
---by item it is the users of the item and, by --relation, its attributes that add up to the score.";
+--by item it is the users of the item and, by --relation, its attributes that add up to the score. The
+one that explains the score may be new: then its attributes in --relation are all there is.";
 
 /// Explain a score by the user's own interactions, or by the item's users and attributes.
 #[derive(Debug, clap::Args)]
@@ -68,6 +70,30 @@ enum By {
     Item,
 }
 
+/// The rows of a user and an item; nothing for one that is new.
+#[derive(Clone, Copy)]
+struct Pair {
+    user: Option<u32>,
+    item: Option<u32>,
+    /// The row of the one that does not explain the score.
+    other: u32,
+}
+
+impl Pair {
+    /// The row of the one that explains the score.
+    fn own(&self, by: By) -> Option<u32> {
+        match by {
+            By::User => self.user,
+            By::Item => self.item,
+        }
+    }
+
+    /// Both rows, if neither is new.
+    fn known(&self) -> Option<(u32, u32)> {
+        self.user.zip(self.item)
+    }
+}
+
 impl Explain {
     /// Every file that the command reads or writes.
     pub(crate) fn files(&self) -> Files {
@@ -80,34 +106,29 @@ impl Explain {
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
         let mut stored = store::load(&self.model, &context.ui)?;
-        let user = row_of(&stored.users, Axis::User, &self.user)?;
-        let item = row_of(&stored.items, Axis::Item, &self.item)?;
-        let ids = stored.take_ids();
         let ui = &context.ui;
+        let attributes = read_attributes(&self.relation, stored.known(), ui)?;
+        let attributes = Attributes::all(attributes, stored.known(), ui)?;
+        let pair = self.pair(&stored, &attributes)?;
+        let ids = stored.take_ids();
         let mut train = Rows::new(read_known(&self.train, &self.read, ids, ui)?)?;
         train.prepare(&self.prepare, &self.read, ui)?;
         train.merge_repeats(&self.prepare, ui)?;
         warn_of_preparation(&self.prepare, ui);
-        let is_seen = |row: usize| train.log.user()[row] == user && train.log.item()[row] == item;
+        let is_seen = |row: usize| {
+            let (user, item) = (train.log.user()[row], train.log.item()[row]);
+            (Some(user), Some(item)) == (pair.user, pair.item)
+        };
         let seen = (0..train.log.len()).any(is_seen);
-        let entries = match self.by {
-            By::User => {
-                let log = train.log.select(|row| train.log.user()[row] == user);
-                entries_of(&log, train.users.len()).swap_remove(user as usize)
-            }
-            By::Item => {
-                let log = train.log.select(|row| train.log.item()[row] == item);
-                entries_of_items(&log, train.items.len()).swap_remove(item as usize)
-            }
-        };
+        let entries = self.own_entries(&train, &pair);
         (stored.users, stored.items) = train.take_ids();
-        let attributes = Attributes::read_all(&self.relation, &stored, ui)?;
-        let (axis, entity, own, other, id) = match self.by {
-            By::User => (Axis::User, 0, user, item, &self.user),
-            By::Item => (Axis::Item, 1, item, user, &self.item),
+        let (axis, entity, id) = match self.by {
+            By::User => (Axis::User, 0, &self.user),
+            By::Item => (Axis::Item, 1, &self.item),
         };
-        let like = RowWeights::Like(own);
-        let known = known(entity, id, &entries, &attributes, &like);
+        let own = pair.own(self.by);
+        let like = own.map_or(RowWeights::Frozen, RowWeights::Like);
+        let known = known_entries((entity, id), &entries, &attributes, &like);
         if known.iter().all(|part| part.entries.is_empty()) {
             let refusal = Refusal::not_found(format!("{axis} {id:?} has no row in --train"));
             return Err(refusal
@@ -115,25 +136,75 @@ impl Explain {
                 .into());
         }
         let fold_in = stored.model.fold_in(axis);
-        let explanation = fold_in.explain_related(Some(own), &known, other)?;
-        self.show(&stored, &explanation, (user, item), seen, context)?;
+        let explanation = fold_in.explain_related(own, &known, pair.other)?;
+        self.show(&stored, &explanation, pair, seen, context)?;
         Ok(Outcome::Done)
+    }
+
+    /// The rows of user and item. The one that explains the score may be new, if its attributes are given.
+    fn pair(&self, stored: &Stored, attributes: &[Attributes]) -> Result<Pair> {
+        let row = |axis, by: By, entity: usize, id: &str| -> Result<Option<u32>> {
+            let ids = stored.ids_of(entity);
+            let mut described = attributes.iter().filter(|one| one.entity == entity);
+            let is_described = described.any(|one| !one.get(id).is_empty());
+            if ids.get(id).is_some() || !is_described {
+                return row_of(ids, axis, id).map(Some);
+            }
+            if by == self.by {
+                return Ok(None);
+            }
+            let refusal = Refusal::usage(format!("{axis} {id:?} is new, and known by attributes"));
+            let hint = format!("explain the score by the {axis}: --by {axis}");
+            Err(refusal.hint(hint).into())
+        };
+        let user = row(Axis::User, By::User, 0, &self.user)?;
+        let item = row(Axis::Item, By::Item, 1, &self.item)?;
+        let other = match self.by {
+            By::User => item,
+            By::Item => user,
+        };
+        Ok(Pair {
+            user,
+            item,
+            other: other.unwrap_or_default(),
+        })
+    }
+
+    /// The interactions of the user or item that explains the score; none if it is new.
+    fn own_entries(&self, train: &Rows, pair: &Pair) -> Vec<NewEntry> {
+        let Some(own) = pair.own(self.by) else {
+            return Vec::new();
+        };
+        match self.by {
+            By::User => {
+                let log = train.log.select(|row| train.log.user()[row] == own);
+                entries_of(&log, train.users.len()).swap_remove(own as usize)
+            }
+            By::Item => {
+                let log = train.log.select(|row| train.log.item()[row] == own);
+                entries_of_items(&log, train.items.len()).swap_remove(own as usize)
+            }
+        }
     }
 
     fn show(
         &self,
         stored: &Stored,
         explanation: &Explanation,
-        (user, item): (u32, u32),
+        pair: Pair,
         seen: bool,
         context: &Context,
     ) -> Result<()> {
         let name = |part: &Contribution| self.name(stored, part);
-        let weight = stored.model.weights().explain(user, item);
+        let weight = pair
+            .known()
+            .map(|(user, item)| stored.model.weights().explain(user, item));
         // Without a half-life, the post-scaling is that of the whole data, as `inspect` shows it.
         let scale = stored.model.item_scale();
         let scale = scale.filter(|_| stored.model.params().post_scale_half_life.is_some());
-        let scale = scale.map(|scale| scale[item as usize]);
+        let scale = scale
+            .zip(pair.item)
+            .map(|(scale, item)| scale[item as usize]);
         let contributions: Vec<_> = explanation
             .contributions
             .iter()
@@ -143,20 +214,23 @@ impl Explain {
                 json!({(kind): name, "contribution": part.contribution})
             })
             .collect();
-        let reasons: Vec<_> = weight
-            .parts
-            .iter()
+        let parts = weight.iter().flat_map(|weight| &weight.parts);
+        let reasons: Vec<_> = parts
             .map(|part| json!({"scheme": part.scheme, "weight": part.value, "reason": part.reason}))
             .collect();
+        let id = |ids: &IdMap, row: Option<u32>, given: &str| match row {
+            Some(row) => json!(ids.id(row)),
+            None => json!(given),
+        };
         context.ui.json(&json!({
-            "user": stored.users.id(user),
-            "item": stored.items.id(item),
+            "user": id(&stored.users, pair.user, &self.user),
+            "item": id(&stored.items, pair.item, &self.item),
             "score": explanation.score,
             "contributions": contributions,
             "others": others(explanation, self.top),
             "remainder": explanation.remainder,
             "observed": seen,
-            "missing_weight": weight.total,
+            "missing_weight": weight.as_ref().map_or(0.0, |weight| weight.total),
             "missing_weight_parts": reasons,
         }))?;
         if context.ui.is_json() {
@@ -171,19 +245,26 @@ impl Explain {
                 post_scaling_text(stored.model.params(), unit)
             ))?;
         }
-        context.ui.say(if seen {
-            "the pair is observed, so it has no weight as a missing entry".to_owned()
-        } else {
-            let parts: Vec<String> = weight
-                .parts
-                .iter()
-                .map(|part| part.reason.clone())
-                .collect();
-            format!(
-                "weight as a missing entry: {} ({})",
-                format::significant(f64::from(weight.total), 4),
-                parts.join("; ")
-            )
+        context.ui.say(match weight {
+            _ if seen => "the pair is observed, so it has no weight as a missing entry".to_owned(),
+            None => {
+                let new = if pair.user.is_none() { "user" } else { "item" };
+                format!(
+                    "the {new} is new: without interactions it has no weight as a missing entry"
+                )
+            }
+            Some(weight) => {
+                let parts: Vec<String> = weight
+                    .parts
+                    .iter()
+                    .map(|part| part.reason.clone())
+                    .collect();
+                format!(
+                    "weight as a missing entry: {} ({})",
+                    format::significant(f64::from(weight.total), 4),
+                    parts.join("; ")
+                )
+            }
         })?;
         Ok(())
     }
@@ -202,7 +283,7 @@ impl Explain {
             }
             None => other,
         };
-        (kind.to_owned(), ids_of(stored, entity).id(part.item))
+        (kind.to_owned(), stored.ids_of(entity).id(part.item))
     }
 
     fn table(

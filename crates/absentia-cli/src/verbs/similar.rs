@@ -18,7 +18,6 @@ use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
 use crate::loading::row_of;
-use crate::relating::ids_of;
 use crate::store::{self, Stored};
 
 const EXAMPLES: &str = "\
@@ -82,7 +81,7 @@ impl Similar {
             Some(to) => entity(&stored, to)?,
             None => from,
         };
-        let (own, ids) = (ids_of(&stored, from), ids_of(&stored, to));
+        let (own, ids) = (stored.ids_of(from), stored.ids_of(to));
         let by = match self.by {
             Measure::Cosine => Similarity::Cosine,
             Measure::InnerProduct => Similarity::InnerProduct,

@@ -138,9 +138,12 @@ impl Stream {
             } else {
                 WeightMode::Frozen
             },
-            settings: self.settings(Settings::default()),
+            // Settings that were given are a record, so that the log alone says how its events were learned.
+            settings: Settings::default(),
             weighted_events: false,
         };
+        let settings = self.settings(Settings::default());
+        settings.check().map_err(LearnError::from)?;
         let mut learner = open(&self.model, &opening, ui)?;
         learner.set_threads(context.threads);
         let mut journal = self.journal(&mut learner, context)?;
@@ -179,7 +182,7 @@ impl Stream {
         let Some(path) = &self.log else {
             return Ok(Journal::default());
         };
-        let (log, records) = Log::open(path)?;
+        let (log, records) = Log::open(path, learner.online().weight_mode())?;
         let replayed = learner.replay(path, &records)?;
         if replayed > 0 {
             context.ui.note(format!(
@@ -229,7 +232,7 @@ impl Stream {
         let bar = progress.count("learning", (events.len() - done) as u64, "events");
         let mut measured = (!self.no_metrics).then(|| Prequential::new(self.top));
         let (mut learned, mut spent) = (0, Duration::ZERO);
-        if !matches!(journal.earlier.last(), Some(Record::Refit { .. })) {
+        if !journal.ends_with_refit() {
             // The run was interrupted between an event and its refit.
             self.refit_after(done as u64, learner, journal, &cancel)?;
         }
@@ -317,6 +320,13 @@ struct Journal {
 }
 
 impl Journal {
+    /// Whether nothing but settings came after the last refit.
+    fn ends_with_refit(&self) -> bool {
+        let mut latest = self.earlier.iter().rev();
+        let last = latest.find(|record| !matches!(record, Record::Settings(_)));
+        matches!(last, Some(Record::Refit { .. }))
+    }
+
     /// Learns a record and appends it; one that is rejected is not appended.
     fn learn(&mut self, learner: &mut Learner, record: &Record) -> Result<()> {
         self.learn_unless(learner, record, &Cancel::new())

@@ -9,6 +9,7 @@ mod dashboard;
 mod deployment;
 mod documents;
 mod faults;
+mod folders;
 mod guide;
 mod hostile;
 mod keys;

@@ -8,7 +8,7 @@ use absentia::Dense;
 use super::error::ArrayError;
 use super::numbers::{array, cells, is_npy, number};
 use crate::error::Error;
-use crate::read::{ParquetRows, parquet_rows};
+use crate::read::{FirstLine, ParquetRows, parquet_rows};
 
 /// Features as they are in a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,9 +19,22 @@ pub struct FeatureTable {
     pub columns: Vec<String>,
     /// The numbers.
     pub values: Dense,
+    /// The first line of a text, if it was taken for names because a cell of it is no number.
+    pub first_line: Option<FirstLine>,
 }
 
 impl FeatureTable {
+    /// Numbers whose rows and columns have names.
+    #[must_use]
+    pub fn new(ids: Option<Vec<String>>, columns: Vec<String>, values: Dense) -> Self {
+        Self {
+            ids,
+            columns,
+            values,
+            first_line: None,
+        }
+    }
+
     /// The id of a row.
     #[must_use]
     pub fn id(&self, row: usize) -> String {
@@ -90,11 +103,8 @@ fn of_array(path: &Path, ids: Option<&Path>) -> Result<FeatureTable, Error> {
             Some(lines)
         }
     };
-    Ok(FeatureTable {
-        ids,
-        columns: numbered(values.cols()),
-        values,
-    })
+    let columns = numbered(values.cols());
+    Ok(FeatureTable::new(ids, columns, values))
 }
 
 fn of_text(path: &Path, header: Option<bool>) -> Result<FeatureTable, Error> {
@@ -113,7 +123,17 @@ fn of_text(path: &Path, header: Option<bool>) -> Result<FeatureTable, Error> {
         Ok((line[0].clone(), numbers.collect::<Result<_, ArrayError>>()?))
     });
     let rows: Vec<(String, Vec<f32>)> = rows.collect::<Result<_, Error>>()?;
-    of_rows(path, rows, headings)
+    let is_guessed = header.is_none() && headings.is_some();
+    Ok(FeatureTable {
+        first_line: is_guessed.then(|| FirstLine {
+            path: path.to_owned(),
+            line: 1,
+            cells: first.to_vec(),
+            is_header: true,
+            differs: true,
+        }),
+        ..of_rows(path, rows, headings)?
+    })
 }
 
 /// The first line, if it has the names of the columns; an error if it could as well be a row of numbers.
@@ -156,11 +176,8 @@ fn of_rows(
         values.row_mut(row).copy_from_slice(&numbers);
         ids.push(id);
     }
-    Ok(FeatureTable {
-        ids: Some(ids),
-        columns: headings.unwrap_or_else(|| numbered(expected)),
-        values,
-    })
+    let columns = headings.unwrap_or_else(|| numbered(expected));
+    Ok(FeatureTable::new(Some(ids), columns, values))
 }
 
 fn numbered(columns: usize) -> Vec<String> {

@@ -20,7 +20,7 @@ use super::header::{FOLDER_VERSION, ModelHeader};
 use super::ids::{self, Ids};
 use super::image::Image;
 use super::map::JoinedMaps;
-use super::save::text_of;
+use super::save::{text_of, text_of_params};
 use super::tensor::Tensor;
 use super::{Kind, history, weights};
 use crate::atomic::{AtomicFile, folder_of};
@@ -105,8 +105,10 @@ impl Pieces {
 /// What damaged pieces are called in messages.
 pub(super) const PIECE: &str = "piece of a model";
 
-/// The file to read where a model is asked for: for a folder, the one that has everything but the factors.
-pub(super) fn file_of(path: &Path) -> PathBuf {
+/// The file to read where a model is given: for a folder, the one that has everything but the factors. It has the
+/// checksums of the factors, so that models whose files have equal bytes are equal.
+#[must_use]
+pub fn file_of_model(path: &Path) -> PathBuf {
     let head = path.join(HEAD);
     if path.is_dir() && head.is_file() {
         head
@@ -171,7 +173,7 @@ pub fn save_head(folder: &Path, head: &ModelHead<'_>, pieces: &Pieces) -> Result
     let path = folder.join(HEAD);
     let weights_text = weights::text(head.weights, &path)?;
     let mut metadata = super::save::texts(FOLDER_VERSION, Kind::Model);
-    metadata.insert("params", text_of(head.params, "parameters", &path)?);
+    metadata.insert("params", text_of_params(head.params, &path)?);
     metadata.insert(
         "transform",
         text_of(head.transform, "targets and confidence", &path)?,

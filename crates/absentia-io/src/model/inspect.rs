@@ -116,7 +116,7 @@ struct Reader {
 
 impl Reader {
     fn open(path: &Path) -> Result<Self, Error> {
-        let path = &folder::file_of(path);
+        let path = &folder::file_of_model(path);
         let mut file = File::open(path).map_err(Error::io(path))?;
         let bytes = file.metadata().map_err(Error::io(path))?.len();
         let mut head = Vec::new();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use absentia::fit::Checkpoint;
 use absentia::ranking::UserItems;
-use absentia::{Axis, Model};
+use absentia::{Axis, Model, Params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -153,10 +153,18 @@ fn metadata(
         None => PLAIN_VERSION,
     };
     let mut texts = texts(version, kind);
-    texts.insert("params", text_of(&parts.params, "parameters", path)?);
+    texts.insert("params", text_of_params(&parts.params, path)?);
     let transform = text_of(&parts.transform, "targets and confidence", path)?;
     texts.insert("transform", transform);
     Ok(texts)
+}
+
+/// Parameters without what they say of the machine, which changes no result: equal runs give equal files.
+pub(super) fn text_of_params(params: &Params, path: &Path) -> Result<String, Error> {
+    let mut params = params.clone();
+    params.threads = None;
+    params.memory_limit = None;
+    text_of(&params, "parameters", path)
 }
 
 /// What the header of every file says of its format.

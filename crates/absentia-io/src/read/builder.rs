@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::chunk::{Chunk, IdColumn};
-use super::options::{FoundColumns, Progress, Unknown};
+use super::options::{FirstLine, FoundColumns, Progress, Unknown};
 use crate::bad_row::BadRows;
 use crate::dataset::Dataset;
 use crate::error::{Error, shorten};
@@ -79,6 +79,11 @@ impl<'a> Builder<'a> {
     /// Says which columns of the next file are read.
     pub(super) fn found(&self, columns: &FoundColumns) {
         self.progress.columns(columns);
+    }
+
+    /// Says what the first line of the next file was taken for.
+    pub(super) fn first_line(&self, line: FirstLine) {
+        self.progress.first_line(line);
     }
 
     /// Adds the rows of a chunk after those already there.

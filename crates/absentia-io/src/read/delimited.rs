@@ -5,7 +5,7 @@ use super::builder::Builder;
 use super::cells::{self, CellKind};
 use super::chunk::{Chunk, Record, Shape, Stop};
 use super::fields::{Fields, Separator};
-use super::options::ReadOptions;
+use super::options::{FirstLine, ReadOptions};
 use super::pipeline;
 use super::roles::Roles;
 use super::sniff::{Sample, TextContent, heading, sniff};
@@ -25,6 +25,8 @@ struct RecordLayout {
     roles: Roles,
     /// The roles of columns by heading or place.
     found: Vec<(Column, String)>,
+    /// The first line, if what it looks like decided whether it names the columns.
+    first: Option<FirstLine>,
     decimal_comma: bool,
     first_line: u64,
 }
@@ -61,6 +63,9 @@ fn read_rows(
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
     builder.found(&layout.found);
+    if let Some(first) = &layout.first {
+        builder.first_line(first.clone());
+    }
     let (users, items) = id_rules(options);
     let shape = Shape {
         path: source.path().clone(),
@@ -96,11 +101,20 @@ fn layout(
     let Some((line, first)) = sample.rows.first() else {
         return Err(unreadable_start(source));
     };
-    let header = options.header.unwrap_or_else(|| match format {
-        Format::Rating => false,
-        Format::Inter => true,
-        _ => options.columns.any_by_name() || sample.has_header(),
+    let said = options.header.or(match format {
+        Format::Rating => Some(false),
+        Format::Inter => Some(true),
+        _ => options.columns.any_by_name().then_some(true),
     });
+    let header = said.unwrap_or_else(|| sample.has_header());
+    let text = |cell: &Vec<u8>| String::from_utf8_lossy(cell).into_owned();
+    let first_line = FirstLine {
+        path: source.path().to_path_buf(),
+        line: *line,
+        cells: first.iter().map(text).collect(),
+        is_header: header,
+        differs: sample.first_differs(),
+    };
     let width = if header { first.len() } else { sample.width() };
     if width < 2 {
         let text = shorten(&first.join(&b' '));
@@ -127,15 +141,15 @@ fn layout(
             .collect();
         (roles, roles.found(&names))
     };
-    let first_line = if header { line + 1 } else { *line };
     Ok(RecordLayout {
         separator: sample.separator.clone(),
         quotes: options.quotes,
         width,
         roles,
         found,
+        first: said.is_none().then_some(first_line),
         decimal_comma: options.decimal_comma,
-        first_line,
+        first_line: if header { line + 1 } else { *line },
     })
 }
 

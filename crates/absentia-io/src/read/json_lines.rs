@@ -154,18 +154,20 @@ fn id_key<'a>(
 }
 
 fn as_number(cell: &Cell<'_>, column: Column, keys: &Keys) -> Result<f32, RowFault> {
-    let wide = match cell {
-        Cell::Integer(value) => return Ok(*value as f32),
-        Cell::Float(value) => *value,
+    let value = match cell {
+        Cell::Integer(value) => *value as f32,
+        Cell::Float(value) => *value as f32,
         Cell::Text(text) => return cells::number(text.as_bytes(), column),
         Cell::Missing | Cell::Other => return Err(unusable(column, keys)),
     };
-    let value = wide as f32;
     if value.is_finite() {
-        Ok(value)
-    } else {
-        Err(RowFault::unfit(column, wide, wide.to_string()))
+        return Ok(value);
     }
+    let text = match cell {
+        Cell::Float(value) => format!("{value:e}"),
+        _ => value.to_string(),
+    };
+    Err(RowFault::unstorable(column, text))
 }
 
 fn as_time(cell: &Cell<'_>, unit: Option<TimeUnit>, keys: &Keys) -> Result<i64, RowFault> {

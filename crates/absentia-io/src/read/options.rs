@@ -1,5 +1,8 @@
 //! Settings for reading files.
 
+use std::path::PathBuf;
+
+use super::sniff::is_usual_heading;
 use crate::column::{Column, Columns};
 use crate::format::Format;
 use crate::time::TimeUnit;
@@ -68,6 +71,30 @@ pub enum Unknown {
     Error,
 }
 
+/// The first line of a delimited text of which nobody said whether it names the columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstLine {
+    /// The file.
+    pub path: PathBuf,
+    /// Its number, from 1.
+    pub line: u64,
+    /// Its cells.
+    pub cells: Vec<String>,
+    /// Whether it was taken for names: a cell is a usual heading, or text where others are numbers.
+    pub is_header: bool,
+    /// Whether it is text where the other lines have numbers, so that it cannot be a row.
+    pub differs: bool,
+}
+
+impl FirstLine {
+    /// Whether a cell is a usual name of a column, such as `item_id`.
+    #[must_use]
+    pub fn is_usual_heading(&self, place: usize) -> bool {
+        let cell = self.cells.get(place);
+        cell.is_some_and(|cell| is_usual_heading(cell.as_bytes()))
+    }
+}
+
 /// Receives the progress of reading; every method has a default that does nothing.
 pub trait Progress: Sync {
     /// Reading starts; `total_bytes` is the size of all files together where it is known.
@@ -83,6 +110,11 @@ pub trait Progress: Sync {
     /// These columns of a file are read.
     fn columns(&self, found: &FoundColumns) {
         let _ = found;
+    }
+
+    /// The first line of a text was taken for names, or for a row, by what it looks like.
+    fn first_line(&self, line: FirstLine) {
+        let _ = line;
     }
 
     /// Reading has ended, well or not.

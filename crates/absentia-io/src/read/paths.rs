@@ -30,7 +30,7 @@ pub fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// A pattern for the files of a folder, with the extension that most of them have.
+/// A pattern for the files of a folder, with the extension that most of them have, apart from models.
 fn example(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries
@@ -38,6 +38,7 @@ fn example(folder: &Path) -> String {
         .filter(|path| path.is_file());
     let mut extensions: Vec<String> = files
         .filter_map(|path| Some(path.extension()?.to_str()?.to_owned()))
+        .filter(|extension| extension != "absentia")
         .collect();
     extensions.sort_unstable();
     let most = extensions
@@ -82,7 +83,14 @@ mod tests {
     #[test]
     fn globs_are_sorted_and_must_match() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["b.csv", "a.csv", "c[1].txt"] {
+        for name in [
+            "b.csv",
+            "a.csv",
+            "c[1].txt",
+            "1.absentia",
+            "2.absentia",
+            "3.absentia",
+        ] {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         let pattern = |name: &str| folder.path().join(name).to_string_lossy().into_owned();

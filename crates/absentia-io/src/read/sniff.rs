@@ -113,14 +113,14 @@ impl Sample {
         let long = first
             .iter()
             .any(|cell| cell.len() > 1 && is_usual_heading(cell));
-        (usual > 0 && long) || usual > 1 || self.first_differs(first)
+        (usual > 0 && long) || usual > 1 || self.first_differs()
     }
 
     /// Whether the first row is text where the others are numbers: in a column past the ids, or in both of them.
-    fn first_differs(&self, first: &[Vec<u8>]) -> bool {
-        if self.rows.len() < 2 {
+    pub(super) fn first_differs(&self) -> bool {
+        let [(_, first), _, ..] = &self.rows[..] else {
             return false;
-        }
+        };
         let differs: Vec<bool> = (0..first.len())
             .map(|place| {
                 self.kind_of(&first[place]) == CellKind::Text
@@ -145,7 +145,8 @@ impl Sample {
     }
 }
 
-fn is_usual_heading(cell: &[u8]) -> bool {
+/// Whether a cell is a usual name of a column.
+pub(super) fn is_usual_heading(cell: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(cell) else {
         return false;
     };

@@ -8,6 +8,7 @@ use absentia::error::TextError;
 use absentia_io::time::{TimeSpan, TimeUnit};
 
 const EXPECTED: &str = "a number, linear:ALPHA, log:ALPHA,EPSILON, decay:30d or column";
+const RANGE: &str = "finite numbers of at least 0, and an ε above 0 in log:ALPHA,EPSILON";
 
 /// The weights of observed entries: `2`, `linear:40`, `log:10,0.5`, `decay:30d` or `column`.
 ///
@@ -63,8 +64,14 @@ impl FromStr for ConfidenceRule {
 
     fn from_str(text: &str) -> Result<Self, TextError> {
         let wrong = || TextError::new(text, EXPECTED);
-        let number = |text: &str| text.trim().parse().map_err(|_| wrong());
-        if let Ok(weight) = text.parse() {
+        // Training refuses the same, but only once the data is read.
+        let number = |given: &str, least: f32| match given.trim().parse::<f32>() {
+            Ok(number) if number.is_finite() && number >= least => Ok(number),
+            Ok(_) => Err(TextError::new(text, RANGE)),
+            Err(_) => Err(wrong()),
+        };
+        if text.parse::<f32>().is_ok() {
+            let weight = number(text, 0.0)?;
             return Ok(Self(Confidence::Constant { weight }));
         }
         if text == "column" {
@@ -73,13 +80,13 @@ impl FromStr for ConfidenceRule {
         let (name, options) = text.split_once(':').ok_or_else(wrong)?;
         Ok(Self(match name {
             "linear" => Confidence::Linear {
-                alpha: number(options)?,
+                alpha: number(options, 0.0)?,
             },
             "log" => {
                 let (alpha, epsilon) = options.split_once(',').unwrap_or((options, "1"));
                 Confidence::Log {
-                    alpha: number(alpha)?,
-                    epsilon: number(epsilon)?,
+                    alpha: number(alpha, 0.0)?,
+                    epsilon: number(epsilon, f32::MIN_POSITIVE)?,
                 }
             }
             "decay" => {
@@ -160,6 +167,10 @@ mod tests {
     fn other_texts_are_refused() {
         for text in ["", "linear", "linear:", "log:a", "sure", "column:weight"] {
             assert!(text.parse::<ConfidenceRule>().is_err(), "{text}");
+        }
+        for text in ["-1", "inf", "linear:-3", "log:-1,1", "log:1,0", "log:nan"] {
+            let error = text.parse::<ConfidenceRule>().expect_err("out of range");
+            assert!(error.to_string().contains("at least 0"), "{text}: {error}");
         }
         let bare = "decay:30".parse::<ConfidenceRule>().expect_err("no unit");
         assert!(bare.to_string().contains("unit"), "{bare}");

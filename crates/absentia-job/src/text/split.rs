@@ -140,7 +140,7 @@ impl FromStr for SplitRule {
             if (0.0..=1.0).contains(&share) {
                 return Ok(share);
             }
-            Err(TextError::new(text, "a share from 0 to 1, as in ratio:0.2"))
+            Err(TextError::new(text, "a share from 0 to 1, such as 0.2"))
         };
         let moment = |given: &str| {
             let parsed = given.parse::<Moment>();

@@ -179,9 +179,9 @@ impl Reproduction {
     fn write(&self, units: &[Unit], lab: &Lab<'_>, keeper: &PartStore) -> Result<()> {
         let mut report = Report::new("The paper, reproduced").subtitle(format!(
             "He, Tang, Du, Hong, Ren and Chua, Fast Matrix Factorization with Non-Uniform Weights on \
-             Missing Data · {} size · {} threads",
+             Missing Data · {} size · {}",
             lab.size.name(),
-            lab.n_threads()
+            format::counted(lab.n_threads() as u64, "thread")
         ));
         let kept: Vec<(&Unit, StoredPart)> = units
             .iter()
@@ -209,9 +209,9 @@ impl Reproduction {
         }
         let span = format::duration(Duration::from_secs_f64(seconds));
         let report = report.footer(format!(
-            "absentia {} · `absentia reproduce` · {span} of work on {} threads",
+            "absentia {} · `absentia reproduce` · {span} of work on {}",
             env!("CARGO_PKG_VERSION"),
-            lab.n_threads()
+            format::counted(lab.n_threads() as u64, "thread")
         ));
         Ok(AtomicFile::write_whole(
             &self.out,

@@ -3,7 +3,7 @@
 use absentia::Dense;
 use absentia::error::Axis;
 use absentia::model::NewEntry;
-use absentia::ranking::{ItemLists, Scored};
+use absentia::ranking::{ChangedItems, IndexedItems, ItemLists, Scored};
 
 use super::request::{ItemOfUser, List, ListRequest, Listed, Seen, Who};
 use crate::core::Core;
@@ -22,91 +22,110 @@ struct Prepared {
     allow: Option<Vec<u32>>,
 }
 
-/// Makes the lists of some requests from one state.
+/// A list that is made, or what is needed to make it without the state.
+enum Draft {
+    /// The items, and what they are a fallback of.
+    Made(Vec<Scored>, Option<&'static str>),
+    /// Factors of the user, and items that are left out, rising.
+    Open(Vec<f32>, Vec<u32>),
+}
+
+/// Makes the lists of some requests from one state. The state is locked while they are prepared and while
+/// items are named, not while they are ranked: events are learned meanwhile.
 pub(super) fn lists(
     core: &Core,
     store: &dyn StoreReader,
     requests: &[&ListRequest],
 ) -> Vec<Result<List, ApiError>> {
     let live = core.live();
+    let (mut drafts, index, changed, sequence) = {
+        let state = live.read();
+        let drafts = requests.iter().map(|request| {
+            let prepared = prepare(core, store, &state, request)?;
+            draft(&state, prepared, request.offset + request.n)
+        });
+        let drafts: Vec<Result<Draft, ApiError>> = drafts.collect();
+        let (index, changed) = state.ranked_items();
+        (drafts, index, changed, state.sequence)
+    };
+    rank_together((&index, &changed), requests, &mut drafts);
     let state = live.read();
-    let prepared: Vec<Result<Prepared, ApiError>> = requests
-        .iter()
-        .map(|request| prepare(core, store, &state, request))
-        .collect();
-    let mut ranked = ranked_together(&state, requests, &prepared).into_iter();
-    let mut lists = Vec::with_capacity(requests.len());
-    for (request, prepared) in requests.iter().zip(prepared) {
-        lists.push(prepared.and_then(|prepared| {
-            let length = request.offset + request.n;
-            let (best, fallback) = match (&prepared.factors, &prepared.allow) {
-                (None, _) => (popular(&state, &prepared, length), Some("popular")),
-                (Some(_), None) => (ranked.next().unwrap_or_else(|| Ok(Vec::new()))?, None),
-                (Some(factors), Some(allow)) => {
-                    let left = |item: &u32| prepared.exclude.binary_search(item).is_err();
-                    let items: Vec<u32> = allow.iter().copied().filter(left).collect();
-                    let online = state.learner.online();
-                    let best = online
-                        .best_of(factors, &items, length)
-                        .map_err(|error| internal(&error))?;
-                    (best, None)
-                }
-            };
-            Ok(List {
-                user: match &request.who {
-                    Who::User(user) => Some(user.clone()),
-                    Who::Items(_) => None,
-                },
-                items: named(core, &state, &best, request.offset, request.n),
-                fallback,
-                unknown: unknown(&state, &request.who),
-                model: live.version,
-                sequence: state.sequence,
-            })
-        }));
-    }
-    lists
+    let lists = requests.iter().zip(drafts).map(|(request, draft)| {
+        let (best, fallback) = match draft? {
+            Draft::Made(best, fallback) => (best, fallback),
+            Draft::Open(..) => (Vec::new(), None),
+        };
+        Ok(List {
+            user: match &request.who {
+                Who::User(user) => Some(user.clone()),
+                Who::Items(_) => None,
+            },
+            items: named(core, &state, &best, request.offset, request.n),
+            fallback,
+            unknown: unknown(&state, &request.who),
+            model: live.version,
+            sequence,
+        })
+    });
+    lists.collect()
 }
 
-/// The lists of all requests that the index serves, in their order.
-fn ranked_together(
-    state: &State,
-    requests: &[&ListRequest],
-    prepared: &[Result<Prepared, ApiError>],
-) -> Vec<Result<Vec<Scored>, ApiError>> {
-    let together = requests
-        .iter()
-        .zip(prepared)
-        .filter_map(|(request, prepared)| {
-            let prepared = prepared.as_ref().ok()?;
-            let factors = prepared.factors.as_ref()?;
-            let serves = prepared.allow.is_none();
-            serves.then_some((request.offset + request.n, factors, &prepared.exclude))
-        });
-    let together: Vec<_> = together.collect();
-    let Some(top) = together.iter().map(|&(length, ..)| length).max() else {
-        return Vec::new();
+/// Makes a list at once if the index does not serve it.
+fn draft(state: &State, prepared: Prepared, length: usize) -> Result<Draft, ApiError> {
+    let Prepared {
+        factors,
+        exclude,
+        allow,
+    } = prepared;
+    let is_left = |item: &u32| exclude.binary_search(item).is_err();
+    let Some(factors) = factors else {
+        let allow = allow.as_deref();
+        return Ok(Draft::Made(
+            popular(state, allow, is_left, length),
+            Some("popular"),
+        ));
     };
-    let k = together[0].1.len();
-    let users = Dense::from_fn(together.len(), k, |row, f| together[row].1[f]);
-    let exclude: ItemLists = together
-        .iter()
-        .map(|(.., items)| (*items).clone())
-        .collect();
-    let best = state
-        .learner
-        .online()
-        .best_items(&users, state.index(), top, &exclude);
-    match best {
-        Ok(lists) => lists
-            .into_iter()
-            .zip(&together)
-            .map(|(mut list, &(length, ..))| {
+    let Some(allow) = allow else {
+        return Ok(Draft::Open(factors, exclude));
+    };
+    let items: Vec<u32> = allow.into_iter().filter(is_left).collect();
+    let best = state.learner.online().best_of(&factors, &items, length);
+    Ok(Draft::Made(best.map_err(|error| internal(&error))?, None))
+}
+
+/// Makes all lists that the index serves.
+fn rank_together(
+    (index, changed): (&IndexedItems, &ChangedItems),
+    requests: &[&ListRequest],
+    drafts: &mut [Result<Draft, ApiError>],
+) {
+    let (mut users, mut exclude, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+    let mut open = Vec::new();
+    for (request, draft) in requests.iter().zip(drafts) {
+        if let Ok(Draft::Open(factors, items)) = draft {
+            users.push(std::mem::take(factors));
+            exclude.push(std::mem::take(items));
+            lengths.push(request.offset + request.n);
+            open.push(draft);
+        }
+    }
+    let (Some(first), Some(&top)) = (users.first(), lengths.iter().max()) else {
+        return;
+    };
+    let factors = Dense::from_fn(users.len(), first.len(), |row, f| users[row][f]);
+    let exclude: ItemLists = exclude.into_iter().collect();
+    match index.best(&factors, changed, top, &exclude) {
+        Ok(lists) => {
+            for ((draft, mut list), length) in open.into_iter().zip(lists).zip(lengths) {
                 list.truncate(length);
-                Ok(list)
-            })
-            .collect(),
-        Err(error) => together.iter().map(|_| Err(internal(&error))).collect(),
+                *draft = Ok(Draft::Made(list, None));
+            }
+        }
+        Err(error) => {
+            for draft in open {
+                *draft = Err(internal(&error));
+            }
+        }
     }
 }
 
@@ -218,11 +237,15 @@ fn unknown(state: &State, who: &Who) -> Vec<String> {
 }
 
 /// Items with most interactions, equal ones by row.
-fn popular(state: &State, prepared: &Prepared, length: usize) -> Vec<Scored> {
+fn popular(
+    state: &State,
+    allow: Option<&[u32]>,
+    is_left: impl Fn(&u32) -> bool,
+    length: usize,
+) -> Vec<Scored> {
     let counts = state.learner.online().counts(Axis::Item);
     let score = |item: u32| counts[item as usize];
-    let is_left = |item: &u32| prepared.exclude.binary_search(item).is_err();
-    let mut items: Vec<u32> = match &prepared.allow {
+    let mut items: Vec<u32> = match allow {
         Some(allow) => allow.iter().copied().filter(is_left).collect(),
         None => (0..counts.len() as u32).filter(is_left).collect(),
     };

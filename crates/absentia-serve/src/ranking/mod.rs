@@ -6,8 +6,8 @@
 //! | `lists` | lists for several requests at one sequence number |
 //! | `pool` | the threads, their queue, and requests that wait too long |
 //!
-//! Requests that wait are ranked together. A thread takes the lock of the state once for all of them; each
-//! list is the one that scoring every item would give.
+//! Requests that wait are ranked together. A thread takes the lock of the state to prepare them and to name
+//! their items, and ranks without it; each list is the one that scoring every item would give.
 
 mod lists;
 mod pool;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use absentia_io::model::file_of_model;
 use absentia_job::Listener;
 use absentia_online::{LearnError, Learner, Opening, Record, open};
 
@@ -237,12 +238,13 @@ pub(crate) fn import(
     Ok(learner)
 }
 
-/// The digest of a file.
+/// The digest of a model, which is a file or a folder.
 ///
 /// # Errors
 /// It cannot be read.
-pub(crate) fn file_digest(path: &Path) -> Result<String, ServeError> {
-    let bytes = fs::read(path).map_err(ServeError::io(path.display().to_string()))?;
+pub(crate) fn model_digest(path: &Path) -> Result<String, ServeError> {
+    let path = file_of_model(path);
+    let bytes = fs::read(&path).map_err(ServeError::io(path.display().to_string()))?;
     Ok(hex(&digest_of(&[&bytes])))
 }
 

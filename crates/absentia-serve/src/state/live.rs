@@ -1,9 +1,9 @@
 //! The active model: what it has learned, the index of its items, and the items changed since.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use absentia::error::Axis;
-use absentia::ranking::IndexedItems;
+use absentia::ranking::{ChangedItems, IndexedItems};
 use absentia_online::{LearnError, Learner, Record};
 
 use super::folder::apply;
@@ -18,6 +18,8 @@ pub struct State {
     index: Arc<IndexedItems>,
     /// Items that differ from the index, rising.
     changed: Vec<u32>,
+    /// Copies of them as they are now, once a list has needed them.
+    changed_items: OnceLock<Arc<ChangedItems>>,
     /// Those that changed since items were copied for the next index, if one is made.
     changed_since_copy: Option<Vec<u32>>,
 }
@@ -31,6 +33,7 @@ impl State {
             learner,
             sequence,
             changed: Vec::new(),
+            changed_items: OnceLock::new(),
             changed_since_copy: None,
         }
     }
@@ -41,6 +44,7 @@ impl State {
     /// What the model rejects.
     pub fn learn(&mut self, sequence: u64, record: &Record) -> Result<(), LearnError> {
         self.sequence = sequence;
+        self.changed_items.take();
         let online = self.learner.online();
         let touched: Vec<u32> = match record {
             Record::Erase { user } => match self.learner.row(Axis::User, user) {
@@ -79,10 +83,20 @@ impl State {
         }
     }
 
-    /// The index and the items that differ from it.
+    /// The index, and copies of the items that differ from it: what lists of this moment are made from.
     #[must_use]
-    pub fn index(&self) -> (&IndexedItems, &[u32]) {
-        (&self.index, &self.changed)
+    pub fn ranked_items(&self) -> (Arc<IndexedItems>, Arc<ChangedItems>) {
+        let changed = self.changed_items.get_or_init(|| {
+            let online = self.learner.online();
+            Arc::new(online.changed_items(&self.index, &self.changed))
+        });
+        (self.index.clone(), changed.clone())
+    }
+
+    /// Number of items that differ from the index.
+    #[must_use]
+    pub fn n_changed(&self) -> usize {
+        self.changed.len()
     }
 
     /// Remembers from now on what changes, for an index of the present items.
@@ -90,11 +104,17 @@ impl State {
         self.changed_since_copy = Some(Vec::new());
     }
 
-    /// Takes an index of the items as they were when the copy was begun.
-    pub(super) fn take_index(&mut self, index: Arc<IndexedItems>) {
-        if let Some(changed) = self.changed_since_copy.take() {
-            self.changed = changed;
-            self.index = index;
+    /// Takes an index of the items as they were when the copy was begun; yields the one before. Giving back
+    /// its memory takes milliseconds, in which nobody should hold the lock.
+    #[must_use]
+    pub(super) fn take_index(&mut self, index: Arc<IndexedItems>) -> Arc<IndexedItems> {
+        match self.changed_since_copy.take() {
+            Some(changed) => {
+                self.changed = changed;
+                self.changed_items.take();
+                std::mem::replace(&mut self.index, index)
+            }
+            None => index,
         }
     }
 }

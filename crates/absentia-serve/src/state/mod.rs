@@ -30,7 +30,7 @@ mod writer;
 pub(crate) use erase::finish as finish_erasures;
 pub use events::{EventOutcome, EventsReply, NewEvent};
 pub use folder::{Folder, Opened};
-pub(crate) use folder::{Silent, file_digest, import};
+pub(crate) use folder::{Silent, import, model_digest};
 pub use live::{Live, State};
 pub use prediction::TrainedModel;
 pub use writer::{Command, Erased, Idempotency, Removed, Writer};

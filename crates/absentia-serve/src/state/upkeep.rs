@@ -113,7 +113,8 @@ impl Writer {
         for done in finished {
             match done {
                 Done::Index(version, index) if version == live.version => {
-                    live.write().take_index(index);
+                    let before = live.write().take_index(index);
+                    drop(before);
                     self.core.metrics.count_index();
                 }
                 Done::Saved(saved) => self.core.status.saved(saved),
@@ -130,7 +131,7 @@ impl Writer {
     fn begin_index(&mut self) {
         let live = self.core.live();
         let limit = changed_limit(&live);
-        if !self.background.makes_index && live.read().index().1.len() > limit {
+        if !self.background.makes_index && live.read().n_changed() > limit {
             // Nobody else changes the state: it can be read again without the lock of a writer.
             live.write().copy_begun();
             let (factors, scales) = {

@@ -154,7 +154,7 @@ fn write(connection: &mut Connection, changes: &[Change]) -> rusqlite::Result<()
     let behaviour = rusqlite::TransactionBehavior::Immediate;
     let transaction = connection.transaction_with_behavior(behaviour)?;
     let (mut digests, mut first, mut last) = (Vec::new(), 0, 0);
-    let mut appending = transaction.prepare(APPEND)?;
+    let mut appending = transaction.prepare_cached(APPEND)?;
     for change in changes {
         let Change::Append {
             sequence,
@@ -174,11 +174,11 @@ fn write(connection: &mut Connection, changes: &[Change]) -> rusqlite::Result<()
     drop(appending);
     if !digests.is_empty() {
         let before = transaction
-            .prepare("SELECT digest FROM batches ORDER BY last DESC LIMIT 1")?
+            .prepare_cached("SELECT digest FROM batches ORDER BY last DESC LIMIT 1")?
             .query_row((), |row| row.get::<_, Digest>(0));
         let before = before.optional()?.unwrap_or_default();
         transaction
-            .prepare("INSERT INTO batches (last, first, digest) VALUES (?1, ?2, ?3)")?
+            .prepare_cached("INSERT INTO batches (last, first, digest) VALUES (?1, ?2, ?3)")?
             .execute(params![
                 last.cast_signed(),
                 first.cast_signed(),
@@ -358,7 +358,7 @@ impl StoreReader for SqliteStore {
     }
 
     fn records(&self, after: u64, limit: usize) -> Result<Vec<(u64, Option<Record>)>, StoreError> {
-        let mut statement = self.connection.prepare(
+        let mut statement = self.connection.prepare_cached(
             "SELECT seq, record, digest FROM records WHERE seq > ?1 ORDER BY seq LIMIT ?2",
         )?;
         let mut rows =
@@ -383,7 +383,7 @@ impl StoreReader for SqliteStore {
 
     fn event(&self, id: &Digest) -> Result<Option<StoredEvent>, StoreError> {
         let query = format!("{EVENT} WHERE event = ?1");
-        let mut statement = self.connection.prepare(&query)?;
+        let mut statement = self.connection.prepare_cached(&query)?;
         let found = statement.query_row(params![id], stored_event).optional()?;
         found.map(with_record).transpose()
     }
@@ -391,14 +391,14 @@ impl StoreReader for SqliteStore {
     fn events_of_user(&self, user: &str, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
         let query =
             format!("{EVENT} WHERE user = ?1 AND event IS NOT NULL ORDER BY seq DESC LIMIT ?2");
-        let mut statement = self.connection.prepare(&query)?;
+        let mut statement = self.connection.prepare_cached(&query)?;
         let rows =
             statement.query_map(params![user, (limit as u64).cast_signed()], stored_event)?;
         rows.map(|row| with_record(row?)).collect()
     }
 
     fn events_of_pair(&self, user: &str, item: &str) -> Result<Vec<(u64, Record)>, StoreError> {
-        let mut statement = self.connection.prepare(
+        let mut statement = self.connection.prepare_cached(
             "SELECT seq, record FROM records
              WHERE user = ?1 AND item = ?2 AND record IS NOT NULL AND deleted_by IS NULL ORDER BY seq",
         )?;
@@ -413,7 +413,7 @@ impl StoreReader for SqliteStore {
     }
 
     fn newest_events(&self, limit: usize) -> Result<Vec<(i64, String)>, StoreError> {
-        let mut statement = self.connection.prepare(
+        let mut statement = self.connection.prepare_cached(
             "SELECT received, kind FROM records WHERE kind IS NOT NULL ORDER BY seq DESC LIMIT ?1",
         )?;
         let limit = (limit as u64).cast_signed();
@@ -422,7 +422,7 @@ impl StoreReader for SqliteStore {
     }
 
     fn items_of_kinds(&self, user: &str, kinds: &[String]) -> Result<Vec<String>, StoreError> {
-        let mut statement = self.connection.prepare(
+        let mut statement = self.connection.prepare_cached(
             "SELECT item, kind FROM records WHERE user = ?1 AND item IS NOT NULL AND deleted_by IS NULL",
         )?;
         let mut rows = statement.query(params![user])?;
@@ -439,7 +439,7 @@ impl StoreReader for SqliteStore {
     fn reply(&self, key: &Digest) -> Result<Option<Reply>, StoreError> {
         let mut statement = self
             .connection
-            .prepare("SELECT request, body FROM replies WHERE key = ?1")?;
+            .prepare_cached("SELECT request, body FROM replies WHERE key = ?1")?;
         let found = statement.query_row(params![key], |row| {
             Ok(Reply {
                 request: row.get(0)?,
@@ -495,7 +495,7 @@ impl StoreReader for SqliteStore {
         after: &str,
         limit: usize,
     ) -> Result<Vec<CatalogueEntry>, StoreError> {
-        let mut statement = self.connection.prepare(
+        let mut statement = self.connection.prepare_cached(
             "SELECT id, title, category, hidden FROM catalogue
              WHERE axis = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
         )?;
@@ -505,7 +505,7 @@ impl StoreReader for SqliteStore {
     }
 
     fn catalogue_entry(&self, axis: Axis, id: &str) -> Result<Option<CatalogueEntry>, StoreError> {
-        let mut statement = self.connection.prepare(
+        let mut statement = self.connection.prepare_cached(
             "SELECT id, title, category, hidden FROM catalogue WHERE axis = ?1 AND id = ?2",
         )?;
         let found = statement.query_row(params![number(axis), id], catalogue_entry);
@@ -522,7 +522,9 @@ impl StoreReader for SqliteStore {
     }
 
     fn erased_users(&self) -> Result<Vec<Digest>, StoreError> {
-        let mut statement = self.connection.prepare("SELECT user FROM erasures")?;
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT user FROM erasures")?;
         let rows = statement.query_map((), |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }

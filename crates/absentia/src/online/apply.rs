@@ -5,7 +5,6 @@ use super::error::{OnlineError, PairFault};
 use super::operation::{Applied, Event, Operation};
 use super::pair::{PairEntry, PairEvent};
 use super::refit::TrainFrom;
-use super::start::check_settings;
 use super::step::RowStep;
 use crate::data::{DataError, recent_now};
 use crate::error::Axis;
@@ -56,7 +55,7 @@ impl Online {
                 let trained = self.train(TrainFrom::Present, sweeps, &mut (), cancel);
                 trained.map(|()| 0)
             }
-            Operation::Settings(settings) => check_settings(*settings).map(|()| {
+            Operation::Settings(settings) => settings.check().map(|()| {
                 self.settings = *settings;
                 0
             }),

@@ -124,6 +124,12 @@ impl Online {
         self.settings
     }
 
+    /// Whether weights on missing entries follow the counts.
+    #[must_use]
+    pub fn weight_mode(&self) -> WeightMode {
+        self.mode
+    }
+
     /// Number of sweeps that the settings of the model ask for.
     #[must_use]
     pub fn sweeps(&self) -> usize {

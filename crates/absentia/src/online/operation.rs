@@ -1,5 +1,6 @@
 //! What can happen to an online model, as data: a list of operations replays to the same bits.
 
+use super::error::OnlineError;
 use crate::error::Axis;
 use crate::model::RowWeights;
 
@@ -76,6 +77,31 @@ impl Default for Settings {
             steps: 1,
             weight_of_new: 1.0,
         }
+    }
+}
+
+impl Settings {
+    /// Rejects settings out of range.
+    ///
+    /// # Errors
+    /// Too many steps, a weight that is negative or not finite.
+    pub fn check(self) -> Result<(), OnlineError> {
+        if self.steps > MAX_STEPS {
+            return Err(OnlineError::Setting {
+                name: "steps",
+                got: self.steps.into(),
+                range: "at most 1000",
+            });
+        }
+        let weight = self.weight_of_new;
+        if !(weight.is_finite() && weight >= 0.0) {
+            return Err(OnlineError::Setting {
+                name: "weight of new entries",
+                got: weight.into(),
+                range: "finite and at least 0",
+            });
+        }
+        Ok(())
     }
 }
 

@@ -5,8 +5,8 @@ use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::model::{ModelError, Similarity, similar_rows};
 use crate::ranking::{
-    FactorScorer, IndexedItems, ItemLists, PresentItems, RankError, RankRequest, Ranking, Scored,
-    rank, rank_among,
+    ChangedItems, FactorScorer, IndexedItems, RankError, RankRequest, Ranking, Scored, rank,
+    rank_among,
 };
 
 impl Online {
@@ -60,32 +60,20 @@ impl Online {
         Ok(rank_among(items, item, |item| self.score(user, item)))
     }
 
-    /// A copy of the items with an index, for [`best_items`](Self::best_items).
+    /// A copy of the items with an index.
     #[must_use]
     pub fn index_items(&self) -> IndexedItems {
         IndexedItems::new(self.factors.items.clone(), self.item_scales())
     }
 
-    /// The best `top` items for each row of user factors, without those of its row of `exclude`, by an
-    /// index of the items as they were. `changed` are the items, rising, whose factors have changed since,
-    /// or more; no list depends on the age of the index.
-    ///
-    /// # Errors
-    /// Items that there are not, lists that do not rise, not one list for each user.
-    pub fn best_items(
-        &self,
-        users: &Dense,
-        (index, changed): (&IndexedItems, &[u32]),
-        top: usize,
-        exclude: &ItemLists,
-    ) -> Result<Vec<Vec<Scored>>, RankError> {
+    /// Copies of the items whose factors have changed since an index was made: `changed`, which rise, and new
+    /// ones. With them, [`IndexedItems::best`] gives the lists of this moment, however old the index is.
+    #[must_use]
+    pub fn changed_items(&self, index: &IndexedItems, changed: &[u32]) -> ChangedItems {
         let scale = |item: u32| self.item_scale(item as usize);
-        let present = PresentItems {
-            factors: (&self.factors.items).into(),
-            scale: (self.params.post_scale != 0.0).then_some(&scale),
-            changed,
-        };
-        index.best(users, present, top, exclude)
+        let is_scaled = self.params.post_scale != 0.0;
+        let scale = is_scaled.then_some(&scale as &dyn Fn(u32) -> f32);
+        ChangedItems::new(index, changed, (&self.factors.items).into(), scale)
     }
 
     /// The best `top` of some items, which rise, for one row of user factors.

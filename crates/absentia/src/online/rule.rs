@@ -1,5 +1,7 @@
 //! How a column of the weights on missing entries follows the counts.
 
+use std::fmt;
+
 use crate::sides::Sides;
 use crate::weights::{FrozenPart, InMemory, MissingWeights, Scheme, Strength, Term};
 
@@ -14,6 +16,15 @@ pub enum WeightMode {
     /// Weights by popularity and activity are exact after every event; all others are as at the last
     /// refit.
     Live,
+}
+
+impl fmt::Display for WeightMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Frozen => "frozen",
+            Self::Live => "live",
+        })
+    }
 }
 
 /// How one column of the weights follows the counts.

@@ -6,7 +6,7 @@ use super::observed::{Observed, UserEntry};
 use super::operation::Settings;
 use super::pair::{Histories, PairEntry, PairEvent, PairHistory};
 use super::rule::WeightMode;
-use super::start::{check_scheme, check_settings};
+use super::start::check_scheme;
 use super::targets::FrozenTargets;
 use super::weights::{OnlineWeights, RestoredWeights};
 use crate::data::Duplicates;
@@ -117,8 +117,8 @@ impl Online {
         parts: OnlineParts,
     ) -> Result<Self, OnlineError> {
         model.needs_objective("learn from events")?;
-        check_settings(parts.settings)?;
-        let scheme = scheme.unwrap_or_else(|| model.weights().to_scheme());
+        parts.settings.check()?;
+        let scheme = scheme.unwrap_or_else(|| model.weights().to_growing_scheme());
         check_scheme(model, &scheme)?;
         check_sizes(model, &parts)?;
         let observed = restored(&parts.entries, parts.duplicates, model.n_items())?;

@@ -4,7 +4,7 @@ use super::Online;
 use super::apply::of_pair;
 use super::error::OnlineError;
 use super::observed::{Observed, UserEntry};
-use super::operation::{MAX_STEPS, Settings};
+use super::operation::Settings;
 use super::pair::{Histories, PairEntry, PairEvent};
 use super::rule::WeightMode;
 use super::targets::FrozenTargets;
@@ -22,8 +22,9 @@ use crate::weights::Scheme;
 /// How an online model treats weights and repeated pairs.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The scheme that the model was trained with. Without it, the scheme is that of the model's
-    /// weights, in which c0 is fixed also where a mean was requested.
+    /// The scheme that the model was trained with, which a refit resolves anew. Without it, the scheme is
+    /// that of the model's weights: c0 is fixed also where a mean was requested, and weights by time, learned
+    /// ones and given ones stay as they are.
     pub scheme: Option<Scheme>,
     /// Whether weights on missing entries follow the counts.
     pub weights: WeightMode,
@@ -53,11 +54,11 @@ impl Online {
             }
             .into());
         }
-        check_settings(options.settings)?;
+        options.settings.check()?;
         check_rows(model, rows)?;
         let scheme = options
             .scheme
-            .unwrap_or_else(|| model.weights().to_scheme());
+            .unwrap_or_else(|| model.weights().to_growing_scheme());
         let parts = model.parts();
         let counts = Sides {
             users: parts.user_counts.clone(),
@@ -197,23 +198,4 @@ pub(super) fn check_scheme(model: &Model, scheme: &Scheme) -> Result<(), OnlineE
         return Ok(());
     }
     Err(OnlineError::OtherScheme { expected, got })
-}
-
-pub(super) fn check_settings(settings: Settings) -> Result<(), OnlineError> {
-    if settings.steps > MAX_STEPS {
-        return Err(OnlineError::Setting {
-            name: "steps",
-            got: settings.steps.into(),
-            range: "at most 1000",
-        });
-    }
-    let weight = settings.weight_of_new;
-    if !(weight.is_finite() && weight >= 0.0) {
-        return Err(OnlineError::Setting {
-            name: "weight of new entries",
-            got: weight.into(),
-            range: "finite and at least 0",
-        });
-    }
-    Ok(())
 }

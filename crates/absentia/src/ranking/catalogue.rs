@@ -70,11 +70,6 @@ impl Catalogue {
         self.positions.len()
     }
 
-    /// Whether all items of the scorer are in the catalogue.
-    pub(super) fn has_all(&self) -> bool {
-        self.items.len() == self.positions.len()
-    }
-
     /// Whether items are in the order of falling bounds.
     pub(super) fn is_ordered(&self) -> bool {
         !self.bounds.is_empty()

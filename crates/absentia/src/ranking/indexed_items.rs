@@ -1,7 +1,7 @@
 //! A copy of item factors with its index, for lists while the factors of some items change.
 //!
 //! The index is of the factors as they were. Items that have changed since are left out of it and scored
-//! by their present factors, so that every list is the one that scoring all items would give.
+//! by copies of their present factors, so that every list is the one that scoring all items would give.
 
 use super::error::RankError;
 use super::factors::{FactorRows, FactorScorer};
@@ -21,16 +21,43 @@ pub struct IndexedItems {
     index: Option<ItemIndex>,
 }
 
-/// The present factors of the items, and which of them differ from those of an index.
-#[derive(Clone, Copy)]
-pub struct PresentItems<'a> {
-    /// All items.
-    pub factors: FactorRows<'a>,
-    /// The post-scaling of an item, where there is one.
-    pub scale: Option<&'a dyn Fn(u32) -> f32>,
-    /// Items that have changed since the index was made, rising. Items behind its last one count as
-    /// changed without being listed.
-    pub changed: &'a [u32],
+/// Copies of the items that differ from those of an index, as they are now. Whoever has them and the index
+/// can rank while the model goes on learning.
+#[derive(Clone, Debug)]
+pub struct ChangedItems {
+    /// Which items they are, rising.
+    items: Vec<u32>,
+    /// How many of them the index has as well, as they were: the first ones.
+    known: usize,
+    factors: Dense,
+    scale: Option<Vec<f32>>,
+}
+
+impl ChangedItems {
+    /// Copies `changed`, which rise, and all items behind the last one of an index.
+    #[must_use]
+    pub fn new(
+        index: &IndexedItems,
+        changed: &[u32],
+        present: FactorRows<'_>,
+        scale: Option<&dyn Fn(u32) -> f32>,
+    ) -> Self {
+        let last = index.n_items() as u32;
+        let known = changed.partition_point(|&item| item < last);
+        let behind = last..present.n_rows();
+        let items: Vec<u32> = changed[..known].iter().copied().chain(behind).collect();
+        let mut factors = Dense::zeros(items.len(), present.n_factors());
+        for (place, &item) in items.iter().enumerate() {
+            let row = present.row(item as usize);
+            factors.row_mut(place).copy_from_slice(row);
+        }
+        Self {
+            known,
+            factors,
+            scale: scale.map(|scale| items.iter().map(|&item| scale(item)).collect()),
+            items,
+        }
+    }
 }
 
 impl IndexedItems {
@@ -61,7 +88,7 @@ impl IndexedItems {
     pub fn best(
         &self,
         users: &Dense,
-        present: PresentItems<'_>,
+        changed: &ChangedItems,
         top: usize,
         exclude: &ItemLists,
     ) -> Result<Vec<Vec<Scored>>, RankError> {
@@ -72,26 +99,13 @@ impl IndexedItems {
                 got: exclude.rows(),
             });
         }
-        let known = self.n_items() as u32;
-        let within = present.changed.partition_point(|&item| item < known);
-        let (masked, behind) = (&present.changed[..within], known..present.factors.n_rows());
-        let beside: Vec<u32> = masked.iter().copied().chain(behind).collect();
-        let kept = FactorRows::from(&self.factors);
         let rows = FactorRows::from(users);
+        let kept = FactorRows::from(&self.factors);
         let scorer = FactorScorer::of_model(rows, kept, self.scale.as_deref())
             .with_index(self.index.as_ref());
-        // Without post-scaling the items are scored where they are.
-        let gathered = present.scale.map(|_| gathered(present, &beside));
-        let now = match &gathered {
-            Some((factors, scale)) => {
-                FactorScorer::of_model(rows, factors.into(), scale.as_deref())
-            }
-            None => FactorScorer::of_model(rows, present.factors, None),
-        };
-        let places: Vec<u32> = match &gathered {
-            Some(_) => (0..beside.len() as u32).collect(),
-            None => beside.clone(),
-        };
+        let present = FactorRows::from(&changed.factors);
+        let now = FactorScorer::of_model(rows, present, changed.scale.as_deref());
+        let places: Vec<u32> = (0..changed.items.len() as u32).collect();
         let numbers: Vec<u32> = (0..users.rows() as u32).collect();
         let mut lists = Vec::with_capacity(users.rows());
         let mut tile = ScoreTile::default();
@@ -100,34 +114,21 @@ impl IndexedItems {
                 users: numbers,
                 top,
                 exclude: Some(exclude),
-                deny: masked,
+                deny: &changed.items[..changed.known],
                 ..RankRequest::default()
             };
             for (ranking, &user) in rank(&scorer, &request)?.into_iter().zip(numbers) {
                 let scores = score_list(&now, user, &places, &mut tile);
                 for item in exclude.row(user as usize) {
-                    if let Ok(place) = beside.binary_search(item) {
+                    if let Ok(place) = changed.items.binary_search(item) {
                         scores[place] = f32::NEG_INFINITY;
                     }
                 }
-                lists.push(merged(ranking.top, &beside, scores, top));
+                lists.push(merged(ranking.top, &changed.items, scores, top));
             }
         }
         Ok(lists)
     }
-}
-
-/// The present factors and scales of some items, one after the other.
-fn gathered(present: PresentItems<'_>, items: &[u32]) -> (Dense, Option<Vec<f32>>) {
-    let k = present.factors.n_factors();
-    let mut factors = Dense::zeros(items.len(), k);
-    for (place, &item) in items.iter().enumerate() {
-        let row = present.factors.row(item as usize);
-        factors.row_mut(place).copy_from_slice(row);
-    }
-    let scale = present.scale;
-    let scale = scale.map(|scale| items.iter().map(|&item| scale(item)).collect());
-    (factors, scale)
 }
 
 /// The best of a list and of items beside it.
@@ -186,12 +187,9 @@ mod tests {
                 rank(&scorer, &request)
             };
             let scale = |item: u32| scale[item as usize];
-            let present = PresentItems {
-                factors: (&q).into(),
-                scale: is_scaled.then_some(&scale),
-                changed: &changed,
-            };
-            let lists = kept.best(&p, present, top, &exclude).unwrap();
+            let scale = is_scaled.then_some(&scale as &dyn Fn(u32) -> f32);
+            let present = ChangedItems::new(&kept, &changed, (&q).into(), scale);
+            let lists = kept.best(&p, &present, top, &exclude).unwrap();
             for (list, ranking) in lists.iter().zip(&plain.unwrap()) {
                 assert_eq!(*list, ranking.top);
             }

@@ -36,7 +36,7 @@ pub use error::RankError;
 pub(crate) use error::check_range;
 pub use factors::{FactorRows, FactorScorer};
 pub(crate) use index::LazyIndex;
-pub use indexed_items::{IndexedItems, PresentItems};
+pub use indexed_items::{ChangedItems, IndexedItems};
 pub use lists::{ItemLists, UserItems};
 pub use memory::ranking_bytes;
 pub(crate) use rank::BATCH;

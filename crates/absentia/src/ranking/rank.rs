@@ -74,12 +74,15 @@ pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Rankin
         made = Catalogue::new(scorer, request);
         (&made, &[][..])
     };
+    // A catalogue made for this request has none of them.
+    let denied = catalogue.positions_of(request.deny);
     // Quantised items are stored for the batches after the first.
     let has_more = request.users.len() > BATCH;
     let mut scan = Scan::new(scorer, catalogue, request.top, ready, has_more);
     let mut rankings = Vec::with_capacity(request.users.len());
     for (batch, users) in request.users.chunks(BATCH).enumerate() {
-        let mut states = prepare(scorer, request, catalogue, batch * BATCH, users);
+        let items = (catalogue, &denied[..]);
+        let mut states = prepare(scorer, request, items, batch * BATCH, users);
         match factors.filter(|_| index.is_none()) {
             Some(factors) => scan_small_batch(factors, catalogue, &mut states),
             None => scan.show(&mut states),

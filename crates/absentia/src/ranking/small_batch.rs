@@ -56,7 +56,7 @@ fn best_of(
         block.score(&users, first..end, &mut tile);
         for (row, (state, top)) in states.iter().zip(&mut tops).enumerate() {
             let scores = &mut tile.row_mut(row)[..end - first];
-            for &at in state.excluded_in(start + first..start + end) {
+            for at in state.excluded_in(start + first..start + end) {
                 scores[at as usize - start - first] = f32::NEG_INFINITY;
             }
             top.offer(&items[first..end], scores);

@@ -22,16 +22,52 @@ pub(super) struct UserState<'a> {
     pub(super) user: u32,
     /// The user's part of the bound on its scores.
     bound: f64,
-    /// Rising positions of the excluded items in the catalogue.
-    excluded: Vec<u32>,
-    /// Number of excluded items whose positions were passed.
-    passed: usize,
+    excluded: Excluded<'a>,
     pub(super) top: Top,
     targets: &'a [u32],
     ranks: TargetRanks,
     pub(super) screened: Option<Screened>,
     /// Whether the list was filled without scoring any item.
     is_complete: bool,
+}
+
+/// Items that are not ranked, as rising positions in the catalogue. None is in both lists.
+struct Excluded<'a> {
+    /// Those of the user.
+    own: Vec<u32>,
+    /// Those that are excluded for all users of the request.
+    shared: &'a [u32],
+    /// Numbers of positions of both lists that were passed.
+    passed: [usize; 2],
+}
+
+impl Excluded<'_> {
+    /// Positions in a range.
+    fn within(&self, range: Range<usize>) -> impl Iterator<Item = u32> {
+        let within = move |positions: &[u32]| {
+            let first = positions.partition_point(|&at| (at as usize) < range.start);
+            let end = positions.partition_point(|&at| (at as usize) < range.end);
+            first..end
+        };
+        let (own, shared) = (within(&self.own), within(self.shared));
+        self.own[own].iter().chain(&self.shared[shared]).copied()
+    }
+
+    /// Positions before `end` that were not yielded yet.
+    fn next(&mut self, end: usize) -> impl Iterator<Item = u32> {
+        let [own, shared] = self.passed;
+        let next = |positions: &[u32], from: usize| {
+            let rest = positions[from..].iter();
+            from + rest.take_while(|&&at| (at as usize) < end).count()
+        };
+        self.passed = [next(&self.own, own), next(self.shared, shared)];
+        let (own, shared) = (own..self.passed[0], shared..self.passed[1]);
+        self.own[own].iter().chain(&self.shared[shared]).copied()
+    }
+
+    fn len(&self) -> usize {
+        self.own.len() + self.shared.len()
+    }
 }
 
 /// A quantised user, and the items that passed the screens.
@@ -83,8 +119,8 @@ impl UserState<'_> {
 
     /// Fills the list of a user whose factors are all zero. All its scores are equal, so no bound would
     /// end the search.
-    fn complete(&mut self, catalogue: &Catalogue, excluded: &[u32]) {
-        let is_left = |item: &u32| catalogue.has(*item) && excluded.binary_search(item).is_err();
+    fn complete(&mut self, catalogue: &Catalogue, is_excluded: impl Fn(&u32) -> bool) {
+        let is_left = |item: &u32| catalogue.has(*item) && !is_excluded(item);
         let items = (0..catalogue.n_items() as u32).filter(is_left);
         for item in items.take(self.top.limit()) {
             self.top.offer(&[item], &[0.0]);
@@ -93,25 +129,13 @@ impl UserState<'_> {
     }
 
     /// Positions of the excluded items in a range of the catalogue.
-    pub(super) fn excluded_in(&self, range: Range<usize>) -> &[u32] {
-        let first = self
-            .excluded
-            .partition_point(|&at| (at as usize) < range.start);
-        let rest = &self.excluded[first..];
-        &rest[..rest.partition_point(|&at| (at as usize) < range.end)]
-    }
-
-    /// Positions of the excluded items before `end` that were not yielded yet.
-    fn next_excluded(&mut self, end: usize) -> &[u32] {
-        let rest = &self.excluded[self.passed..];
-        let len = rest.iter().take_while(|&&at| (at as usize) < end).count();
-        self.passed += len;
-        &rest[..len]
+    pub(super) fn excluded_in(&self, range: Range<usize>) -> impl Iterator<Item = u32> {
+        self.excluded.within(range)
     }
 
     /// Takes the scores of a strip of items that starts at position `first` of the catalogue.
     pub(super) fn see(&mut self, first: usize, items: &[u32], scores: &mut [f32]) {
-        for &at in self.next_excluded(first + items.len()) {
+        for at in self.excluded.next(first + items.len()) {
             scores[at as usize - first] = f32::NEG_INFINITY;
         }
         self.top.offer(items, scores);
@@ -120,7 +144,7 @@ impl UserState<'_> {
 
     /// Takes the items of a strip that passed its screen, one bit per item.
     pub(super) fn take_passed(&mut self, first: usize, items: &[u32], passed: &mut [u16]) {
-        for &at in self.next_excluded(first + items.len()) {
+        for at in self.excluded.next(first + items.len()) {
             let place = at as usize - first;
             passed[place / LANES] &= !(1 << (place % LANES));
         }
@@ -170,32 +194,32 @@ impl UserState<'_> {
     }
 }
 
-/// The states of the users of a batch, which starts at position `first` of the request.
+/// The states of the users of a batch, which starts at position `first` of the request. `denied` has the
+/// positions of items of the catalogue that are ranked for nobody.
 pub(super) fn prepare<'a>(
     scorer: &dyn Scorer,
     request: &RankRequest<'a>,
-    catalogue: &Catalogue,
+    (catalogue, denied): (&Catalogue, &'a [u32]),
     first: usize,
     users: &[u32],
 ) -> Vec<UserState<'a>> {
     let state = |tile: &mut ScoreTile, (at, &user): (usize, &u32)| {
-        let mut excluded = Vec::new();
+        let mut own = Vec::new();
         if let Some(exclude) = request.exclude {
-            exclude.append_seen(user, &mut excluded);
+            exclude.append_seen(user, &mut own);
         }
-        if catalogue.has_all() {
-            excluded.extend_from_slice(request.deny);
-        }
-        excluded.sort_unstable();
-        excluded.dedup();
+        let is_denied = |item: &u32| request.deny.binary_search(item).is_ok();
+        own.retain(|item| !is_denied(item));
+        own.sort_unstable();
+        own.dedup();
+        let is_excluded = |item: &u32| own.binary_search(item).is_ok() || is_denied(item);
         let targets = request.targets.map_or(&[][..], |rows| rows.row(first + at));
         let mut ranks = TargetRanks::default();
         if !targets.is_empty() {
             let scores = score_list(scorer, user, targets, tile);
             ranks = TargetRanks::new(scores.iter().copied());
             for (score, target) in ranks.scores.iter_mut().zip(targets) {
-                let excluded = excluded.binary_search(target).is_ok();
-                *score = score.filter(|_| !excluded && catalogue.has(*target));
+                *score = score.filter(|_| !is_excluded(target) && catalogue.has(*target));
             }
         }
         let mut state = UserState {
@@ -205,8 +229,11 @@ pub(super) fn prepare<'a>(
             } else {
                 f64::INFINITY
             },
-            excluded: catalogue.positions_of(&excluded),
-            passed: 0,
+            excluded: Excluded {
+                own: catalogue.positions_of(&own),
+                shared: denied,
+                passed: [0; 2],
+            },
             top: Top::new(request.top),
             targets,
             ranks,
@@ -215,7 +242,7 @@ pub(super) fn prepare<'a>(
         };
         let is_zero = |factors: &FactorScorer<'_>| factors.user(user).iter().all(|x| *x == 0.0);
         if catalogue.is_ordered_and_finite() && scorer.as_factors().is_some_and(is_zero) {
-            state.complete(catalogue, &excluded);
+            state.complete(catalogue, is_excluded);
         }
         state
     };

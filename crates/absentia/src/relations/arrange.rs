@@ -29,6 +29,11 @@ pub struct Arrangement {
     pub entities: Vec<Entity>,
     /// First and second type of each relation.
     pub pairs: Vec<(usize, usize)>,
+    /// The type that each relation adds; nothing where both are there without it.
+    pub added: Vec<Option<usize>>,
+    /// The relations in an order in which each has a type that is there before it: users, items, or one that an
+    /// earlier relation adds.
+    pub order: Vec<usize>,
 }
 
 impl Arrangement {
@@ -44,14 +49,22 @@ impl Arrangement {
             Entity::new(ITEMS, Axis::Item),
         ];
         let mut pairs = vec![None; given.len()];
+        let mut added = vec![None; given.len()];
+        let mut order = Vec::with_capacity(given.len());
         loop {
-            let before = pairs.iter().flatten().count();
+            let before = order.len();
             for (at, pair) in given.iter().enumerate() {
-                if pairs[at].is_none() {
-                    pairs[at] = placed(&mut entities, pair)?;
+                if pairs[at].is_some() {
+                    continue;
+                }
+                let known = entities.len();
+                pairs[at] = placed(&mut entities, pair)?;
+                if pairs[at].is_some() {
+                    added[at] = (entities.len() > known).then_some(known);
+                    order.push(at);
                 }
             }
-            if pairs.iter().flatten().count() == before {
+            if order.len() == before {
                 break;
             }
         }
@@ -77,6 +90,8 @@ impl Arrangement {
         Ok(Self {
             entities,
             pairs: found,
+            added,
+            order,
         })
     }
 }
@@ -165,6 +180,23 @@ mod tests {
             Arrangement::of(&given).map(|a| a.pairs),
             Ok(vec![(4, 2), (1, 2), (0, 3)])
         );
+    }
+
+    #[test]
+    fn each_type_is_added_by_one_relation_whichever_end_it_is() {
+        let given = [
+            pair("words", "tags", false),
+            pair("tags", "items", false),
+            pair("users", "words", false),
+            pair("users", "users", true),
+        ];
+        let arranged = Arrangement::of(&given).unwrap();
+        let name = |at: usize| &arranged.entities[at].name[..];
+        let added: Vec<_> = arranged.added.iter().map(|at| at.map(name)).collect();
+        // Tags and words have other relations that add them, so that the first adds nothing.
+        let expected = [None, Some("tags"), Some("words"), Some("users of users")];
+        assert_eq!(added, expected);
+        assert_eq!(arranged.order, [1, 2, 3, 0]);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Live weights against the scheme resolved anew.
 
-use absentia::Axis;
 use absentia::online::{Online, WeightMode};
-use absentia::weights::{Presence, Scheme, Strength, TimeFactor};
+use absentia::weights::{Decomposition, Learned, Presence, Rank, Scheme, Strength, TimeFactor};
+use absentia::{Axis, Dense};
 
-use crate::setup::{Dice, Setup, live_sum, operation};
+use crate::setup::{Dice, ITEMS, Setup, USERS, live_sum, operation};
 
 /// The weight of a missing entry as the steps use it.
 fn weight(online: &Online, user: usize, item: usize) -> f64 {
@@ -62,19 +62,33 @@ fn frozen_weights_of_known_rows_do_not_change() {
         online.apply(&next).unwrap();
     }
     let weights = online.missing_weights().unwrap();
-    for item in 0..crate::setup::ITEMS as u32 {
+    for item in 0..ITEMS as u32 {
         let before = setup.model.weights().b().row(item as usize);
         assert_eq!(weights.b().row(item as usize), before);
     }
 }
 
 #[test]
-fn weights_by_time_and_products_stay_as_they_were_when_rows_are_added() {
+fn other_weights_stay_as_they_were_when_rows_are_added() {
     let age = || Scheme::by_time(Strength::Mean(0.1), Presence::new(TimeFactor::Age));
     let available = Scheme::by_time(Strength::Mean(0.1), Presence::new(TimeFactor::Available));
     let popular = Scheme::popularity(Strength::Mean(0.1), 0.4);
     let product = popular.times(crate::setup::rank_three()).unwrap();
-    for scheme in [age(), available, product, Scheme::sum([age(), live_sum()])] {
+    let learned = Scheme::learned(Learned {
+        rank: 2,
+        rounds: 1,
+        ..Learned::new(0.1)
+    });
+    let full = Dense::from_fn(USERS, ITEMS, |user, item| 0.1 + (user * item % 5) as f32);
+    let dense = Scheme::dense(full, Rank::Fixed(2), Decomposition::NonNegative);
+    for scheme in [
+        age(),
+        available,
+        product,
+        learned,
+        dense,
+        Scheme::sum([age(), live_sum()]),
+    ] {
         let setup = Setup::new(scheme, WeightMode::Live);
         let mut online = setup.online();
         let mut dice = Dice::new(23);
@@ -82,11 +96,11 @@ fn weights_by_time_and_products_stay_as_they_were_when_rows_are_added() {
             let next = operation(&mut dice, &online);
             online.apply(&next).unwrap();
         }
-        assert!(online.n_rows(Axis::Item) > crate::setup::ITEMS);
+        assert!(online.n_rows(Axis::Item) > ITEMS);
         let weights = online.missing_weights().unwrap();
         let before = setup.model.weights();
         assert_eq!(weights.rank(), before.rank());
-        for item in 0..crate::setup::ITEMS {
+        for item in 0..ITEMS {
             assert_eq!(
                 weights.b().row(item)[0].to_bits(),
                 before.b().row(item)[0].to_bits()
@@ -109,7 +123,7 @@ fn a_new_item_has_the_mean_weight_of_all_from_its_first_interaction() {
             weights: RowWeights::Frozen,
         })
         .unwrap();
-    let (item, b) = (crate::setup::ITEMS, setup.model.weights().b());
+    let (item, b) = (ITEMS, setup.model.weights().b());
     assert!(weight(&online, 0, item) == 0.0);
     online
         .apply(&Operation::Insert(Event::new(0, item as u32)))

@@ -5,8 +5,10 @@
 
 mod caches;
 mod extremes;
+mod frozen;
 mod hostile;
 mod live;
+mod memory;
 mod replay;
 mod setup;
 mod steps;

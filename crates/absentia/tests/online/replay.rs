@@ -2,7 +2,7 @@
 
 use absentia::data::{Duplicates, Triplets};
 use absentia::online::{Online, Operation, Settings, WeightMode};
-use absentia::weights::{Scheme, Strength};
+use absentia::weights::{Learned, Presence, Scheme, Strength, TimeFactor};
 use absentia::{Axis, Dense};
 
 use crate::setup::{Dice, Setup, live_sum, operation, rank_three};
@@ -52,21 +52,47 @@ fn a_snapshot_at_any_cut_continues_with_the_same_bits() {
             WeightMode::Frozen,
         ),
     ] {
-        let setup = Setup::new(scheme, mode);
-        let operations = list(&setup, 120);
-        let end = bits(&replay(setup.online(), &operations));
-        let mut dice = Dice::new(42);
-        for _ in 0..34 {
-            let cut = dice.below(operations.len() + 1);
-            let (before, after) = operations.split_at(cut);
-            let online = replay(setup.online(), before);
-            assert_eq!(online.sequence(), cut as u64);
-            let model = online.to_model().unwrap();
-            let scheme = setup.options.scheme.clone();
-            let restored = Online::restore(&model, scheme, online.parts()).unwrap();
-            assert!(bits(&restored) == bits(&online), "cut at {cut}");
-            assert!(bits(&replay(restored, after)) == end, "cut at {cut}");
-        }
+        continue_from_cuts(&Setup::new(scheme, mode), 34);
+    }
+}
+
+/// A snapshot with more rows than were trained on has weights by time as columns.
+#[test]
+fn weights_by_time_continue_from_a_snapshot_with_or_without_their_scheme() {
+    let by_time = |factor| Scheme::by_time(Strength::Mean(0.1), Presence::new(factor));
+    let learned = Scheme::learned(Learned {
+        rank: 2,
+        rounds: 1,
+        ..Learned::new(0.1)
+    });
+    for scheme in [
+        by_time(TimeFactor::Age),
+        by_time(TimeFactor::Available),
+        Scheme::sum([live_sum(), by_time(TimeFactor::Age)]),
+        learned,
+    ] {
+        let mut setup = Setup::new(scheme, WeightMode::Frozen);
+        continue_from_cuts(&setup, 4);
+        setup.options.scheme = None;
+        continue_from_cuts(&setup, 4);
+    }
+}
+
+/// Compares states that are restored at some cuts with one that goes on.
+fn continue_from_cuts(setup: &Setup, cuts: usize) {
+    let operations = list(setup, 120);
+    let end = bits(&replay(setup.online(), &operations));
+    let mut dice = Dice::new(42);
+    for _ in 0..cuts {
+        let cut = dice.below(operations.len() + 1);
+        let (before, after) = operations.split_at(cut);
+        let online = replay(setup.online(), before);
+        assert_eq!(online.sequence(), cut as u64);
+        let model = online.to_model().unwrap();
+        let scheme = setup.options.scheme.clone();
+        let restored = Online::restore(&model, scheme, online.parts()).unwrap();
+        assert!(bits(&restored) == bits(&online), "cut at {cut}");
+        assert!(bits(&replay(restored, after)) == end, "cut at {cut}");
     }
 }
 

@@ -5,14 +5,16 @@
 mod oracle;
 mod world;
 
+use absentia::data::{Confidence, Duplicates, Targets};
 use absentia::fit::backend::Cpu;
 use absentia::fit::{FitError, Run, fit, fit_related};
 use absentia::model::{NewEntry, RowEntries, RowWeights, Similarity};
 use absentia::relations::{
-    Arrangement, Content, Features, Relation, RelationError, Relations, Scaling, TypePair,
+    Arrangement, Content, Features, Relation, RelationEntries, RelationError, Relations, Scaling,
+    TypePair,
 };
 use absentia::weights::Scheme;
-use absentia::{Axis, Dense, Model, Params, Sides, Solver};
+use absentia::{Axis, Dense, Interactions, Model, Params, Sides, Solver, Triplets};
 use oracle::relative_distance;
 use world::{Block, K, STRENGTHS, World, all};
 
@@ -167,6 +169,100 @@ fn a_relation_without_strength_changes_nothing() {
         let far = trained(0.5).model;
         let off = relative_distance(all(far.item_factors()), all(alone.item_factors()));
         assert!(off > 1e-3, "{solver:?}: {off:.1e}");
+    }
+}
+
+/// Five users and eight items with interactions, and two items behind them that only tags know.
+fn known_and_new(n_items: usize) -> Interactions<'static> {
+    let pairs: Vec<(u32, u32)> = (0..40)
+        .map(|cell| (cell % 5, cell / 5))
+        .filter(|(user, item)| (3 * user + 2 * item) % 4 != 1)
+        .collect();
+    let users: Vec<u32> = pairs.iter().map(|pair| pair.0).collect();
+    let items: Vec<u32> = pairs.iter().map(|pair| pair.1).collect();
+    let data = Triplets::new(&users, &items).build(5, n_items, Duplicates::Error);
+    let data = data.unwrap();
+    let counts = data.item_counts();
+    assert!(counts[..8].iter().all(|&n| n > 0) && data.user_counts().iter().all(|&n| n > 0));
+    data
+}
+
+/// Tags of ten items.
+fn tags_of_ten(strength: f32) -> Relations<'static> {
+    let types = TypePair {
+        first: "items".to_owned(),
+        second: "tags".to_owned(),
+        context: false,
+    };
+    let mut entities = Arrangement::of(&[types]).unwrap().entities;
+    for (entity, count) in entities.iter_mut().zip([5, 10, 3]) {
+        entity.count = count;
+    }
+    let (items, tags): (Vec<u32>, Vec<u32>) = (0..10).map(|item| (item, item * item % 3)).unzip();
+    let data = Triplets::new(&items, &tags).build(10, 3, Duplicates::Error);
+    Relations {
+        entities,
+        relations: vec![Relation {
+            first: 1,
+            second: 2,
+            strength,
+            content: Content::Entries(Box::new(RelationEntries {
+                data: data.unwrap(),
+                scheme: Scheme::uniform(0.1),
+                targets: Targets::default(),
+                confidence: Confidence::default(),
+            })),
+        }],
+        weighs_empty: false,
+    }
+}
+
+/// Without strength, rows with interactions are those of a model without the relation and the rows that only it has.
+#[test]
+fn without_strength_known_rows_are_those_of_the_plain_model() {
+    for (nu, solver) in [0.0, 1.0].iter().flat_map(|nu| SOLVERS.map(|s| (*nu, s))) {
+        let params = World::new(nu, STRENGTHS).params(solver, 6);
+        let scheme = Scheme::uniform(0.2);
+        let alone = fit(&known_and_new(8), &scheme, &params, Run::default());
+        let alone = alone.unwrap().model;
+        let data = known_and_new(10);
+        let trained = |strength: f32| {
+            let (main, tags) = ((&data, &scheme), tags_of_ten(strength));
+            let fitted = fit_related(&Cpu, main, Some(&tags), &params, Run::default());
+            fitted.unwrap().model
+        };
+        let rows = |model: &Model, rows: std::ops::Range<usize>| -> Vec<f64> {
+            let factors = rows.flat_map(|row| model.item_factors().row(row).to_vec());
+            factors.map(f64::from).collect()
+        };
+        let largest = |values: &[f64]| values.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+        for strength in [0.0, 1e-8] {
+            let with = trained(strength);
+            let users = relative_distance(all(with.user_factors()), all(alone.user_factors()));
+            let items = relative_distance(
+                rows(&with, 0..8).into_iter(),
+                rows(&alone, 0..8).into_iter(),
+            );
+            let case = format!("{solver:?}, nu {nu}, strength {strength}");
+            assert!(
+                users < 1e-6 && items < 1e-6,
+                "{case}: {users:.1e} {items:.1e}"
+            );
+            // Rows that only the relation has lose all their weight; with nu 0 their penalty stays.
+            if strength == 0.0 || nu == 0.0 {
+                let new = largest(&rows(&with, 8..10));
+                assert!(new < 1e-6, "{case}: {new:.1e}");
+            }
+        }
+        let strong = rows(&trained(0.5), 8..10);
+        assert!(largest(&strong) > 1e-2, "{solver:?}, nu {nu}");
+        if nu == 1.0 {
+            // Their penalty is in proportion to their weight, so that their limit is the relation's own.
+            let (near, nearer) = (rows(&trained(1e-5), 8..10), rows(&trained(1e-6), 8..10));
+            assert!(largest(&nearer) > 1e-2, "{solver:?}");
+            let off = relative_distance(near.into_iter(), nearer.into_iter());
+            assert!(off < 1e-3, "{solver:?}: {off:.1e}");
+        }
     }
 }
 

@@ -205,6 +205,7 @@ impl World {
         let Arrangement {
             mut entities,
             pairs,
+            ..
         } = Arrangement::of(&given).unwrap();
         let counts = [23, 19, 11, 6, 23, 9, 4];
         for (entity, count) in entities.iter_mut().zip(counts) {

@@ -102,13 +102,14 @@ class Shard:
         return self._worker.all_rows(side)
 
     def step(
-        self, step: int, request: bytes, wave: Tuple[int, int], writes: Optional[str], whole: int, *parts: Any
+        self, step: int, request: bytes, wave: Tuple[int, int], writes: Optional[str], is_again: bool, whole: int, *parts: Any
     ) -> Any:
         """Makes a wave of a request; yields its answer after the last one, and the factors that others need of it if
-        they have changed."""
+        they have changed. Of rows that it has read before (``is_again``), none have travelled."""
         rows, rest = parts[: len(parts) - 2 * whole], parts[len(parts) - 2 * whole :]
         reply = self._worker.answer(step, request, wave, list(rows), list(zip(rest[:whole], rest[whole:])))
-        self._traffic += len(request) + sum(part.nbytes for part in parts) + len(reply or b"")
+        received = rest if is_again else parts
+        self._traffic += len(request) + sum(part.nbytes for part in received) + len(reply or b"")
         return reply if writes is None else (reply, *self._worker.rows_for(writes, 0))
 
     def store(self, path: str, checkpoint: str, rows: Sequence[Tuple[int, int]]) -> List[_store.Stored]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, TypeVar
 
 from .. import _core
 from . import _store
@@ -20,6 +20,21 @@ _LOG = logging.getLogger("absentia")
 
 INLINE = 90_000
 """Bytes of a request that Ray sends along with a call: it does so below 100 KB."""
+
+
+SILENCE = 30.0
+"""Seconds after which a worker that makes no step and does not answer is taken for lost."""
+
+
+FIRST_WAIT, LONGEST_WAIT = 10.0, 60.0
+"""Seconds that workers which are started have to answer: at first, and after several tries."""
+
+
+class Sent(NamedTuple):
+    """The rows of a side that each worker has for each other one, as references to objects."""
+
+    rows: List[List[Any]]
+    is_read: bool
 
 
 class Workers:
@@ -42,9 +57,10 @@ class Workers:
         self._facts: List[bytes] = [b""] * count
         self.rows: Rows = []
         self.losses = 0
+        # Seconds of the longest work so far, during which workers answer nothing else.
+        self._longest = 0.0
         self._closed = False
-        # The rows that each worker has for each other one, by side, as references to objects.
-        self._parts: Dict[str, Optional[List[List[Any]]]] = {side: None for side in SIDES}
+        self._parts: Dict[str, Optional[Sent]] = {side: None for side in SIDES}
         self.actors: List[Any] = [None] * count
 
     def start(self) -> Any:
@@ -82,7 +98,11 @@ class Workers:
 
     def _get(self, references: List[Any]) -> List[Any]:
         """The objects of references; a worker that died raises ``LostWorkers``."""
-        return self._guarded(lambda: self._ray.get(references))
+        began = time.monotonic()
+        try:
+            return self._guarded(lambda: self._ray.get(references))
+        finally:
+            self._longest = max(self._longest, time.monotonic() - began)
 
     def _guarded(self, work: Callable[[], T]) -> T:
         errors = self._ray.exceptions
@@ -114,35 +134,44 @@ class Workers:
         """Starts actors in the place of those that do not answer."""
         # A run that was interrupted must not start workers again.
         self._check_open()
-        for index, actor in enumerate(self.actors):
-            if actor is None:
-                continue
-            try:
-                self._ray.get(actor.process.remote(), timeout=self._patience)
-            except self._ray.exceptions.RayError:
-                # One that does not answer may still have a place that another needs.
-                self._ray.kill(actor)
-                self.actors[index] = None
+        self._drop_silent()
         began = time.monotonic()
-        while not self._has_places():
+        wait = FIRST_WAIT
+        while not self._has_places(wait):
+            wait = min(2 * wait, LONGEST_WAIT)
             if time.monotonic() - began > self._patience:
                 raise RuntimeError(
                     f"{self.actors.count(None)} of {self._count} workers have no place on the cluster after "
                     f"{self._patience:.0f} s; lower workers or num_threads, or add nodes"
                 )
 
-    def _has_places(self) -> bool:
-        """Starts the actors that are missing; those that do not answer after a while are missing again, because one whose
-        node died while it was started may wait for ever."""
+    def _drop_silent(self) -> None:
+        """Ends the actors that do not answer: they may still have a place that others need. All are asked at once. One that
+        works on a step answers after it, so that more time is given than steps have taken so far."""
+        asked = {actor.process.remote(): index for index, actor in enumerate(self.actors) if actor is not None}
+        wait = min(self._patience, SILENCE + 3 * self._longest)
+        answered, silent = self._ray.wait(list(asked), num_returns=len(asked), timeout=wait) if asked else ([], [])
+        for reference in answered:
+            try:
+                self._ray.get(reference)
+            except self._ray.exceptions.RayError:
+                silent.append(reference)
+        for reference in silent:
+            self._ray.kill(self.actors[asked[reference]])
+            self.actors[asked[reference]] = None
+
+    def _has_places(self, wait: float) -> bool:
+        """Starts the actors that are missing; those that do not answer after ``wait`` seconds are missing again: Ray may have
+        sent them to a node that is dead, which it notices late."""
         for index, actor in enumerate(self.actors):
             if actor is None:
                 self.actors[index] = self._actor.remote(self._settings, index, self._count, self._memory)
         places = {actor.process.remote(): index for index, actor in enumerate(self.actors)}
         waiting = list(places)
-        until = time.monotonic() + min(self._patience, 60)
+        until = time.monotonic() + min(self._patience, wait)
         while waiting and time.monotonic() < until:
             # Each is looked at by itself: one that fails must not hide behind one that waits for a node.
-            done, waiting = self._ray.wait(waiting, timeout=5)
+            done, waiting = self._ray.wait(waiting, timeout=min(5.0, wait))
             self._get(done)
         for reference in waiting:
             self._ray.kill(self.actors[places[reference]])
@@ -164,14 +193,14 @@ class Workers:
             )
             self._parts[side] = None
 
-    def _rows_of(self, side: str, wave: int = 0) -> List[List[Any]]:
-        """References to the rows that each worker has for each other one in a wave."""
-        parts = self._parts[side] if wave == 0 else None
-        if parts is None:
+    def _rows_of(self, side: str, wave: int = 0) -> Sent:
+        """The rows that each worker has for each other one in a wave."""
+        sent = self._parts[side] if wave == 0 else None
+        if sent is None:
             count = self._count
-            sent = [returning(actor.rows_for, count).remote(side, wave) for actor in self.actors]
-            parts = [listed(references, count) for references in sent]
-        return parts
+            rows = [returning(actor.rows_for, count).remote(side, wave) for actor in self.actors]
+            sent = Sent([listed(references, count) for references in rows], is_read=False)
+        return sent
 
     def _waves(self, reads: Optional[str]) -> int:
         """Number of waves of a step that reads a side: of a half-sweep of the other side."""
@@ -192,27 +221,34 @@ class Workers:
         for wave in range(waves):
             last = returned if wave + 1 == waves else None
             # Rows of a wave are let go before those of the next are made.
-            replies = self._wave((step, packed, (wave, waves)), reads, last, everything)
+            replies = self._wave((step, packed, (wave, waves)), self._take(reads, wave, is_kept=writes is None), last, everything)
         if writes is not None and returned is None:
             self._parts[writes] = None
         return replies
 
-    def _wave(self, words: Tuple[Any, ...], reads: Optional[str], writes: Optional[str], everything: List[Any]) -> List[Any]:
+    def _take(self, side: Optional[str], wave: int, is_kept: bool) -> Optional[Sent]:
+        """The rows of a side for a wave. After a step that changes nothing the next one may read the same: these are kept,
+        and do not travel again."""
+        if side is None:
+            return None
+        sent = self._rows_of(side, wave)
+        is_kept = is_kept and self._waves(side) == 1
+        self._parts[side] = Sent(sent.rows, is_read=True) if is_kept else None
+        return sent
+
+    def _wave(self, words: Tuple[Any, ...], sent: Optional[Sent], writes: Optional[str], everything: List[Any]) -> List[Any]:
         """Asks all workers for a wave of a step."""
-        count, (_, _, (wave, _)) = self._count, words
-        sent = None if reads is None else self._rows_of(reads, wave)
-        if reads is not None:
-            # Read once: a step that reads them again makes them again.
-            self._parts[reads] = None
+        count = self._count
+        is_again = sent is not None and sent.is_read
         results = []
         for receiver, actor in enumerate(self.actors):
-            rows = [] if sent is None else [sent[sender][receiver] for sender in range(count)]
+            rows = [] if sent is None else [sent.rows[sender][receiver] for sender in range(count)]
             call = returning(actor.step, 1 if writes is None else 1 + count)
-            results.append(call.remote(*words, writes, len(everything) // 2, *rows, *everything))
+            results.append(call.remote(*words, writes, is_again, len(everything) // 2, *rows, *everything))
         if writes is None:
             return self._get(results)
         replies = self._get([result[0] for result in results])
-        self._parts[writes] = [list(result[1:]) for result in results]
+        self._parts[writes] = Sent([list(result[1:]) for result in results], is_read=False)
         return replies
 
     def traffic(self) -> int:

@@ -9,7 +9,7 @@ use absentia::Method;
 use absentia::data::Pick;
 use absentia::evaluate::{EvaluateOptions, Evaluation, History, TestSet, evaluate};
 use absentia::fit::{Cancel, StopReason};
-use absentia::ranking::PopularityScorer;
+use absentia::ranking::{PopularityScorer, Scorer};
 use absentia::weights::SchemeSpec;
 use absentia_io::time::TimeUnit;
 use absentia_job::text::{RelationSpec, SplitRule};
@@ -24,6 +24,7 @@ use super::evaluate::{Difference, differences};
 use super::train::{Follow, end_on_interrupt};
 use crate::args::{DataArgs, flag, parse_length, warn_of_unused};
 use crate::cli::Context;
+use crate::cold::{self, Cold};
 use crate::failure::Outcome;
 use crate::guard::Files;
 use crate::measure;
@@ -122,6 +123,8 @@ pub(super) struct Compared {
     /// what has no objective.
     pub(super) problem: Option<String>,
     pub(super) evaluation: Evaluation,
+    /// Users and items without a training row, and the others, where relations are compared.
+    pub(super) cold: Vec<Cold>,
     pub(super) differences: Vec<Difference>,
 }
 
@@ -345,6 +348,7 @@ impl Variant {
                 .map(|sweep| sweep.objective.total())
                 .collect(),
             evaluation,
+            cold: cold_of(&model.scorer(), prepared, options)?,
             differences: Vec::new(),
         }))
     }
@@ -380,6 +384,31 @@ fn floor(
         curve: Vec::new(),
         size: None,
         problem: None,
+        cold: cold_of(scorer, prepared, options)?,
         differences: Vec::new(),
     })
+}
+
+/// Measures users and items without a training row apart, where relations may tell something of them.
+fn cold_of(
+    scorer: &dyn Scorer,
+    prepared: &TrainingData,
+    options: &EvaluateOptions,
+) -> Result<Vec<Cold>> {
+    if prepared.related.is_none() {
+        return Ok(Vec::new());
+    }
+    let (users, items) = (prepared.data.user_counts(), prepared.data.item_counts());
+    let history = History::of(&prepared.data);
+    cold::measure(
+        held_out(prepared)?,
+        (&users, &items),
+        &|test, candidates| {
+            let options = EvaluateOptions {
+                candidates,
+                ..options.clone()
+            };
+            Ok(evaluate(scorer, &history, test, &options, &|_, _| {})?)
+        },
+    )
 }

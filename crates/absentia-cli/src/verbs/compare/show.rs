@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::Compared;
 use crate::cli::Context;
+use crate::cold::{self, Cold};
 use crate::store;
 use crate::verbs::evaluate::{difference_json, mean_cell, metrics_json};
 
@@ -32,7 +33,20 @@ pub(super) fn line(compared: Option<&Compared>, context: &Context) -> Result<()>
             .collect();
         object.insert("against_first".to_owned(), Value::Object(tests));
     }
+    if !compared.cold.is_empty() {
+        object.insert("cold".to_owned(), cold::json(&compared.cold));
+    }
     Ok(context.ui.json(&object)?)
+}
+
+/// Users and items without a training row, measured apart, if there are any.
+fn cold_table(variants: &[Compared]) -> Option<Table> {
+    let models: Vec<(&str, &[Cold])> = variants
+        .iter()
+        .map(|one| (one.name.as_str(), &one.cold[..]))
+        .collect();
+    let is_any = models.iter().any(|(_, cold)| !cold.is_empty());
+    is_any.then(|| cold::table(&models))
 }
 
 /// Which models do worse than the most popular items, in words; the first variants are `trained`, the others are not.
@@ -71,11 +85,15 @@ pub(super) fn tables(variants: &[Compared], context: &Context) -> Result<()> {
     }
     context.ui.table(&table(variants))?;
     let first = &variants[0].evaluation;
-    Ok(context.ui.say(format!(
+    context.ui.say(format!(
         "{} users, {}; ± is half of a 95% interval, p is paired against the first line",
         first.users.len(),
         first.candidates
-    ))?)
+    ))?;
+    if let Some(table) = cold_table(variants) {
+        context.ui.table(&table)?;
+    }
+    Ok(())
 }
 
 fn table(variants: &[Compared]) -> Table {
@@ -179,6 +197,9 @@ pub(super) fn report(
             "Metrics, ± half of a 95% interval, p paired against the first line",
             &table(variants),
         );
+    if let Some(table) = cold_table(variants) {
+        report = report.table("New and known users and items apart", &table);
+    }
     for (at, metric) in first.evaluation.metrics.iter().enumerate() {
         let mut chart = BarChart::new(metric.name.to_string());
         for compared in variants {

@@ -1,6 +1,6 @@
 //! `evaluate`: how good the rankings of a model are.
 
-mod cold;
+mod folded;
 mod per_user;
 mod show;
 
@@ -21,14 +21,13 @@ use anyhow::Result;
 
 use crate::args::parse_length;
 use crate::cli::Context;
+use crate::cold::{self, Cold, Counts};
 use crate::failure::{Outcome, Refusal};
-use crate::folding::FoldedUsers;
 use crate::guard::Files;
 use crate::loading::{enter_gathering, read_known, rows_and_users_in};
 use crate::measure;
 use crate::store::{self, Stored};
 use crate::ui::Ui;
-use cold::Cold;
 pub(crate) use show::{Difference, difference_json, mean_cell, metrics_json};
 use show::{evaluation_json, evaluation_tables};
 
@@ -45,7 +44,8 @@ Examples:
 All items that a user has not in --train are ranked; a user's mean counts once. Figures over sampled
 negatives (--negatives) are larger and can order models differently: they are labelled as such.
 docs/metrics.md defines every metric. Of a model with relations, items and users without a row in
-training are measured apart as well: items among themselves and among all.";
+training are measured apart as well: items among themselves and among all. Those that the model does
+not know at all are folded in from their attributes with --relation.";
 
 /// Measure a model on held-out interactions.
 #[derive(Debug, clap::Args)]
@@ -90,8 +90,9 @@ pub(crate) struct Evaluate {
     /// and measured on --test.
     #[arg(long, value_name = "FILE", num_args = 1, conflicts_with_all = ["train", "negatives"])]
     fold_in: Vec<String>,
-    /// Attributes of folded-in users, TYPE-TYPE:FILE as in training; its options are those of the model.
-    #[arg(long, value_name = "RELATION", num_args = 1, requires = "fold_in")]
+    /// Attributes of users and items that the model does not know, TYPE-TYPE:FILE as in training: they are folded in
+    /// from these, users with their rows of --fold-in, and measured on --test; its options are those of the model.
+    #[arg(long, value_name = "RELATION", num_args = 1)]
     relation: Vec<RelationSpec>,
     #[command(flatten)]
     pub(crate) read: Reading,
@@ -139,11 +140,21 @@ impl Evaluate {
         if !self.fold_in.is_empty() {
             return self.run_folded(&stored, ui);
         }
-        let (setting, stored) = self.setting(stored, ui)?;
+        if !self.relation.is_empty() {
+            return self.run_described(stored, ui);
+        }
+        let counts = stored.model.parts().item_counts.clone();
+        let (setting, stored) = self.setting(stored, counts, ui)?;
         let measure = |stored: &Stored| setting.measure(&stored.model.scorer(), ui);
         let own = measure(&stored)?;
         let other = self.other(&setting, &stored, stored.users.len(), measure, ui)?;
-        let cold = cold::measure(&setting, &stored.model, ui)?;
+        let (scorer, parts) = (stored.model.scorer(), stored.model.parts());
+        let counts = (&parts.user_counts[..], &parts.item_counts[..]);
+        // A model without relations knows nothing of new ones.
+        let cold = match stored.model.related() {
+            Some(_) => setting.measure_apart(&scorer, counts, ui)?,
+            None => Vec::new(),
+        };
         self.report(&setting, (&own, &cold), other.as_ref(), ui)
     }
 
@@ -180,7 +191,12 @@ impl Evaluate {
     }
 
     /// Reads what the model is measured on, its ids lent to the readers and given back.
-    fn setting(&self, stored: Stored, ui: &Ui) -> Result<(Setting, Stored)> {
+    fn setting(
+        &self,
+        stored: Stored,
+        mut item_counts: Vec<u32>,
+        ui: &Ui,
+    ) -> Result<(Setting, Stored)> {
         let mut options = measure::options(&self.metrics, &self.at)?;
         options.exclude_seen = !self.rank_seen;
         let Stored {
@@ -207,7 +223,6 @@ impl Evaluate {
         let mut seen: Box<dyn absentia::ranking::SeenItems> = Box::new(ItemLists::new());
         let mut seen_bytes = 0;
         ui.memory().keep(held.bytes());
-        let mut item_counts = model.parts().item_counts.clone();
         let mut latest_counts = None;
         if !self.train.is_empty() {
             let train = read_known(&self.train, &self.read, ids, ui)?;
@@ -249,33 +264,6 @@ impl Evaluate {
             seen: kept,
         };
         Ok((setting, stored))
-    }
-
-    /// Strong generalisation: users are rows folded in from their history.
-    fn run_folded(&self, stored: &Stored, ui: &Ui) -> Result<Outcome> {
-        let mut options = measure::options(&self.metrics, &self.at)?;
-        options.exclude_seen = !self.rank_seen;
-        let files = (&self.fold_in[..], &self.relation[..]);
-        let folded = FoldedUsers::read(files, &self.read, stored, ui)?;
-        let test = folded.test(&self.test, &self.read, stored, ui)?;
-        let left_out = self.left_out(test.unknown_rows, test.pairs.lists().len(), &test.pairs)?;
-        let setting = Setting {
-            names: names(&test.pairs, &folded.users),
-            test: test.pairs,
-            seen: Box::new(folded.seen.clone()),
-            seen_bytes: folded.seen.bytes(),
-            item_counts: stored.model.parts().item_counts.clone(),
-            latest_counts: None,
-            left_out,
-            options,
-        };
-        let own = setting.measure(&folded.scorer(&stored.model)?, ui)?;
-        let measure = |other: &Stored| {
-            let folded = FoldedUsers::read(files, &self.read, other, ui)?;
-            setting.measure(&folded.scorer(&other.model)?, ui)
-        };
-        let other = self.other(&setting, stored, folded.users.len(), measure, ui)?;
-        self.report(&setting, (&own, &[]), other.as_ref(), ui)
     }
 
     /// What of the test files is not measured, where some of their rows are unknown; of rows that
@@ -328,7 +316,7 @@ impl Evaluate {
             let users = counted(own.users.len() as u64, "user");
             ui.say(format!("{users}, {}", own.candidates))?;
             if !cold.is_empty() {
-                ui.table(&cold::table(cold))?;
+                ui.table(&cold::table(&[("", cold)]))?;
             }
             if let Some(text) = setting.left_out.text() {
                 ui.say(text)?;
@@ -363,6 +351,20 @@ impl LeftOut {
 impl Setting {
     fn measure(&self, scorer: &dyn Scorer, ui: &Ui) -> Result<Evaluation> {
         self.measure_on(scorer, &self.test, &self.options, ui)
+    }
+
+    /// Measures users and items without interactions apart; sampled negatives leave nothing to choose.
+    fn measure_apart(&self, scorer: &dyn Scorer, counts: Counts<'_>, ui: &Ui) -> Result<Vec<Cold>> {
+        if matches!(self.options.candidates, Candidates::Sampled(_)) {
+            return Ok(Vec::new());
+        }
+        cold::measure(&self.test, counts, &|test, candidates| {
+            let options = EvaluateOptions {
+                candidates,
+                ..self.options.clone()
+            };
+            self.measure_on(scorer, test, &options, ui)
+        })
     }
 
     /// Measures on other held-out rows, or among other items.

@@ -22,6 +22,7 @@ use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
 use crate::loading::{enter_gathering, id_list, read_known};
 use crate::store::{self, Stored};
+use folded::FoldedRows;
 use sink::{IdTypes, Sink};
 
 /// Users ranked at a time: enough to keep threads busy, few enough to hold.
@@ -37,8 +38,10 @@ Examples:
   $ absentia recommend movies.absentia --fold-in test.csv --top 3
   $ absentia recommend tagged.absentia ann --train train.csv --relation items-tags:new.csv
 
-A user gets the same list alone and among others. Users of --fold-in and --relation files are folded
-in from them, whether the model knows them or not; new items in them are ranked with the others.";
+A user gets the same list alone and among others. Users of --fold-in files are folded in from them,
+whether the model knows them or not, and from their attributes in --relation files. Known users with
+attributes alone, and known items, keep the factors they were trained with; new users and items are
+folded in, and new items are ranked with the others, but not for who took them in --fold-in.";
 
 /// List the best items for users.
 #[derive(Debug, clap::Args)]
@@ -137,16 +140,13 @@ impl Recommend {
             self.users(&stored.users, &context.ui)?
         };
         let seen = self.seen(&mut stored, context)?;
-        let allow = self
-            .allow
-            .as_ref()
-            .map(|path| item_rows(path, &stored.items, context));
-        let allow = allow.transpose()?;
-        let deny = self
-            .deny
-            .as_ref()
-            .map(|path| item_rows(path, &stored.items, context));
-        let deny = deny.transpose()?.unwrap_or_default();
+        let added = folds.then(|| FoldedRows::read(self, &stored, &context.ui));
+        let added = added.transpose()?;
+        let items = added.as_ref().map_or(&stored.items, |added| &added.items);
+        let rows = |path: &PathBuf| item_rows(path, items, context);
+        let allow = self.allow.as_ref().map(rows).transpose()?;
+        let deny = self.deny.as_ref().map(rows).transpose()?;
+        let deny = deny.unwrap_or_default();
         let request = RankRequest {
             top: self.top,
             exclude: seen.as_ref().map(|seen| seen as _),
@@ -154,7 +154,7 @@ impl Recommend {
             deny: &deny,
             ..RankRequest::default()
         };
-        let ranking = ranking_bytes(users.len(), stored.items.len(), self.top);
+        let ranking = ranking_bytes(users.len(), items.len(), self.top);
         context.ui.enter(
             Stage::new("ranking")
                 .with(
@@ -168,8 +168,8 @@ impl Recommend {
             .ui
             .progress()
             .count("ranking", users.len() as u64, "users");
-        let lists = if folds {
-            folded::lists(self, (&stored, seen.as_ref()), &request, context)?
+        let lists = if let Some(added) = &added {
+            added.lists(self, (&stored, seen.as_ref()), &request, &context.ui)?
         } else if is_listed {
             vec![new_user::list(&self.items, &stored, &request)?]
         } else {

@@ -16,6 +16,7 @@ use absentia_search::{Fold, HoldOut, SearchError, SearchedData};
 use anyhow::Result;
 
 use super::HeldOutArgs;
+use super::apart::has_new;
 use crate::args::DataArgs;
 use crate::failure::Refusal;
 use crate::loading::{Rows, load};
@@ -41,6 +42,8 @@ pub(super) struct Folds {
     pub(super) test: Option<TestSet>,
     /// Relations that are trained with the data.
     pub(super) related: Option<RelatedData>,
+    /// The first fold, if it holds out rows of new users or items that relations may tell something of.
+    pub(super) apart: Option<Fold<'static>>,
 }
 
 impl Folds {
@@ -145,7 +148,11 @@ pub(super) fn fold(
             n => format!(", in {n} ways"),
         }
     ));
+    let apart = folds
+        .first()
+        .filter(|fold| related.is_some() && has_new(fold));
     Ok(Folds {
+        apart: apart.cloned(),
         number: folds.len(),
         rule: rule(&loaded, args),
         parts: folds,

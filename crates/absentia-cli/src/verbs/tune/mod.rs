@@ -1,5 +1,6 @@
 //! `tune`: a search for the settings with the best metric.
 
+mod apart;
 mod folds;
 mod page;
 mod settings;
@@ -269,11 +270,25 @@ impl Tune {
         job.relation = settings::relations(result.best(), &self.relation);
         let text = settings::text(result, &staged.options().metric, &job)?;
         store::write_text(&self.output.out, &text)?;
+        let relations = staged.relations(&result.best().relations);
+        let options = measure::options(std::slice::from_ref(&self.metric), &[])?;
+        let chosen = Job {
+            threads: context.threads,
+            ..job.clone()
+        };
+        let cold = (folds, relations.as_ref());
+        let cold = apart::measured(&chosen, cold, &options, cancel, context)?;
         if let Some(path) = &self.output.report {
             let setting = format!("{}, {}", self.data.data.join(", "), folds.rule);
-            page::write(path, staged, result, folds, (&setting, &text))?;
+            page::write(path, staged, (result, &cold), folds, (&setting, &text))?;
         }
-        show::result(staged, result, (&self.output.out, folds.unit), context)?;
+        let result_and_cold = (result, &cold[..]);
+        show::result(
+            staged,
+            result_and_cold,
+            (&self.output.out, folds.unit),
+            context,
+        )?;
         if result.interrupted {
             context.ui.warn(format!(
                 "interrupted after {} trials; --resume continues from {}",
@@ -285,7 +300,6 @@ impl Tune {
             if cancel.is_cancelled() {
                 context.ui.warn("interrupted: no model was trained");
             } else {
-                let relations = staged.relations(&result.best().relations);
                 train(path, &job, (folds, relations.as_ref()), cancel, context)?;
             }
         }

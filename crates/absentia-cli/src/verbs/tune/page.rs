@@ -12,6 +12,7 @@ use anyhow::Result;
 
 use super::folds::Folds;
 use super::show::{HALF, best_table, brief};
+use crate::cold::{self, Cold};
 use crate::store;
 
 /// Number of lines in the chart of parallel axes; more cannot be distinguished.
@@ -21,7 +22,7 @@ const MOST_LINES: usize = 150;
 pub(super) fn write(
     path: &Path,
     search: &StagedSearch<'_>,
-    result: &SearchResult,
+    (result, cold): (&SearchResult, &[Cold]),
     folds: &Folds,
     (setting, config): (&str, &str),
 ) -> Result<()> {
@@ -57,8 +58,14 @@ pub(super) fn write(
             "The best trials, ± half of a 95% interval; the one that is kept is highlighted",
             &best_table(result, &metric, folds.unit),
         )
-        .code("The best settings", config)
-        .chart(progress(search, result, &metric));
+        .code("The best settings", config);
+    if !cold.is_empty() {
+        report = report.table(
+            "New and known users and items apart, with the best settings and the first held-out rows",
+            &cold::table(&[("", cold)]),
+        );
+    }
+    report = report.chart(progress(search, result, &metric));
     let first: Vec<&Trial> = result.ranked(0);
     let known = sensitivity(search.space(), &result.trials);
     report = report.section("Which settings matter").paragraph(

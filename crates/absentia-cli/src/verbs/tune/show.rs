@@ -13,6 +13,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::cli::Context;
+use crate::cold::{self, Cold};
 
 /// Half of a 95% interval, in standard errors.
 pub(super) const HALF: f64 = 1.96;
@@ -25,7 +26,8 @@ pub(super) struct Live<'a> {
     context: &'a Context,
     unit: TimeUnit,
     bar: Bar,
-    best: Option<usize>,
+    /// The score of the best one that was shown.
+    best: Option<f64>,
     /// The rung whose best is shown.
     rung: Option<usize>,
 }
@@ -61,8 +63,7 @@ impl<'a> Live<'a> {
         };
         self.context.ui.json(trial)?;
         self.advance(trials);
-        let best = self.search.best(trials);
-        if let Some(best) = best.filter(|best| Some(best.number) != self.best) {
+        if let Some(best) = self.search.best(trials).filter(|best| self.is_news(best)) {
             if self.rung.is_none() {
                 self.bar
                     .say(&heading(&self.search.options().metric.to_string()));
@@ -79,9 +80,15 @@ impl<'a> Live<'a> {
                 ));
             }
             self.bar.say(&line(best, trials, self.unit));
-            self.best = Some(best.number);
+            self.best = best.score;
         }
         Ok(())
+    }
+
+    /// Whether a trial is better than the best that was shown. One that is as good with fewer factors, or by NDCG, takes
+    /// its place without a line: the best so far does not fall.
+    fn is_news(&self, best: &Trial) -> bool {
+        self.rung != Some(best.rung) || best.score > self.best
     }
 
     pub(super) fn finish(&self) {
@@ -242,13 +249,13 @@ pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult
 /// Shows the result and where it is.
 pub(super) fn result(
     search: &StagedSearch<'_>,
-    result: &SearchResult,
+    (result, cold): (&SearchResult, &[Cold]),
     (out, unit): (&Path, TimeUnit),
     context: &Context,
 ) -> Result<()> {
     let (ui, best) = (&context.ui, result.best());
     let metric = search.options().metric.to_string();
-    ui.json(&json!({
+    let mut object = json!({
         "best": best.number,
         "metric": metric,
         "score": best.score,
@@ -260,8 +267,16 @@ pub(super) fn result(
         "baselines": baselines_json(result),
         "out": out,
         "sensitivity": sensitivity(search.space(), &result.trials),
-    }))?;
+    });
+    if !cold.is_empty() {
+        object["cold"] = cold::json(cold);
+    }
+    ui.json(&object)?;
     ui.table(&best_table(result, &metric, unit))?;
+    if !cold.is_empty() {
+        ui.say("\nNew and known ones apart, with the best settings and the first held-out rows:")?;
+        ui.table(&cold::table(&[("", cold)]))?;
+    }
     if let Some(table) = sensitivity_table(search, result) {
         ui.say("\nWhat the metric depends on, of the settings tried first:")?;
         ui.table(&table)?;

@@ -31,11 +31,11 @@ pub(super) fn introduction() -> Vec<Block> {
     vec![Block::text(format!(
         "He, Zhang, Kan and Chua, Fast Matrix Factorization for Online Recommendation with Implicit Feedback \
          (SIGIR 2016): rows are sorted by time, a model is trained on the first nine tenths, and the last \
-         tenth is a stream. Before an event is learned, all items are ranked for its user, those that the user \
-         has included, and the rank of its item is measured: the hit rate is the share of events whose item is \
-         among the first {TOP}, NDCG is the mean of ln 2 / ln(rank + 1) of these, MRR the mean of 1 / rank. An \
-         event whose user or item the model does not know counts as not found. Curves are means over the \
-         stream so far."
+         tenth is a stream. Before an event is learned, all items are ranked for its user, including items that \
+         the user already has, and the rank of its item is measured. The hit rate is the share of events whose \
+         item is among the first {TOP}. NDCG is the mean of ln 2 / ln(rank + 1) over all events, where an item \
+         behind the first {TOP} counts 0; MRR is the mean of 1 / rank. An event whose user or item the model \
+         does not know counts 0. Curves are means over the stream so far."
     ))]
 }
 
@@ -240,7 +240,7 @@ fn length_name(length: usize) -> String {
 
 fn by_length(name: &str, outcomes: &[&Outcome]) -> Lines {
     let lines = Lines::new(
-        format!("{name}: by length of the user's history ({LONG}: and longer)"),
+        format!("{name}: by length of the user's history ({LONG} is {LONG} or more)"),
         (AxisScale::Whole, "interactions of the user so far"),
         (AxisScale::Linear, "hit rate@100"),
     );

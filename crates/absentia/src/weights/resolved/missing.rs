@@ -7,7 +7,7 @@ use crate::data::Interactions;
 use crate::linalg::Dense;
 use crate::weights::approximation::{Approximation, dot};
 use crate::weights::error::WeightsError;
-use crate::weights::scheme::{Scheme, Term};
+use crate::weights::scheme::{Resolved, Scheme, Term};
 use crate::weights::schemes::Uniform;
 use crate::weights::sums::mean_over_missing;
 
@@ -150,6 +150,18 @@ impl MissingWeights {
     /// estimated is given by its A and B.
     #[must_use]
     pub fn to_scheme(&self) -> Scheme {
+        self.scheme_by_columns(|_| false)
+    }
+
+    /// Yields the scheme of weights that rows are added to: a part that lists the rows of the training data is
+    /// given by its A and B as well.
+    #[must_use]
+    pub fn to_growing_scheme(&self) -> Scheme {
+        self.scheme_by_columns(Term::lists_rows)
+    }
+
+    /// The scheme, in which parts of some kinds are given by their A and B.
+    fn scheme_by_columns(&self, is_given: fn(&Term<Resolved>) -> bool) -> Scheme {
         let mut start = 0;
         let parts = self.frozen.parts.iter().map(|part| {
             let columns = start..start + part.rank;
@@ -159,10 +171,12 @@ impl MissingWeights {
                     side.row(row)[columns.start + t]
                 })
             };
-            part.kind
-                .behaviour()
-                .scheme()
-                .unwrap_or_else(|| Scheme::low_rank(cut(&self.a), cut(&self.b)))
+            let by_rule = if is_given(&part.kind) {
+                None
+            } else {
+                part.kind.behaviour().scheme()
+            };
+            by_rule.unwrap_or_else(|| Scheme::low_rank(cut(&self.a), cut(&self.b)))
         });
         Scheme::sum(parts)
     }

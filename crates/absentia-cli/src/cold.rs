@@ -1,36 +1,36 @@
 //! Items and users without any interaction in the training data, measured apart.
 
-use absentia::Model;
 use absentia::evaluate::{Candidates, Evaluation, TestSet};
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use super::Setting;
-use super::show::metrics_json;
-use crate::ui::Ui;
+use crate::verbs::evaluate::metrics_json;
 
 /// An evaluation of some of the held-out rows.
-pub(super) struct Cold {
+pub(crate) struct Cold {
     /// Its key in JSON.
     key: &'static str,
     /// What it is of, in words.
-    name: &'static str,
-    evaluation: Evaluation,
+    pub(crate) name: &'static str,
+    pub(crate) evaluation: Evaluation,
 }
 
-/// Measures the held-out rows of items, and of users, that the model knows by its relations alone, and the rest.
-/// A model without relations knows nothing of them, and nothing is measured apart.
-pub(super) fn measure(setting: &Setting, model: &Model, ui: &Ui) -> Result<Vec<Cold>> {
-    if model.related().is_none() || matches!(setting.options.candidates, Candidates::Sampled(_)) {
-        return Ok(Vec::new());
-    }
-    let parts = model.parts();
+/// Interactions of each row: of users, and of items.
+pub(crate) type Counts<'c> = (&'c [u32], &'c [u32]);
+
+/// Measures the held-out rows of items, and of users, without any interaction, and the rest; `measured` ranks some
+/// held-out rows among some items.
+pub(crate) fn measure(
+    test: &TestSet,
+    (user_counts, item_counts): Counts<'_>,
+    measured: &dyn Fn(&TestSet, Candidates) -> Result<Evaluation>,
+) -> Result<Vec<Cold>> {
     let is_cold = |counts: &[u32], row: u32| counts[row as usize] == 0;
-    let cold_item = |_: u32, item: u32| is_cold(&parts.item_counts, item);
-    let cold_user = |user: u32, _: u32| is_cold(&parts.user_counts, user);
+    let cold_item = |_: u32, item: u32| is_cold(item_counts, item);
+    let cold_user = |user: u32, _: u32| is_cold(user_counts, user);
     let warm = |user: u32, item: u32| !cold_item(user, item) && !cold_user(user, item);
-    let counts = &parts.item_counts;
+    let counts = item_counts;
     let cold_items: Vec<u32> = (0..counts.len() as u32)
         .filter(|&item| is_cold(counts, item))
         .collect();
@@ -56,20 +56,16 @@ pub(super) fn measure(setting: &Setting, model: &Model, ui: &Ui) -> Result<Vec<C
             all,
         ),
     ];
-    let scorer = model.scorer();
     let mut cold = Vec::new();
     for (key, name, keep, candidates) in wanted {
-        let test = some(&setting.test, keep)?;
-        if test.users().is_empty() {
+        let part = some(test, keep)?;
+        if part.users().is_empty() {
             continue;
         }
-        let mut options = setting.options.clone();
-        options.candidates = candidates;
-        let evaluation = setting.measure_on(&scorer, &test, &options, ui)?;
         cold.push(Cold {
             key,
             name,
-            evaluation,
+            evaluation: measured(&part, candidates)?,
         });
     }
     // Where every row is of known ones, that is the evaluation itself.
@@ -93,7 +89,8 @@ fn some(test: &TestSet, keep: &dyn Fn(u32, u32) -> bool) -> Result<TestSet> {
     Ok(TestSet::from_pairs(&users, &items)?)
 }
 
-pub(super) fn json(cold: &[Cold]) -> Value {
+/// Their figures by what they are of.
+pub(crate) fn json(cold: &[Cold]) -> Value {
     let figures = cold.iter().map(|one| {
         let figures = metrics_json(&one.evaluation);
         (one.key.to_owned(), Value::Object(figures))
@@ -101,25 +98,39 @@ pub(super) fn json(cold: &[Cold]) -> Value {
     json!(figures.collect::<Map<String, Value>>())
 }
 
-pub(super) fn table(cold: &[Cold]) -> Table {
-    let mut columns = vec![Column::left("apart"), Column::right("users")];
-    let metrics = cold.first().map(|one| &one.evaluation.metrics);
+/// Their figures, of several models if those have names.
+pub(crate) fn table(models: &[(&str, &[Cold])]) -> Table {
+    let is_named = models.len() > 1;
+    let mut columns = vec![Column::left("apart")];
+    columns.extend(is_named.then(|| Column::left("variant")));
+    columns.push(Column::right("users"));
+    let parts = || models.iter().flat_map(|(_, cold)| cold.iter());
+    let metrics = parts().next().map(|one| &one.evaluation.metrics);
     let metrics = metrics.into_iter().flatten();
     columns.extend(metrics.map(|metric| Column::right(metric.name.to_string())));
     let mut table = Table::new(columns);
-    for one in cold {
-        let evaluation = &one.evaluation;
-        let mut cells = vec![
-            Cell::text(one.name),
-            Cell::count(evaluation.users.len() as u64),
-        ];
-        cells.extend(
-            evaluation
-                .metrics
-                .iter()
-                .map(|m| Cell::metric(m.summary.mean)),
-        );
-        table.row(cells);
+    let mut names: Vec<&str> = Vec::new();
+    for one in parts() {
+        if !names.contains(&one.name) {
+            names.push(one.name);
+        }
+    }
+    for name in names {
+        for (model, cold) in models {
+            for one in cold.iter().filter(|one| one.name == name) {
+                table.row(cells(one, is_named.then_some(*model)));
+            }
+        }
     }
     table
+}
+
+fn cells(one: &Cold, model: Option<&str>) -> Vec<Cell> {
+    let evaluation = &one.evaluation;
+    let mut cells = vec![Cell::text(one.name)];
+    cells.extend(model.map(Cell::text));
+    cells.push(Cell::count(evaluation.users.len() as u64));
+    let means = evaluation.metrics.iter().map(|m| m.summary.mean);
+    cells.extend(means.map(Cell::metric));
+    cells
 }

@@ -1,17 +1,18 @@
 //! Relations of a run beside its main one: their files, their ids, and the blocks they become.
 
-use absentia::data::{DataError, Duplicates};
-use absentia::relations::{
-    Arrangement, Content, Features, ITEMS, Relation, RelationEntries, RelationError, Relations,
-    USERS,
-};
-use absentia::{Dense, Triplets};
+mod build;
+mod meeting;
+
+use absentia::relations::{Arrangement, Content, Relation, Relations};
 use absentia_io::arrays::{Arrays, FeatureOptions, FeatureTable, read_features};
-use absentia_io::time::TimeUnit;
-use absentia_io::{ColumnRef, Dataset, IdMap};
+use absentia_io::{ColumnRef, Dataset, FirstLine, IdMap, expand};
+
+use build::{drop_rare, entries, features};
+use meeting::Meeting;
+pub(crate) use meeting::{cell, is_name, unclear};
 
 use crate::error::JobError;
-use crate::files::read_files;
+use crate::files::read_first_lines;
 use crate::job::Job;
 use crate::listener::{Event, Listener};
 use crate::reading::Reading;
@@ -25,6 +26,8 @@ pub struct RelationRows {
     pub spec: RelationSpec,
     /// What it holds.
     pub rows: RelationTable,
+    /// The first lines of its files of which nobody said whether they name the columns.
+    pub(crate) first_lines: Vec<FirstLine>,
 }
 
 /// What a relation holds, by its own ids.
@@ -66,14 +69,36 @@ impl RelationRows {
         skip_bad: Option<u64>,
         listener: &dyn Listener,
     ) -> Result<Self, JobError> {
-        let rows = match &spec.features {
-            Some(_) => RelationTable::Features(read_relation_features(spec)?),
-            None => RelationTable::Entries(Box::new(read_relation(spec, skip_bad, listener)?)),
-        };
+        if spec.features.is_some() {
+            let table = read_relation_features(spec)?;
+            return Ok(Self::in_memory(
+                spec.clone(),
+                RelationTable::Features(table),
+            ));
+        }
+        let (mut dataset, mut first_lines) = read_relation(spec, spec.header, skip_bad, listener)?;
+        let are_names = |line: &FirstLine| (0..2).all(|place| is_name(spec, line, place));
+        if first_lines.iter().any(|line| !line.is_header) && first_lines.iter().all(are_names) {
+            dataset = read_relation(spec, Some(true), skip_bad, listener)?.0;
+            first_lines
+                .iter_mut()
+                .for_each(|line| line.is_header = true);
+        }
+        let rows = RelationTable::Entries(Box::new(dataset));
         Ok(Self {
-            rows,
-            spec: spec.clone(),
+            first_lines,
+            ..Self::in_memory(spec.clone(), rows)
         })
+    }
+
+    /// A relation whose columns are known.
+    #[must_use]
+    pub fn in_memory(spec: RelationSpec, rows: RelationTable) -> Self {
+        Self {
+            spec,
+            rows,
+            first_lines: Vec::new(),
+        }
     }
 }
 
@@ -96,28 +121,30 @@ impl Rows {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn read_relation(
+fn read_relation(
     spec: &RelationSpec,
+    header: Option<bool>,
     skip_bad: Option<u64>,
     listener: &dyn Listener,
-) -> Result<Dataset, JobError> {
+) -> Result<(Dataset, Vec<FirstLine>), JobError> {
     let column = |at: usize| Some(ColumnRef::Position(at));
     let reading = Reading {
         user_col: column(1),
         item_col: column(2),
-        header: spec.header == Some(true),
-        no_header: spec.header == Some(false),
+        header: header == Some(true),
+        no_header: header == Some(false),
         skip_bad,
         ..Reading::default()
     };
-    read_files(std::slice::from_ref(&spec.file), &reading, listener)
+    let paths = expand(std::slice::from_ref(&spec.file))?;
+    read_first_lines(&paths, &reading, listener)
 }
 
 /// Reads a file of features.
 ///
 /// # Errors
 /// A file that cannot be read, or that may be read in two ways.
-pub fn read_relation_features(spec: &RelationSpec) -> Result<FeatureTable, JobError> {
+fn read_relation_features(spec: &RelationSpec) -> Result<FeatureTable, JobError> {
     let ids = spec.features.as_ref().and_then(|one| one.ids.as_deref());
     let options = FeatureOptions {
         ids: ids.map(AsRef::as_ref),
@@ -149,21 +176,34 @@ fn relate(
     let (users, items) = rows.take_ids();
     let main = [users.len(), items.len()];
     (ids[0], ids[1]) = (users, items);
-    let mut numbered = Vec::with_capacity(given.len());
-    for (one, &(first, second)) in given.into_iter().zip(&arranged.pairs) {
+    let mut given: Vec<Option<RelationRows>> = given.into_iter().map(Some).collect();
+    let mut numbered: Vec<Option<Numbered>> = given.iter().map(|_| None).collect();
+    // Each relation after those that add its types, so that its ids are compared with those of all before it.
+    for &at in &arranged.order {
+        let Some(one) = given[at].take() else {
+            continue;
+        };
+        let (ends, added) = (arranged.pairs[at], arranged.added[at]);
         if let RelationTable::Features(table) = &one.rows {
-            check_features(&one.spec, (first, second), &arranged.pairs)?;
-            check_row_numbers(&one.spec, table, &ids[first])?;
+            check_features(&one.spec, ends, &arranged.pairs)?;
+            check_row_numbers(&one.spec, table, &ids[ends.0])?;
         }
-        let one = number(one, (first, second), &mut ids)?;
-        for end in &one.ends {
-            report_meeting((&one.spec, end.0), (&end.1, &main), listener)?;
-        }
+        let meeting = Meeting {
+            spec: &one.spec.clone(),
+            entities: &entities,
+            known: [ids[ends.0].len(), ids[ends.1].len()],
+            added,
+        };
+        meeting.check_first_lines(&one, ends, &ids)?;
+        let one = number(one, ends, &mut ids)?;
+        meeting.report(&one.ends, listener)?;
         if let Some(lambda) = one.spec.regularization {
-            let added = if second > 1 { second } else { first };
+            let added = added.ok_or_else(|| JobError::NothingAdded {
+                relation: one.spec.name(),
+            })?;
             entities[added].regularization = Some(lambda);
         }
-        numbered.push(one);
+        numbered[at] = Some(one);
     }
     let mut orders = Vec::with_capacity(ids.len());
     for (at, map) in ids.iter_mut().enumerate() {
@@ -171,7 +211,7 @@ fn relate(
         entities[at].count = map.len();
     }
     let mut relations = Vec::with_capacity(numbered.len());
-    for one in numbered {
+    for one in numbered.into_iter().flatten() {
         let sorted = |(entity, rows): &(usize, Vec<u32>)| -> Vec<u32> {
             let order: &Option<Vec<u32>> = &orders[*entity];
             let place = |&row: &u32| match order {
@@ -220,7 +260,7 @@ fn number(
     (first, second): (usize, usize),
     ids: &mut [IdMap],
 ) -> Result<Numbered, JobError> {
-    let RelationRows { spec, mut rows } = one;
+    let RelationRows { spec, mut rows, .. } = one;
     let (first_rows, second_rows) = match &mut rows {
         RelationTable::Entries(dataset) => {
             drop_rare(dataset, spec.least);
@@ -277,81 +317,6 @@ fn check_row_numbers(
     })
 }
 
-/// The entries of a relation.
-fn entries(
-    spec: &RelationSpec,
-    dataset: &Dataset,
-    [first, second]: &[Vec<u32>; 2],
-    counts: (usize, usize),
-    arrays: &Arrays<'_>,
-) -> Result<Content<'static>, JobError> {
-    let placed = |places: &[u32], own: &[u32]| -> Vec<u32> {
-        own.iter().map(|&at| places[at as usize]).collect()
-    };
-    let (users, items) = (placed(first, &dataset.user), placed(second, &dataset.item));
-    let data = built(dataset, (&users, &items), counts);
-    let data = data.map_err(|source| JobError::RelationData {
-        relation: spec.name(),
-        source,
-    })?;
-    let unit = TimeUnit::of_times(data.times());
-    Ok(Content::Entries(Box::new(RelationEntries {
-        scheme: spec.weights().load(arrays)?,
-        data,
-        targets: spec.targets(),
-        confidence: spec.confidence.in_unit(unit),
-    })))
-}
-
-/// The features of a relation, in the order of the rows and columns of its types.
-fn features(
-    spec: &RelationSpec,
-    table: &FeatureTable,
-    [first, second]: &[Vec<u32>; 2],
-    (rows, columns): (usize, usize),
-) -> Result<Content<'static>, JobError> {
-    let mut values = Dense::zeros(rows, columns);
-    let mut known = vec![false; rows];
-    for (row, &to) in first.iter().enumerate() {
-        known[to as usize] = true;
-        let line = values.row_mut(to as usize);
-        for (x, &column) in table.values.row(row).iter().zip(second) {
-            line[column as usize] = *x;
-        }
-    }
-    let scaling = spec
-        .features
-        .as_ref()
-        .map(|one| one.scaling)
-        .unwrap_or_default();
-    let features = Features::new(&values, known, scaling);
-    Ok(Content::Features(features.map_err(|source| {
-        RelationError::Features {
-            relation: spec.name(),
-            source,
-        }
-    })?))
-}
-
-/// The matrix of a relation.
-fn built(
-    dataset: &Dataset,
-    (users, items): (&[u32], &[u32]),
-    (rows, columns): (usize, usize),
-) -> Result<absentia::Interactions<'static>, DataError> {
-    let mut triplets = Triplets::new(users, items);
-    if let Some(values) = &dataset.value {
-        triplets = triplets.values(values);
-    }
-    if let Some(weights) = &dataset.weight {
-        triplets = triplets.weights(weights);
-    }
-    if let Some(times) = &dataset.time {
-        triplets = triplets.times(times);
-    }
-    triplets.build(rows, columns, Duplicates::default())
-}
-
 /// The row that each own id has in a map, which gets those that are new; ids without a row in the file get none.
 fn interned(map: &mut IdMap, own: &IdMap, used: &[u32]) -> Result<Vec<u32>, JobError> {
     let mut rows = vec![u32::MAX; own.len()];
@@ -363,75 +328,6 @@ fn interned(map: &mut IdMap, own: &IdMap, used: &[u32]) -> Result<Vec<u32>, JobE
         }
     }
     Ok(rows)
-}
-
-/// Leaves out what occurs in fewer rows than `least`.
-fn drop_rare(dataset: &mut Dataset, least: u32) {
-    if least < 2 {
-        return;
-    }
-    let mut counts = vec![0_u32; dataset.items.len()];
-    for &item in &dataset.item {
-        counts[item as usize] += 1;
-    }
-    let keep: Vec<bool> = dataset
-        .item
-        .iter()
-        .map(|&item| counts[item as usize] >= least)
-        .collect();
-    let mut at = keep.iter();
-    dataset
-        .user
-        .retain(|_| at.next().copied().unwrap_or_default());
-    let mut at = keep.iter();
-    dataset
-        .item
-        .retain(|_| at.next().copied().unwrap_or_default());
-    for column in [&mut dataset.value, &mut dataset.weight]
-        .into_iter()
-        .flatten()
-    {
-        let mut at = keep.iter();
-        column.retain(|_| at.next().copied().unwrap_or_default());
-    }
-    if let Some(times) = &mut dataset.time {
-        let mut at = keep.iter();
-        times.retain(|_| at.next().copied().unwrap_or_default());
-    }
-}
-
-/// Rejects a relation none of whose users, or items, the main one has, and reports one with few of them.
-fn report_meeting(
-    (spec, entity): (&RelationSpec, usize),
-    (rows, main): (&[u32], &[usize; 2]),
-    listener: &dyn Listener,
-) -> Result<(), JobError> {
-    let Some(&known) = main.get(entity) else {
-        return Ok(());
-    };
-    let entity = if entity == 0 { USERS } else { ITEMS };
-    let used = rows.iter().filter(|&&row| row != u32::MAX);
-    let (mut of, mut met) = (0, 0);
-    for &row in used {
-        of += 1;
-        met += usize::from((row as usize) < known);
-    }
-    if met == 0 {
-        return Err(JobError::NothingMet {
-            relation: spec.name(),
-            file: spec.file.clone(),
-            entity,
-        });
-    }
-    if 2 * met < of {
-        listener.event(&Event::FewMet {
-            relation: &spec.name(),
-            entity,
-            met,
-            of,
-        });
-    }
-    Ok(())
 }
 
 /// Says what the relations hold.
