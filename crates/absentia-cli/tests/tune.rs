@@ -119,6 +119,29 @@ fn a_metric_that_says_nothing_is_warned_about() {
 }
 
 #[test]
+fn a_search_in_which_nothing_scores_fails() {
+    let sandbox = Sandbox::new();
+    let mut rows = "user,item\n".to_owned();
+    for user in 0..30 {
+        let liked = (0..8).filter(|item| (user + item) % 8 > 1);
+        rows.extend(liked.map(|item| format!("u{user},i{item}\n")));
+    }
+    rows.push_str("u0,rare\nu1,scarce\n");
+    sandbox.write("rows.csv", &rows);
+    sandbox.write("held.csv", "user,item\nu0,scarce\nu1,rare\n");
+    let search = "tune rows.csv --valid held.csv --trials 2 --factors 2 --out best.toml";
+    let said = [
+        "recall@1 is 0 in all of 2 trials",
+        "check the held-out rows",
+        "--metric",
+    ];
+    sandbox
+        .run(&format!("{search} --metric recall@1"))
+        .fails(3, &said);
+    assert!(!sandbox.path("best.toml").exists());
+}
+
+#[test]
 fn a_time_budget_ends_and_the_report_has_its_charts() {
     let sandbox = Sandbox::new();
     let ran = sandbox

@@ -18,6 +18,9 @@
 //! Trained models have a file of their own: see [`model`]. [`arrays`] reads the tables that define weights.
 //! [`limits`] reports how much memory is available.
 //!
+//! What is written compressed, as npz, as Parquet or as an Arrow file has checksums, and damage in it is an error. Plain text,
+//! Arrow streams and Parquet files of other programs have none that could be compared.
+//!
 //! Text formats are decompressed (gzip, zstd, bzip2, xz, and zip archives of one file) whatever the name of the
 //! file. The name `-` is standard input, or standard output.
 //!
@@ -61,6 +64,7 @@ pub mod model;
 pub mod npy;
 mod read;
 mod remains;
+mod seal;
 mod standard;
 pub mod time;
 mod write;

@@ -70,6 +70,18 @@ fn bad_rows_are_named() {
         &["not finite"],
     );
     says(
+        &message("x.csv", format!("{start}7,8,1e40\n")),
+        &[":3: rating \"1e40\" is too large"],
+    );
+    says(
+        &message("x.csv", "user,item,time\n1,2,1.6e22\n"),
+        &[":2: time \"1.6e22\" is too large", "another time column"],
+    );
+    says(
+        &message("x.jsonl", "{\"user\":1,\"item\":2,\"rating\":1e40}\n"),
+        &[":1: rating", "is too large"],
+    );
+    says(
         &message("x.csv", format!("{start},8,1\n")),
         &["empty user", "another user column"],
     );

@@ -30,6 +30,9 @@ pub(crate) fn ndcg_beside(name: MetricName) -> Option<MetricName> {
 }
 
 impl UserScores {
+    /// Bytes of each user.
+    pub(crate) const BYTES: usize = 12;
+
     /// The same metric and NDCG for users 0, 1 and so on.
     #[cfg(test)]
     pub(crate) fn made_up(values: &[f32]) -> Self {

@@ -11,6 +11,7 @@ use absentia_job::JobError;
 use absentia_job::keys::key_of_parameter;
 use absentia_lab::generate::GenerateError;
 use absentia_online::{LearnError, LogError};
+use absentia_search::SearchError;
 
 use super::{Exit, Refusal};
 
@@ -52,6 +53,12 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
     }
     if let Some(error) = cause.downcast_ref() {
         return Some(of_generating(error));
+    }
+    if let Some(SearchError::NothingScored { .. }) = cause.downcast_ref() {
+        let refusal = Refusal::data(cause.to_string());
+        return Some(refusal.hint(
+            "nothing was written but the log of trials; check the held-out rows, or choose a --metric with a longer list",
+        ));
     }
     if let Some(DataError::Duplicate { user, item }) = cause.downcast_ref() {
         let refusal = Refusal::data(format!(

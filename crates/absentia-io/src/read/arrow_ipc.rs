@@ -17,6 +17,7 @@ use super::builder::Builder;
 use super::options::ReadOptions;
 use super::pipeline::{self, Blocks};
 use crate::error::Error;
+use crate::seal::{self, Check};
 
 const FORMAT: &str = "Arrow file";
 
@@ -28,11 +29,15 @@ pub(super) fn read_file(
 ) -> Result<(), Error> {
     check(path, arrow_check::check_file)?;
     let open = || FileReader::try_new(BufReader::new(File::open(path)?), None);
-    let schema = guarded(path, FORMAT, open)?.schema();
+    let whole = guarded(path, FORMAT, open)?;
+    let schema = whole.schema();
+    let seal = whole.custom_metadata().get(seal::KEY);
+    let check = seal.map(|text| Check::new(text, &schema)).transpose();
+    let check = check.map_err(|detail| Error::corrupt(path, FORMAT, detail))?;
     let layout = ArrowLayout::new(&schema, options, path, FORMAT)?;
     let open = || FileReader::try_new(BufReader::new(File::open(path)?), Some(layout.places()));
     let reader = guarded(path, FORMAT, open)?;
-    run(reader, &layout, path, builder)
+    run(reader, check, &layout, path, builder)
 }
 
 /// Reads an Arrow IPC stream.
@@ -47,7 +52,7 @@ pub(super) fn read_stream(
     let layout = ArrowLayout::new(&schema, options, path, FORMAT)?;
     let open = || StreamReader::try_new(BufReader::new(File::open(path)?), Some(layout.places()));
     let reader = guarded(path, FORMAT, open)?;
-    run(reader, &layout, path, builder)
+    run(reader, None, &layout, path, builder)
 }
 
 fn check(path: &Path, look: impl FnOnce(File) -> Result<(), String>) -> Result<(), Error> {
@@ -57,6 +62,7 @@ fn check(path: &Path, look: impl FnOnce(File) -> Result<(), String>) -> Result<(
 
 fn run(
     reader: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send,
+    check: Option<Check>,
     layout: &ArrowLayout,
     path: &Arc<Path>,
     builder: &mut Builder<'_>,
@@ -65,6 +71,7 @@ fn run(
     builder.found(&layout.found);
     let batches = Batches {
         reader,
+        check,
         path: Arc::clone(path),
         format: FORMAT,
         next_row: 1,
@@ -77,6 +84,8 @@ fn run(
 /// Record batches from any reader, as blocks.
 pub(super) struct Batches<R> {
     pub(super) reader: R,
+    /// The checksums that the batches must have.
+    pub(super) check: Option<Check>,
     pub(super) path: Arc<Path>,
     pub(super) format: &'static str,
     pub(super) next_row: u64,
@@ -92,8 +101,16 @@ impl<R: Iterator<Item = Result<RecordBatch, ArrowError>> + Send> Blocks for Batc
     fn next_block(&mut self) -> Result<Option<ArrowBatch>, Error> {
         let reader = &mut self.reader;
         let Some(batch) = guarded(&self.path, self.format, || reader.next().transpose())? else {
+            let check = self.check.as_ref().map_or(Ok(()), Check::finish);
+            check.map_err(|detail| Error::corrupt(&self.path, self.format, detail))?;
             return Ok(None);
         };
+        if let Some(check) = &mut self.check {
+            guarded(&self.path, self.format, || {
+                check.add(&batch);
+                Ok::<_, String>(())
+            })?;
+        }
         let first_row = self.next_row;
         self.next_row += batch.num_rows() as u64;
         let bytes =

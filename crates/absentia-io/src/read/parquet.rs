@@ -4,8 +4,10 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow_schema::Schema;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::FileMetaData;
 
 use super::arrow_columns::ArrowLayout;
 use super::arrow_ipc::{Batches, guarded};
@@ -14,6 +16,7 @@ use super::options::ReadOptions;
 use super::parquet_file::ParquetFile;
 use super::pipeline;
 use crate::error::Error;
+use crate::seal::{self, Check};
 
 const FORMAT: &str = "Parquet file";
 const BATCH: usize = 64 << 10;
@@ -29,6 +32,8 @@ pub(super) fn read(
     let reader = guarded(path, FORMAT, || {
         ParquetRecordBatchReaderBuilder::try_new(ParquetFile::new(file)?)
     })?;
+    let check = seal_of(reader.metadata().file_metadata(), reader.schema());
+    let check = check.map_err(|detail| Error::corrupt(path, FORMAT, detail))?;
     let layout = ArrowLayout::new(reader.schema(), options, path, FORMAT)?;
     let rows = reader.metadata().file_metadata().num_rows().max(1);
     let mask = ProjectionMask::roots(reader.parquet_schema(), layout.places());
@@ -38,6 +43,7 @@ pub(super) fn read(
     builder.found(&layout.found);
     let batches = Batches {
         reader,
+        check,
         path: Arc::clone(path),
         format: FORMAT,
         next_row: 1,
@@ -45,4 +51,16 @@ pub(super) fn read(
         per_row: length as f64 / rows as f64,
     };
     pipeline::run(batches, |batch| layout.parse_guarded(batch), builder)
+}
+
+/// The checksums of a file that this program wrote.
+fn seal_of(file: &FileMetaData, schema: &Schema) -> Result<Option<Check>, String> {
+    if !seal::is_ours(file.created_by()) {
+        return Ok(None);
+    }
+    let pairs = file.key_value_metadata().into_iter().flatten();
+    let mut seals = pairs.filter(|pair| pair.key == seal::KEY);
+    let text = seals.next().and_then(|pair| pair.value.as_deref());
+    let text = text.ok_or("its checksums are missing")?;
+    Check::new(text, schema).map(Some)
 }

@@ -9,6 +9,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
 use super::columns_of;
@@ -17,6 +18,7 @@ use crate::column::Column;
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::ids::{IdMap, RawIds};
+use crate::seal::{self, Seal};
 
 const BATCH: usize = 64 << 10;
 
@@ -26,11 +28,17 @@ pub(super) fn write_parquet(data: &Dataset, path: &Path) -> Result<(), Error> {
         let compression = Compression::ZSTD(ZstdLevel::try_new(3)?);
         let properties = WriterProperties::builder()
             .set_compression(compression)
+            .set_created_by(seal::WRITER.to_owned())
             .build();
         let mut writer = ArrowWriter::try_new(file, schema(data), Some(properties))?;
+        let mut seal = Seal::default();
         for batch in batches(data) {
-            writer.write(&batch?)?;
+            let batch = batch?;
+            seal.add(&batch);
+            writer.write(&batch)?;
         }
+        let seal = KeyValue::new(seal::KEY.to_owned(), seal.text());
+        writer.append_key_value_metadata(seal);
         writer.close().map(|_| ())
     };
     body(&mut file).map_err(failed(path))?;
@@ -41,7 +49,13 @@ pub(super) fn write_file(data: &Dataset, path: &Path) -> Result<(), Error> {
     let mut file = AtomicFile::create(path)?;
     let body = |file: &mut AtomicFile| -> Result<(), ArrowError> {
         let mut writer = FileWriter::try_new(file, &schema(data))?;
-        batches(data).try_for_each(|batch| writer.write(&batch?))?;
+        let mut seal = Seal::default();
+        for batch in batches(data) {
+            let batch = batch?;
+            seal.add(&batch);
+            writer.write(&batch)?;
+        }
+        writer.write_metadata(seal::KEY, seal.text());
         writer.finish()
     };
     body(&mut file).map_err(failed(path))?;

@@ -94,7 +94,7 @@ impl SearchResult {
 struct Kept {
     /// Factors of the best trials of the first rung.
     factors: BTreeMap<usize, TrainedFactors>,
-    /// Scores of users in the trials of the last rung.
+    /// Scores of users in the best trials of the last rung.
     users: BTreeMap<usize, UserScores>,
 }
 
@@ -220,6 +220,7 @@ impl<'d> StagedSearch<'d> {
         Stage::new("searching")
             .with("folds at the same time", run.saturating_mul(at_once as u64))
             .with("models of the other folds", trained)
+            .with("scores of users", self.score_bytes())
     }
 
     /// Bytes of the factors of a trial, of all folds.
@@ -363,6 +364,7 @@ impl<'d> StagedSearch<'d> {
         trial.number = trials.len();
         if schedule.rungs[planned.rung].is_last {
             kept.users.insert(trial.number, own_users);
+            self.keep_compared(kept, trials.iter().chain([&trial]), planned.rung);
         }
         if planned.rung == 0 && schedule.last() > 1 && trial.score.is_some() {
             kept.factors.insert(trial.number, trained);

@@ -1,6 +1,8 @@
 //! Which trial comes next: a function of the trials so far and nothing else, so that an interrupted
 //! search continues as if it had not been interrupted.
 
+use std::collections::BTreeMap;
+
 use absentia::fit::ProblemSize;
 
 use super::options::{Budget, SearchOptions};
@@ -336,6 +338,24 @@ fn best_recipe(trials: &[Trial], schedule: &Schedule, rung: usize) -> Option<Tri
     let is_same = |trial: &Trial| trial.rung == rung && trial.point == best.point;
     let is_wanted = rung >= schedule.first_full() && !trials.iter().any(is_same);
     is_wanted.then(|| best.clone())
+}
+
+/// Numbers of the trials of a rung, sorted by score, that [`Planner::best`] can choose, now or after more trials: of each
+/// number of factors, those that are level with the best and have a higher NDCG than all that score higher.
+pub(crate) fn candidates(ranked: &[&Trial]) -> Vec<usize> {
+    let mut tops: BTreeMap<usize, (f64, Option<f64>)> = BTreeMap::new();
+    let mut found = Vec::new();
+    for trial in ranked {
+        let Some(score) = trial.score else { continue };
+        let top = tops.get(&trial.params.factors).copied();
+        let is_candidate = top.is_none_or(|(top, ndcg)| score >= top * LEVEL && trial.ndcg > ndcg);
+        if is_candidate {
+            let top = top.map_or(score, |(top, _)| top);
+            tops.insert(trial.params.factors, (top, trial.ndcg));
+            found.push(trial.number);
+        }
+    }
+    found
 }
 
 /// The trials of the highest rung below `rung` that has any with a score, best first.

@@ -1,9 +1,11 @@
 //! The end of a search: the simplest model that nothing richer beats by more than noise.
 
-use super::plan::PlannedTrial;
+use super::plan::{PlannedTrial, candidates};
+use super::schedule::sample_sizes;
 use super::{Baseline, Kept, SearchResult, StagedSearch};
 use crate::error::SearchError;
-use crate::trial::Trial;
+use crate::fold::Fold;
+use crate::trial::{Trial, ranked};
 use crate::trial_runner::TrialRunner;
 use crate::user_scores::UserScores;
 
@@ -23,7 +25,7 @@ impl StagedSearch<'_> {
         }
         let mut simplest: Option<usize> = None;
         for next in self
-            .best_of_families(result, rung)
+            .best_of_families(&result.ranked(rung))
             .into_iter()
             .chain([best])
         {
@@ -40,9 +42,33 @@ impl StagedSearch<'_> {
         Ok(())
     }
 
-    /// Numbers of the best trials of the families on a rung, the simplest family first.
-    fn best_of_families(&self, result: &SearchResult, rung: usize) -> Vec<usize> {
-        let ranked = result.ranked(rung);
+    /// Drops the scores of users of all trials of a rung but those that [`keep_simpler`](Self::keep_simpler) can compare:
+    /// they would add up over a long search.
+    pub(super) fn keep_compared<'t>(
+        &self,
+        kept: &mut Kept,
+        trials: impl IntoIterator<Item = &'t Trial>,
+        rung: usize,
+    ) {
+        let ranked = ranked(trials, rung);
+        let mut compared = self.best_of_families(&ranked);
+        compared.extend(candidates(&ranked));
+        kept.users.retain(|number, _| compared.contains(number));
+    }
+
+    /// Bytes of the scores of users that are stored, and of those of the trial that is being made.
+    pub(super) fn score_bytes(&self) -> u64 {
+        let largest = *sample_sizes(self.folds.len()).last().unwrap_or(&0);
+        let measured = |fold: &Fold<'_>| fold.held_out.users().len().min(largest);
+        let measured: usize = self.folds.iter().map(measured).sum();
+        let users = measured.min(self.folds[0].train.n_users());
+        // The best of each family, a few that can be the best of all, and the trial itself.
+        let trials = self.space.families().len() + 4;
+        (trials * users * UserScores::BYTES) as u64
+    }
+
+    /// Numbers of the best trials of the families, the simplest family first.
+    fn best_of_families(&self, ranked: &[&Trial]) -> Vec<usize> {
         let best = |family: &crate::space::Family| {
             let is_within = |trial: &&&Trial| self.space.is_within(*family, &trial.point);
             ranked.iter().find(is_within).map(|trial| trial.number)

@@ -370,3 +370,25 @@ fn every_fold_counts_in_the_estimate_on_any_number_of_threads() {
     let rows = (one.folds[0].train.n_users() + one.folds[0].train.n_items()) as u64;
     assert!(one.stage().total() >= of_one + 2 * 4 * 16 * rows);
 }
+
+/// Scores of users must not add up over a long search either.
+#[test]
+fn scores_of_users_are_kept_of_the_trials_that_are_compared() {
+    let staged = staged(40, 8);
+    let last = staged.schedule(&[]).last();
+    let (pool, cancel) = (thread_pool(Some(1)).unwrap(), Cancel::new());
+    let runner = staged.runner(&pool, &cancel).unwrap();
+    let (mut kept, mut trials) = (Kept::default(), Vec::new());
+    while let Some(planned) = staged.planner().next(&trials) {
+        let trial = staged.make(&runner, &planned, &trials, &mut kept).unwrap();
+        trials.push(trial.unwrap());
+        let best = staged.best(&trials).filter(|best| best.rung == last);
+        assert!(best.is_none_or(|best| kept.users.contains_key(&best.number)));
+    }
+    let made = ranked(&trials, last).len();
+    assert!(
+        made >= 10 && kept.users.len() <= made / 2,
+        "{} of {made}",
+        kept.users.len()
+    );
+}
