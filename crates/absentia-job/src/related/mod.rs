@@ -80,9 +80,9 @@ impl RelationRows {
         let are_names = |line: &FirstLine| (0..2).all(|place| is_name(spec, line, place));
         if first_lines.iter().any(|line| !line.is_header) && first_lines.iter().all(are_names) {
             dataset = read_relation(spec, Some(true), skip_bad, listener)?.0;
-            first_lines
-                .iter_mut()
-                .for_each(|line| line.is_header = true);
+            for line in &mut first_lines {
+                line.is_header = true;
+            }
         }
         let rows = RelationTable::Entries(Box::new(dataset));
         Ok(Self {

@@ -99,7 +99,7 @@ impl Articles {
         })
     }
 
-    pub(super) fn fold(&self, log: &EventLog, split: &Split) -> Result<Fold> {
+    pub(super) fn fold(log: &EventLog, split: &Split) -> Result<Fold> {
         let parts = log.split(split, SEED)?;
         let train = log.select(|row| parts[row] == Part::Train);
         let test = log.select(|row| parts[row] == Part::Test);
@@ -151,7 +151,7 @@ impl Articles {
         case: &Case,
         known: Option<&Known>,
     ) -> Result<(Option<f32>, f32)> {
-        let inner = self.fold(&fold.log, &case.split)?;
+        let inner = Self::fold(&fold.log, &case.split)?;
         let mut best = (f64::NEG_INFINITY, (None, PENALTIES[0]));
         let strengths = known.map_or(vec![None], |known| known.strengths.map(Some).to_vec());
         for strength in strengths {

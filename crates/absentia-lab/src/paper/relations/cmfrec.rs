@@ -103,8 +103,8 @@ impl<'l> Peer<'l> {
     ) -> Result<Value> {
         let case = CASES.iter().find(|case| case.is_cold() == is_cold);
         let case = case.context("a case")?;
-        let fold = articles.fold(&articles.log, &case.split)?;
-        let inner = articles.fold(&fold.log, &case.split)?;
+        let fold = Articles::fold(&articles.log, &case.split)?;
+        let inner = Articles::fold(&fold.log, &case.split)?;
         for (folder, fold) in [(folder.to_owned(), &fold), (folder.join("fold"), &inner)] {
             std::fs::create_dir_all(&folder)?;
             write_rows(&folder.join("train.csv"), &fold.log, articles)?;

@@ -130,7 +130,7 @@ pub(super) fn blocks(lab: &Lab<'_>, folder: &Path) -> Result<Vec<Block>> {
     );
     let mut peer = Peer::new(folder, lab);
     for case in &CASES {
-        let fold = articles.fold(&articles.log, &case.split)?;
+        let fold = Articles::fold(&articles.log, &case.split)?;
         let plain = articles.chosen(lab, &fold, case, None)?;
         let without = articles.measured(lab, &fold, case, (None, plain.1))?;
         for known in &articles.known {
