@@ -189,7 +189,10 @@ fn of_params(error: &ParamsError) -> Option<Refusal> {
 fn of_job(error: &JobError) -> Refusal {
     let text = error.to_string();
     match error {
-        JobError::Key(_) | JobError::Syntax(_) => Refusal::usage(text),
+        JobError::Key(_)
+        | JobError::Syntax(_)
+        | JobError::NoSuchRelation { .. }
+        | JobError::NothingAbout { .. } => Refusal::usage(text),
         JobError::UnknownKey { similar, .. } => {
             let refusal = Refusal::usage(text);
             match suggest::did_you_mean(similar) {
@@ -235,7 +238,6 @@ fn of_job(error: &JobError) -> Refusal {
         JobError::NoRelations => {
             Refusal::usage(text).hint("train it with --relation, as in items-tags:tags.csv")
         }
-        JobError::NoSuchRelation { .. } | JobError::NothingAbout { .. } => Refusal::usage(text),
         JobError::NothingAdded { .. } => Refusal::usage(text).hint(
             "give it to the relation that adds the type; users and items have --regularization",
         ),
