@@ -175,7 +175,7 @@ mod tests {
             ("seed = 1\nfactor = 8", "run.toml:2: unknown key \"factor\""),
             (
                 "factors = 'many'",
-                "run.toml:1: factors = \"many\": invalid digit",
+                "run.toml:1: factors = \"many\": expected a whole number",
             ),
             (
                 "\n\nconfidence = 'decay:30'",
