@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import _core, _params
 from ._data import Entries, further_table, related
 from ._estimator import Estimator
-from ._ids import MAX_ROWS, Ids, Side
+from ._ids import Ids, Side
 from ._results import FoldedIn
 
 Lists = Tuple[NDArray[Any], NDArray[np.float32]]
@@ -66,12 +66,13 @@ class Folding(Estimator):
     def _recommend_folded(self, users: List[Any], n: int, folded: Folded, seen: Optional[Entries]) -> Lists:
         """The best items of users, new ones included; what they took, or have ``seen``, is left out where that is given."""
         names = [str(user) for user in users]
+        # An unknown id has the row -1.
         own, known = (side.rows_of_texts(names, True) for side in (folded.users.core, self._ids.users.core))
-        for name, is_unknown in zip(names, (own == MAX_ROWS) & (known == MAX_ROWS)):
+        for name, is_unknown in zip(names, (own < 0) & (known < 0)):
             if is_unknown:
                 raise KeyError(f"user {name!r} is not in the model, and nothing is given of it")
         factors = np.empty((len(names), self.user_factors_.shape[1]), dtype=np.float32)
-        is_folded = own != MAX_ROWS
+        is_folded = own >= 0
         factors[is_folded] = folded.user_factors[own[is_folded]]
         factors[~is_folded] = self.user_factors_[known[~is_folded]]
         items = np.concatenate([self.item_factors_, folded.new_factors])
@@ -98,8 +99,8 @@ def _seen_rows(names: List[str], known: NDArray[np.int64], seen: Entries, folded
     lists = []
     for name, row, start, end in zip(names, known, starts, ends):
         own = folded.items.core.rows_of_texts(taken.get(name, []), True)
-        before = items[start:end] if row != MAX_ROWS else items[:0]
-        lists.append(np.union1d(before.astype(np.int64), own[own != MAX_ROWS]))
+        before = items[start:end] if row >= 0 else items[:0]
+        lists.append(np.union1d(before.astype(np.int64), own[own >= 0]))
     indptr = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     indices = np.concatenate([*lists, np.zeros(0, np.int64)]).astype(np.int32)
     return (len(folded.items), indptr, indices, None, None)
