@@ -61,6 +61,8 @@ pub(super) const CASES: &str = "
     compare few.csv -k 64 --regularization 0.1 --iterations 1 --solver eals --solver als-cg
     tune few.csv --trials 12 -k 64 --out tuned.toml
     tune times.csv --trials 12 -k 64 --split time:0.1 --splits 3 --out tuned.toml
+    tune thin.csv --trials 26 --pick random --out tuned.toml
+    tune thin.csv --trials 12 --pick random --splits 3 --out tuned.toml
     demo --users 100000 --items 5000 --entries 3000000 -k 128 --iterations 1
 ";
 
@@ -103,6 +105,15 @@ pub(super) fn write_data(folder: &Path) -> Result<()> {
                 items: 20_000,
                 rows: 600_000,
                 columns: "user,item,rating,time",
+                ..plain
+            },
+        ),
+        (
+            "thin.csv",
+            Shape {
+                users: 12_000,
+                items: 5_000,
+                rows: 180_000,
                 ..plain
             },
         ),

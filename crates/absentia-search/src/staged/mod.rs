@@ -182,8 +182,8 @@ impl<'d> StagedSearch<'d> {
         &self.options
     }
 
-    /// The memory of the largest trial beside the folds: folds that are trained at the same time, the models of those
-    /// that have been, and the factors that trials can start from.
+    /// The memory of the largest trial of the rungs beside the folds: folds that are trained at the same time, the models
+    /// of those that have been, and the factors that trials can start from.
     #[must_use]
     pub fn stage(&self) -> Stage {
         let schedule = self.schedule(&[]);
@@ -198,10 +198,24 @@ impl<'d> StagedSearch<'d> {
         }
     }
 
+    /// The memory of the trial that comes after these, if it has more factors than any rung: whether there is such
+    /// a trial depends on those before it.
+    #[must_use]
+    pub fn larger_stage(&self, trials: &[Trial]) -> Option<Stage> {
+        let schedule = self.schedule(trials);
+        let next = self.planner().next(trials)?;
+        let is_larger = next.factors > schedule.rungs[schedule.last()].factors;
+        is_larger.then(|| self.trial_stage(next.factors))
+    }
+
     /// The memory of a trial with this many factors.
+    ///
+    /// Folds take about the same time, so that they are trained in groups of as many as there are threads. The peak is
+    /// in the first group or in the last, beside the models of all groups before it.
     fn trial_stage(&self, factors: usize) -> Stage {
         let threads = self.options.threads.unwrap_or_else(default_threads);
-        let at_once = self.folds.len().min(threads).max(1);
+        let folds = self.folds.len();
+        let at_once = folds.min(threads).max(1);
         let params = Params {
             targets: self.space.largest_targets(),
             confidence: self.space.largest_confidence(),
@@ -215,11 +229,20 @@ impl<'d> StagedSearch<'d> {
             ..Sizes::of(&self.folds[0].train, &Scheme::uniform(0.0), &params, false)
         };
         let run = MemoryPlan::new(&sizes.stacked(self.relations.as_ref()), &params).total();
-        let folds = self.folds.len();
-        let trained = self.factor_bytes(factors) / folds as u64 * (folds - at_once) as u64;
+        let model = self.factor_bytes(factors) / folds as u64;
+        let in_last_group = (folds - 1) % at_once + 1;
+        let groups = [(at_once, 0), (in_last_group, folds - in_last_group)];
+        let bytes = |&(running, done): &(usize, usize)| {
+            run.saturating_mul(running as u64)
+                .saturating_add(model.saturating_mul(done as u64))
+        };
+        let (running, done) = groups.into_iter().max_by_key(bytes).unwrap_or((at_once, 0));
         Stage::new("searching")
-            .with("folds at the same time", run.saturating_mul(at_once as u64))
-            .with("models of the other folds", trained)
+            .with("folds at the same time", run.saturating_mul(running as u64))
+            .with(
+                "models of the other folds",
+                model.saturating_mul(done as u64),
+            )
             .with("scores of users", self.score_bytes())
     }
 

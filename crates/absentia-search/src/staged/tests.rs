@@ -392,3 +392,31 @@ fn scores_of_users_are_kept_of_the_trials_that_are_compared() {
         kept.users.len()
     );
 }
+
+#[test]
+fn the_memory_of_a_trial_with_more_factors_is_known_before_it() {
+    let mut staged = staged(8, 64);
+    staged.options.max_factors = 1792;
+    let dimensions = staged.space.dimensions().len();
+    let of = |number: usize| {
+        let rung = number.min(2);
+        let mut trial = testing::trial(number, vec![0.3; dimensions], 0.1 + number as f64 / 100.0);
+        (trial.rung, trial.params.factors) = (rung, staged.schedule(&[]).rungs[rung].factors);
+        trial
+    };
+    let trials: Vec<Trial> = (0..7).map(of).collect();
+    assert_eq!(staged.larger_stage(&trials[..6]), None);
+    let larger = staged
+        .larger_stage(&trials)
+        .expect("the last trial has more factors");
+    assert!(larger.total() > staged.stage().total());
+}
+
+#[test]
+fn folds_that_wait_for_a_thread_take_no_memory() {
+    let bytes = |ways: &[usize]| search_on(ways, 2, 8, 16).stage().total();
+    let (two, three, four) = (bytes(&[0, 1]), bytes(&[0, 1, 2]), bytes(&[0, 1, 2, 3]));
+    // The third is trained alone, beside the models of the first two.
+    assert!(two <= three && three < four, "{two} {three} {four}");
+    assert!(three - two < four - three, "{two} {three} {four}");
+}

@@ -200,7 +200,7 @@ impl Tune {
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
         let live = Live::new(&staged, &logged, folds.unit, context);
-        let result = search((&staged, live), logged, &cancel, &mut log)?;
+        let result = search((&staged, live), logged, &cancel, &mut log, &context.ui)?;
         if let Some(test) = folds.test.take() {
             let study = Study {
                 test,
@@ -347,20 +347,32 @@ fn search(
     logged: Vec<Trial>,
     cancel: &Cancel,
     log: &mut TrialLog,
+    ui: &Ui,
 ) -> Result<SearchResult> {
     let mut trouble = None;
+    enter_larger(staged, &logged, ui)?;
     let result = staged.search(logged, cancel, &mut |trials| {
         let Some(trial) = trials.last() else {
             return true;
         };
         let written = log.add(trial).map_err(refused_log);
-        trouble = written.and_then(|()| live.show(trials)).err();
+        let shown = written.and_then(|()| live.show(trials));
+        trouble = shown.and_then(|()| enter_larger(staged, trials, ui)).err();
         trouble.is_none()
     });
     live.finish();
     match trouble {
         Some(error) => Err(error),
         None => Ok(result?),
+    }
+}
+
+/// Enters the memory of the next trial if it has more factors than any before. One that does not fit fails by itself,
+/// as a trial without a score.
+fn enter_larger(staged: &StagedSearch<'_>, trials: &[Trial], ui: &Ui) -> Result<()> {
+    match staged.larger_stage(trials) {
+        Some(stage) if ui.memory().check(&stage).is_ok() => Ok(ui.enter(stage)?),
+        _ => Ok(()),
     }
 }
 
