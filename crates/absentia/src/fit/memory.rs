@@ -251,8 +251,8 @@ fn estimate(sizes: &Sizes, params: &Params) -> u64 {
     MemoryPlan::new(&run, &estimate_params(params)).total() + exposures + rates
 }
 
-/// Two sides' caches: both are alive at once, and one is being built on top of that. A sweep that
-/// raised J is made again in double precision, which takes caches in `f64` beside these.
+/// Two sides' caches: both are alive at once, and one is being built on top of that. Sums in double
+/// precision, which are made where rounding may have raised J, take caches in `f64` instead of these.
 fn caches(sizes: &Sizes, params: &Params, factors: usize) -> u64 {
     let stored = GramCache::stored_bytes(factors, sizes.rank);
     let building = |rows| GramCache::building_bytes(rows, factors, sizes.rank);
@@ -264,7 +264,7 @@ fn caches(sizes: &Sizes, params: &Params, factors: usize) -> u64 {
             double_bytes(factors, sizes.rank, threads)
         }
     };
-    stored.saturating_mul(2).saturating_add(single.max(double))
+    stored.saturating_mul(2).saturating_add(single).max(double)
 }
 
 /// Buffers of one worker; those of baselines are small.

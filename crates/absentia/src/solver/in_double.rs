@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use rayon::prelude::*;
 
 use super::cache::Inner;
-use super::quadratic::{Quadratic, add_square};
+use super::quadratic::{Quadratic, add_line};
 use super::{Halt, Side, missing_weight, observed_row};
 use crate::linalg::Dense;
 use crate::row_sums::RowSum;
@@ -46,11 +46,17 @@ impl DoubleCache {
     }
 
     /// Takes the [sums](double_sums) over all rows.
-    pub(crate) fn of_sums(k: usize, z: usize, sums: Option<Vec<f64>>) -> Self {
-        Self {
-            k,
-            sums: sums.unwrap_or_else(|| vec![0.0; z * k * k]),
+    pub(crate) fn of_sums(k: usize, z: usize, packed: Option<Vec<f64>>) -> Self {
+        let mut sums = vec![0.0; z * k * k];
+        let mut packed = packed.as_deref().unwrap_or_default();
+        for (at, line) in sums.chunks_exact_mut(k).enumerate() {
+            let Some((lower, rest)) = packed.split_at_checked(at % k + 1) else {
+                break;
+            };
+            line[..lower.len()].copy_from_slice(lower);
+            packed = rest;
         }
+        Self { k, sums }
     }
 
     fn matrices(&self) -> impl Iterator<Item = &[f64]> {
@@ -91,14 +97,15 @@ impl DoubleCache {
     }
 }
 
-/// The sums of the caches over rows that begin with chunk `first` of the whole matrix.
+/// The sums of the caches over rows that begin with chunk `first` of the whole matrix: of each matrix the
+/// lower triangle, line after line.
 pub(crate) fn double_sums(factors: &Dense, weights: &Dense, first: usize) -> RowSum<Vec<f64>> {
-    let (k, z) = (factors.cols(), weights.cols());
+    let (triangle, z) = (triangle(factors.cols()), weights.cols());
     let of_chunk = |rows: Range<usize>| {
-        let mut sums = vec![0.0; z * k * k];
+        let mut sums = vec![0.0; z * triangle];
         for row in rows {
-            for (sums, weight) in sums.chunks_exact_mut(k * k).zip(weights.row(row)) {
-                add_square(sums, f64::from(*weight), factors.row(row));
+            for (sums, weight) in sums.chunks_exact_mut(triangle).zip(weights.row(row)) {
+                add_triangle(sums, f64::from(*weight), factors.row(row));
             }
         }
         sums
@@ -106,13 +113,25 @@ pub(crate) fn double_sums(factors: &Dense, weights: &Dense, first: usize) -> Row
     RowSum::over_part(first, factors.rows(), 1, &of_chunk)
 }
 
+/// Numbers on and below the diagonal of a K × K matrix.
+fn triangle(k: usize) -> usize {
+    k * (k + 1) / 2
+}
+
+/// Adds `weight q qᵀ` to the lower triangle of a matrix, stored line after line.
+fn add_triangle(mut packed: &mut [f64], weight: f64, q: &[f32]) {
+    for f in 0..q.len() {
+        let (line, rest) = packed.split_at_mut(f + 1);
+        add_line(line, weight, q);
+        packed = rest;
+    }
+}
+
 /// Bytes that the caches of both sides take in double precision, with two sums of each thread while they
 /// are built.
 pub(crate) fn double_bytes(k: usize, z: usize, threads: usize) -> u64 {
-    let sums = 2 + 2 * threads as u64;
-    (8 * k as u64 * k as u64)
-        .saturating_mul(z as u64)
-        .saturating_mul(sums)
+    let numbers = 2 * (k * k + threads * triangle(k)) as u64;
+    (8 * numbers).saturating_mul(z as u64)
 }
 
 /// Writes to `after` every row of `before`, improved with the other side held fixed. With `by_entry`,

@@ -43,11 +43,19 @@ impl Quadratic {
 }
 
 /// Adds `weight q qᵀ` to the lower triangle of a K × K matrix.
-pub(crate) fn add_square(matrix: &mut [f64], weight: f64, q: &[f32]) {
+fn add_square(matrix: &mut [f64], weight: f64, q: &[f32]) {
     for (f, line) in matrix.chunks_exact_mut(q.len()).enumerate() {
-        let scaled = weight * f64::from(q[f]);
-        for (slot, q) in line[..=f].iter_mut().zip(q) {
-            *slot += scaled * f64::from(*q);
-        }
+        add_line(&mut line[..=f], weight, q);
+    }
+}
+
+/// Adds the line of `weight q qᵀ` that ends on the diagonal.
+pub(super) fn add_line(line: &mut [f64], weight: f64, q: &[f32]) {
+    let Some(last) = line.len().checked_sub(1) else {
+        return;
+    };
+    let scaled = weight * f64::from(q[last]);
+    for (slot, q) in line.iter_mut().zip(q) {
+        *slot += scaled * f64::from(*q);
     }
 }

@@ -4,6 +4,7 @@ use super::{CpuBackend, summed};
 use crate::error::Axis;
 use crate::fit::backend::{ObjectiveSums, Precision};
 use crate::fit::sums::{FeatureSums, Missing, SAMPLE, SumParts};
+use crate::sides::Sides;
 use crate::solver::features::feature_loss;
 use crate::solver::in_double::DoubleCache;
 use crate::solver::objective::{dot, entry_loss, missing_entry_by_entry, size_of_predictions};
@@ -62,6 +63,8 @@ impl CpuBackend<'_> {
                 Missing::All(sp.inner_but(sq, &problem.feature_components()))
             }
             Precision::Double => {
+                // The single ones are summed again if they are needed: memory may not suffice for both.
+                self.caches = Sides::default();
                 let (sp, sq) = (DoubleCache::new(p, a), DoubleCache::new(q, b));
                 Missing::All(sp.inner_but(&sq, &problem.feature_components()))
             }
