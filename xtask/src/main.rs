@@ -79,9 +79,9 @@ cargo xtask <task>
            whether held-out rows predict the test, and the figure of the Gowalla leaderboard
   accuracy relations [--trials 60] [--seeds 1,2,3] [--program FILE] [--no-peers]
            tags of articles for known and new ones, tuned, beside cmfrec: the figures of docs/relations.md
-  accuracy table [--seconds 180] [--only gowalla,amazon-book,...] [--again]
-           tuned uniform, popularity, everything, learned weights and implicit side by side, with
-           intervals and seconds, in target/accuracy/table.md
+  accuracy table [--seconds 180] [--only amazon-book,kuairec,...] [--again]
+           tuned uniform, popularity, everything, learned weights and implicit side by side on every set but
+           Gowalla, with intervals and seconds, in target/accuracy/table.md
   memory [WORD ...]
            the memory that every command estimates beside what it takes, on data written to
            target/memory; fails where they differ by more than 15 %. Words choose the commands that

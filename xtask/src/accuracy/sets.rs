@@ -33,6 +33,14 @@ enum Kind {
     Labelled,
 }
 
+/// The set whose test rows were looked at often enough: it is measured only if it is named.
+const CLOSED: &str = "gowalla";
+
+/// The sets that a table is made of if none is named.
+pub(super) fn open_sources() -> impl Iterator<Item = &'static Source> {
+    SOURCES.iter().filter(|source| source.id != CLOSED)
+}
+
 pub(super) const SOURCES: [Source; 5] = [
     Source {
         id: "gowalla",
