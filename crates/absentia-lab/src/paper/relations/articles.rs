@@ -10,7 +10,7 @@ use absentia::memory::Stage;
 use absentia::ranking::ranking_bytes;
 use absentia::relations::Relations;
 use absentia::weights::{Scheme, SchemeSpec};
-use absentia::{Baseline, Dense, Interactions};
+use absentia::{Baseline, Dense, Interactions, Params};
 use absentia_io::arrays::FeatureTable;
 use absentia_io::{Dataset, IdMap, NoProgress, ReadOptions, read};
 use absentia_job::text::RelationSpec;
@@ -70,7 +70,7 @@ impl Articles {
         };
         let tags = RelationRows::read(&spec, None, lab.memory)?;
         let words = words(folder)?;
-        let vectors = vectors(&tags, lab)?;
+        let vectors = vectors(&tags, lab.params(WIDTH, 1))?;
         let given = [
             ("tags", [0.1, 0.3, 1.0], vec![tags.clone()]),
             ("tags and their words", [0.1, 0.3, 1.0], vec![tags, words]),
@@ -191,27 +191,52 @@ fn words(folder: &Path) -> Result<RelationRows> {
 }
 
 /// A vector for each article with a tag: a singular value decomposition of articles × tags.
-fn vectors(tags: &RelationRows, lab: &Lab<'_>) -> Result<RelationRows> {
+fn vectors(tags: &RelationRows, params: Params) -> Result<RelationRows> {
     let RelationTable::Entries(rows) = &tags.rows else {
         anyhow::bail!("tags are entries");
     };
     let log = EventLog::new(rows.user.clone(), rows.item.clone())?;
     let shape = (rows.users.len(), rows.items.len());
     let data: Interactions<'static> = log.interactions(shape.0, shape.1, Duplicates::Last)?;
-    let params = lab.params(WIDTH, 1).solver(Baseline::Svd).check()?;
-    let model = fit(&data, &Scheme::uniform(0.0), &params, Run::default())?.model;
+    let params = params.solver(Baseline::Svd).check()?;
+    // A singular value decomposition weighs all entries alike.
+    let model = fit(&data, &Scheme::uniform(1.0), &params, Run::default())?.model;
     let factors = model.user_factors();
-    let values = Dense::from_fn(shape.0, WIDTH, |row, column| factors.row(row)[column]);
+    let width = factors.cols();
+    let values = Dense::from_fn(shape.0, width, |row, column| factors.row(row)[column]);
     let ids: Vec<String> = rows
         .users
         .iter()
         .map(std::borrow::Cow::into_owned)
         .collect();
-    let columns = (0..WIDTH).map(|column| column.to_string()).collect();
+    let columns = (0..width).map(|column| column.to_string()).collect();
     let spec: RelationSpec = "items-vectors:vectors,dense=yes".parse()?;
     let table = FeatureTable::new(Some(ids), columns, values);
     Ok(RelationRows::in_memory(
         spec,
         RelationTable::Features(table),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn articles_with_tags_have_vectors_of_their_own() -> Result<()> {
+        let mut rows = Dataset::default();
+        for (article, tag) in [("a", "x"), ("a", "y"), ("b", "y"), ("c", "z"), ("c", "y")] {
+            rows.user.push(rows.users.intern(article)?);
+            rows.item.push(rows.items.intern(tag)?);
+        }
+        let spec = RelationSpec::new("items", "tags", "tags.tsv");
+        let tags = RelationRows::in_memory(spec, RelationTable::Entries(Box::new(rows)));
+        let made = vectors(&tags, Params::new().factors(2))?;
+        let RelationTable::Features(table) = &made.rows else {
+            anyhow::bail!("vectors are features");
+        };
+        assert_eq!((table.values.rows(), table.values.cols()), (3, 2));
+        assert_ne!(table.values.row(0), table.values.row(1));
+        Ok(())
+    }
 }
