@@ -24,7 +24,7 @@ use crate::error::ServeError;
 use crate::log;
 use crate::settings::Settings;
 use crate::state::{Folder, Live, State, Writer, finish_erasures, import, model_digest};
-use crate::store::{Change, ModelEntry, SqliteStore, Store, StoreReader};
+use crate::store::{Activation, Change, ModelEntry, SqliteStore, Store, StoreReader};
 
 /// What a server is started with.
 #[derive(Clone, Debug)]
@@ -185,8 +185,12 @@ fn register(
         sequence,
         created,
     };
-    let at = created;
-    store.commit(&[Change::Model(model), Change::Activate { version, at }])?;
+    let activation = Activation {
+        version,
+        at: created,
+        is_roll_back: false,
+    };
+    store.commit(&[Change::Model(model), Change::Activate(activation)])?;
     Ok(())
 }
 
@@ -217,7 +221,7 @@ fn open_active(
     folder: &Folder,
     listener: &dyn Listener,
 ) -> Result<Active, ServeError> {
-    let Some(&(version, _)) = store.activations()?.last() else {
+    let Some(&Activation { version, .. }) = store.activations()?.last() else {
         return Err(ServeError::NoModel(folder.path().display().to_string()));
     };
     let mut opened = folder.load(version, store.last_sequence()?, listener)?;
