@@ -197,7 +197,8 @@ impl Writer {
                 let changes: Vec<Change> = entries.iter().map(change).collect();
                 let committed = self.commit(&changes);
                 if committed.is_ok() {
-                    self.core.catalogue_mut().take(axis, entries);
+                    self.core
+                        .change_catalogue(|catalogue| catalogue.take(axis, entries));
                 }
                 let _ = answer.send(committed.map_err(ApiError::from));
             }
@@ -239,6 +240,8 @@ impl Writer {
             });
             self.sequence = appended.unwrap_or(self.sequence);
             self.core.status.committed(self.sequence);
+            // Lists without the items of some kinds of events ask the database.
+            self.core.lists.changed();
         }
         committed
     }
@@ -372,6 +375,7 @@ impl Writer {
         } else {
             // Nothing is known that could be erased from the model.
             live.write().sequence = sequence;
+            self.core.lists.changed();
             self.core.status.learned(sequence);
         }
         erase::finish(
@@ -384,7 +388,8 @@ impl Writer {
             let message = format!("erasing has begun and goes on at the next start: {error}");
             ApiError::new(500, "erasure_unfinished", message)
         })?;
-        self.core.catalogue_mut().forget(Axis::User, &user);
+        self.core
+            .change_catalogue(|catalogue| catalogue.forget(Axis::User, &user));
         self.saved = sequence;
         // The one in memory has the user.
         let trained = self.trained();
