@@ -323,7 +323,10 @@ mod tests {
             (r#"{"inner": {}}"#, "inner"),
             (r#"{"inner": [["a", 1]]}"#, "inner[0]"),
             (r#"{"inner": [{"name": "a"}, []]}"#, "inner[1]"),
-            (r#"{"inner": [{"name": "a"}, {"name": 7}]}"#, "inner[1].name"),
+            (
+                r#"{"inner": [{"name": "a"}, {"name": 7}]}"#,
+                "inner[1].name",
+            ),
             (r#"{"inner": [{"size": 1}]}"#, "inner[0].name"),
             (r#"{"inner": [{"name": "a", "size": -1}]}"#, "inner[0].size"),
             (r#"{"maybe": ["b"]}"#, "maybe"),

@@ -159,7 +159,9 @@ mod tests {
             assert!(kept.get("/often").is_some(), "{at}");
             let lists = kept.lists();
             let all = lists.young.iter().chain(&lists.old);
-            let bytes: usize = all.map(|(key, kept)| ENTRY + key.len() + kept.body.len()).sum();
+            let bytes: usize = all
+                .map(|(key, kept)| ENTRY + key.len() + kept.body.len())
+                .sum();
             assert!(bytes <= limit as usize + 300, "{bytes}");
         }
         assert!(kept.get("/999").is_some() && kept.get("/0").is_none());

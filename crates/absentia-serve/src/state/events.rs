@@ -93,14 +93,13 @@ impl Checking<'_> {
         if let Some(id) = &event.id {
             check_id(id)?;
             if let Some(known) = self.earlier(id)? {
-                return known.as_duplicate(id, &content).map(|outcome| (None, outcome));
+                return known
+                    .as_duplicate(id, &content)
+                    .map(|outcome| (None, outcome));
             }
         }
         let record = self.record(event)?;
-        let id = event
-            .id
-            .clone()
-            .unwrap_or_else(|| given_id(sequence));
+        let id = event.id.clone().unwrap_or_else(|| given_id(sequence));
         let digest = event_digest(&id);
         self.known.insert(digest, (sequence, content));
         self.sequence = sequence;
@@ -134,7 +133,9 @@ impl Checking<'_> {
             let content = Some(content);
             return Ok(Some(Known { sequence, content }));
         }
-        let known = |StoredEvent { sequence, content, .. }| Known { sequence, content };
+        let known = |StoredEvent {
+                         sequence, content, ..
+                     }| Known { sequence, content };
         Ok(self.store.event(&digest)?.map(known))
     }
 

@@ -417,8 +417,7 @@ impl Writer {
         }
         self.commit(&[Change::Activate(activation)])?;
         self.core.status.learned(state.sequence);
-        self.core
-            .replace_live(Live::new(activation.version, state));
+        self.core.replace_live(Live::new(activation.version, state));
         self.saved = 0;
         self.begin_prediction(trained);
         Ok(self.sequence)

@@ -77,6 +77,7 @@ impl SqliteStore {
                 return Err(StoreError::Damaged(detail));
             }
         }
+        wal::make_room(&log);
         Ok(Self {
             connection,
             path: path.to_owned(),
@@ -119,7 +120,9 @@ impl Store for SqliteStore {
             }
             // The log has copies of what was erased.
             self.connection
-                .pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))
+                .pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))?;
+            wal::make_room(&self.path.with_extension("db-wal"));
+            Ok(())
         });
         self.noted(committed)
     }
