@@ -61,7 +61,7 @@ impl Place {
             match step {
                 Step::Field(name) if path.is_empty() => path.push_str(name),
                 Step::Field(name) => path.extend([".", name]),
-                Step::Element(at) => path.push_str(&format!("[{at}]")),
+                Step::Element(at) => path.extend(["[", &at.to_string(), "]"]),
             }
         }
         let message = error.to_string();

@@ -50,11 +50,13 @@ impl StateFile {
         let name = path.file_name()?.to_str()?.strip_suffix(".absentia")?;
         let trained = name.strip_suffix(TRAINED);
         let (version, sequence) = trained.unwrap_or(name).split_once('-')?;
+        let (version, sequence) = (version.parse().ok()?, sequence.parse().ok()?);
+        let is_trained = trained.is_some();
         Some(Self {
-            version: version.parse().ok()?,
-            sequence: sequence.parse().ok()?,
-            is_trained: trained.is_some(),
-            path: path.clone(),
+            version,
+            sequence,
+            is_trained,
+            path,
         })
     }
 }
