@@ -1,7 +1,7 @@
 //! What all parts of the server share.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 use crate::auth::Keys;
@@ -10,7 +10,7 @@ use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::quality::Quality;
 use crate::queue::Queue;
-use crate::ranking::Pool;
+use crate::ranking::{KeptLists, Pool};
 use crate::settings::Settings;
 use crate::state::{Command, Folder, Live};
 use crate::store::StoreError;
@@ -24,6 +24,8 @@ pub struct Core {
     pub writes: Queue<Command>,
     /// Requests for the ranking threads.
     pub rankings: Arc<Pool>,
+    /// Lists that were sent and are still right.
+    pub lists: KeptLists,
     /// Counters.
     pub metrics: Metrics,
     /// How well events are predicted.
@@ -54,6 +56,7 @@ impl Core {
         Self {
             writes: Queue::new(limits.waiting_writes),
             rankings: Arc::new(Pool::new(limits)),
+            lists: KeptLists::new(limits.list_cache_bytes()),
             metrics: Metrics::default(),
             quality: Quality::default(),
             status: Status::default(),
@@ -75,6 +78,7 @@ impl Core {
 
     pub(crate) fn replace_live(&self, live: Live) {
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        self.lists.changed();
     }
 
     /// The catalogue.
@@ -84,10 +88,11 @@ impl Core {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn catalogue_mut(&self) -> RwLockWriteGuard<'_, Catalogue> {
-        self.catalogue
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// Changes the catalogue.
+    pub(crate) fn change_catalogue(&self, change: impl FnOnce(&mut Catalogue)) {
+        let catalogue = self.catalogue.write();
+        change(&mut catalogue.unwrap_or_else(PoisonError::into_inner));
+        self.lists.changed();
     }
 }
 

@@ -17,7 +17,7 @@ use crate::core::Core;
 use crate::error::{ApiError, ServeError};
 use crate::queue::Full;
 use crate::state::{Command, Silent, State, TrainedModel, import, model_digest};
-use crate::store::{ModelEntry, StoreReader};
+use crate::store::{ModelEntry, StoreReader, version_before};
 
 /// What the background thread does or did last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -134,6 +134,8 @@ pub enum Order {
         /// Its number.
         version: u64,
     },
+    /// Activates the model before the active one, as the history of activations has it.
+    RollBack,
     /// Trains all rows on everything that is known by now.
     Train {
         /// From the present factors or from random ones.
@@ -149,7 +151,7 @@ impl Order {
     fn kind(&self) -> &'static str {
         match self {
             Self::Register { .. } => "register",
-            Self::Activate { .. } => "activate",
+            Self::Activate { .. } | Self::RollBack => "activate",
             Self::Train { .. } => "train",
         }
     }
@@ -185,7 +187,13 @@ pub fn start(
 fn run(core: &Core, store: &dyn StoreReader, order: Order) -> Result<u64, ApiError> {
     match order {
         Order::Register { file, sequence } => register(core, store, &file, sequence),
-        Order::Activate { version } => activate(core, store, version),
+        Order::Activate { version } => activate(core, store, version, false),
+        Order::RollBack => {
+            let before = version_before(&store.activations()?).ok_or_else(|| {
+                ApiError::new(409, "nothing_before", "no other model was active before")
+            })?;
+            activate(core, store, before, true)
+        }
         Order::Train {
             from,
             sweeps,
@@ -193,7 +201,7 @@ fn run(core: &Core, store: &dyn StoreReader, order: Order) -> Result<u64, ApiErr
         } => {
             let version = train(core, from, sweeps)?;
             if then {
-                activate(core, store, version)?;
+                activate(core, store, version, false)?;
             }
             Ok(version)
         }
@@ -269,7 +277,12 @@ fn save(
     Ok(version)
 }
 
-fn activate(core: &Core, store: &dyn StoreReader, version: u64) -> Result<u64, ApiError> {
+fn activate(
+    core: &Core,
+    store: &dyn StoreReader,
+    version: u64,
+    is_roll_back: bool,
+) -> Result<u64, ApiError> {
     if !store.models()?.iter().any(|model| model.version == version) {
         let message = format!("there is no model {version}");
         return Err(ApiError::not_found("model_not_found", message));
@@ -292,6 +305,7 @@ fn activate(core: &Core, store: &dyn StoreReader, version: u64) -> Result<u64, A
         version,
         state,
         trained: trained.map(Box::new),
+        is_roll_back,
         answer,
     })?;
     Ok(version)

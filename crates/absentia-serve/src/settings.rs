@@ -74,6 +74,8 @@ pub struct Limits {
     pub snapshot_events: u64,
     /// Bytes of the database; no limit if 0.
     pub database_bytes: u64,
+    /// Mebibytes of lists that are kept to be sent again while nothing changes; none if 0.
+    pub list_cache_mib: u32,
     /// Percent of their time that ranking threads may work; they pause for the rest.
     pub ranking_percent: u32,
     /// Percent of the writer's time that may be spent on predicting events before they are learned; every
@@ -81,6 +83,14 @@ pub struct Limits {
     pub quality_percent: u32,
     /// Hours for which the answer to a request with an `Idempotency-Key` is kept at least.
     pub idempotency_hours: u32,
+}
+
+impl Limits {
+    /// Bytes of lists that are kept.
+    #[must_use]
+    pub fn list_cache_bytes(&self) -> u64 {
+        u64::from(self.list_cache_mib) << 20
+    }
 }
 
 /// Events of one request.
@@ -117,6 +127,7 @@ impl Default for Limits {
             stop_seconds: 10,
             snapshot_events: 10_000,
             database_bytes: 0,
+            list_cache_mib: 64,
             ranking_percent: 100,
             quality_percent: 5,
             idempotency_hours: 24,

@@ -22,9 +22,9 @@ use crate::clock::now_ms;
 use crate::core::Core;
 use crate::error::ServeError;
 use crate::log;
-use crate::settings::Settings;
+use crate::settings::{Limits, Settings};
 use crate::state::{Folder, Live, State, Writer, finish_erasures, import, model_digest};
-use crate::store::{Change, ModelEntry, SqliteStore, Store, StoreReader};
+use crate::store::{Activation, Change, ModelEntry, SqliteStore, Store, StoreReader};
 
 /// What a server is started with.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ pub fn serve(
     let mut store = SqliteStore::open(&Folder::database(&options.folder), limit)?;
     store.verify()?;
     register(&mut store, &folder, options, listener)?;
-    let opened = open_active(&mut store, &folder, listener)?;
+    let opened = open_active(&mut store, &folder, &options.settings.limits, listener)?;
     let (saved, replayed) = (opened.saved, opened.replayed);
     let keys = Keys::default();
     keys.load(&store)?;
@@ -185,8 +185,12 @@ fn register(
         sequence,
         created,
     };
-    let at = created;
-    store.commit(&[Change::Model(model), Change::Activate { version, at }])?;
+    let activation = Activation {
+        version,
+        at: created,
+        is_roll_back: false,
+    };
+    store.commit(&[Change::Model(model), Change::Activate(activation)])?;
     Ok(())
 }
 
@@ -198,7 +202,7 @@ struct Active {
 
 /// The memory of serving, beside the model and its ids: an index and the one that takes its place, a copy
 /// of the state while it is saved, one while caches are compared, and the model as it was trained.
-fn serving(learner: &Learner) -> Stage {
+fn serving(learner: &Learner, limits: &Limits) -> Stage {
     let online = learner.online();
     let (users, items) = (online.n_rows(Axis::User), online.n_rows(Axis::Item));
     let k = online.factors(Axis::Item).cols();
@@ -209,15 +213,17 @@ fn serving(learner: &Learner) -> Stage {
         .with("model as it was trained", factors)
         .with("a copy whose caches are compared", factors)
         .with("a copy that is saved", saving.total())
+        .with("lists that are kept", limits.list_cache_bytes())
 }
 
 /// Opens the active model with all records learned.
 fn open_active(
     store: &mut SqliteStore,
     folder: &Folder,
+    limits: &Limits,
     listener: &dyn Listener,
 ) -> Result<Active, ServeError> {
-    let Some(&(version, _)) = store.activations()?.last() else {
+    let Some(&Activation { version, .. }) = store.activations()?.last() else {
         return Err(ServeError::NoModel(folder.path().display().to_string()));
     };
     let mut opened = folder.load(version, store.last_sequence()?, listener)?;
@@ -227,7 +233,7 @@ fn open_active(
     let mut saved = opened.sequence;
     let replayed = opened.replay(store)?;
     listener
-        .enter(serving(&opened.learner))
+        .enter(serving(&opened.learner, limits))
         .map_err(|error| ServeError::Learn(JobError::from(error).into()))?;
     let live = Live::new(version, State::new(opened.learner, opened.sequence));
     let begun = store.erasures_begun()?;

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::client::{Report, as_fast_as_possible, at_rate};
 use super::findings::Findings;
-use super::servers::{Bench, PEER_SETTINGS, Running, bare_sync, event, list, many_events};
+use super::servers::{
+    Bench, PEER_SETTINGS, Running, bare_sync, event, health, list, many_events, new_list,
+};
 
 const CONNECTIONS: usize = 64;
 const EVENTS: usize = 100_000;
@@ -42,19 +44,71 @@ pub(super) fn peer(bench: &Bench, seconds: f64) -> Result<Report, String> {
     best.ok_or_else(|| "nothing was measured".to_owned())
 }
 
-/// Lists as fast as possible, at the latency of the peer, and at 70 % of the capacity; yields the capacity.
+/// How requests for lists are made, and what they are called.
+struct Lists {
+    make: fn(usize) -> String,
+    name: &'static str,
+    /// What a capacity, a ratio to the peer one request after the other, and one at a rate are of.
+    findings: [&'static str; 5],
+}
+
+/// Lists that were made before for users who come again, while nothing changes: they are sent again.
+const REPEATED: Lists = Lists {
+    make: list,
+    name: "repeated lists",
+    findings: [
+        "repeated lists a second, 64 connections",
+        "  the same beside implicit",
+        "  at a rate beside implicit at its p99",
+        "  p50 at 70 % of the capacity",
+        "  p99 at 70 % of the capacity",
+    ],
+};
+
+/// Lists that were never made before: each is ranked.
+const NEW: Lists = Lists {
+    make: new_list,
+    name: "new lists",
+    findings: [
+        "new lists a second, 64 connections",
+        "  the same beside implicit",
+        "  at a rate beside implicit at its p99",
+        "  p50 at 70 % of the capacity",
+        "  p99 at 70 % of the capacity",
+    ],
+};
+
+/// Requests without ranking, lists that are ranked, and lists that are sent again; yields how many lists are
+/// ranked in a second.
 pub(super) fn lists(
     ours: &Running,
     seconds: f64,
     peer: Option<&Report>,
     findings: &mut Findings,
 ) -> Result<f64, String> {
-    as_fast_as_possible(&ours.address, CONNECTIONS, 2.0, list)?;
-    let full = as_fast_as_possible(&ours.address, CONNECTIONS, seconds, list)?;
-    show("lists, as fast as possible", &full);
+    let alone = as_fast_as_possible(&ours.address, CONNECTIONS, seconds / 2.0, health)?;
+    show("/healthz, as fast as possible", &alone);
+    let capacity = lists_of(&NEW, ours, seconds, peer, findings)?;
+    lists_of(&REPEATED, ours, seconds, peer, findings)?;
+    Ok(capacity)
+}
+
+/// Lists as fast as possible, at the latency of the peer, and at 70 % of the capacity; yields the capacity.
+fn lists_of(
+    lists: &Lists,
+    ours: &Running,
+    seconds: f64,
+    peer: Option<&Report>,
+    findings: &mut Findings,
+) -> Result<f64, String> {
+    let (make, name) = (lists.make, lists.name);
+    let [of_capacity, of_ratio, of_rate, of_p50, of_p99] = lists.findings;
+    as_fast_as_possible(&ours.address, CONNECTIONS, 3.0, make)?;
+    let full = as_fast_as_possible(&ours.address, CONNECTIONS, seconds, make)?;
+    show(&format!("{name}, as fast as possible"), &full);
     let capacity = full.rate();
     findings.add(
-        "lists a second, one after the other, 64 connections",
+        of_capacity,
         format!("{capacity:.0}, p99 {:.2} ms", full.quantile(0.99)),
         "reaching for 5,000",
         capacity >= 5000.0,
@@ -68,46 +122,32 @@ pub(super) fn lists(
             peer.quantile(0.99)
         );
         findings.add(
-            "the same beside implicit",
+            of_ratio,
             figure,
             "at least 20x",
             alike >= 20.0 && full.quantile(0.99) <= peer.quantile(0.99),
         );
-        let reached = at_equal_latency(ours, seconds, capacity, peer.quantile(0.99))?;
+        let reached = at_equal_latency(ours, lists, seconds, capacity, peer.quantile(0.99))?;
         let ratio = reached / peer.rate();
         let figure = format!(
             "{ratio:.1}x ({reached:.0} beside {:.0}, {:.0} ms)",
             peer.rate(),
             peer.quantile(0.99)
         );
-        findings.add(
-            "lists at a rate beside implicit at its p99",
-            figure,
-            "at least 20x",
-            ratio >= 20.0,
-        );
+        findings.add(of_rate, figure, "at least 20x", ratio >= 20.0);
     }
-    let most = at_rate(&ours.address, CONNECTIONS, 0.7 * capacity, seconds, list)?;
-    show("lists at 70 % of that", &most);
+    let most = at_rate(&ours.address, CONNECTIONS, 0.7 * capacity, seconds, make)?;
+    show(&format!("{name} at 70 % of that"), &most);
     let (p50, p99) = (most.quantile(0.5), most.quantile(0.99));
-    findings.add(
-        "p50 of lists at 70 % of the capacity",
-        format!("{p50:.2} ms"),
-        "under 1 ms",
-        p50 < 1.0,
-    );
-    findings.add(
-        "p99 of lists at 70 % of the capacity",
-        format!("{p99:.2} ms"),
-        "under 5 ms",
-        p99 < 5.0,
-    );
+    findings.add(of_p50, format!("{p50:.2} ms"), "under 1 ms", p50 < 1.0);
+    findings.add(of_p99, format!("{p99:.2} ms"), "under 5 ms", p99 < 5.0);
     Ok(capacity)
 }
 
 /// The largest rate at which requests are answered within a latency (99 %).
 fn at_equal_latency(
     ours: &Running,
+    lists: &Lists,
     seconds: f64,
     capacity: f64,
     latency: f64,
@@ -118,9 +158,12 @@ fn at_equal_latency(
             CONNECTIONS,
             share * capacity,
             seconds / 2.0,
-            list,
+            lists.make,
         )?;
-        show(&format!("lists at {:.0} % of that", 100.0 * share), &report);
+        show(
+            &format!("{} at {:.0} % of that", lists.name, 100.0 * share),
+            &report,
+        );
         if report.quantile(0.99) <= latency && report.refused == 0 {
             return Ok(report.rate());
         }
@@ -154,7 +197,8 @@ pub(super) fn acknowledgements(
     Ok(())
 }
 
-/// Lists at 70 % of the capacity while 500 events a second are learned.
+/// Lists at 70 % of the capacity while 500 events a second are learned. Each event may change any list, so that
+/// hardly one is sent again: the capacity is that of lists that are ranked.
 pub(super) fn beside_events(
     ours: &Running,
     seconds: f64,
@@ -220,12 +264,12 @@ pub(super) fn overload(
     // The ranking threads alone could do several times what client, network and they do together on two
     // processors, so that a tenth of their time would not be a tenth of the capacity.
     let ours = bench.start("ranking_percent = 1")?;
-    as_fast_as_possible(&ours.address, 4, 1.0, list)?;
-    let throttled = as_fast_as_possible(&ours.address, CONNECTIONS, seconds / 2.0, list)?;
+    as_fast_as_possible(&ours.address, 4, 1.0, new_list)?;
+    let throttled = as_fast_as_possible(&ours.address, CONNECTIONS, seconds / 2.0, new_list)?;
     show("ranking pool throttled to a tenth or less", &throttled);
     let before = ours.memory();
     let rate = (10.0 * throttled.rate()).min(capacity);
-    let load = at_rate(&ours.address, 700, rate, seconds, list)?;
+    let load = at_rate(&ours.address, 700, rate, seconds, new_list)?;
     let ended = Instant::now();
     show("  ten times that load", &load);
     let recovered = recovery(&ours, 0.5 * throttled.rate(), ended)?;
@@ -261,7 +305,7 @@ pub(super) fn overload(
 fn recovery(ours: &Running, rate: f64, ended: Instant) -> Result<f64, String> {
     let mut recovered = Duration::ZERO;
     while ended.elapsed() < Duration::from_secs(5) {
-        let report = at_rate(&ours.address, 4, rate, 0.25, list)?;
+        let report = at_rate(&ours.address, 4, rate, 0.25, new_list)?;
         if report.refused > 0 || report.quantile(0.99) > 250.0 {
             recovered = ended.elapsed();
         } else if ended.elapsed() > recovered + Duration::from_secs(1) {

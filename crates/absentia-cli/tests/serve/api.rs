@@ -345,6 +345,17 @@ fn an_erased_user_is_gone_from_every_file() {
     let server = Server::start(&path, "m.absentia");
     let events = json!({"events": [event("x1", "private-person", "i1"), event("x2", "u2", "i5")]});
     server.post("/v1/events", &events).ok();
+    // Clients choose the ids of events: answers that are kept for a retry have them.
+    let body = json!([
+        event("order-of-jane-roe", "private-person", "i3"),
+        event("order-of-another", "u2", "i3")
+    ]);
+    let keyed = |server: &Server| {
+        let headers = "content-type: application/json\r\nidempotency-key: k1\r\n";
+        let sent = body.to_string();
+        server.send("POST", "/v1/events", headers, sent.as_bytes())
+    };
+    let first = keyed(&server).ok();
     server
         .post(
             "/v1/users",
@@ -353,8 +364,12 @@ fn an_erased_user_is_gone_from_every_file() {
         .ok();
     assert_eq!(
         server.delete("/v1/users/private-person").ok()["sequence"],
-        3
+        5
     );
+    // A retry of the request gets the same answer but for the id.
+    let mut expected = first;
+    expected["events"][0]["id"] = json!("seq-3");
+    assert_eq!(keyed(&server).ok(), expected);
     server
         .delete("/v1/users/private-person")
         .refused(404, "user_not_found");
@@ -365,11 +380,13 @@ fn an_erased_user_is_gone_from_every_file() {
             .as_array()
             .unwrap()
             .len(),
-        1
+        2
     );
-    // A late retry of the event does not bring the user back.
-    let late = json!({"events": [event("x1", "private-person", "i1")]});
-    assert_eq!(server.post("/v1/events", &late).ok()["duplicates"], 1);
+    // A late retry of the event does not bring the user back, nor does the answer to it that is kept.
+    let late = json!([event("order-of-jane-roe", "private-person", "i3")]).to_string();
+    let headers = "content-type: application/json\r\nidempotency-key: k2\r\n";
+    let late = server.send("POST", "/v1/events", headers, late.as_bytes());
+    assert_eq!(late.ok()["duplicates"], 1);
     let lists = server.get("/v1/users/u2/recommendations?n=50").ok();
     server.kill();
     let again = Server::start(&path, "m.absentia");
@@ -386,7 +403,7 @@ fn an_erased_user_is_gone_from_every_file() {
             if file.is_file() {
                 searched += 1;
                 let bytes = std::fs::read(&file).unwrap();
-                for trace in [&b"private-person"[..], b"Jane Roe"] {
+                for trace in [&b"private-person"[..], b"Jane Roe", b"order-of-jane-roe"] {
                     let is_there = bytes.windows(trace.len()).any(|window| window == trace);
                     assert!(!is_there, "{}", file.display());
                 }
@@ -405,6 +422,6 @@ fn an_erased_user_is_gone_from_every_file() {
         again.get("/v1/users/private-person").ok()["interactions"],
         1
     );
-    assert_eq!(again.delete("/v1/users/private-person").ok()["sequence"], 6);
+    assert_eq!(again.delete("/v1/users/private-person").ok()["sequence"], 8);
     assert_eq!(again.get("/v1/users/erased-31").status, 200);
 }

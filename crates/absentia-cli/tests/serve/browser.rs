@@ -192,11 +192,15 @@ impl Browser {
         self.call("Emulation.clearDeviceMetricsOverride", &json!({}));
     }
 
-    /// The width of the page beyond that of a phone, in pixels: 0 if it need not be moved sideways.
+    /// The width of the page or of one of its charts beyond that of a phone, in pixels: 0 if nothing need be moved
+    /// sideways.
     pub(crate) fn overflow_on_a_phone(&mut self) -> f64 {
         let metrics = json!({"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": true});
         self.call("Emulation.setDeviceMetricsOverride", &metrics);
-        let beyond = self.evaluate("document.documentElement.scrollWidth - 390");
+        let beyond = self.evaluate(
+            "Math.max(document.documentElement.scrollWidth,
+             ...[...document.querySelectorAll('svg')].map(e => e.getBoundingClientRect().right)) - 390",
+        );
         self.call("Emulation.clearDeviceMetricsOverride", &json!({}));
         beyond.as_f64().unwrap()
     }

@@ -7,7 +7,7 @@ use absentia_serve::settings::{
     Limits, MAX_BULK, MAX_EVENTS, MAX_EXCLUDED, MAX_ITEMS, MAX_KEY_BYTES, MAX_LIST, MAX_OFFSET,
     MAX_TITLE_BYTES, MAX_USERS,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::{Server, trained};
 
@@ -93,17 +93,36 @@ fn documented_limits_are_those_of_the_program() {
         ("ListsRequest", "items", "maxItems", MAX_ITEMS),
         ("ListsRequest", "exclude", "maxItems", MAX_EXCLUDED),
         ("ListsRequest", "offset", "maximum", MAX_OFFSET),
-        ("Event", "id", "maxLength", MAX_KEY_BYTES),
-        ("Event", "user", "maxLength", absentia_online::MAX_ID_BYTES),
-        ("Event", "item", "maxLength", absentia_online::MAX_ID_BYTES),
-        ("Entry", "id", "maxLength", absentia_online::MAX_ID_BYTES),
-        ("Entry", "title", "maxLength", MAX_TITLE_BYTES),
-        ("Entry", "category", "maxLength", MAX_TITLE_BYTES),
+        ("Event", "id", "x-maxBytes", MAX_KEY_BYTES),
+        ("Event", "user", "x-maxBytes", absentia_online::MAX_ID_BYTES),
+        ("Event", "item", "x-maxBytes", absentia_online::MAX_ID_BYTES),
+        ("Entry", "id", "x-maxBytes", absentia_online::MAX_ID_BYTES),
+        ("Entry", "title", "x-maxBytes", MAX_TITLE_BYTES),
+        ("Entry", "category", "x-maxBytes", MAX_TITLE_BYTES),
         ("NewEntries", "entries", "maxItems", MAX_EVENTS),
     ] {
         let documented = &schemas[schema]["properties"][field][word];
         assert_eq!(*documented, limit, "{schema} {field}");
     }
+}
+
+/// `maxLength` of a schema counts characters, the server bytes: a text of its body is limited in bytes.
+#[test]
+fn limits_of_texts_are_bytes_in_the_document_and_in_the_program() {
+    let (_folder, path) = trained();
+    let server = Server::start(&path, "m.absentia");
+    let document = server.get("/openapi.json").ok();
+    assert!(!document["components"].to_string().contains("maxLength"));
+    let limit = &document["components"]["schemas"]["Entry"]["properties"]["title"]["x-maxBytes"];
+    let limit = limit.as_u64().unwrap() as usize;
+    let with = |title: &str| {
+        let entries = json!({"entries": [{"id": "i1", "title": title}]});
+        server.post("/v1/items", &entries)
+    };
+    with(&"ü".repeat(limit / 2)).ok();
+    let refused = with(&"ü".repeat(limit / 2 + 1));
+    refused.refused(422, "invalid_value");
+    assert_eq!(refused.json()["error"]["field"], "entries[0].title");
 }
 
 #[test]

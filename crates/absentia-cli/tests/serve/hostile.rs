@@ -130,6 +130,139 @@ fn wrong_bodies_are_refused_in_one_shape() {
     }
 }
 
+/// An array where an object is expected, and fields that are missing, unknown, repeated or of another type: one
+/// shape of errors, with the path of what is wrong.
+#[test]
+fn bodies_of_another_shape_are_refused_with_the_field() {
+    let (_folder, path) = trained();
+    let server = Server::start(&path, "m.absentia");
+    for (target, body, field) in [
+        ("/v1/models/train", r#"["scratch", 1, false]"#, None),
+        (
+            "/v1/models/train",
+            r#"{"from": {"scratch": null}}"#,
+            Some("from"),
+        ),
+        ("/v1/models/train", r#"{"sweeps": "3"}"#, Some("sweeps")),
+        ("/v1/models", r#"["m.absentia", 0]"#, None),
+        ("/v1/models", r#"{"sequence": 0}"#, Some("file")),
+        ("/v1/items", r#"[[{"id": "i1"}]]"#, None),
+        (
+            "/v1/items",
+            r#"{"entries": [["i1", "a title"]]}"#,
+            Some("entries[0]"),
+        ),
+        (
+            "/v1/items",
+            r#"{"entries": [{"id": 7}]}"#,
+            Some("entries[0].id"),
+        ),
+        (
+            "/v1/users",
+            r#"{"entries": [{"id": "u", "age": 7}]}"#,
+            Some("entries[0].age"),
+        ),
+        ("/v1/recommendations", r#"[["u1"], null, 20]"#, None),
+        (
+            "/v1/recommendations",
+            r#"{"items": [["i1", "view"]]}"#,
+            Some("items[0]"),
+        ),
+        (
+            "/v1/recommendations",
+            r#"{"items": [{"kind": "view"}]}"#,
+            Some("items[0].item"),
+        ),
+        (
+            "/v1/recommendations",
+            r#"{"users": ["u1"], "seen": 7}"#,
+            Some("seen"),
+        ),
+        (
+            "/v1/recommendations",
+            r#"{"users": ["u1"], "n": -1}"#,
+            Some("n"),
+        ),
+        ("/v1/events", r#"{"events": {}}"#, Some("events")),
+        (
+            "/v1/events",
+            r#"{"events": [["e", "u1", "i1", "view"]]}"#,
+            Some("events[0]"),
+        ),
+        (
+            "/v1/events",
+            r#"[{"user": "u1", "item": "i1"}]"#,
+            Some("events[0].kind"),
+        ),
+        (
+            "/v1/events",
+            r#"[{"user": "u1", "item": "i1", "kind": "view", "user": "u2"}]"#,
+            Some("events[0].user"),
+        ),
+        ("/v1/events", "{}", Some("events")),
+    ] {
+        let refused = server.send("POST", target, JSON, body.as_bytes());
+        refused.refused(422, "invalid_body");
+        assert_eq!(
+            refused.json()["error"]["field"].as_str(),
+            field,
+            "{target} {body}"
+        );
+    }
+    let lines = "content-type: application/x-ndjson\r\n";
+    let good = r#"{"user": "u1", "item": "i1", "kind": "view"}"#;
+    for (line, field) in [
+        (r#"["e", "u1", "i1", "view"]"#, "events[1]"),
+        (r#"{"user": 7}"#, "events[1].user"),
+    ] {
+        let body = format!("{good}\n\n{line}\n");
+        let refused = server.send("POST", "/v1/events", lines, body.as_bytes());
+        refused.refused(422, "invalid_body");
+        let error = &refused.json()["error"];
+        assert_eq!(error["field"], field, "{error}");
+        assert!(
+            error["message"].as_str().unwrap().starts_with("line 3: "),
+            "{error}"
+        );
+    }
+    assert_eq!(server.get("/readyz").ok()["sequence"], 0);
+    assert_eq!(server.get("/v1/models/train").ok()["state"], "none");
+}
+
+/// A request that never ends is counted as refused; a connection that waits for the next one is not.
+#[test]
+fn idle_connections_are_not_counted_as_refused() {
+    let (_folder, path) = trained();
+    std::fs::write(path.join("s.toml"), "[limits]\nread_seconds = 1\n").unwrap();
+    let server = Server::start(&path, "m.absentia --settings s.toml");
+    let (mut idle, mut silent, mut slow) = (server.connect(), server.connect(), server.connect());
+    let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    idle.write_all(request).unwrap();
+    slow.write_all(request).unwrap();
+    let mut answer = [0; 12];
+    slow.read_exact(&mut answer).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    slow.write_all(b"GET /healthz HTTP/1.1\r\nhost: local")
+        .unwrap();
+    for stream in [&mut idle, &mut silent, &mut slow] {
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    let line = "route=\"other\",status=\"408\"} ";
+    let counted = |server: &Server| {
+        let metrics = server.get("/metrics").body;
+        let (_, rest) = metrics.split_once(line)?;
+        rest.lines().next()?.parse::<u32>().ok()
+    };
+    // It is counted when the connection has ended, which a client can see a moment before.
+    let found = (0..250).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        counted(&server)
+    });
+    assert_eq!(found, Some(1));
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(counted(&server), Some(1));
+}
+
 #[test]
 fn slow_and_many_clients_do_not_hold_the_server() {
     let (_folder, path) = trained();

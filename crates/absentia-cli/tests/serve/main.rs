@@ -12,6 +12,7 @@ mod faults;
 mod folders;
 mod guide;
 mod hostile;
+mod kept;
 mod keys;
 mod kills;
 mod models;

@@ -192,3 +192,33 @@ fn a_model_that_does_not_fit_is_refused_and_the_old_one_serves_on() {
         .refused(409, "nothing_before");
     assert_eq!(server.get("/v1/users/u1/recommendations").ok()["model"], 1);
 }
+
+/// Going back walks the history of activations backwards, also after a start, and never forward again.
+#[test]
+fn rolling_back_again_goes_further_back() {
+    let (_folder, path) = trained();
+    let mut server = Server::start(&path, "m.absentia");
+    for sweeps in 1..=2 {
+        trained_here(&server, &json!({"sweeps": sweeps, "activate": true}));
+    }
+    let back = |server: &Server| server.post("/v1/models/roll-back", &json!({}));
+    let previous = |server: &Server| server.get("/v1/models").ok()["previous"].clone();
+    assert_eq!(previous(&server), 2);
+    assert_eq!(back(&server).ok()["active"], 2);
+    server.kill();
+    server = Server::start(&path, "");
+    assert_eq!(previous(&server), 1);
+    assert_eq!(back(&server).ok()["active"], 1);
+    assert_eq!(previous(&server), Value::Null);
+    back(&server).refused(409, "nothing_before");
+    let page = server.get("/dashboard/model").body;
+    assert!(!page.contains("roll-back"), "{page}");
+    // A version that was gone back from can be activated again; going back then leads to where it came from.
+    assert_eq!(
+        server.post("/v1/models/3/activate", &json!({})).ok()["active"],
+        3
+    );
+    let page = server.get("/dashboard/model").body;
+    assert!(page.contains("Go back to version 1"), "{page}");
+    assert_eq!(back(&server).ok()["active"], 1);
+}

@@ -21,7 +21,7 @@ fn the_live_model_is_measured_as_by_stream() {
     let server = Server::start(&path, "m.absentia --settings s.toml");
     assert_eq!(server.get("/v1/quality").ok()["live"]["events"], 0);
     let page = server.get("/dashboard/quality").body;
-    assert!(page.contains("No event was measured"), "{page}");
+    assert!(page.contains("No event came since"), "{page}");
     let mut table = "user,item,time\n".to_owned();
     for (at, (user, item)) in events().iter().enumerate() {
         let time = 1_600_000_000 + at;
@@ -88,6 +88,10 @@ fn another_model_is_measured_anew_and_nothing_is_measured_at_0_percent() {
         ),
         (&json!(2), &json!(0), &json!(1))
     );
+    // The page says since when nothing has come; one event came before.
+    let page = server.get("/dashboard/quality").body;
+    let since = "No event came since measuring began with version 2 at record 1.";
+    assert!(page.contains(since), "{page}");
     server.post("/v1/events", &event).ok();
     assert_eq!(server.get("/v1/quality").ok()["live"]["events"], 1);
     server.kill();
@@ -101,4 +105,51 @@ fn another_model_is_measured_anew_and_nothing_is_measured_at_0_percent() {
             .body
             .contains("quality_percent")
     );
+}
+
+/// Erasing a user leaves the model as it was trained in its place, without the user: it does not become the live
+/// model. Its items forget the user, so that ranks may move a little.
+#[test]
+fn erasing_a_user_leaves_the_model_as_it_was_trained() {
+    let (_folder, path) = trained();
+    std::fs::write(path.join("s.toml"), "[limits]\nquality_percent = 100\n").unwrap();
+    let mut server = Server::start(&path, "m.absentia --settings s.toml");
+    let view = |server: &Server, user: &str, item: &str| {
+        let event = json!([{"user": user, "item": item, "kind": "view"}]);
+        server.post("/v1/events", &event).ok();
+    };
+    let place_by = |server: &Server, who: &str| {
+        let quality = server.get("/v1/quality").ok();
+        let mrr = quality[who]["mrr"].as_f64().unwrap();
+        mrr * quality[who]["events"].as_f64().unwrap()
+    };
+    // One user takes an item so often that the live model puts it first.
+    let item = "i40";
+    view(&server, "u1", item);
+    let trained = place_by(&server, "trained");
+    assert!(trained > 0.0 && trained < 0.3, "{trained}");
+    for _ in 0..10 {
+        view(&server, "u1", item);
+    }
+    for erased in ["u2", "u3"] {
+        assert!(server.delete(&format!("/v1/users/{erased}")).status == 200);
+        for is_restarted in [false, true] {
+            if is_restarted {
+                assert_eq!(server.stop(), Some(0));
+                server = Server::start(&path, "--settings s.toml");
+            }
+            assert_eq!(server.get("/v1/quality").ok()["trained_up_to"], 0);
+            let before = (place_by(&server, "trained"), place_by(&server, "live"));
+            view(&server, "u1", item);
+            let now = place_by(&server, "trained") - before.0;
+            assert!(now > 0.0 && now < 0.3, "{now} {trained}");
+            let live = place_by(&server, "live") - before.1;
+            assert!(live > 0.9, "{live} {trained}");
+            // The erased user has left it: an event of the same id is one of a new user.
+            let before = place_by(&server, "trained");
+            view(&server, erased, item);
+            assert_eq!(place_by(&server, "trained").to_bits(), before.to_bits());
+        }
+        assert_eq!(server.delete(&format!("/v1/users/{erased}")).status, 200);
+    }
 }

@@ -22,7 +22,7 @@ struct Events {
 /// The events of a body in JSON: `{"events": [...]}`, or the list alone.
 fn events_of(call: &Call) -> Result<Vec<NewEvent>, ApiError> {
     if call.body.trim_ascii_start().starts_with(b"[") {
-        return json::read(call);
+        return json::read_array(call, "events");
     }
     let events: Result<Events, ApiError> = json::read(call);
     events.map(|events| events.events).map_err(|mut error| {
@@ -39,7 +39,7 @@ pub(super) async fn post(core: &Core, call: &Call) -> Result<Answer, ApiError> {
     call.only(&[])?;
     let (events, most) = match call.content_type.as_str() {
         "application/json" => (events_of(call)?, MAX_EVENTS),
-        "application/x-ndjson" => (json::read_lines(call, MAX_BULK)?, MAX_BULK),
+        "application/x-ndjson" => (json::read_lines(call, MAX_BULK, "events")?, MAX_BULK),
         _ => return Err(json::wrong_type("application/json or application/x-ndjson")),
     };
     if events.is_empty() || events.len() > most {

@@ -7,7 +7,7 @@
 //! | `routes` | the table of routes, with their scopes |
 //! | `call` | a request with its parameters and body; an answer |
 //! | `dispatch` | from a request to an answer: route, key, body, handler, counters, log |
-//! | `json` | bodies in JSON, checked |
+//! | `json`, `shape` | bodies in JSON, checked |
 //! | `page`, `schema` | the description of the API as a page |
 //! | `recommendations`, `similar`, `explanations`, `events`, `catalogue`, `models`, `operations` | the handlers |
 //!
@@ -26,6 +26,7 @@ mod recommendations;
 mod routes;
 mod schema;
 mod server;
+mod shape;
 mod similar;
 mod stream;
 

@@ -12,6 +12,7 @@ use super::json;
 use crate::core::Core;
 use crate::error::ApiError;
 use crate::jobs::{self, Order};
+use crate::store::version_before;
 
 /// Sweeps of one training.
 const MAX_SWEEPS: u32 = 1000;
@@ -52,12 +53,13 @@ pub(super) async fn list(core: &Core, call: &Call) -> Result<Answer, ApiError> {
         let (models, activations) = (worker.store.models()?, worker.store.activations()?);
         let history: Vec<_> = activations
             .iter()
-            .map(|(version, at)| json!({"version": version, "time": at}))
+            .map(|entry| json!({"version": entry.version, "time": entry.at, "roll_back": entry.is_roll_back}))
             .collect();
+        let previous = version_before(&activations);
         let active = worker.core.live().version;
         Answer::json(
             200,
-            &json!({"models": models, "active": active, "activations": history}),
+            &json!({"models": models, "active": active, "previous": previous, "activations": history}),
         )
     };
     core.rankings.run(task).await
@@ -113,19 +115,7 @@ pub(super) async fn activate(core: &Arc<Core>, call: &Call) -> Result<Answer, Ap
 
 pub(super) async fn roll_back(core: &Arc<Core>, call: &Call) -> Result<Answer, ApiError> {
     call.only(&[])?;
-    let before = core.rankings.run(|worker| {
-        let active = worker.core.live().version;
-        let activations = worker.store.activations()?;
-        let before = activations
-            .iter()
-            .rev()
-            .find(|(version, _)| *version != active);
-        before
-            .map(|(version, _)| *version)
-            .ok_or_else(|| ApiError::new(409, "nothing_before", "no other model was active before"))
-    });
-    let version = before.await?;
-    let version = finished(core, Order::Activate { version }).await?;
+    let version = finished(core, Order::RollBack).await?;
     Answer::json(200, &json!({"active": version}))
 }
 

@@ -37,7 +37,7 @@ fn default_length() -> usize {
 
 /// `hide`, `show` or a list of kinds.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected hide, show or a list of kinds")]
 enum SeenText {
     Word(String),
     Kinds(Vec<String>),

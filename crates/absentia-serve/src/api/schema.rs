@@ -113,7 +113,7 @@ fn about(found: &Value, part: &Value) -> String {
         ("minimum", "at least"),
         ("maximum", "at most"),
         ("maxItems", "entries: at most"),
-        ("maxLength", "characters: at most"),
+        ("x-maxBytes", "bytes in UTF-8: at most"),
     ] {
         if !found[name].is_null() {
             parts.push(format!("{words} {}", found[name]));
@@ -130,7 +130,7 @@ mod tests {
     fn references_are_followed_and_limits_are_named() {
         let document = json!({"components": {"schemas": {
             "Event": {"type": "object", "required": ["user"], "properties": {
-                "user": {"type": "string", "maxLength": 9},
+                "user": {"type": "string", "x-maxBytes": 9},
                 "kind": {"type": "string", "enum": ["view", "click"]},
             }},
         }}});
@@ -142,7 +142,7 @@ mod tests {
         );
         for part in [
             "[].user",
-            "characters: at most 9",
+            "bytes in UTF-8: at most 9",
             "view, click",
             "string, optional",
         ] {

@@ -5,6 +5,7 @@ use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -83,7 +84,7 @@ async fn connection(
     let _ = stream.set_nodelay(true);
     let limits = core.settings.limits;
     let timed = TimedStream::new(stream, Duration::from_secs(limits.write_seconds));
-    let metrics = core.clone();
+    let (has_request, metrics) = (timed.has_request(), core.clone());
     let service = service_fn(move |request| {
         let core = core.clone();
         async move { Ok::<_, Infallible>(dispatch(core, peer, is_loopback, request).await) }
@@ -105,7 +106,13 @@ async fn connection(
         serving.as_mut().poll(context)
     })
     .await;
-    if let Some(status) = served.err().and_then(|error| refused_as(&error)) {
+    let error = served.err();
+    // A connection that ends while it waits for a request has refused none.
+    let is_idle = |error: &hyper::Error| error.is_timeout() && !has_request.load(Ordering::Relaxed);
+    if let Some(status) = error
+        .filter(|error| !is_idle(error))
+        .and_then(|error| refused_as(&error))
+    {
         metrics.metrics.count(None, status, Duration::ZERO);
     }
 }

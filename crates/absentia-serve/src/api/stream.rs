@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -15,6 +17,8 @@ pub(super) struct TimedStream {
     stream: TcpStream,
     patience: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
+    /// Whether something was read since the last answer.
+    has_request: Arc<AtomicBool>,
 }
 
 impl TimedStream {
@@ -23,7 +27,13 @@ impl TimedStream {
             stream,
             patience,
             waiting: None,
+            has_request: Arc::default(),
         }
+    }
+
+    /// Whether a request has begun that was not answered yet, also while the connection is lent to others.
+    pub(super) fn has_request(&self) -> Arc<AtomicBool> {
+        self.has_request.clone()
     }
 
     fn timed<T>(
@@ -33,6 +43,7 @@ impl TimedStream {
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.waiting = None;
+            self.has_request.store(false, Ordering::Relaxed);
             return written;
         }
         let patience = self.patience;
@@ -50,7 +61,12 @@ impl AsyncRead for TimedStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.has_request.store(true, Ordering::Relaxed);
+        }
+        read
     }
 }
 

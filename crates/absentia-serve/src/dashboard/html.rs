@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use absentia_io::time::Moment;
+use absentia_report::html::Chart;
 
 use crate::api::{Answer, escaped};
 use crate::auth::{Principal, Scope};
@@ -194,6 +195,17 @@ impl Page {
         };
         format!("<nav>{}{out}</nav>", links.concat())
     }
+}
+
+/// A chart over the width of the page. On a phone, where its text would be too small to read or the chart
+/// wider than the screen, the drawing for one of several in a row takes its place.
+pub(super) fn wide_chart(chart: impl Into<Chart>) -> Html {
+    let chart = chart.into();
+    Html::trusted(format!(
+        "<div class=\"on-wide\">{}</div><div class=\"on-phone\">{}</div>",
+        chart.wide(),
+        chart.small()
+    ))
 }
 
 /// A moment of the server's clock, in milliseconds of unix time.

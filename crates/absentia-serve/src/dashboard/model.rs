@@ -5,16 +5,16 @@ use std::sync::Arc;
 use absentia::fit::Sweep;
 use absentia_io::model::{ModelInfo, inspect};
 use absentia_report::format;
-use absentia_report::html::{Chart, ChartAxis, LineChart};
+use absentia_report::html::{ChartAxis, LineChart};
 use serde_json::{Value, json};
 
-use super::html::{Column, Html, Page, encoded, may_act, pairs, table, when};
+use super::html::{Column, Html, Page, encoded, may_act, pairs, table, when, wide_chart};
 use crate::api::{Call, ask};
 use crate::auth::Principal;
 use crate::core::Core;
 use crate::error::ApiError;
 use crate::jobs::Progress;
-use crate::store::ModelEntry;
+use crate::store::{ModelEntry, version_before};
 
 /// Does what a form of the page asks for.
 pub(super) async fn act(
@@ -51,19 +51,20 @@ pub(super) async fn act(
 /// What the page shows.
 struct Shown {
     models: Vec<ModelEntry>,
-    activations: Vec<(u64, i64)>,
     active: u64,
+    /// The version that going back activates.
+    previous: Option<u64>,
     info: Option<ModelInfo>,
 }
 
 pub(super) async fn page(core: &Arc<Core>, reader: &Principal) -> Result<Page, ApiError> {
     let shown = core.rankings.run(|worker| {
         let active = worker.core.live().version;
-        let file = worker.core.folder.oldest_state(active);
+        let file = worker.core.folder.as_trained(active);
         Ok(Shown {
             models: worker.store.models()?,
-            activations: worker.store.activations()?,
             active,
+            previous: version_before(&worker.store.activations()?),
             info: file.and_then(|(file, _)| inspect(&file).ok()),
         })
     });
@@ -85,16 +86,11 @@ fn rendered(shown: &Shown, progress: &Progress, reader: &Principal) -> Page {
         page = page.push(Html::of_class("p", "soft", &text));
     }
     page = page.section("Versions").push(versions(shown, reader));
-    if may_act(reader)
-        && shown
-            .activations
-            .iter()
-            .any(|(version, _)| *version != shown.active)
-    {
-        page = page.push(Html::trusted(
+    if let Some(previous) = shown.previous.filter(|_| may_act(reader)) {
+        page = page.push(Html::trusted(format!(
             "<form class=\"line\" method=\"post\" action=\"/dashboard/model/roll-back\">\
-             <button>Go back to the version before</button></form>",
-        ));
+             <button>Go back to version {previous}</button></form>",
+        )));
     }
     let Some(info) = &shown.info else {
         return page;
@@ -137,7 +133,7 @@ fn job(page: Page, progress: &Progress) -> Page {
     let (x, y) = (ChartAxis::whole("sweep"), ChartAxis::linear("objective"));
     let title = "Objective in the last training";
     let chart = LineChart::new(title, x, y).curve("objective", &progress.objective);
-    page.push(Html::trusted(Chart::from(chart).wide()))
+    page.push(wide_chart(chart))
 }
 
 fn train_form() -> Html {
@@ -222,7 +218,7 @@ fn objective(history: &[Sweep]) -> Html {
     .series("observed pairs", &points(|sweep| sweep.objective.observed))
     .series("missing pairs", &points(|sweep| sweep.objective.missing))
     .series("factors", &points(|sweep| sweep.objective.regularization));
-    Html::trusted(Chart::from(chart).wide()).and(&facts)
+    wide_chart(chart).and(&facts)
 }
 
 /// The settings of the run: by the names of their flags, with what they mean.
@@ -314,8 +310,8 @@ mod tests {
     fn page(jobs: &Jobs, scope: Scope) -> String {
         let shown = Shown {
             models: Vec::new(),
-            activations: vec![(1, 0), (2, 0)],
             active: 2,
+            previous: Some(1),
             info: None,
         };
         let reader = Principal {

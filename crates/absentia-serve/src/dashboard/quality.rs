@@ -28,10 +28,12 @@ pub(super) fn page(core: &Arc<Core>) -> Page {
         return page.push(Html::of_class("p", "warning", &Html::text(text)));
     }
     if quality.live.events == 0 {
-        let text =
-            "No event was measured since the start. Send events to /v1/events, and come back.";
         return page
-            .push(Html::of_class("p", "soft", &Html::text(text)))
+            .push(Html::of_class(
+                "p",
+                "soft",
+                &Html::text(&nothing_measured(&quality)),
+            ))
             .section("Caches")
             .push(caches(&quality));
     }
@@ -45,6 +47,22 @@ pub(super) fn page(core: &Arc<Core>) -> Page {
         ))
         .section("Caches")
         .push(caches(&quality))
+}
+
+/// Why there are no figures yet. Measuring begins anew with each start and each activation.
+fn nothing_measured(quality: &Summary) -> String {
+    let since = format!(
+        "since measuring began with version {} at record {}",
+        quality.model,
+        format::count(quality.since)
+    );
+    match quality.events {
+        0 => format!("No event came {since}. Send events to /v1/events, and come back."),
+        events => format!(
+            "None of the {} interactions that came {since} was measured: a sample of them is.",
+            format::count(events)
+        ),
+    }
 }
 
 fn highlights(quality: &Summary) -> Vec<(&'static str, String)> {

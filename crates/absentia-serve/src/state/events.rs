@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ApiError;
 use crate::settings::{Kind, MAX_KEY_BYTES, Meaning, Settings};
-use crate::store::{Change, Digest, EventColumns, StoreReader, digest_of};
+use crate::store::{
+    Change, Digest, EventColumns, EventOutcome, EventStatus, EventsReply, StoreReader, StoredEvent,
+    digest_of, given_id, is_given,
+};
 
 /// An event as it is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,33 +35,6 @@ pub struct NewEvent {
     #[serde(default)]
     pub time: Option<i64>,
 }
-
-/// What became of an event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct EventOutcome {
-    /// Its id.
-    pub id: String,
-    /// Its sequence number.
-    pub sequence: u64,
-    /// `accepted`, or `duplicate` if it was known.
-    pub status: &'static str,
-}
-
-/// The answer to a request with events.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct EventsReply {
-    /// Events that were new.
-    pub accepted: usize,
-    /// Events that were known.
-    pub duplicates: usize,
-    /// The last record after this request.
-    pub sequence: u64,
-    /// What became of each event.
-    pub events: Vec<EventOutcome>,
-}
-
-/// Ids that the server gives begin with this.
-const GIVEN: &str = "seq-";
 
 /// The digest of an event's id.
 pub(super) fn event_digest(id: &str) -> Digest {
@@ -116,27 +92,14 @@ impl Checking<'_> {
         let content = content_of(event)?;
         if let Some(id) = &event.id {
             check_id(id)?;
-            if let Some((sequence, same)) = self.earlier(id, &content)? {
-                if !same {
-                    let message = "an event with this id and other contents was accepted before";
-                    return Err(ApiError::new(422, "event_id_reused", message).field("id"));
-                }
-                let (id, status) = (id.clone(), "duplicate");
-                return Ok((
-                    None,
-                    EventOutcome {
-                        id,
-                        sequence,
-                        status,
-                    },
-                ));
+            if let Some(known) = self.earlier(id)? {
+                return known
+                    .as_duplicate(id, &content)
+                    .map(|outcome| (None, outcome));
             }
         }
         let record = self.record(event)?;
-        let id = event
-            .id
-            .clone()
-            .unwrap_or_else(|| format!("{GIVEN}{sequence}"));
+        let id = event.id.clone().unwrap_or_else(|| given_id(sequence));
         let digest = event_digest(&id);
         self.known.insert(digest, (sequence, content));
         self.sequence = sequence;
@@ -152,7 +115,7 @@ impl Checking<'_> {
                 received: self.received,
             }),
         };
-        let status = "accepted";
+        let status = EventStatus::Accepted;
         Ok((
             Some(change),
             EventOutcome {
@@ -163,20 +126,17 @@ impl Checking<'_> {
         ))
     }
 
-    /// The sequence number of an event that was accepted before, and whether it is the same one.
-    fn earlier(&self, id: &str, content: &Digest) -> Result<Option<(u64, bool)>, ApiError> {
+    /// The event of an id that was accepted before.
+    fn earlier(&self, id: &str) -> Result<Option<Known>, ApiError> {
         let digest = event_digest(id);
-        if let Some((sequence, known)) = self.known.get(&digest) {
-            return Ok(Some((*sequence, known == content)));
+        if let Some(&(sequence, content)) = self.known.get(&digest) {
+            let content = Some(content);
+            return Ok(Some(Known { sequence, content }));
         }
-        let stored = self.store.event(&digest)?;
-        // Of an erased user's event, nothing but the id is known.
-        Ok(stored.map(|event| {
-            (
-                event.sequence,
-                event.content.is_none_or(|known| known == *content),
-            )
-        }))
+        let known = |StoredEvent {
+                         sequence, content, ..
+                     }| Known { sequence, content };
+        Ok(self.store.event(&digest)?.map(known))
     }
 
     fn record(&mut self, event: &NewEvent) -> Result<Record, ApiError> {
@@ -256,13 +216,42 @@ impl Checking<'_> {
     }
 }
 
+/// An event that was accepted before.
+struct Known {
+    sequence: u64,
+    /// Digest of the event as it was sent; none if its user was erased.
+    content: Option<Digest>,
+}
+
+impl Known {
+    /// What becomes of an event with the same id.
+    fn as_duplicate(&self, id: &str, content: &Digest) -> Result<EventOutcome, ApiError> {
+        let sequence = self.sequence;
+        let id = match &self.content {
+            Some(known) if known == content => id.to_owned(),
+            Some(_) => {
+                let message = "an event with this id and other contents was accepted before";
+                return Err(ApiError::new(422, "event_id_reused", message).field("id"));
+            }
+            // The answer is kept: it must not bring back what was erased.
+            None => given_id(sequence),
+        };
+        let status = EventStatus::Duplicate;
+        Ok(EventOutcome {
+            id,
+            sequence,
+            status,
+        })
+    }
+}
+
 fn check_id(id: &str) -> Result<(), ApiError> {
     if id.is_empty() || id.len() > MAX_KEY_BYTES {
         let message = format!("event ids have 1 to {MAX_KEY_BYTES} bytes");
         return Err(ApiError::invalid("id", message));
     }
-    if id.starts_with(GIVEN) {
-        let message = format!("ids that begin with {GIVEN} are given by the server");
+    if is_given(id) {
+        let message = "ids of this form are given by the server";
         return Err(ApiError::invalid("id", message));
     }
     Ok(())

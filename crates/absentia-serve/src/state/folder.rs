@@ -37,7 +37,28 @@ pub struct Opened {
 struct StateFile {
     version: u64,
     sequence: u64,
+    /// Whether it is the model as it was trained and nothing else.
+    is_trained: bool,
     path: PathBuf,
+}
+
+/// The end of the name of a model as it was trained.
+const TRAINED: &str = "-trained";
+
+impl StateFile {
+    fn of(path: PathBuf) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.strip_suffix(".absentia")?;
+        let trained = name.strip_suffix(TRAINED);
+        let (version, sequence) = trained.unwrap_or(name).split_once('-')?;
+        let (version, sequence) = (version.parse().ok()?, sequence.parse().ok()?);
+        let is_trained = trained.is_some();
+        Some(Self {
+            version,
+            sequence,
+            is_trained,
+            path,
+        })
+    }
 }
 
 /// Reads files without saying anything.
@@ -96,40 +117,58 @@ impl Folder {
         is_plain.then(|| self.path.join("incoming").join(name))
     }
 
-    fn states(&self) -> Vec<StateFile> {
+    /// All files of states.
+    fn files(&self) -> Vec<StateFile> {
         let Ok(entries) = fs::read_dir(self.path.join("states")) else {
             return Vec::new();
         };
         let mut files: Vec<StateFile> = entries
-            .filter_map(|entry| {
-                let path = entry.ok()?.path();
-                let name = path.file_name()?.to_str()?.strip_suffix(".absentia")?;
-                let (version, sequence) = name.split_once('-')?;
-                Some(StateFile {
-                    version: version.parse().ok()?,
-                    sequence: sequence.parse().ok()?,
-                    path: path.clone(),
-                })
-            })
+            .filter_map(|entry| StateFile::of(entry.ok()?.path()))
             .collect();
         files.sort();
         files
     }
 
-    /// The oldest saved state of a version, with the last record that it knows: the model as it was
-    /// registered, unless a user was erased since.
+    /// States that can be served, oldest first.
+    fn states(&self) -> impl DoubleEndedIterator<Item = StateFile> {
+        let files = self.files().into_iter();
+        files.filter(|file| !file.is_trained)
+    }
+
+    /// The model of a version as it was trained, without users that were erased since, and the last record that
+    /// it knows: a file of its own once a user was erased, the oldest state before.
     #[must_use]
-    pub fn oldest_state(&self, version: u64) -> Option<(PathBuf, u64)> {
-        let mut own = self.states().into_iter();
-        own.find(|file| file.version == version)
-            .map(|file| (file.path, file.sequence))
+    pub fn as_trained(&self, version: u64) -> Option<(PathBuf, u64)> {
+        let files = self.files().into_iter();
+        let own = files.filter(|file| file.version == version);
+        let first = own.min_by_key(|file| (!file.is_trained, file.sequence))?;
+        Some((first.path, first.sequence))
+    }
+
+    /// Makes the oldest state of a version the model as it was trained, if it is older than a record and there
+    /// is no such file yet.
+    ///
+    /// # Errors
+    /// A file that cannot be renamed.
+    pub fn keep_trained(&self, version: u64, sequence: u64) -> Result<(), ServeError> {
+        let files = self.files();
+        let mut own = files.iter().filter(|file| file.version == version);
+        if own.clone().any(|file| file.is_trained) {
+            return Ok(());
+        }
+        let Some(oldest) = own.next().filter(|file| file.sequence < sequence) else {
+            return Ok(());
+        };
+        let name = format!("{version}-{}{TRAINED}.absentia", oldest.sequence);
+        let path = self.path.join("states").join(name);
+        let renamed = fs::rename(&oldest.path, &path);
+        renamed.map_err(ServeError::io(path.display().to_string()))
     }
 
     /// Removes states of a version but the newest two and the first.
     pub fn thin(&self, version: u64) {
-        let files = self.states();
-        let own: Vec<_> = files
-            .iter()
+        let own: Vec<_> = self
+            .states()
             .filter(|file| file.version == version)
             .collect();
         for file in own.iter().skip(1).rev().skip(2) {
@@ -148,7 +187,7 @@ impl Folder {
 
     /// Removes states of versions that are not registered, which a crash may leave.
     pub fn remove_unregistered(&self, registered: &[u64]) {
-        for file in self.states() {
+        for file in self.files() {
             if !registered.contains(&file.version) {
                 let _ = fs::remove_file(&file.path);
             }
@@ -168,7 +207,7 @@ impl Folder {
     ) -> Result<Opened, ServeError> {
         let mut warnings = Vec::new();
         let mut failure = None;
-        for file in self.states().into_iter().rev() {
+        for file in self.states().rev() {
             if file.version != version {
                 continue;
             }
@@ -197,13 +236,13 @@ impl Folder {
         })
     }
 
-    /// Rewrites the saved states of all versions but one without a user.
+    /// Rewrites all files without a user but the states of one version.
     ///
     /// # Errors
     /// A state that cannot be read or written.
     pub fn erase_from_others(&self, active: u64, user: &str) -> Result<(), ServeError> {
-        for file in self.states() {
-            if file.version == active {
+        for file in self.files() {
+            if file.version == active && !file.is_trained {
                 continue;
             }
             let mut learner = open(&file.path, &Opening::default(), &Silent)?;

@@ -13,7 +13,9 @@
 //! | `background` | saving states and making indexes beside the writer |
 //!
 //! A state is saved as `states/VERSION-SEQUENCE.absentia`: a model file that has learned all records up to
-//! that sequence number. The first one of a version is the model as it was registered. Opening a version
+//! that sequence number. The first one of a version is the model as it was registered; once a user was erased,
+//! it is kept without the user as `states/VERSION-SEQUENCE-trained.absentia`, which predicts events and is never
+//! opened to be served: the records that would make the live model of it are gone. Opening a version
 //! means to load its newest whole state and to apply the records after it, in order; a record that the model
 //! rejects is passed over, in every replay alike. That yields the same bits as before.
 
@@ -28,7 +30,7 @@ mod upkeep;
 mod writer;
 
 pub(crate) use erase::finish as finish_erasures;
-pub use events::{EventOutcome, EventsReply, NewEvent};
+pub use events::NewEvent;
 pub use folder::{Folder, Opened};
 pub(crate) use folder::{Silent, import, model_digest};
 pub use live::{Live, State};

@@ -29,12 +29,12 @@ pub struct TrainedModel {
 }
 
 impl TrainedModel {
-    /// Reads the oldest state of a version.
+    /// Reads the model of a version as it was trained.
     ///
     /// # Errors
     /// A file that cannot be read.
     pub(crate) fn read(folder: &Folder, version: u64) -> Result<Option<Self>, ServeError> {
-        let Some((path, sequence)) = folder.oldest_state(version) else {
+        let Some((path, sequence)) = folder.as_trained(version) else {
             return Ok(None);
         };
         let model = load_model(&path).map_err(absentia_online::LearnError::from)?;

@@ -56,6 +56,8 @@ impl Writer {
                 }
             }
             self.core.status.learned(state.sequence);
+            drop(state);
+            self.core.lists.changed();
         }
         outcome
     }

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::background::Background;
 use super::erase;
-use super::events::{Checking, EventsReply, NewEvent, event_digest};
+use super::events::{Checking, NewEvent, event_digest};
 use super::folder::Folder;
 use super::live::{Live, State};
 use super::prediction::{Prediction, TrainedModel};
@@ -18,7 +18,9 @@ use super::removal::removal;
 use crate::clock::now_ms;
 use crate::core::Core;
 use crate::error::ApiError;
-use crate::store::{CatalogueEntry, Change, Digest, ModelEntry, Reply, Store, StoreError};
+use crate::store::{
+    Activation, CatalogueEntry, Change, Digest, EventsReply, ModelEntry, Reply, Store, StoreError,
+};
 
 /// Events that are committed together at most.
 const GROUP: usize = 4096;
@@ -107,6 +109,8 @@ pub enum Command {
         state: Box<State>,
         /// The model as it was trained.
         trained: Option<Box<TrainedModel>>,
+        /// Whether this goes back to it.
+        is_roll_back: bool,
         /// Where the answer goes.
         answer: AnswerTo<u64>,
     },
@@ -193,7 +197,8 @@ impl Writer {
                 let changes: Vec<Change> = entries.iter().map(change).collect();
                 let committed = self.commit(&changes);
                 if committed.is_ok() {
-                    self.core.catalogue_mut().take(axis, entries);
+                    self.core
+                        .change_catalogue(|catalogue| catalogue.take(axis, entries));
                 }
                 let _ = answer.send(committed.map_err(ApiError::from));
             }
@@ -211,10 +216,16 @@ impl Writer {
                 version,
                 state,
                 trained,
+                is_roll_back,
                 answer,
             } => {
+                let activation = Activation {
+                    version,
+                    at: now_ms(),
+                    is_roll_back,
+                };
                 let trained = trained.map(|trained| *trained);
-                let _ = answer.send(self.activate(version, *state, trained));
+                let _ = answer.send(self.activate(activation, *state, trained));
             }
         }
     }
@@ -229,6 +240,8 @@ impl Writer {
             });
             self.sequence = appended.unwrap_or(self.sequence);
             self.core.status.committed(self.sequence);
+            // Lists without the items of some kinds of events ask the database.
+            self.core.lists.changed();
         }
         committed
     }
@@ -362,6 +375,7 @@ impl Writer {
         } else {
             // Nothing is known that could be erased from the model.
             live.write().sequence = sequence;
+            self.core.lists.changed();
             self.core.status.learned(sequence);
         }
         erase::finish(
@@ -374,9 +388,10 @@ impl Writer {
             let message = format!("erasing has begun and goes on at the next start: {error}");
             ApiError::new(500, "erasure_unfinished", message)
         })?;
-        self.core.catalogue_mut().forget(Axis::User, &user);
+        self.core
+            .change_catalogue(|catalogue| catalogue.forget(Axis::User, &user));
         self.saved = sequence;
-        // The file that it was read from had the user.
+        // The one in memory has the user.
         let trained = self.trained();
         self.replace_trained(trained);
         Ok(Erased { sequence })
@@ -384,7 +399,7 @@ impl Writer {
 
     fn activate(
         &mut self,
-        version: u64,
+        activation: Activation,
         mut state: State,
         trained: Option<TrainedModel>,
     ) -> Result<u64, ApiError> {
@@ -400,10 +415,9 @@ impl Writer {
             }
             state.sequence = last;
         }
-        let at = now_ms();
-        self.commit(&[Change::Activate { version, at }])?;
+        self.commit(&[Change::Activate(activation)])?;
         self.core.status.learned(state.sequence);
-        self.core.replace_live(Live::new(version, state));
+        self.core.replace_live(Live::new(activation.version, state));
         self.saved = 0;
         self.begin_prediction(trained);
         Ok(self.sequence)

@@ -9,13 +9,19 @@
 //! user is erased, the texts of the user's records are removed and their digests stay, so that the chain can
 //! still be checked.
 
+mod activations;
 mod digest;
+mod erase;
+mod reply;
 mod schema;
 mod sqlite;
 mod verify;
 mod wal;
+mod write;
 
+pub use activations::{Activation, version_before};
 pub use digest::{Digest, chained, digest_of, hex};
+pub use reply::{EventOutcome, EventStatus, EventsReply, given_id, is_given};
 pub use sqlite::SqliteStore;
 
 use absentia::error::Axis;
@@ -171,7 +177,8 @@ pub enum Change {
         /// The record that erases.
         sequence: u64,
     },
-    /// Removes the texts of a user's records up to the one that erases, and the user's catalogue entry.
+    /// Removes the texts of a user's records up to the one that erases, the ids of the user's events in stored
+    /// answers, and the user's catalogue entry.
     EraseDone {
         /// Id of the user.
         user: String,
@@ -181,12 +188,7 @@ pub enum Change {
     /// Registers a model.
     Model(ModelEntry),
     /// Makes a model the active one.
-    Activate {
-        /// Its number.
-        version: u64,
-        /// When, in milliseconds of unix time.
-        at: i64,
-    },
+    Activate(Activation),
     /// Adds or replaces a catalogue entry.
     Catalogue(Axis, CatalogueEntry),
     /// Adds a key.
@@ -255,11 +257,11 @@ pub trait StoreReader: Send {
     /// The database cannot be read.
     fn models(&self) -> Result<Vec<ModelEntry>, StoreError>;
 
-    /// Models in the order in which they were activated, with the times; the last is active.
+    /// Activations in their order; the model of the last one is active.
     ///
     /// # Errors
     /// The database cannot be read.
-    fn activations(&self) -> Result<Vec<(u64, i64)>, StoreError>;
+    fn activations(&self) -> Result<Vec<Activation>, StoreError>;
 
     /// All keys.
     ///

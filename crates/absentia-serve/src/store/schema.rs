@@ -1,7 +1,11 @@
 //! The tables of the database.
 
 /// Version of the tables.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
+
+/// Changes the tables of version 2 into those of version 3: activations say whether they went back.
+pub(super) const FROM_2: &str =
+    "ALTER TABLE activations ADD COLUMN roll_back INTEGER NOT NULL DEFAULT 0;";
 
 /// Changes the tables of version 1 into those of version 2: replies have numbers and times, so that old
 /// ones can be removed.
@@ -19,7 +23,7 @@ DROP TABLE old_replies;
 CREATE TABLE probe (bytes BLOB NOT NULL);
 ";
 
-/// Creates the tables of version 2.
+/// Creates the tables of version 3.
 pub(super) const TABLES: &str = "
 CREATE TABLE records (
     seq INTEGER PRIMARY KEY,
@@ -52,7 +56,12 @@ CREATE TABLE models (
     seq INTEGER NOT NULL,
     created INTEGER NOT NULL
 );
-CREATE TABLE activations (at INTEGER PRIMARY KEY AUTOINCREMENT, version INTEGER NOT NULL, time INTEGER NOT NULL);
+CREATE TABLE activations (
+    at INTEGER PRIMARY KEY AUTOINCREMENT,
+    version INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    roll_back INTEGER NOT NULL DEFAULT 0
+);
 CREATE TABLE keys (
     id TEXT PRIMARY KEY,
     scope TEXT NOT NULL,

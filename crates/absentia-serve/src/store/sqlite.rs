@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use absentia::error::Axis;
 use absentia_online::Record;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Statement, Transaction, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 
+use super::write::write;
 use super::{
-    CatalogueEntry, Change, Digest, EventColumns, KeyEntry, ModelEntry, Reply, Store, StoreError,
-    StoreReader, StoredEvent, chained, digest_of, schema, user_digest, verify, wal,
+    Activation, CatalogueEntry, Change, Digest, KeyEntry, ModelEntry, Reply, Store, StoreError,
+    StoreReader, StoredEvent, digest_of, schema, verify, wal,
 };
 
 /// The database of a data folder: write-ahead log, every commit synchronised to disk.
@@ -22,15 +23,8 @@ pub struct SqliteStore {
 
 const EVENT: &str = "SELECT seq, record, kind, content, received, deleted_by FROM records ";
 
-/// Replies that are kept however old they are.
-const NEWEST_REPLIES: i64 = 100_000;
-
 /// Bytes that are written to see whether there is room again.
 const PROBE_BYTES: i32 = 1 << 16;
-
-const APPEND: &str =
-    "INSERT INTO records (seq, record, digest, event, content, kind, user, item, received)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 impl SqliteStore {
     /// Opens a database, or creates it; `limit` is its largest size in bytes, 0 for none.
@@ -63,11 +57,11 @@ impl SqliteStore {
         let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         match version {
             schema::VERSION => {}
-            0 | 1 => {
-                let tables = if version == 0 {
-                    schema::TABLES
-                } else {
-                    schema::FROM_1
+            0..schema::VERSION => {
+                let tables = match version {
+                    0 => schema::TABLES.to_owned(),
+                    1 => [schema::FROM_1, schema::FROM_2].concat(),
+                    _ => schema::FROM_2.to_owned(),
                 };
                 let script = format!(
                     "BEGIN IMMEDIATE; {tables} PRAGMA user_version = {}; COMMIT;",
@@ -83,6 +77,7 @@ impl SqliteStore {
                 return Err(StoreError::Damaged(detail));
             }
         }
+        wal::make_room(&log);
         Ok(Self {
             connection,
             path: path.to_owned(),
@@ -125,7 +120,9 @@ impl Store for SqliteStore {
             }
             // The log has copies of what was erased.
             self.connection
-                .pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))
+                .pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))?;
+            wal::make_room(&self.path.with_extension("db-wal"));
+            Ok(())
         });
         self.noted(committed)
     }
@@ -150,158 +147,13 @@ impl Store for SqliteStore {
     }
 }
 
-fn write(connection: &mut Connection, changes: &[Change]) -> rusqlite::Result<()> {
-    let behaviour = rusqlite::TransactionBehavior::Immediate;
-    let transaction = connection.transaction_with_behavior(behaviour)?;
-    let (mut digests, mut first, mut last) = (Vec::new(), 0, 0);
-    let mut appending = transaction.prepare_cached(APPEND)?;
-    for change in changes {
-        let Change::Append {
-            sequence,
-            record,
-            event,
-        } = change
-        else {
-            apply(&transaction, change)?;
-            continue;
-        };
-        last = *sequence;
-        if digests.is_empty() {
-            first = last;
-        }
-        digests.push(append(&mut appending, last, record, event.as_ref())?);
-    }
-    drop(appending);
-    if !digests.is_empty() {
-        let before = transaction
-            .prepare_cached("SELECT digest FROM batches ORDER BY last DESC LIMIT 1")?
-            .query_row((), |row| row.get::<_, Digest>(0));
-        let before = before.optional()?.unwrap_or_default();
-        transaction
-            .prepare_cached("INSERT INTO batches (last, first, digest) VALUES (?1, ?2, ?3)")?
-            .execute(params![
-                last.cast_signed(),
-                first.cast_signed(),
-                chained(&before, &digests)
-            ])?;
-    }
-    transaction.commit()
-}
-
-/// Makes one change that appends no record.
-fn apply(to: &Transaction<'_>, change: &Change) -> rusqlite::Result<usize> {
-    match change {
-        Change::Append { .. } => Ok(0),
-        Change::Reply {
-            key,
-            reply,
-            received,
-            keep_after,
-        } => {
-            to.execute(
-                "INSERT INTO replies (key, request, body, received) VALUES (?1, ?2, ?3, ?4)",
-                params![key, reply.request, reply.body, received],
-            )?;
-            // The oldest ones, if they are old by the clock and not among the newest: a clock that jumps
-            // ahead does not make the server forget what may still be sent again.
-            to.execute(
-                "DELETE FROM replies WHERE n IN (SELECT n FROM replies
-                 WHERE n <= (SELECT max(n) FROM replies) - ?1 AND received < ?2 ORDER BY n LIMIT 2)",
-                params![NEWEST_REPLIES, keep_after],
-            )
-        }
-        Change::Deleted { sequence, by } => to.execute(
-            "UPDATE records SET deleted_by = ?2 WHERE seq = ?1",
-            params![sequence.cast_signed(), by.cast_signed()],
-        ),
-        Change::EraseBegun { user, sequence } => to.execute(
-            "INSERT OR REPLACE INTO erasures (user, seq, id) VALUES (?1, ?2, ?3)",
-            params![user_digest(user), sequence.cast_signed(), user],
-        ),
-        Change::EraseDone { user, sequence } => {
-            // The digest of the text stays, and the digest of the event's id: a late retry is known.
-            to.execute(
-                "UPDATE records SET record = NULL, content = NULL, user = NULL, item = NULL, received = 0
-                 WHERE user = ?1 AND seq <= ?2",
-                params![user, sequence.cast_signed()],
-            )?;
-            to.execute(
-                "DELETE FROM catalogue WHERE axis = ?1 AND id = ?2",
-                params![number(Axis::User), user],
-            )?;
-            to.execute(
-                "UPDATE erasures SET id = NULL WHERE user = ?1",
-                params![user_digest(user)],
-            )
-        }
-        Change::Model(model) => to.execute(
-            "INSERT INTO models (version, source, digest, seq, created) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![
-                model.version.cast_signed(),
-                model.source,
-                model.digest,
-                model.sequence.cast_signed(),
-                model.created
-            ],
-        ),
-        Change::Activate { version, at } => to.execute(
-            "INSERT INTO activations (version, time) VALUES (?1, ?2)",
-            params![version.cast_signed(), at],
-        ),
-        Change::Catalogue(axis, entry) => to.execute(
-            "INSERT OR REPLACE INTO catalogue (axis, id, title, category, hidden)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![
-                number(*axis),
-                entry.id,
-                entry.title,
-                entry.category,
-                entry.hidden
-            ],
-        ),
-        Change::Key(key) => to.execute(
-            "INSERT INTO keys (id, scope, digest, expires) VALUES (?1, ?2, ?3, ?4)",
-            params![key.id, key.scope, key.digest, key.expires],
-        ),
-    }
-}
-
-fn append(
-    appending: &mut Statement<'_>,
-    sequence: u64,
-    record: &Record,
-    event: Option<&EventColumns>,
-) -> rusqlite::Result<Digest> {
-    let text = serde_json::to_string(record)
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
-    let digest = record_digest(sequence, &text);
-    let user = event.map(|event| event.user.as_str()).or(match record {
-        Record::Insert { user, .. }
-        | Record::Expose { user, .. }
-        | Record::Remove { user, .. }
-        | Record::Erase { user } => Some(user),
-        _ => None,
-    });
-    appending.execute(params![
-        sequence.cast_signed(),
-        text,
-        digest,
-        event.map(|event| event.id),
-        event.map(|event| event.content),
-        event.map(|event| &event.kind),
-        user,
-        event.map(|event| &event.item),
-        event.map_or(0, |event| event.received),
-    ])?;
-    Ok(digest)
-}
-
 /// The digest of a record's text at its place.
 pub(super) fn record_digest(sequence: u64, text: &str) -> Digest {
     digest_of(&[&sequence.to_le_bytes(), text.as_bytes()])
 }
 
-fn number(axis: Axis) -> i64 {
+/// The number that stands for users or items.
+pub(super) fn number(axis: Axis) -> i64 {
     match axis {
         Axis::User => 0,
         Axis::Item => 1,
@@ -465,12 +317,17 @@ impl StoreReader for SqliteStore {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    fn activations(&self) -> Result<Vec<(u64, i64)>, StoreError> {
+    fn activations(&self) -> Result<Vec<Activation>, StoreError> {
         let mut statement = self
             .connection
-            .prepare("SELECT version, time FROM activations ORDER BY at")?;
-        let rows =
-            statement.query_map((), |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)))?;
+            .prepare("SELECT version, time, roll_back FROM activations ORDER BY at")?;
+        let rows = statement.query_map((), |row| {
+            Ok(Activation {
+                version: row.get::<_, i64>(0)? as u64,
+                at: row.get(1)?,
+                is_roll_back: row.get(2)?,
+            })
+        })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

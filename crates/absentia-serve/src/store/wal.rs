@@ -1,4 +1,4 @@
-//! Damage in the middle of the write-ahead log.
+//! The write-ahead log: damage in its middle, and room for what comes.
 //!
 //! `SQLite` reads the log up to the first frame whose checksum is wrong and drops the rest. That is right for
 //! the end of a log that a crash cut short, which was never acknowledged. It is wrong for damage further
@@ -8,8 +8,8 @@
 //! A frame is a header of 24 bytes and a page. Its header has the size of the database if it ends a commit,
 //! the salts of the log, and a checksum of all frames so far.
 
-use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, ErrorKind, Read, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 const HEADER: usize = 32;
@@ -17,6 +17,26 @@ const FRAME: usize = 24;
 /// The log starts with one of two numbers, by the order of bytes in its checksums.
 const LITTLE_ENDIAN: u32 = 0x377f_0682;
 const BIG_ENDIAN: u32 = 0x377f_0683;
+
+/// Bytes of a log with some more frames of 4 KiB pages than `SQLite` writes before it starts the log anew.
+const ROOM: u64 = (HEADER + 1100 * (FRAME + 4096)) as u64;
+
+/// Lengthens the log with zeros, which are no frame. A commit that writes over bytes that are there is synchronised
+/// sooner than one that makes the file longer, because the file system has nothing to note about the file. Nothing
+/// depends on it: where there is no room, the log stays as it is.
+pub(super) fn make_room(path: &Path) {
+    let Ok(mut file) = OpenOptions::new().write(true).open(path) else {
+        return;
+    };
+    let Ok(length) = file.seek(SeekFrom::End(0)) else {
+        return;
+    };
+    let zeros = vec![0; ROOM.saturating_sub(length) as usize];
+    let written = file.write_all(&zeros).and_then(|()| file.sync_all());
+    if written.is_err() {
+        let _ = file.set_len(length);
+    }
+}
 
 /// The number of the first damaged frame, if acknowledged commits follow it.
 pub(super) fn damaged_frame(path: &Path) -> std::io::Result<Option<u64>> {
@@ -129,6 +149,33 @@ mod tests {
                 .unwrap();
         }
         std::fs::read(folder.join("d.db-wal")).unwrap()
+    }
+
+    #[test]
+    fn room_at_the_end_of_a_log_is_no_frame() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = log_of_thirty_commits(folder.path());
+        let path = folder.path().join("r.db-wal");
+        std::fs::write(&path, &bytes).unwrap();
+        make_room(&path);
+        let longer = std::fs::read(&path).unwrap();
+        assert_eq!(longer.len() as u64, ROOM);
+        assert!(longer.starts_with(&bytes));
+        assert_eq!(damaged_frame(&path).unwrap(), None);
+        make_room(&path);
+        assert_eq!(std::fs::read(&path).unwrap(), longer);
+        // What was committed is read, and the log goes on behind it.
+        std::fs::copy(folder.path().join("d.db"), folder.path().join("r.db")).unwrap();
+        let connection = Connection::open(folder.path().join("r.db")).unwrap();
+        let count = |connection: &Connection| -> i64 {
+            let counted = connection.query_row("SELECT count(*) FROM t", (), |row| row.get(0));
+            counted.unwrap()
+        };
+        assert_eq!(count(&connection), 30);
+        connection.execute("INSERT INTO t VALUES (7)", ()).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), ROOM);
+        assert_eq!(damaged_frame(&path).unwrap(), None);
+        make_room(&folder.path().join("none"));
     }
 
     #[test]

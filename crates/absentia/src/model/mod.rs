@@ -27,7 +27,7 @@ use crate::error::Axis;
 use crate::fit::Sweep;
 use crate::linalg::kernels::Kernels;
 use crate::params::{Baseline, Method, Params};
-use crate::ranking::{LazyIndex, rank_among};
+use crate::ranking::{FactorScorer, LazyIndex, rank_among, rank_by_factors};
 use crate::weights::MissingWeights;
 
 /// Everything a model consists of; how it is saved and loaded.
@@ -300,8 +300,9 @@ impl Model {
         if let Some(neighbours) = &self.parts.neighbours {
             return Ok(rank_among(items, item, |item| neighbours.score(user, item)));
         }
-        let p = self.user_factors().row(user as usize);
-        Ok(rank_among(items, item, |item| self.score_row(p, item)))
+        let (users, factors) = (self.user_factors(), self.item_factors());
+        let scorer = FactorScorer::of_model(users.into(), factors.into(), self.item_scale());
+        Ok(rank_by_factors(&scorer, user, item))
     }
 
     fn score_row(&self, p: &[f32], item: u32) -> f32 {

@@ -6,7 +6,7 @@ use crate::linalg::Dense;
 use crate::model::{ModelError, Similarity, similar_rows};
 use crate::ranking::{
     ChangedItems, FactorScorer, IndexedItems, RankError, RankRequest, Ranking, Scored, rank,
-    rank_among,
+    rank_by_factors,
 };
 
 impl Online {
@@ -56,8 +56,10 @@ impl Online {
                 });
             }
         }
-        let items = self.n_rows(Axis::Item) as u32;
-        Ok(rank_among(items, item, |item| self.score(user, item)))
+        let (users, items) = (&self.factors.users, &self.factors.items);
+        let scale = self.item_scales();
+        let scorer = FactorScorer::of_model(users.into(), items.into(), scale.as_deref());
+        Ok(rank_by_factors(&scorer, user, item))
     }
 
     /// A copy of the items with an index.

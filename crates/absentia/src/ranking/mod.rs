@@ -46,5 +46,5 @@ pub use scorer::{FnScorer, PopularityScorer, ScoreBlock, ScoreTile, Scorer};
 pub(crate) use screen::screening_pays;
 pub use seen::SeenItems;
 pub(crate) use small_batch::SMALL_BATCH;
-pub(crate) use target_ranks::rank_among;
+pub(crate) use target_ranks::{rank_among, rank_by_factors};
 pub use top::Scored;

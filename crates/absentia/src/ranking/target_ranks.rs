@@ -1,5 +1,8 @@
 //! Exact ranks of given items, counted while all items are scored.
 
+use super::factors::FactorScorer;
+use super::scorer::Scorer as _;
+
 /// Items whose ranks to compute, with the number of candidates that come before each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TargetRanks {
@@ -42,6 +45,25 @@ fn count(scores: &[f32], counts: impl Fn(f32) -> bool) -> u32 {
     scores.iter().map(|&score| u32::from(counts(score))).sum()
 }
 
+/// Items that [`rank_by_factors`] scores at a time.
+const STRIP: u32 = 1024;
+
+/// The rank of an item for one user, as [`rank_among`] gives it for the scores of all items. They are made
+/// strip by strip, sixteen at a time.
+pub(crate) fn rank_by_factors(scorer: &FactorScorer<'_>, user: u32, item: u32) -> u32 {
+    let (mut scores, mut items) = (Vec::new(), Vec::with_capacity(STRIP as usize));
+    let own = scorer.score_items(user, &[item], &mut scores)[0];
+    let (mut before, n) = (0, scorer.n_items() as u32);
+    for start in (0..n).step_by(STRIP as usize) {
+        items.clear();
+        items.extend(start..n.min(start + STRIP));
+        let scores = scorer.score_items(user, &items, &mut scores);
+        let (earlier, later) = scores.split_at(items.partition_point(|&other| other < item));
+        before += count(earlier, |score| score >= own) + count(later, |score| score > own);
+    }
+    before + 1
+}
+
 /// The rank of one of `n` items by a score, from 1; of equal scores, the smaller item comes first. For one
 /// item of one user, the scores of all are quicker than lists that are made for many users.
 pub(crate) fn rank_among(n: u32, item: u32, score: impl Fn(u32) -> f32) -> u32 {
@@ -51,4 +73,41 @@ pub(crate) fn rank_among(n: u32, item: u32, score: impl Fn(u32) -> f32) -> u32 {
         score > own || (score >= own && *other < item)
     };
     1 + (0..n).filter(is_before).count() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::Dense;
+
+    /// Items in pairs of equal rows, so that many scores are equal; some have no number as their score.
+    #[test]
+    fn ranks_by_factors_are_those_of_pairs_scored_alone() {
+        let (users, items, k) = (3, 2 * STRIP as usize + 77, 19);
+        let p = Dense::from_fn(users, k, |u, f| ((u * 31 + f * 7) as f32 * 0.3).sin());
+        let q = Dense::from_fn(items, k, |i, f| ((i / 2 * 17 + f * 5) as f32 * 0.1).cos());
+        let mut scale: Vec<f32> = (0..items).map(|item| 1.0 + (item / 2 % 5) as f32).collect();
+        for is_broken in [false, true] {
+            if is_broken {
+                scale[5] = f32::NAN;
+                scale[STRIP as usize] = f32::INFINITY;
+            }
+            for scale in [None, Some(&scale[..])] {
+                let scorer = FactorScorer::of_model((&p).into(), (&q).into(), scale);
+                for user in 0..users as u32 {
+                    let score = |item: u32| {
+                        let mut out = Vec::new();
+                        scorer.score_items(user, &[item], &mut out)[0]
+                    };
+                    for item in (0..items as u32).step_by(61).chain([5, STRIP - 1, STRIP]) {
+                        assert_eq!(
+                            rank_by_factors(&scorer, user, item),
+                            rank_among(items as u32, item, score),
+                            "{user} {item}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }

@@ -408,9 +408,9 @@ fn a_weight_says_when_its_item_was_first_seen() {
     assert_eq!(explained.parts[0].scheme, "popularity*age*available");
     let text = explained.to_string();
     let counts = data.item_counts();
-    let popular = format!("with n_i = {} of {}", counts[10], rows.len());
+    let popular = format!("{} of {} interactions", counts[10], rows.len());
     for expected in [
-        "c0 0.5 × f_i^0.25",
+        "0.5 (the strength c0) × ",
         &popular,
         "the share of time in which the item was there",
         "the share of the user's rows at times when the item was there (first seen in slice ",

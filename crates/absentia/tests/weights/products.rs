@@ -106,10 +106,12 @@ fn new_rows_of_a_product_need_what_the_other_scheme_needs() {
     }
     let text = weights.explain(3, 4).to_string();
     assert!(text.contains("popularity * groups"), "{text}");
-    assert!(
-        text.contains("c0 7 × f_i^0.5 / Σ f_j^0.5 × groups ("),
-        "{text}"
-    );
+    for part in [
+        "7 (the strength c0) × (popularity of the item: its share of ",
+        "raised to the power 0.5 and divided by the sum of these over all items) × groups (",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
 }
 
 #[test]

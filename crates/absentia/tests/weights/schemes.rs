@@ -144,12 +144,19 @@ fn a_sum_explains_itself_part_by_part_and_takes_new_rows_part_by_part() {
     let total: f32 = explanation.parts.iter().map(|part| part.value).sum();
     assert!((total - explanation.total).abs() <= 1e-5 * total.abs());
     let text = explanation.to_string();
-    let popular = format!(
-        "c0 512 × f_i^0.4 / Σ f_j^0.4 with n_i = {} of {}",
-        data.item_counts()[0],
-        data.n_interactions()
-    );
+    // In words and with values; letters that nobody has introduced explain nothing.
+    let (count, total) = (data.item_counts()[0], data.n_interactions());
+    let popular = format!("(popularity of the item: {count} of {total} interactions, a share of ");
     assert!(text.contains(&popular), "{text}");
+    let power = "raised to the power 0.4 and divided by the sum of these over all items)";
+    assert!(text.contains(power), "{text}");
+    let value: f32 = text
+        .split_once("512 (the strength c0) × ")
+        .and_then(|(_, rest)| rest.split(' ').next()?.parse().ok())
+        .expect("a value");
+    let popularity = explanation.parts[1].value / 512.0;
+    assert!((value - popularity).abs() <= 1e-3 * popularity, "{text}");
+    assert!(!text.contains("f_i") && !text.contains('Σ'), "{text}");
     assert!(text.contains("0.5 for every missing entry") && text.contains("Z = 2"));
     assert!(weights.may_be_negative());
     let error = weights.new_user(4).unwrap_err();

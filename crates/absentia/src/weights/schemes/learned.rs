@@ -169,7 +169,8 @@ impl ResolvedTerm for ResolvedLearned {
             alpha, rank, mean, ..
         } = self.learned;
         format!(
-            "estimated chance that the entry was seen, to the power {alpha}, Z = {rank}, mean {mean}"
+            "estimated chance that the user saw the item, raised to the power {alpha} and multiplied so that the mean \
+             weight is {mean}; learned with rank Z = {rank}"
         )
     }
 

@@ -74,7 +74,10 @@ impl SchemeTerm for LowRank<Dense> {
 
 impl ResolvedTerm for GivenFactors {
     fn reason(&self, pair: &Pair<'_>) -> String {
-        format!("a_u · b_i of the given A and B, Z = {}", pair.a_u.len())
+        format!(
+            "the user's row of A times the item's row of B, which were given with rank Z = {}",
+            pair.a_u.len()
+        )
     }
 
     fn new_row(&self, axis: Axis, given: &mut NewRowValues<'_>) -> Result<Vec<f32>, WeightsError> {

@@ -59,22 +59,41 @@ impl ResolvedProduct {
         }
     }
 
-    /// The formula of a normalised power, with the number of interactions where it is certain.
+    /// A normalised power in words: its value, and the number of interactions behind it, where they are
+    /// certain.
     fn share(&self, axis: Axis, rule: &Normaliser, pair: &Pair<'_>) -> String {
-        let (own, any, scale, weights) = match axis {
-            Axis::Item => ("i", "j", 1.0, pair.b_i),
-            Axis::User => ("u", "v", self.c0, pair.a_u),
+        let (name, all, scale, weights) = match axis {
+            Axis::Item => ("popularity of the item", "items", 1.0, pair.b_i),
+            Axis::User => ("activity of the user", "users", self.c0, pair.a_u),
         };
-        let alpha = rule.exponent;
-        let formula = format!("f_{own}^{alpha} / Σ f_{any}^{alpha}");
-        let count = match (&self.presence, axis, weights) {
-            (Some(presence), Axis::Item, _) => Some(presence.items[pair.item as usize].rows),
-            (_, _, [weight]) if self.other.is_none() => rule.count_of(scale, *weight),
+        let alone = match weights {
+            &[weight] if self.other.is_none() && self.presence.is_none() => Some(weight),
             _ => None,
         };
-        match count {
-            Some(count) => format!("{formula} with n_{own} = {count} of {}", rule.total),
-            None => formula,
+        let count = match (&self.presence, axis) {
+            (Some(presence), Axis::Item) => Some(presence.items[pair.item as usize].rows),
+            _ => alone.and_then(|weight| rule.count_of(scale, weight)),
+        };
+        let total = rule.total;
+        let share = match count {
+            Some(count) => {
+                let share = shown(f64::from(count) / total.max(1) as f64);
+                format!("{count} of {total} interactions, a share of {share}")
+            }
+            None => format!("its share of {total} interactions"),
+        };
+        let alpha = rule.exponent;
+        let words = format!(
+            "{name}: {share}, raised to the power {alpha} and divided by the sum of these over all {all}"
+        );
+        let value = match (count, alone) {
+            (Some(count), _) => Some(rule.share(count)),
+            (None, Some(weight)) => Some(f64::from(weight) / scale),
+            (None, None) => None,
+        };
+        match value {
+            Some(value) => format!("{} ({words})", shown(value)),
+            None => format!("({words})"),
         }
     }
 
@@ -104,6 +123,12 @@ impl ResolvedProduct {
     }
 }
 
+/// A number to four digits.
+fn shown(value: f64) -> String {
+    let rounded = format!("{value:.3e}").parse::<f64>();
+    rounded.unwrap_or(value).to_string()
+}
+
 impl ResolvedTerm for ResolvedProduct {
     fn reason(&self, pair: &Pair<'_>) -> String {
         let items = self
@@ -118,7 +143,7 @@ impl ResolvedTerm for ResolvedProduct {
             let reason = other.kind.behaviour().reason(pair);
             format!("{} ({reason})", other.kind.name())
         });
-        let c0 = format!("c0 {}", self.c0 as f32);
+        let c0 = format!("{} (the strength c0)", self.c0 as f32);
         let by_time = self.reasons_by_time(pair);
         let factors = std::iter::once(c0).chain(items).chain(users);
         let factors = factors.chain(by_time).chain(other);
