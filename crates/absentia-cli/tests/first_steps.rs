@@ -137,13 +137,17 @@ fn describe_says_which_column_is_what() {
     }
     let json = sandbox.run("describe log.csv --json").ok().json().remove(0);
     assert_eq!(json["columns"]["time"], "Event Time");
-    sandbox.write(
-        "shop.csv",
-        "created_at,video_id,account_id\n2020-01-01,x1,7\n",
-    );
-    let ran = sandbox.run("describe shop.csv").ok();
-    let said = "user from \"account_id\", item from \"video_id\", time from \"created_at\"";
-    assert!(ran.stdout.contains(said), "{}", ran.stdout);
+    for (user, item, time) in [
+        ("account_id", "video_id", "created_at"),
+        ("CustomerID", "StockCode", "InvoiceDate"),
+        ("username", "sku", "purchase_date"),
+    ] {
+        let rows = format!("{time},{item},{user}\n2020-01-01,x1,7\n");
+        sandbox.write("shop.csv", &rows);
+        let ran = sandbox.run("describe shop.csv").ok();
+        let said = format!("user from {user:?}, item from {item:?}, time from {time:?}");
+        assert!(ran.stdout.contains(&said), "{}", ran.stdout);
+    }
     sandbox.write("bare.csv", "7,8,3\n7,9,1\n");
     let ran = sandbox.run("describe bare.csv").ok();
     assert!(

@@ -166,7 +166,7 @@ fn unknown_items_of_someone_new_can_be_left_out() {
 }
 
 #[test]
-fn settings_and_figures_come_from_standard_input_too() {
+fn settings_ids_and_figures_come_from_standard_input_too() {
     let sandbox = Sandbox::with_models();
     let tuned = sandbox
         .run("tune ratings.csv --trials 2 --max-factors 2 --metric recall@3 --out -")
@@ -176,6 +176,20 @@ fn settings_and_figures_come_from_standard_input_too() {
         .piped(
             "train --config - --model t.absentia",
             tuned.stdout.as_bytes(),
+        )
+        .ok();
+    sandbox.run("export movies.absentia --out factors").ok();
+    let users = sandbox.read("factors/users.txt");
+    let import =
+        "import factors/P.npy factors/Q.npy --items factors/items.txt --model again.absentia";
+    sandbox
+        .piped(&format!("{import} --users -"), users.as_bytes())
+        .ok();
+    assert_eq!(sandbox.model("again.absentia").ids.users.len(), 24);
+    sandbox
+        .piped(
+            "train ratings.csv --model aged.absentia --factors 2 --weights age:mean=0.1,released=-",
+            b"item,released\nheat,2015-01-01\n",
         )
         .ok();
     let measured = sandbox

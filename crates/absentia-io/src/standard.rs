@@ -1,6 +1,7 @@
 //! Standard input and output under the name `-`.
 
 use std::borrow::Cow;
+use std::io::Read as _;
 use std::path::Path;
 
 use crate::error::Error;
@@ -27,10 +28,18 @@ pub fn output_name(path: &Path) -> Cow<'_, str> {
 /// # Errors
 /// The file cannot be read, or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<String, Error> {
-    let text = if is_standard(path) {
-        std::io::read_to_string(std::io::stdin())
-    } else {
-        std::fs::read_to_string(path)
-    };
-    text.map_err(Error::io(path))
+    let text = String::from_utf8(read_bytes(path)?);
+    let invalid = |error| std::io::Error::new(std::io::ErrorKind::InvalidData, error);
+    text.map_err(|error| Error::io(path)(invalid(error)))
+}
+
+/// All bytes of a file, or of standard input.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    if !is_standard(path) {
+        return std::fs::read(path).map_err(Error::io(path));
+    }
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().read_to_end(&mut bytes);
+    read.map_err(Error::io(path))?;
+    Ok(bytes)
 }
