@@ -140,7 +140,7 @@ fn describe_says_which_column_is_what() {
     for (user, item, time) in [
         ("account_id", "video_id", "created_at"),
         ("CustomerID", "StockCode", "InvoiceDate"),
-        ("username", "sku", "purchase_date"),
+        ("username", "product_code", "purchase_date"),
     ] {
         let rows = format!("{time},{item},{user}\n2020-01-01,x1,7\n");
         sandbox.write("shop.csv", &rows);

@@ -108,14 +108,12 @@ impl Column {
             "subscriberid",
             "profileid",
         ];
-        const ITEMS: [&str; 19] = [
+        const ITEMS: [&str; 17] = [
             "itemname",
             "itemcode",
             "stockcode",
             "productcode",
             "productname",
-            "sku",
-            "skuid",
             "appid",
             "recipeid",
             "postid",
