@@ -127,7 +127,7 @@ impl Raise for absentia_io::Error {
         };
         match &self {
             // Python has classes of its own for these.
-            Error::NoMatch { .. } => PyFileNotFoundError::new_err(message),
+            Error::NoMatch { .. } | Error::NoFile { .. } => PyFileNotFoundError::new_err(message),
             Error::Io { source, .. } => match source.kind() {
                 ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
                 ErrorKind::PermissionDenied => PyPermissionError::new_err(message),

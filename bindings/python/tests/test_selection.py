@@ -74,7 +74,8 @@ def test_cross_validation_measures_every_fold():
 def test_tune_returns_a_trained_model():
     tuned = absentia.tune(frame(), trials=4, metric="recall@5", max_factors=4)
     assert 0 < tuned.score <= 1 and len(tuned.trials) >= 4
-    assert "regularization" in tuned.config
+    assert "regularization" in tuned.config and "data" not in tuned.config
+    assert len(repr(tuned)) < 400 and "the best of 4 trials" in repr(tuned)
     items, _ = tuned.model.recommend("u0", n=3)
     assert len(items) == 3 and items.dtype.kind == "i"
     with pytest.raises(ValueError, match="metric"):

@@ -168,7 +168,8 @@ fn with_help_as_flag(mut argv: Vec<OsString>) -> Vec<OsString> {
     argv
 }
 
-/// The error with the flag that other programs call by the name that is not known here.
+/// The error of an unknown flag, with the one that other programs call by this name; and without the advice to
+/// pass it as a value, for which there is no need.
 fn with_usual_name(
     mut error: clap::Error,
     command: &clap::Command,
@@ -181,13 +182,17 @@ fn with_usual_name(
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
+    let is_long = flag.starts_with("--");
     let usual = usual_name(flag.trim_start_matches('-'));
     let has = |name: &str| {
         let mut flags = verb.into_iter().flat_map(clap::Command::get_arguments);
         flags.any(|arg| arg.get_long() == Some(name))
     };
-    if let Some(name) = usual.filter(|name| has(name)) {
+    let usual = usual.filter(|name| has(name));
+    if is_long || usual.is_some() {
         error.remove(ContextKind::Suggested);
+    }
+    if let Some(name) = usual {
         error.insert(
             ContextKind::SuggestedArg,
             ContextValue::String(format!("--{name}")),

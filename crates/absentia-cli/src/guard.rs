@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use absentia::weights::SchemeSpec;
+use absentia_io::model::file_of_model;
 use absentia_io::{expand, is_standard};
 use absentia_job::text::RelationSpec;
 use absentia_job::{ExposedEntries, Job, Preparation};
@@ -163,12 +164,13 @@ impl File {
     }
 }
 
-/// The files of a folder, such as a model's, or the file itself.
+/// The files of a model that is a folder, or the file itself. No other folder is read.
 fn files_of(path: &Path) -> Vec<PathBuf> {
-    match std::fs::read_dir(path) {
-        Ok(files) => files.flatten().map(|file| file.path()).collect(),
-        Err(_) => vec![path.to_owned()],
+    if file_of_model(path) == path {
+        return vec![path.to_owned()];
     }
+    let files = std::fs::read_dir(path).into_iter().flatten().flatten();
+    files.map(|file| file.path()).collect()
 }
 
 /// Where a file is, however it is named.

@@ -5,7 +5,7 @@ use absentia::fit::FitError;
 use absentia::memory::Stage;
 use absentia::ranking::UserItems;
 use absentia::suggest::did_you_mean;
-use absentia_io::{Dataset, IdMap, expand, is_standard, read};
+use absentia_io::{Dataset, IdMap, expand, read};
 use absentia_job::{JobError, Listener as _, Reading};
 pub(crate) use absentia_job::{Rows, read_files, read_known};
 use anyhow::Result;
@@ -63,15 +63,7 @@ pub(crate) fn row_of(ids: &IdMap, axis: Axis, id: &str) -> Result<u32> {
 /// The ids of a file, or of standard input, one a line, with the numbers of their lines; blank lines are
 /// left out.
 pub(crate) fn id_list(path: &std::path::Path) -> Result<Vec<(usize, String)>> {
-    let text = if is_standard(path) {
-        std::io::read_to_string(std::io::stdin())
-    } else {
-        std::fs::read_to_string(path)
-    };
-    let text = text.map_err(|source| absentia_io::Error::Io {
-        path: path.to_owned(),
-        source,
-    })?;
+    let text = absentia_io::read_text(path)?;
     let lines = (1..).zip(text.lines().map(str::trim));
     let ids = lines.filter(|(_, line)| !line.is_empty());
     Ok(ids.map(|(at, line)| (at, line.to_owned())).collect())

@@ -53,10 +53,7 @@ impl AtomicFile {
         }
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => {
-                let error = io::Error::new(
-                    io::ErrorKind::IsADirectory,
-                    "is a folder; name a file in it",
-                );
+                let error = io::Error::new(io::ErrorKind::IsADirectory, "is a folder");
                 return Err(Error::io(path)(error));
             }
             Ok(found) if !found.is_file() => {
@@ -281,11 +278,7 @@ mod tests {
     fn a_folder_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let error = AtomicFile::create(folder.path()).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .ends_with("is a folder; name a file in it")
-        );
+        assert!(error.to_string().ends_with("is a folder"));
     }
 
     #[test]

@@ -65,22 +65,42 @@ impl Column {
 
     /// Whether a heading is a name for this role that files have beside a usual one as well.
     fn is_rarer(self, plain: &str) -> bool {
-        const TIMES: [&str; 12] = [
+        const TIMES: [&str; 26] = [
             "createdat",
+            "createdate",
+            "creationdate",
+            "datecreated",
             "eventtime",
             "eventtimestamp",
             "eventdate",
             "ratingtime",
             "ratedat",
+            "reviewtime",
+            "reviewdate",
             "watchedat",
             "playedat",
+            "listenedat",
+            "viewedat",
+            "visitedat",
+            "clickedat",
             "purchasedat",
+            "purchasedate",
+            "orderedat",
             "orderdate",
+            "invoicedate",
+            "transactiondate",
+            "interactiontime",
             "occurredat",
             "updatedat",
         ];
         // Words that are no ids themselves: a file without headings can start with an item named "film".
-        const USERS: [&str; 6] = [
+        const USERS: [&str; 12] = [
+            "username",
+            "customernumber",
+            "personid",
+            "shopperid",
+            "sessionid",
+            "steamid",
             "memberid",
             "accountid",
             "buyerid",
@@ -88,7 +108,17 @@ impl Column {
             "subscriberid",
             "profileid",
         ];
-        const ITEMS: [&str; 7] = [
+        const ITEMS: [&str; 17] = [
+            "itemname",
+            "itemcode",
+            "stockcode",
+            "productcode",
+            "productname",
+            "appid",
+            "recipeid",
+            "postid",
+            "poiid",
+            "venueid",
             "filmid",
             "gameid",
             "videoid",

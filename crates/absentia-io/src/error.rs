@@ -3,13 +3,16 @@
 //! A message states what was found and where; [`Error::hint`] says what to do about it. Neither names an
 //! option of a front end: those add their own.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use absentia::{Axis, Fault};
+use absentia::{Axis, Fault, suggest};
 
 use crate::bad_row::BadRow;
 use crate::column::Column;
 use crate::format::Format;
+
+const CHECK_NAME: &str = "check the name and the folder";
 
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -29,9 +32,16 @@ pub enum Error {
         files: String,
         reason: String,
     },
-    /// A file name or glob matched nothing.
+    /// A glob matched nothing.
     #[error("no file matches {pattern:?}")]
     NoMatch { pattern: String },
+    /// There is no file of this name.
+    #[error("{}: no such file", path.display())]
+    NoFile {
+        path: PathBuf,
+        /// Names of files in the same folder that are similar.
+        similar: Vec<String>,
+    },
     /// A folder where files were expected.
     #[error("{}: is a folder; its files have to be named", path.display())]
     Folder { path: PathBuf, example: String },
@@ -170,7 +180,13 @@ impl Error {
             Self::Encoding { encoding, .. } => format!(
                 "save it as UTF-8, or convert it: iconv -f {encoding} -t UTF-8 FILE > NEW_FILE"
             ),
-            Self::NoMatch { .. } => "check the name and the folder".to_owned(),
+            Self::NoMatch { .. } => CHECK_NAME.to_owned(),
+            Self::NoFile { similar, .. } => {
+                suggest::did_you_mean(similar).unwrap_or_else(|| CHECK_NAME.to_owned())
+            }
+            Self::Io { source, .. } if source.kind() == ErrorKind::IsADirectory => {
+                "name a file in it".to_owned()
+            }
             Self::Row { row } | Self::TooManyBad { first: row, .. } => row.hint(),
             Self::Column { column, .. } => format!("choose the {column} column"),
             Self::ColumnType { column, .. } => format!("choose another {column} column"),
@@ -201,11 +217,9 @@ impl Error {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-                Fault::NotFound
-            }
+            Self::Io { source, .. } if source.kind() == ErrorKind::NotFound => Fault::NotFound,
             Self::Io { .. } => Fault::Io,
-            Self::NoMatch { .. } | Self::UnknownId { .. } => Fault::NotFound,
+            Self::NoMatch { .. } | Self::NoFile { .. } | Self::UnknownId { .. } => Fault::NotFound,
             _ => Fault::Caller,
         }
     }

@@ -82,5 +82,5 @@ pub use read::{
     TableColumns, Unknown, blocks, expand, expected_reading, hide_panics_of_decoders, is_decoding,
     read, read_with_ids, reading,
 };
-pub use standard::is_standard;
+pub use standard::{is_standard, output_name, read_text};
 pub use write::{id_list_paths, write, write_id_lists, write_with_ids, writing_bytes};

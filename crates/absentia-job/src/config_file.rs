@@ -49,10 +49,7 @@ impl ConfigFile {
     /// # Errors
     /// A file that cannot be read or is not TOML.
     pub fn read(path: &Path) -> Result<Self, JobError> {
-        let text = std::fs::read_to_string(path).map_err(|source| absentia_io::Error::Io {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text = absentia_io::read_text(path)?;
         Self::parse(path, &text)
     }
 

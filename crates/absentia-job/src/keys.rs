@@ -224,6 +224,7 @@ pub fn usual_name(name: &str) -> Option<&'static str> {
         "num-threads" | "n-jobs" | "jobs" => "threads",
         "sep" | "delimiter" => "separator",
         "output" => "out",
+        "topk" | "top-k" | "limit" => "top",
         _ => return None,
     })
 }

@@ -9,6 +9,7 @@ use absentia::memory::Stage;
 use absentia::model::Model;
 use absentia::online::{Online, OnlineError, OnlineParts, Options, Settings, WeightMode};
 use absentia::weights::Scheme;
+use absentia_io::Error;
 use absentia_io::model::{self, Ids, LoadedModel};
 use absentia_job::{Job, JobError, Listener};
 
@@ -69,8 +70,12 @@ pub fn open(
     keep(listener, file);
     let read = job.read(listener);
     let data = read.map_err(|error| match error {
-        JobError::File(absentia_io::Error::NoMatch { pattern }) if opening.train.is_empty() => {
+        JobError::File(Error::NoMatch { pattern }) if opening.train.is_empty() => {
             LearnError::NoTrainingFile { file: pattern }
+        }
+        JobError::File(Error::NoFile { path, .. }) if opening.train.is_empty() => {
+            let file = path.display().to_string();
+            LearnError::NoTrainingFile { file }
         }
         error => error.into(),
     })?;

@@ -129,7 +129,10 @@ class Tuned(NamedTuple):
     trials: List[Dict[str, Any]]
     """Every trial, as ``absentia tune --json`` prints it."""
     config: str
-    """The settings as a configuration file for ``absentia train``."""
+    """The settings as a configuration file for ``absentia train``; without files if the data was in memory."""
+
+    def __repr__(self) -> str:
+        return f"Tuned({self.model!r}; score {self.score:.4f}, the best of {len(self.trials)} trials)"
 
 
 def tune(
@@ -170,7 +173,8 @@ def tune(
             raise ValueError(_said(ran.stderr))
         lines = [json.loads(text) for text in ran.stdout.splitlines() if text.startswith("{")]
         with open(out, encoding="utf-8") as file:
-            config = file.read()
+            # A file for data in memory ends with this call.
+            config = "".join(text for text in file if sides is None or not text.startswith("data = "))
         model = Factorizer.load(saved)
     if sides is not None:
         model._ids = Ids(Side(model._ids.users.core, sides[0]), Side(model._ids.items.core, sides[1]))

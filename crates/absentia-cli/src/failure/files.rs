@@ -6,9 +6,6 @@ use absentia_io::{BadRow, Column, Error, RowFault, is_decimal_comma};
 /// What to do about the error: the hint of the library, in flags where there are some.
 pub(super) fn hint(error: &Error) -> Option<String> {
     Some(match error {
-        Error::NoMatch { .. } => {
-            "check the name, and quote globs so that they arrive unexpanded".to_owned()
-        }
         Error::Row { row } | Error::TooManyBad { first: row, .. } => of_row(row),
         Error::Column { column, .. } => format!("choose it with {}", flag_of(*column)),
         Error::ColumnType { column, .. } => format!("choose another with {}", flag_of(*column)),

@@ -80,10 +80,7 @@ pub(crate) fn metrics_of(path: &Path) -> Result<Vec<(String, String)>> {
         ));
         refusal.hint("write them with `absentia evaluate MODEL ... --json > FILE`")
     };
-    let text = std::fs::read_to_string(path).map_err(|source| absentia_io::Error::Io {
-        path: path.to_owned(),
-        source,
-    })?;
+    let text = absentia_io::read_text(path)?;
     let first = text.lines().next().unwrap_or_default();
     let object: Value = serde_json::from_str(first).map_err(|_| wrong())?;
     let intervals = object["intervals"].as_object().ok_or_else(wrong)?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use absentia_io::{Format, id_list_paths, is_standard, writing_bytes};
+use absentia_io::{Format, id_list_paths, is_standard, output_name, writing_bytes};
 use absentia_job::Listener as _;
 use absentia_report::format::counted;
 use serde::Serialize;
@@ -81,7 +81,7 @@ impl Convert {
             counted(dataset.len() as u64, "row"),
             counted(dataset.users.len() as u64, "user"),
             counted(dataset.items.len() as u64, "item"),
-            self.out.display()
+            output_name(&self.out)
         ));
         said_id_lists(&lists, format, ui);
         Ok(Outcome::Done)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use absentia::Interactions;
 use absentia::memory::Stage;
-use absentia_io::{AtomicFile, Dataset, FileSet, Format, IdMap, writing_bytes};
+use absentia_io::{AtomicFile, Dataset, FileSet, Format, IdMap, output_name, writing_bytes};
 use absentia_job::Listener as _;
 use absentia_lab::generate::{ExposureModel, Generator, GeneratorParams, TestItems};
 use anyhow::Context as _;
@@ -138,7 +138,7 @@ impl Generate {
             report.entries,
             report.users,
             report.items,
-            self.out.display()
+            output_name(&self.out)
         ));
         Ok(Outcome::Done)
     }

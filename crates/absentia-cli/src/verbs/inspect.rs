@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use absentia::fit::Sweep;
 use absentia_io::model::{IdForm, Kind, ModelInfo, inspect, verify};
+use absentia_io::output_name;
 use absentia_io::time::{Moment, TimeUnit};
 use absentia_job::post_scaling_text;
 use absentia_job::text::ConfidenceRule;
@@ -61,7 +62,9 @@ impl Inspect {
             let page = card::markdown(&self.model, &info, &facts(&info), metrics.as_deref());
             store::write_text(path, &page)?;
             context.ui.json(&json!({"card": path}))?;
-            context.ui.note(format!("wrote {}", path.display()));
+            context
+                .ui
+                .note(format!("wrote the card to {}", output_name(path)));
             return Ok(Outcome::Done);
         }
         if self.print_config {

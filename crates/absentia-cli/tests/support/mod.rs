@@ -2,8 +2,9 @@
 #![allow(dead_code, missing_docs)]
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use absentia_io::model::{LoadedModel, load_model};
 
@@ -135,6 +136,16 @@ impl Sandbox {
 
     pub(crate) fn model(&self, name: &str) -> LoadedModel {
         load_model(&self.path(name)).expect("a model")
+    }
+
+    /// Runs a command with a text as its standard input.
+    pub(crate) fn piped(&self, line: &str, input: &[u8]) -> Ran {
+        let mut command = self.command(line);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("started");
+        // A command that does not read to the end closes the pipe.
+        let _ = child.stdin.take().expect("a pipe").write_all(input);
+        Ran::of(child.wait_with_output().expect("ended"))
     }
 
     /// Every file here, folders included, with its bytes.

@@ -9,6 +9,7 @@ use super::error::ArrayError;
 use super::numbers::{array, cells, is_npy, number};
 use crate::error::Error;
 use crate::read::{FirstLine, ParquetRows, parquet_rows};
+use crate::standard::read_text;
 
 /// Features as they are in a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +91,7 @@ fn of_array(path: &Path, ids: Option<&Path>) -> Result<FeatureTable, Error> {
     let ids = match ids {
         None => None,
         Some(ids) => {
-            let text = std::fs::read_to_string(ids).map_err(Error::io(ids))?;
+            let text = read_text(ids)?;
             let lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
             if lines.len() != values.rows() {
                 return Err(ArrayError::Ids {

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::ids::IdMap;
 use crate::npy;
 use crate::read::parquet_rows;
+use crate::standard::read_text;
 
 /// Whether a file is an array by position.
 pub(super) fn is_npy(path: &Path) -> bool {
@@ -47,7 +48,7 @@ pub(super) fn whole_numbers(path: &Path) -> Result<Vec<i64>, Error> {
 
 /// Yields the lines of a CSV or TSV file, cut into cells.
 pub(super) fn cells(path: &Path) -> Result<Vec<Vec<String>>, Error> {
-    let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+    let text = read_text(path)?;
     let separator = match text.lines().next() {
         Some(line) if line.contains('\t') => b'\t',
         Some(line) if !line.contains(',') && line.contains(';') => b';',

@@ -11,6 +11,7 @@ use super::error::ModelFileError;
 use crate::atomic::AtomicFile;
 use crate::error::{Error, shorten};
 use crate::ids::IdMap;
+use crate::standard::read_bytes;
 
 const FORMAT: &str = "list of ids";
 
@@ -23,7 +24,7 @@ pub(crate) fn write(path: &Path, ids: &IdMap) -> Result<(), Error> {
 }
 
 pub(super) fn read(path: &Path) -> Result<IdMap, Error> {
-    let text = std::fs::read(path).map_err(Error::io(path))?;
+    let text = read_bytes(path)?;
     let text = String::from_utf8(text).map_err(|e| Error::corrupt(path, FORMAT, e.utf8_error()))?;
     let mut ids = IdMap::new();
     for (row, line) in text.lines().enumerate() {

@@ -41,6 +41,13 @@ pub(super) fn only_member(path: &Path, mut file: File) -> Result<Option<Member>,
     if names.iter().all(is_array) && !names.is_empty() {
         return Ok(None);
     }
+    if names.iter().any(|(_, name)| name == "xl/workbook.xml") {
+        return Err(Error::Unsupported {
+            path: path.to_owned(),
+            feature: "an Excel workbook".to_owned(),
+            remedy: "save the sheet of interactions as CSV",
+        });
+    }
     let [(at, name)] = &names[..] else {
         return Err(Error::SeveralFiles {
             path: path.to_owned(),

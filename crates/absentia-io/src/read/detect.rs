@@ -43,10 +43,17 @@ pub(super) fn check_text(source: &Source) -> Result<(), Error> {
             path: source.path().to_path_buf(),
         });
     }
-    if is_utf16(head) {
+    if let Some(encoding) = wide_encoding(head) {
         return Err(Error::Encoding {
             path: source.path().to_path_buf(),
-            encoding: "UTF-16",
+            encoding,
+        });
+    }
+    if let Some((feature, remedy)) = container(head) {
+        return Err(Error::Unsupported {
+            path: source.path().to_path_buf(),
+            feature: feature.to_owned(),
+            remedy,
         });
     }
     if memchr::memchr(0, head).is_some() || is_mostly_invalid(head) {
@@ -63,6 +70,42 @@ pub(super) fn check_text(source: &Source) -> Result<(), Error> {
 fn is_mostly_invalid(head: &[u8]) -> bool {
     let invalid: usize = head.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
     invalid * 10 > head.len()
+}
+
+/// What to do with files that hold tables among other things.
+const EXTRACT: &str = "extract the file of interactions and name that";
+const SAVE_AS_CSV: &str = "save the table of interactions as CSV, or as parquet";
+
+/// What a file is that holds tables but is none, by the bytes it starts with, and what to do about it.
+fn container(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    const STARTS: [(&[u8], &str, &str); 8] = [
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive", EXTRACT),
+        (b"Rar!\x1a\x07", "a RAR archive", EXTRACT),
+        (b"PK\x05\x06", "a zip archive without files", EXTRACT),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+            "an Office document",
+            SAVE_AS_CSV,
+        ),
+        (b"SQLite format 3\0", "an SQLite database", SAVE_AS_CSV),
+        (b"\x89HDF\r\n\x1a\n", "an HDF5 file", SAVE_AS_CSV),
+        (b"\x80\x04\x95", "a Python pickle", SAVE_AS_CSV),
+        (b"\x93NUMPY", "an array of NumPy", SAVE_AS_CSV),
+    ];
+    if head.get(257..262) == Some(b"ustar") {
+        return Some(("a tar archive", EXTRACT));
+    }
+    let found = STARTS.iter().find(|(start, ..)| head.starts_with(start));
+    found.map(|&(_, name, remedy)| (name, remedy))
+}
+
+/// The encoding of a text that takes two or four bytes for each letter.
+fn wide_encoding(head: &[u8]) -> Option<&'static str> {
+    let marks_32: [&[u8]; 2] = [b"\xff\xfe\0\0", b"\0\0\xfe\xff"];
+    if marks_32.iter().any(|mark| head.starts_with(mark)) {
+        return Some("UTF-32");
+    }
+    is_utf16(head).then_some("UTF-16")
 }
 
 /// Whether a text is UTF-16: it has the mark of it, or every other byte of its start is zero.

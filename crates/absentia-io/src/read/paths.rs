@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use absentia::suggest;
+
+use crate::atomic::folder_of;
 use crate::error::Error;
 use crate::standard::is_standard;
 
@@ -68,11 +71,31 @@ fn matches(pattern: &str) -> Result<Vec<PathBuf>, Error> {
     }
     paths.sort();
     if paths.is_empty() {
-        Err(Error::NoMatch {
-            pattern: pattern.to_owned(),
-        })
+        Err(not_there(pattern))
     } else {
         Ok(paths)
+    }
+}
+
+/// The error of a name or glob that no file has.
+fn not_there(pattern: &str) -> Error {
+    if pattern.contains(['*', '?', '[']) {
+        return Error::NoMatch {
+            pattern: pattern.to_owned(),
+        };
+    }
+    let path = PathBuf::from(pattern);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let entries = std::fs::read_dir(folder_of(&path)).into_iter().flatten();
+    let files = entries.flatten().filter(|entry| entry.path().is_file());
+    let names: Vec<String> = files
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    let similar = suggest::similar(&name, names.iter().map(String::as_str));
+    let in_folder = |name: &str| path.with_file_name(name).display().to_string();
+    Error::NoFile {
+        similar: similar.into_iter().map(in_folder).collect(),
+        path,
     }
 }
 

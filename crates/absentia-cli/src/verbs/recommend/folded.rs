@@ -100,7 +100,7 @@ impl FoldedRows {
         let named = command.named_users()?;
         if !named.is_empty() {
             let has = |id: &str| self.given.has(Axis::User, id) || stored.users.get(id).is_some();
-            let named = command.known(named, has, ui)?;
+            let named = command.known(Axis::User, named, has, ui)?;
             return Ok(named.iter().map(|user| &user.id).collect());
         }
         let users = all();

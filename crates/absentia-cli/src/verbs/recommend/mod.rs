@@ -9,9 +9,10 @@ use std::path::PathBuf;
 
 use absentia::memory::Stage;
 use absentia::ranking::{RankRequest, Scored, UserItems, ranking_bytes};
-use absentia_io::{Id, IdMap};
+use absentia_io::{Format, Id, IdMap, output_name};
 use absentia_job::text::RelationSpec;
 use absentia_job::{Listener as _, Reading};
+use absentia_report::format::counted;
 use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde::Serialize;
@@ -56,7 +57,7 @@ pub(crate) struct Recommend {
     /// File of user ids, one a line; `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "user")]
     users_file: Option<PathBuf>,
-    /// Leave out users whom the model does not know, instead of stopping at the first.
+    /// Leave out users, or --items, that the model does not know, instead of stopping at the first.
     #[arg(long)]
     skip_unknown: bool,
     /// Ids of items, separated by commas, that someone new has taken: the best other items for them.
@@ -94,9 +95,13 @@ pub(crate) struct Recommend {
     /// File of item ids, one a line: never recommend these.
     #[arg(long, value_name = "FILE")]
     deny: Option<PathBuf>,
-    /// File to write, streaming: .csv, .tsv, .jsonl or .parquet; `-` writes CSV to standard output.
+    /// File to write, streaming: .csv, .tsv, .jsonl or .parquet; `-` writes to standard output, as CSV unless --to
+    /// says otherwise.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Format to write, instead of what the extension says: csv, tsv, jsonl or parquet.
+    #[arg(long, value_name = "NAME", requires = "out")]
+    to: Option<Format>,
     #[command(flatten)]
     pub(crate) read: Reading,
 }
@@ -171,7 +176,7 @@ impl Recommend {
         let lists = if let Some(added) = &added {
             added.lists(self, (&stored, seen.as_ref()), &request, &context.ui)?
         } else if is_listed {
-            vec![new_user::list(&self.items, &stored, &request)?]
+            vec![new_user::list(self, &stored, &request, &context.ui)?]
         } else {
             Vec::new()
         };
@@ -179,7 +184,7 @@ impl Recommend {
         let mut sink = self
             .out
             .as_ref()
-            .map(|path| Sink::create(path, types))
+            .map(|path| Sink::create(path, self.to, types))
             .transpose()?;
         let n_users = users.len() + lists.len();
         for list in &lists {
@@ -209,8 +214,10 @@ impl Recommend {
                 "users": n_users, "rows": rows, "out": path,
             }))?;
             context.ui.note(format!(
-                "wrote {rows} recommendations for {n_users} users to {}",
-                path.display()
+                "wrote {} for {} to {}",
+                counted(rows, "recommendation"),
+                counted(n_users as u64, "user"),
+                output_name(path)
             ));
         }
         Ok(Outcome::Done)

@@ -6,19 +6,22 @@ use absentia::model::{NewEntry, RowWeights};
 use absentia::ranking::{FactorScorer, RankRequest, UserItems, rank};
 use anyhow::Result;
 
-use super::{UserList, named_by};
+use super::{Recommend, UserList, named_by};
 use crate::loading::row_of;
 use crate::store::Stored;
+use crate::ui::Ui;
 
-/// The best items for a user who took these; the user is folded in from them.
+/// The best items for a user who took those of `--items`; the user is folded in from them.
 pub(super) fn list(
-    items: &[String],
+    command: &Recommend,
     stored: &Stored,
     request: &RankRequest<'_>,
+    ui: &Ui,
 ) -> Result<UserList> {
-    let rows = items
-        .iter()
-        .map(|id| row_of(&stored.items, Axis::Item, id.trim()));
+    let items: Vec<&str> = command.items.iter().map(|id| id.trim()).collect();
+    let is_known = |id: &str| stored.items.get(id).is_some();
+    let items = command.known(Axis::Item, items, is_known, ui)?;
+    let rows = items.iter().map(|id| row_of(&stored.items, Axis::Item, id));
     let mut rows: Vec<u32> = rows.collect::<Result<_>>()?;
     rows.sort_unstable();
     rows.dedup();

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use absentia_io::{AtomicFile, Format, Id, is_standard};
+use absentia_io::{AtomicFile, Format, Id};
 use anyhow::{Context as _, Result};
 use arrow_array::builder::{Float32Builder, Int64Builder, StringBuilder, UInt32Builder};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -14,6 +14,7 @@ use parquet::arrow::ArrowWriter;
 use super::UserList;
 use crate::failure::Refusal;
 use crate::store::Stored;
+use crate::verbs::convert::format_for;
 
 /// Rows a parquet batch gathers before it is written.
 const ROWS: usize = 1 << 16;
@@ -48,18 +49,17 @@ pub(super) enum Sink {
 }
 
 impl Sink {
-    pub(super) fn create(path: &Path, types: IdTypes) -> Result<Self> {
+    pub(super) fn create(path: &Path, to: Option<Format>, types: IdTypes) -> Result<Self> {
         let file = || AtomicFile::create(path);
-        let format = Format::from_path(path).or_else(|| is_standard(path).then_some(Format::Csv));
-        match format {
-            Some(Format::Csv) => Self::delimited(file()?, b','),
-            Some(Format::Tsv) => Self::delimited(file()?, b'\t'),
-            Some(Format::JsonLines) => Ok(Self::JsonLines(Box::new(file()?), 0)),
-            Some(Format::Parquet) => Ok(Self::Parquet(Box::new(Parquet::new(file()?, types)?))),
-            _ => {
-                let refusal = Refusal::usage(format!("{}: no known extension", path.display()));
+        match format_for(path, to)? {
+            Format::Csv => Self::delimited(file()?, b','),
+            Format::Tsv => Self::delimited(file()?, b'\t'),
+            Format::JsonLines => Ok(Self::JsonLines(Box::new(file()?), 0)),
+            Format::Parquet => Ok(Self::Parquet(Box::new(Parquet::new(file()?, types)?))),
+            other => {
+                let refusal = Refusal::usage(format!("lists cannot be written as {other}"));
                 Err(refusal
-                    .hint("name it .csv, .tsv, .jsonl or .parquet")
+                    .hint("choose csv, tsv, jsonl or parquet, by the extension of --out or by --to")
                     .into())
             }
         }

@@ -25,7 +25,7 @@ impl Recommend {
         if named.is_empty() {
             return Err(nobody().into());
         }
-        let named = self.known(named, |id| known.get(id).is_some(), ui)?;
+        let named = self.known(Axis::User, named, |id| known.get(id).is_some(), ui)?;
         named.iter().map(|user| user.row(known)).collect()
     }
 
@@ -43,30 +43,37 @@ impl Recommend {
         Ok(named.collect())
     }
 
-    /// Leaves out unknown users, if that was asked for, and says how many.
-    pub(super) fn known(
+    /// Leaves out unknown users or items, if that was asked for, and says how many.
+    pub(super) fn known<N: AsRef<str>>(
         &self,
-        mut named: Vec<Named>,
+        axis: Axis,
+        mut named: Vec<N>,
         is_known: impl Fn(&str) -> bool,
         ui: &Ui,
-    ) -> Result<Vec<Named>> {
+    ) -> Result<Vec<N>> {
         let before = named.len();
         if self.skip_unknown {
-            named.retain(|user| is_known(&user.id));
+            named.retain(|one| is_known(one.as_ref()));
         }
         let left_out = before - named.len();
         if left_out > 0 {
             ui.warn(format!(
-                "left out {left_out} of {before} users, whom the model does not know"
+                "left out {left_out} of {before} {axis}s that the model does not know"
             ));
         }
         if named.is_empty() {
-            let refusal = Refusal::not_found("the model knows none of these users");
+            let refusal = Refusal::not_found(format!("the model knows none of these {axis}s"));
             return Err(refusal
                 .hint("are the ids those of the training data?")
                 .into());
         }
         Ok(named)
+    }
+}
+
+impl AsRef<str> for Named {
+    fn as_ref(&self) -> &str {
+        &self.id
     }
 }
 

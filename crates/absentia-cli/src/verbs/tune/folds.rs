@@ -9,7 +9,7 @@ use absentia_io::time::TimeUnit;
 use absentia_job::text::RelationSpec;
 use absentia_job::{
     JobError, Listener as _, RelatedData, RelationRows, data_fingerprint, defaults, pairs_of,
-    relation_fingerprint, unknown_text, without_held_out,
+    relation_fingerprint, report_held_out_less, unknown_text, without_held_out,
 };
 use absentia_report::format::counted;
 use absentia_search::{Fold, HoldOut, SearchError, SearchedData};
@@ -198,6 +198,7 @@ fn split(loaded: &Rows, args: &HeldOutArgs, ui: &Ui) -> Result<Vec<Fold<'static>
             .with("matrix", matrix),
     )?;
     let folds = hold_out.folds(log, shape).map_err(refused)?;
+    report_held_out_less(log, &hold_out.rule, ui);
     if hold_out.rule.is_by_time() {
         let parts = log.split(&hold_out.rule, 0)?;
         let unknown = log.known(&parts).1;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use absentia_io::time::TimeUnit;
+use absentia_io::{is_standard, output_name};
 use absentia_job::half_life_of;
 use absentia_job::text::ConfidenceRule;
 use absentia_report::format;
@@ -295,12 +296,14 @@ pub(super) fn result(
         format::counted(result.trials.len() as u64, "trial"),
         format::duration(elapsed(&result.trials)),
         best.number + 1,
-        out.display()
+        output_name(out)
     ));
-    ui.note(format!(
-        "train with: absentia train --config {} --model FILE",
-        out.display()
-    ));
+    if !is_standard(out) {
+        ui.note(format!(
+            "train with: absentia train --config {} --model FILE",
+            out.display()
+        ));
+    }
     Ok(())
 }
 
