@@ -4,13 +4,14 @@ use absentia::data::{EventLog, Part, Pick};
 use absentia::error::TextError;
 use absentia_io::time::TimeUnit;
 use absentia_job::text::SplitRule;
-use absentia_job::{defaults, split_rows};
+use absentia_job::{Job, defaults, split_rows};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::data::{Column, borrow};
 use crate::error::OrRaise;
+use crate::notices::Notices;
 use crate::pool::released;
 
 /// The part of each row: 0 train, 1 validation, 2 test, 3 what held-out users are folded in from.
@@ -50,7 +51,9 @@ pub(crate) fn split<'py>(
     let usual = Pick::usual(times.is_some());
     let unit = TimeUnit::of_times(log.time());
     let split = rule.split(pick.unwrap_or(usual), defaults::FOLD_IN, unit);
-    let parts = released(py, || split_rows(&log, &split, seed)).or_raise()?;
+    let notices = Notices::of(&Job::default());
+    let parts = released(py, || split_rows(&log, &split, seed, &notices)).or_raise()?;
+    notices.log(py)?;
     let number = |part: Part| match part {
         Part::Train => 0,
         Part::Valid => 1,

@@ -36,6 +36,13 @@ def test_split_holds_out_the_latest_row_in_the_form_of_the_data():
     assert set(absentia.split(shuffled)[1].index) == set(test.index)
 
 
+def test_split_says_of_whom_it_holds_out_less_than_the_share(caplog):
+    with caplog.at_level("INFO", logger="absentia"):
+        train, test = absentia.split(frame(), "share:0.95")
+    assert len(train) == 30 and len(test) == 150
+    assert "30 users had too few rows for the share" in caplog.text
+
+
 def test_split_of_arrays_matrices_and_lists():
     users, items, _ = zip(*log())
     train, test = absentia.split((users, items), "ratio:0.5", pick="random", seed=3)

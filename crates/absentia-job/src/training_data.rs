@@ -170,8 +170,7 @@ fn hold_out(
     rows.merge_repeats(preparation, listener)?;
     let unit = TimeUnit::of_times(rows.log.time());
     let split = rule.split(pick, defaults::FOLD_IN, unit);
-    let parts = split_rows(&rows.log, &split, 0)?;
-    report_held_out_less(&rows.log, &split, listener);
+    let parts = split_rows(&rows.log, &split, 0, listener)?;
     let known = split.is_by_time().then(|| rows.log.known(&parts));
     let is_known = |row: usize| known.as_ref().is_none_or(|(known, _)| known[row]);
     let held = rows
@@ -194,13 +193,20 @@ pub fn report_held_out_less(log: &EventLog, split: &Split, listener: &dyn Listen
     }
 }
 
-/// The part that each row belongs to.
+/// The part that each row belongs to; reports users of whom fewer rows are held out than the share.
 ///
 /// # Errors
 /// The split needs times and there are none, or it is out of range.
-pub fn split_rows(log: &EventLog, split: &Split, seed: u64) -> Result<Vec<Part>, JobError> {
-    log.split(split, seed).map_err(|error| match error {
+pub fn split_rows(
+    log: &EventLog,
+    split: &Split,
+    seed: u64,
+    listener: &dyn Listener,
+) -> Result<Vec<Part>, JobError> {
+    let parts = log.split(split, seed).map_err(|error| match error {
         DataError::Lacks { .. } => JobError::SplitLacks(error),
         error => error.into(),
-    })
+    })?;
+    report_held_out_less(log, split, listener);
+    Ok(parts)
 }

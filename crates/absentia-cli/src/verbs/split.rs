@@ -7,7 +7,7 @@ use absentia::error::Axis;
 use absentia_io::time::TimeUnit;
 use absentia_io::{FileSet, Format, id_list_paths, writing_bytes};
 use absentia_job::text::SplitRule;
-use absentia_job::{Listener as _, defaults, report_held_out_less, split_rows, unknown_text};
+use absentia_job::{Listener as _, defaults, split_rows, unknown_text};
 use absentia_report::format::counted;
 
 use crate::args::{DataArgs, parse_folder, warn_of_pick, warn_without};
@@ -96,8 +96,7 @@ impl SplitCommand {
         self.warn_of_unused(&context.ui);
         let unit = TimeUnit::of_times(loaded.log.time());
         let split = self.by.split(self.pick, self.fold_in, unit);
-        let parts = split_rows(&loaded.log, &split, self.seed)?;
-        report_held_out_less(&loaded.log, &split, &context.ui);
+        let parts = split_rows(&loaded.log, &split, self.seed, &context.ui)?;
         self.check_stale(&parts)?;
         let set = FileSet::create(&self.out, self.names())?;
         for part in PARTS {

@@ -42,13 +42,13 @@ pub(crate) struct DoubleCache {
 impl DoubleCache {
     pub(crate) fn new(factors: &Dense, weights: &Dense) -> Self {
         let sums = double_sums(factors, weights, 0).total();
-        Self::of_sums(factors.cols(), weights.cols(), sums)
+        Self::of_sums(factors.cols(), weights.cols(), sums.as_deref())
     }
 
     /// Takes the [sums](double_sums) over all rows.
-    pub(crate) fn of_sums(k: usize, z: usize, packed: Option<Vec<f64>>) -> Self {
+    pub(crate) fn of_sums(k: usize, z: usize, packed: Option<&[f64]>) -> Self {
         let mut sums = vec![0.0; z * k * k];
-        let mut packed = packed.as_deref().unwrap_or_default();
+        let mut packed = packed.unwrap_or_default();
         for (at, line) in sums.chunks_exact_mut(k).enumerate() {
             let Some((lower, rest)) = packed.split_at_checked(at % k + 1) else {
                 break;

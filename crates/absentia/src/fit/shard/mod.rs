@@ -284,7 +284,7 @@ impl Shard {
         let Some(steps) = cpu::double_steps(self.solver, k) else {
             return Ok(false);
         };
-        let cache = DoubleCache::of_sums(k, z, sums.clone());
+        let cache = DoubleCache::of_sums(k, z, sums.as_deref());
         // Not read in double precision.
         let single = GramCache::of_sums(share.factors.stride(), z, None);
         let columns = self.shape[axis.other()];

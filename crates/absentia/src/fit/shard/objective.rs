@@ -86,7 +86,7 @@ impl Totals<'_> {
             (Precision::EveryEntry, _) => Missing::Known(share.missing.total().unwrap_or(0.0)),
             (Precision::Double, Some(sums)) => {
                 let cache = |sums: RowSum<Vec<f64>>| {
-                    DoubleCache::of_sums(self.factors, self.rank, sums.total())
+                    DoubleCache::of_sums(self.factors, self.rank, sums.total().as_deref())
                 };
                 Missing::All(cache(sums.users).inner(&cache(sums.items)))
             }
