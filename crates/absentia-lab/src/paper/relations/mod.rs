@@ -15,6 +15,8 @@ use absentia::evaluate::{
     Candidates, EvaluateOptions, Evaluation, History, Metric, TestSet, evaluate,
 };
 use absentia::{Interactions, Model};
+use absentia_io::limits::memory_held;
+use absentia_job::beside_kept;
 use absentia_report::format::{p_value, signed};
 use anyhow::Result;
 
@@ -113,7 +115,15 @@ impl Case {
 
 /// Known and new articles, with and without what is known of them, and `cmfrec` beside them.
 pub(super) fn blocks(lab: &Lab<'_>, folder: &Path) -> Result<Vec<Block>> {
+    let held = || memory_held().unwrap_or(0);
+    let before = held();
     let articles = Articles::read(folder, lab)?;
+    // Tables of texts, whose size is known once they are read.
+    let read = held().saturating_sub(before);
+    beside_kept(lab.memory, read, || compared(lab, folder, &articles))
+}
+
+fn compared(lab: &Lab<'_>, folder: &Path, articles: &Articles) -> Result<Vec<Block>> {
     let mut grid = Grid::new(
         "CiteULike: articles with and without what is known of them, 95 % intervals",
         [
@@ -164,6 +174,6 @@ pub(super) fn blocks(lab: &Lab<'_>, folder: &Path) -> Result<Vec<Block>> {
         PENALTIES.map(|x| x.to_string()).join(", "),
     );
     let mut blocks = vec![Block::Table(grid), Block::text(text)];
-    blocks.extend(peer.blocks(&articles)?);
+    blocks.extend(peer.blocks(articles)?);
     Ok(blocks)
 }
