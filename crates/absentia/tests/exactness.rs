@@ -95,6 +95,10 @@ fn train(problem: &Problem, solver: Solver, iterations: usize) -> Option<Fitted>
     )
 }
 
+fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
 fn all(factors: &Factors) -> impl Iterator<Item = f64> + '_ {
     (0..factors.rows()).flat_map(|row| factors.row(row).iter().map(|x| f64::from(*x)))
 }
@@ -115,9 +119,14 @@ proptest! {
         let mut problem = Problem::random(shape);
         let Some(fast) = train(&problem, Solver::Eals, 3) else { return Ok(()) };
         let vanilla = train(&problem, Solver::EalsVanilla, 3).unwrap();
-        for _ in 0..3 {
+        for _ in 0..2 {
             problem.sweep();
         }
+        let before = norm(&problem.p) + norm(&problem.q);
+        problem.sweep();
+        // A sweep rounds in proportion to what it starts from. If the minimum is at 0, the factors are a thousandth of
+        // that after it, and what is left of them is mostly rounding.
+        prop_assume!(norm(&problem.p) + norm(&problem.q) > 0.01 * before);
         for (name, got) in [("eals", &fast), ("eals-vanilla", &vanilla)] {
             let p = relative_distance(all(got.model.user_factors()), problem.p.iter().copied());
             let q = relative_distance(all(got.model.item_factors()), problem.q.iter().copied());
