@@ -33,13 +33,14 @@ KEPT = 3
 
 
 class Ids:
-    """Row numbers of ids, in the order in which they are first seen."""
+    """Row numbers of ids, those of a file in their order, as our models number them."""
 
     def __init__(self):
         self.place = {}
 
-    def number(self, name):
-        return self.place.setdefault(name, len(self.place))
+    def add(self, names):
+        for name in sorted(set(names) - set(self.place), key=int):
+            self.place[name] = len(self.place)
 
 
 class Rows:
@@ -49,8 +50,11 @@ class Rows:
         with open(path, newline="") as file:
             lines = csv.DictReader(file)
             self.has_values = "rating" in lines.fieldnames
+            lines = list(lines)
+            users.add(line["user"] for line in lines)
+            items.add(line["item"] for line in lines)
             read = [
-                (users.number(line["user"]), items.number(line["item"]), float(line.get("rating") or 0))
+                (users.place[line["user"]], items.place[line["item"]], float(line.get("rating") or 0))
                 for line in lines
             ]
         self.user, self.item = (numpy.array([row[at] for row in read], dtype=numpy.int64) for at in (0, 1))
