@@ -14,7 +14,7 @@ use absentia::{Baseline, Dense, Interactions, Params};
 use absentia_io::arrays::FeatureTable;
 use absentia_io::{Dataset, IdMap, NoProgress, ReadOptions, read};
 use absentia_job::text::RelationSpec;
-use absentia_job::{RelationRows, RelationTable, Rows};
+use absentia_job::{Listener, RelationRows, RelationTable, Rows};
 use anyhow::{Context as _, Result};
 
 use super::super::lab::{Lab, TOP, mean};
@@ -70,7 +70,7 @@ impl Articles {
         };
         let tags = RelationRows::read(&spec, None, lab.memory)?;
         let words = words(folder)?;
-        let vectors = vectors(&tags, lab.params(WIDTH, 1))?;
+        let vectors = vectors(&tags, lab.params(WIDTH, 1), lab.memory)?;
         let given = [
             ("tags", [0.1, 0.3, 1.0], vec![tags.clone()]),
             ("tags and their words", [0.1, 0.3, 1.0], vec![tags, words]),
@@ -191,7 +191,7 @@ fn words(folder: &Path) -> Result<RelationRows> {
 }
 
 /// A vector for each article with a tag: a singular value decomposition of articles × tags.
-fn vectors(tags: &RelationRows, params: Params) -> Result<RelationRows> {
+fn vectors(tags: &RelationRows, params: Params, memory: &dyn Listener) -> Result<RelationRows> {
     let RelationTable::Entries(rows) = &tags.rows else {
         anyhow::bail!("tags are entries");
     };
@@ -200,7 +200,11 @@ fn vectors(tags: &RelationRows, params: Params) -> Result<RelationRows> {
     let data: Interactions<'static> = log.interactions(shape.0, shape.1, Duplicates::Last)?;
     let params = params.solver(Baseline::Svd).check()?;
     // A singular value decomposition weighs all entries alike.
-    let model = fit(&data, &Scheme::uniform(1.0), &params, Run::default())?.model;
+    let scheme = Scheme::uniform(1.0);
+    let plan = MemoryPlan::new(&Sizes::of(&data, &scheme, &params, false), &params);
+    let stage = Stage::new("vectors of articles").with_all(plan.parts);
+    memory.enter(stage.with("tags", log.bytes()))?;
+    let model = fit(&data, &scheme, &params, Run::default())?.model;
     let factors = model.user_factors();
     let width = factors.cols();
     let values = Dense::from_fn(shape.0, width, |row, column| factors.row(row)[column]);
@@ -231,7 +235,11 @@ mod tests {
         }
         let spec = RelationSpec::new("items", "tags", "tags.tsv");
         let tags = RelationRows::in_memory(spec, RelationTable::Entries(Box::new(rows)));
-        let made = vectors(&tags, Params::new().factors(2))?;
+        let made = vectors(
+            &tags,
+            Params::new().factors(2),
+            &absentia_job::Ledger::new(None),
+        )?;
         let RelationTable::Features(table) = &made.rows else {
             anyhow::bail!("vectors are features");
         };
