@@ -10,7 +10,7 @@ use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::quality::Quality;
 use crate::queue::Queue;
-use crate::ranking::{KeptLists, Pool};
+use crate::ranking::Pool;
 use crate::settings::Settings;
 use crate::state::{Command, Folder, Live};
 use crate::store::StoreError;
@@ -24,8 +24,6 @@ pub struct Core {
     pub writes: Queue<Command>,
     /// Requests for the ranking threads.
     pub rankings: Arc<Pool>,
-    /// Lists that were sent and are still right.
-    pub lists: KeptLists,
     /// Counters.
     pub metrics: Metrics,
     /// How well events are predicted.
@@ -56,7 +54,6 @@ impl Core {
         Self {
             writes: Queue::new(limits.waiting_writes),
             rankings: Arc::new(Pool::new(limits)),
-            lists: KeptLists::new(limits.list_cache_bytes()),
             metrics: Metrics::default(),
             quality: Quality::default(),
             status: Status::default(),
@@ -78,7 +75,6 @@ impl Core {
 
     pub(crate) fn replace_live(&self, live: Live) {
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
-        self.lists.changed();
     }
 
     /// The catalogue.
@@ -92,7 +88,6 @@ impl Core {
     pub(crate) fn change_catalogue(&self, change: impl FnOnce(&mut Catalogue)) {
         let catalogue = self.catalogue.write();
         change(&mut catalogue.unwrap_or_else(PoisonError::into_inner));
-        self.lists.changed();
     }
 }
 

@@ -22,6 +22,7 @@ pub struct Metrics {
     events: AtomicU64,
     indexes: AtomicU64,
     rejected: AtomicU64,
+    looked_up: AtomicU64,
     minutes: Mutex<Vec<Minute>>,
 }
 
@@ -64,6 +65,7 @@ impl Default for Metrics {
             events: AtomicU64::new(0),
             indexes: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
+            looked_up: AtomicU64::new(0),
             minutes: Mutex::new(Vec::new()),
         }
     }
@@ -95,6 +97,11 @@ impl Metrics {
     /// Counts an index that was made.
     pub fn count_index(&self) {
         self.indexes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a list that a shortlist gave.
+    pub fn count_looked_up(&self) {
+        self.looked_up.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a record that was stored and that the model rejected.
@@ -244,6 +251,11 @@ impl Metrics {
                 "absentia_records_rejected_total",
                 "Records that were stored and that the model rejected.",
                 &self.rejected,
+            ),
+            (
+                "absentia_lists_looked_up_total",
+                "Lists that shortlists gave, without ranking.",
+                &self.looked_up,
             ),
         ];
         for (name, help, count) in counters {

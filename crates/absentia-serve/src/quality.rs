@@ -144,9 +144,12 @@ impl Quality {
         self.lock().events += 1;
     }
 
-    /// Adds an event that was measured.
-    pub(crate) fn add(&self, ranks: Ranks) {
+    /// Adds an event that was measured with a model, unless another one is measured by now.
+    pub(crate) fn add(&self, model: u64, ranks: Ranks) {
         let mut inner = self.lock();
+        if inner.model != model {
+            return;
+        }
         inner.new_users += u64::from(ranks.is_new_user);
         inner.new_items += u64::from(ranks.is_new_item);
         inner.live.add(ranks.live);

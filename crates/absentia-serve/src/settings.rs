@@ -74,11 +74,12 @@ pub struct Limits {
     pub snapshot_events: u64,
     /// Bytes of the database; no limit if 0.
     pub database_bytes: u64,
-    /// Mebibytes of lists that are kept to be sent again while nothing changes; none if 0.
-    pub list_cache_mib: u32,
+    /// Mebibytes of shortlists, which are made for the users with most interactions: their lists are looked up instead
+    /// of ranked. None if 0.
+    pub shortlist_mib: u32,
     /// Percent of their time that ranking threads may work; they pause for the rest.
     pub ranking_percent: u32,
-    /// Percent of the writer's time that may be spent on predicting events before they are learned; every
+    /// Percent of the time of one thread that may be spent on predicting events before they are learned; every
     /// event is predicted if 100, none if 0.
     pub quality_percent: u32,
     /// Hours for which the answer to a request with an `Idempotency-Key` is kept at least.
@@ -86,10 +87,10 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Bytes of lists that are kept.
+    /// Bytes of shortlists.
     #[must_use]
-    pub fn list_cache_bytes(&self) -> u64 {
-        u64::from(self.list_cache_mib) << 20
+    pub fn shortlist_bytes(&self) -> u64 {
+        u64::from(self.shortlist_mib) << 20
     }
 }
 
@@ -127,7 +128,7 @@ impl Default for Limits {
             stop_seconds: 10,
             snapshot_events: 10_000,
             database_bytes: 0,
-            list_cache_mib: 64,
+            shortlist_mib: 32,
             ranking_percent: 100,
             quality_percent: 5,
             idempotency_hours: 24,

@@ -23,7 +23,7 @@ use crate::core::Core;
 use crate::error::ServeError;
 use crate::log;
 use crate::settings::{Limits, Settings};
-use crate::state::{Folder, Live, State, Writer, finish_erasures, import, model_digest};
+use crate::state::{Folder, Live, Prepared, State, Writer, finish_erasures, import, model_digest};
 use crate::store::{Activation, Change, ModelEntry, SqliteStore, Store, StoreReader};
 
 /// What a server is started with.
@@ -208,12 +208,14 @@ fn serving(learner: &Learner, limits: &Limits) -> Stage {
     let k = online.factors(Axis::Item).cols();
     let factors = (4 * k * (users + items)) as u64;
     let saving = learner.learning_stage(&[], true);
+    let (shortlists, rows) = Prepared::bytes_of_shortlists(online, limits.shortlist_bytes());
     Stage::new("serving")
         .with("indexes of items", 2 * IndexedItems::bytes(items, k))
+        .with("shortlists of users", 2 * shortlists)
+        .with("rows that they are made from", rows)
         .with("model as it was trained", factors)
         .with("a copy whose caches are compared", factors)
         .with("a copy that is saved", saving.total())
-        .with("lists that are kept", limits.list_cache_bytes())
 }
 
 /// Opens the active model with all records learned.

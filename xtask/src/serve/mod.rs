@@ -67,15 +67,32 @@ fn measured(bench: &Bench, seconds: f64, with_peer: bool) -> Result<(), String> 
     } else {
         None
     };
-    let capacity = {
+    let ranked = {
+        let ours = bench.start("shortlist_mib = 0")?;
+        phases::lists_of(
+            &phases::RANKED,
+            &ours,
+            seconds,
+            peer.as_ref(),
+            &mut findings,
+        )?
+    };
+    {
+        bench.forget();
         let ours = bench.start("snapshot_events = 10000000")?;
-        let capacity = phases::lists(&ours, seconds, peer.as_ref(), &mut findings)?;
+        phases::without_lists(&ours, seconds)?;
+        let capacity = phases::lists_of(
+            &phases::LOOKED_UP,
+            &ours,
+            seconds,
+            peer.as_ref(),
+            &mut findings,
+        )?;
         phases::acknowledgements(&ours, seconds, &bench.folder, &mut findings)?;
         phases::beside_events(&ours, seconds, capacity, &mut findings)?;
-        capacity
-    };
+    }
     phases::replay(bench, &mut findings)?;
-    phases::overload(bench, seconds, capacity, &mut findings)?;
+    phases::overload(bench, seconds, ranked, &mut findings)?;
     bench.forget();
     eprint!("{findings}");
     Ok(())

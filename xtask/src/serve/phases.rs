@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::client::{Report, as_fast_as_possible, at_rate};
 use super::findings::Findings;
-use super::servers::{
-    Bench, PEER_SETTINGS, Running, bare_sync, event, health, list, many_events, new_list,
-};
+use super::servers::{Bench, PEER_SETTINGS, Running, bare_sync, event, health, list, many_events};
 
 const CONNECTIONS: usize = 64;
 const EVENTS: usize = 100_000;
@@ -44,20 +42,18 @@ pub(super) fn peer(bench: &Bench, seconds: f64) -> Result<Report, String> {
     best.ok_or_else(|| "nothing was measured".to_owned())
 }
 
-/// How requests for lists are made, and what they are called.
-struct Lists {
-    make: fn(usize) -> String,
+/// Lists of one kind, and what is found about them.
+pub(super) struct Lists {
     name: &'static str,
     /// What a capacity, a ratio to the peer one request after the other, and one at a rate are of.
     findings: [&'static str; 5],
 }
 
-/// Lists that were made before for users who come again, while nothing changes: they are sent again.
-const REPEATED: Lists = Lists {
-    make: list,
-    name: "repeated lists",
+/// Lists of users with a shortlist, as the server starts without further settings.
+pub(super) const LOOKED_UP: Lists = Lists {
+    name: "lists",
     findings: [
-        "repeated lists a second, 64 connections",
+        "lists a second, 64 connections",
         "  the same beside implicit",
         "  at a rate beside implicit at its p99",
         "  p50 at 70 % of the capacity",
@@ -65,12 +61,11 @@ const REPEATED: Lists = Lists {
     ],
 };
 
-/// Lists that were never made before: each is ranked.
-const NEW: Lists = Lists {
-    make: new_list,
-    name: "new lists",
+/// Lists of a server without shortlists: each is ranked.
+pub(super) const RANKED: Lists = Lists {
+    name: "lists that are ranked",
     findings: [
-        "new lists a second, 64 connections",
+        "lists that are ranked a second, 64 connections",
         "  the same beside implicit",
         "  at a rate beside implicit at its p99",
         "  p50 at 70 % of the capacity",
@@ -78,33 +73,25 @@ const NEW: Lists = Lists {
     ],
 };
 
-/// Requests without ranking, lists that are ranked, and lists that are sent again; yields how many lists are
-/// ranked in a second.
-pub(super) fn lists(
-    ours: &Running,
-    seconds: f64,
-    peer: Option<&Report>,
-    findings: &mut Findings,
-) -> Result<f64, String> {
+/// What the connection loop and the client reach alone.
+pub(super) fn without_lists(ours: &Running, seconds: f64) -> Result<(), String> {
     let alone = as_fast_as_possible(&ours.address, CONNECTIONS, seconds / 2.0, health)?;
     show("/healthz, as fast as possible", &alone);
-    let capacity = lists_of(&NEW, ours, seconds, peer, findings)?;
-    lists_of(&REPEATED, ours, seconds, peer, findings)?;
-    Ok(capacity)
+    Ok(())
 }
 
 /// Lists as fast as possible, at the latency of the peer, and at 70 % of the capacity; yields the capacity.
-fn lists_of(
+pub(super) fn lists_of(
     lists: &Lists,
     ours: &Running,
     seconds: f64,
     peer: Option<&Report>,
     findings: &mut Findings,
 ) -> Result<f64, String> {
-    let (make, name) = (lists.make, lists.name);
+    let name = lists.name;
     let [of_capacity, of_ratio, of_rate, of_p50, of_p99] = lists.findings;
-    as_fast_as_possible(&ours.address, CONNECTIONS, 3.0, make)?;
-    let full = as_fast_as_possible(&ours.address, CONNECTIONS, seconds, make)?;
+    as_fast_as_possible(&ours.address, CONNECTIONS, 3.0, list)?;
+    let full = as_fast_as_possible(&ours.address, CONNECTIONS, seconds, list)?;
     show(&format!("{name}, as fast as possible"), &full);
     let capacity = full.rate();
     findings.add(
@@ -136,7 +123,7 @@ fn lists_of(
         );
         findings.add(of_rate, figure, "at least 20x", ratio >= 20.0);
     }
-    let most = at_rate(&ours.address, CONNECTIONS, 0.7 * capacity, seconds, make)?;
+    let most = at_rate(&ours.address, CONNECTIONS, 0.7 * capacity, seconds, list)?;
     show(&format!("{name} at 70 % of that"), &most);
     let (p50, p99) = (most.quantile(0.5), most.quantile(0.99));
     findings.add(of_p50, format!("{p50:.2} ms"), "under 1 ms", p50 < 1.0);
@@ -158,7 +145,7 @@ fn at_equal_latency(
             CONNECTIONS,
             share * capacity,
             seconds / 2.0,
-            lists.make,
+            list,
         )?;
         show(
             &format!("{} at {:.0} % of that", lists.name, 100.0 * share),
@@ -197,8 +184,8 @@ pub(super) fn acknowledgements(
     Ok(())
 }
 
-/// Lists at 70 % of the capacity while 500 events a second are learned. Each event may change any list, so that
-/// hardly one is sent again: the capacity is that of lists that are ranked.
+/// Lists at 70 % of the capacity while 500 events a second are learned. Each changes an item, which may enter any list, and
+/// a user, whose list is ranked until shortlists are made again.
 pub(super) fn beside_events(
     ours: &Running,
     seconds: f64,
@@ -262,14 +249,15 @@ pub(super) fn overload(
 ) -> Result<(), String> {
     bench.forget();
     // The ranking threads alone could do several times what client, network and they do together on two
-    // processors, so that a tenth of their time would not be a tenth of the capacity.
-    let ours = bench.start("ranking_percent = 1")?;
-    as_fast_as_possible(&ours.address, 4, 1.0, new_list)?;
-    let throttled = as_fast_as_possible(&ours.address, CONNECTIONS, seconds / 2.0, new_list)?;
+    // processors, so that a tenth of their time would not be a tenth of the capacity. Lists that are looked up do
+    // not need them.
+    let ours = bench.start("ranking_percent = 1\nshortlist_mib = 0")?;
+    as_fast_as_possible(&ours.address, 4, 1.0, list)?;
+    let throttled = as_fast_as_possible(&ours.address, CONNECTIONS, seconds / 2.0, list)?;
     show("ranking pool throttled to a tenth or less", &throttled);
     let before = ours.memory();
     let rate = (10.0 * throttled.rate()).min(capacity);
-    let load = at_rate(&ours.address, 700, rate, seconds, new_list)?;
+    let load = at_rate(&ours.address, 700, rate, seconds, list)?;
     let ended = Instant::now();
     show("  ten times that load", &load);
     let recovered = recovery(&ours, 0.5 * throttled.rate(), ended)?;
@@ -305,7 +293,7 @@ pub(super) fn overload(
 fn recovery(ours: &Running, rate: f64, ended: Instant) -> Result<f64, String> {
     let mut recovered = Duration::ZERO;
     while ended.elapsed() < Duration::from_secs(5) {
-        let report = at_rate(&ours.address, 4, rate, 0.25, new_list)?;
+        let report = at_rate(&ours.address, 4, rate, 0.25, list)?;
         if report.refused > 0 || report.quantile(0.99) > 250.0 {
             recovered = ended.elapsed();
         } else if ended.elapsed() > recovered + Duration::from_secs(1) {

@@ -169,21 +169,10 @@ pub(super) fn health(_: usize) -> String {
     "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n".to_owned()
 }
 
-/// A request for the twenty best unseen items of some user. All users come in turn, so that each comes again.
+/// A request for the twenty best unseen items of some user. All users come in turn.
 pub(super) fn list(number: usize) -> String {
-    list_without(number, "")
-}
-
-/// The same list without an item that there is not, another one each time: it was never made before.
-pub(super) fn new_list(number: usize) -> String {
-    list_without(number, &format!("&exclude=x{number}"))
-}
-
-fn list_without(number: usize, exclude: &str) -> String {
     let (user, _) = pair(number);
-    format!(
-        "GET /v1/users/{user}/recommendations?n=20{exclude} HTTP/1.1\r\nhost: localhost\r\n\r\n"
-    )
+    format!("GET /v1/users/{user}/recommendations?n=20 HTTP/1.1\r\nhost: localhost\r\n\r\n")
 }
 
 /// A request with one event.

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use hyper::http::uri::PathAndQuery;
 use hyper::{Request, Response, StatusCode};
 
 use super::call::{Answer, Call};
@@ -80,14 +79,6 @@ async fn answer(
     let route = &ROUTES[at];
     let (head, body) = request.into_parts();
     let principal = authorised(core, is_loopback, &head.headers, route)?;
-    // A list that is still right is sent again. Its request was checked when it was made.
-    let list = (route.handler == Handler::Recommend)
-        .then(|| head.uri.path_and_query().map(PathAndQuery::as_str))
-        .flatten();
-    if let Some(body) = list.and_then(|list| core.lists.get(list)) {
-        return Ok(Answer::of(200, "application/json", body));
-    }
-    let changes = core.lists.changes();
     let mut call = Call::new(parameters, head.uri.query().unwrap_or_default())?;
     call.principal = principal;
     call.target = format!("{} {}", head.method, head.uri.path());
@@ -97,11 +88,7 @@ async fn answer(
         call.content_type = content_type(&head.headers);
         call.body = read_body(core, body).await?;
     }
-    let answer = handle(core, route.handler, call).await?;
-    if let Some(list) = list {
-        core.lists.keep(list, changes, &answer.body);
-    }
-    Ok(answer)
+    handle(core, route.handler, call).await
 }
 
 async fn handle(core: &Arc<Core>, handler: Handler, call: Call) -> Result<Answer, ApiError> {

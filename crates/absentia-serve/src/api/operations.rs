@@ -81,11 +81,6 @@ pub(super) fn metrics(core: &Core) -> Answer {
             count(core.rankings.waiting()),
         ),
         (
-            "absentia_lists_sent_again",
-            "Lists that were sent again without ranking since the start.",
-            core.lists.hits() as f64,
-        ),
-        (
             "absentia_waiting_writes",
             "Writing requests that wait.",
             count(core.writes.len()),

@@ -6,7 +6,7 @@ use super::call::{Answer, Call};
 use super::json;
 use crate::core::Core;
 use crate::error::ApiError;
-use crate::ranking::{ItemOfUser, List, ListRequest, Seen, Who};
+use crate::ranking::{ItemOfUser, List, ListRequest, Seen, Who, looked_up};
 use crate::settings::{MAX_EXCLUDED, MAX_ITEMS, MAX_LIST, MAX_OFFSET, MAX_USERS};
 
 const DEFAULT_LENGTH: usize = 20;
@@ -66,6 +66,9 @@ pub(super) async fn of_user(core: &Core, call: &Call) -> Result<Answer, ApiError
         seen: seen_of(core, seen.split(',').map(str::to_owned).collect())?,
     };
     check_excluded(&request.exclude)?;
+    if let Some(list) = looked_up(core, &request) {
+        return Answer::json(200, &list);
+    }
     let mut lists = core.rankings.lists(vec![request]).await?;
     let list = lists.pop().ok_or_else(ApiError::overloaded)??;
     Answer::json(200, &list)

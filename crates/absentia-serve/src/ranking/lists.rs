@@ -3,17 +3,24 @@
 use absentia::Dense;
 use absentia::error::Axis;
 use absentia::model::NewEntry;
-use absentia::ranking::{ChangedItems, IndexedItems, ItemLists, Scored};
+use absentia::ranking::{ChangedItems, ItemLists, Scored};
 
 use super::request::{ItemOfUser, List, ListRequest, Listed, Seen, Who};
+use crate::catalogue::Catalogue;
 use crate::core::Core;
 use crate::error::ApiError;
 use crate::settings::{Kind, Meaning};
-use crate::state::State;
+use crate::state::{Prepared, State};
 use crate::store::StoreReader;
 
-/// What a list is made from.
-struct Prepared {
+/// Items that may differ from the index where a network thread looks a list up. Those that could enter the list are
+/// scored, which takes some microseconds.
+const FEW_CHANGED: usize = 1024;
+
+/// A request with rows in place of ids.
+struct Resolved {
+    /// The user's row, if the user has not changed since shortlists were made and seen items are left out.
+    listed: Option<u32>,
     /// Factors of the user; none if nothing is known.
     factors: Option<Vec<f32>>,
     /// Items that are left out, rising.
@@ -26,8 +33,53 @@ struct Prepared {
 enum Draft {
     /// The items, and what they are a fallback of.
     Made(Vec<Scored>, Option<&'static str>),
-    /// Factors of the user, and items that are left out, rising.
-    Open(Vec<f32>, Vec<u32>),
+    /// A list that the shortlists or the index serve.
+    Open(Open),
+}
+
+struct Open {
+    listed: Option<u32>,
+    factors: Vec<f32>,
+    exclude: Vec<u32>,
+}
+
+/// The list of a stored user, if it can be looked up at once: its user and all but a few items are as they were when
+/// shortlists were made, and nobody has the state to change it. A network thread may ask for it.
+pub(crate) fn looked_up(core: &Core, request: &ListRequest) -> Option<List> {
+    let Who::User(user) = &request.who else {
+        return None;
+    };
+    if request.seen != Seen::Hide || !request.categories.is_empty() {
+        return None;
+    }
+    let live = core.live();
+    let state = live.try_read()?;
+    if state.n_changed() > FEW_CHANGED || !state.has_shortlists() {
+        return None;
+    }
+    let row = state.learner.ids().users.get(user)?;
+    let factors = state.learner.online().factors(Axis::User).row(row as usize);
+    if !state.is_unchanged(row) || !is_known(factors) {
+        return None;
+    }
+    let (prepared, changed) = state.ranked_items();
+    let catalogue = core.catalogue();
+    let exclude = left_out(&state, &catalogue, request, Vec::new());
+    let is_left_out = |item: u32| {
+        exclude.binary_search(&item).is_ok() || state.learner.online().has_seen(row, item)
+    };
+    let length = request.offset + request.n;
+    let shortlists = prepared.shortlists.as_ref()?;
+    let best = shortlists.best((row, factors), &changed, length, &is_left_out)?;
+    core.metrics.count_looked_up();
+    Some(List {
+        user: Some(user.clone()),
+        items: named(&catalogue, &state, &best, request),
+        fallback: None,
+        unknown: Vec::new(),
+        model: live.version,
+        sequence: state.sequence,
+    })
 }
 
 /// Makes the lists of some requests from one state. The state is locked while they are prepared and while
@@ -38,29 +90,30 @@ pub(super) fn lists(
     requests: &[&ListRequest],
 ) -> Vec<Result<List, ApiError>> {
     let live = core.live();
-    let (mut drafts, index, changed, sequence) = {
+    let (mut drafts, prepared, changed, sequence) = {
         let state = live.read();
         let drafts = requests.iter().map(|request| {
-            let prepared = prepare(core, store, &state, request)?;
-            draft(&state, prepared, request.offset + request.n)
+            let resolved = resolve(core, store, &state, request)?;
+            draft(&state, resolved, request.offset + request.n)
         });
         let drafts: Vec<Result<Draft, ApiError>> = drafts.collect();
-        let (index, changed) = state.ranked_items();
-        (drafts, index, changed, state.sequence)
+        let (prepared, changed) = state.ranked_items();
+        (drafts, prepared, changed, state.sequence)
     };
-    rank_together((&index, &changed), requests, &mut drafts);
+    look_up(core, (&prepared, &changed), requests, &mut drafts);
+    rank_together((&prepared, &changed), requests, &mut drafts);
     let state = live.read();
     let lists = requests.iter().zip(drafts).map(|(request, draft)| {
         let (best, fallback) = match draft? {
             Draft::Made(best, fallback) => (best, fallback),
-            Draft::Open(..) => (Vec::new(), None),
+            Draft::Open(_) => (Vec::new(), None),
         };
         Ok(List {
             user: match &request.who {
                 Who::User(user) => Some(user.clone()),
                 Who::Items(_) => None,
             },
-            items: named(core, &state, &best, request.offset, request.n),
+            items: named(&core.catalogue(), &state, &best, request),
             fallback,
             unknown: unknown(&state, &request.who),
             model: live.version,
@@ -70,13 +123,14 @@ pub(super) fn lists(
     lists.collect()
 }
 
-/// Makes a list at once if the index does not serve it.
-fn draft(state: &State, prepared: Prepared, length: usize) -> Result<Draft, ApiError> {
-    let Prepared {
+/// Makes a list at once if neither shortlists nor the index serve it.
+fn draft(state: &State, resolved: Resolved, length: usize) -> Result<Draft, ApiError> {
+    let Resolved {
+        listed,
         factors,
         exclude,
         allow,
-    } = prepared;
+    } = resolved;
     let is_left = |item: &u32| exclude.binary_search(item).is_err();
     let Some(factors) = factors else {
         let allow = allow.as_deref();
@@ -86,27 +140,57 @@ fn draft(state: &State, prepared: Prepared, length: usize) -> Result<Draft, ApiE
         ));
     };
     let Some(allow) = allow else {
-        return Ok(Draft::Open(factors, exclude));
+        return Ok(Draft::Open(Open {
+            listed,
+            factors,
+            exclude,
+        }));
     };
     let items: Vec<u32> = allow.into_iter().filter(is_left).collect();
     let best = state.learner.online().best_of(&factors, &items, length);
     Ok(Draft::Made(best.map_err(|error| internal(&error))?, None))
 }
 
-/// Makes all lists that the index serves.
+/// Makes the lists that shortlists serve.
+fn look_up(
+    core: &Core,
+    (prepared, changed): (&Prepared, &ChangedItems),
+    requests: &[&ListRequest],
+    drafts: &mut [Result<Draft, ApiError>],
+) {
+    let Some(shortlists) = &prepared.shortlists else {
+        return;
+    };
+    for (request, draft) in requests.iter().zip(drafts) {
+        let Ok(Draft::Open(open)) = draft else {
+            continue;
+        };
+        let Some(row) = open.listed else {
+            continue;
+        };
+        let is_left_out = |item: u32| open.exclude.binary_search(&item).is_ok();
+        let (user, length) = ((row, &open.factors[..]), request.offset + request.n);
+        if let Some(best) = shortlists.best(user, changed, length, &is_left_out) {
+            *draft = Ok(Draft::Made(best, None));
+            core.metrics.count_looked_up();
+        }
+    }
+}
+
+/// Makes all other lists that the index serves.
 fn rank_together(
-    (index, changed): (&IndexedItems, &ChangedItems),
+    (prepared, changed): (&Prepared, &ChangedItems),
     requests: &[&ListRequest],
     drafts: &mut [Result<Draft, ApiError>],
 ) {
     let (mut users, mut exclude, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
-    let mut open = Vec::new();
+    let mut waiting = Vec::new();
     for (request, draft) in requests.iter().zip(drafts) {
-        if let Ok(Draft::Open(factors, items)) = draft {
-            users.push(std::mem::take(factors));
-            exclude.push(std::mem::take(items));
+        if let Ok(Draft::Open(open)) = draft {
+            users.push(std::mem::take(&mut open.factors));
+            exclude.push(std::mem::take(&mut open.exclude));
             lengths.push(request.offset + request.n);
-            open.push(draft);
+            waiting.push(draft);
         }
     }
     let (Some(first), Some(&top)) = (users.first(), lengths.iter().max()) else {
@@ -114,33 +198,29 @@ fn rank_together(
     };
     let factors = Dense::from_fn(users.len(), first.len(), |row, f| users[row][f]);
     let exclude: ItemLists = exclude.into_iter().collect();
-    match index.best(&factors, changed, top, &exclude) {
+    match prepared.index.best(&factors, changed, top, &exclude) {
         Ok(lists) => {
-            for ((draft, mut list), length) in open.into_iter().zip(lists).zip(lengths) {
+            for ((draft, mut list), length) in waiting.into_iter().zip(lists).zip(lengths) {
                 list.truncate(length);
                 *draft = Ok(Draft::Made(list, None));
             }
         }
         Err(error) => {
-            for draft in open {
+            for draft in waiting {
                 *draft = Err(internal(&error));
             }
         }
     }
 }
 
-fn prepare(
+fn resolve(
     core: &Core,
     store: &dyn StoreReader,
     state: &State,
     request: &ListRequest,
-) -> Result<Prepared, ApiError> {
+) -> Result<Resolved, ApiError> {
     let (online, items) = (state.learner.online(), &state.learner.ids().items);
-    let mut exclude: Vec<u32> = request
-        .exclude
-        .iter()
-        .filter_map(|id| items.get(id))
-        .collect();
+    let (mut seen, mut listed) = (Vec::new(), None);
     let factors = match &request.who {
         Who::Items(given) => {
             let entries = entries(core, state, given)?;
@@ -152,7 +232,7 @@ fn prepare(
                 }
             };
             let hidden = given.iter().filter(is_hidden);
-            exclude.extend(hidden.filter_map(|item| items.get(&item.item)));
+            seen.extend(hidden.filter_map(|item| items.get(&item.item)));
             let folded = online.fold_in_user(&entries);
             Some(folded.map_err(|error| ApiError::invalid("items", error.to_string()))?)
         }
@@ -161,19 +241,17 @@ fn prepare(
             if let Some(row) = row
                 && request.seen == Seen::Hide
             {
-                exclude.extend(online.seen(row));
+                seen.extend(online.seen(row));
+                listed = Some(row).filter(|&row| state.is_unchanged(row));
             }
             if let Seen::HideKinds(kinds) = &request.seen {
-                let seen = store.items_of_kinds(user, kinds)?;
-                exclude.extend(seen.iter().filter_map(|id| items.get(id)));
+                let ids = store.items_of_kinds(user, kinds)?;
+                seen.extend(ids.iter().filter_map(|id| items.get(id)));
             }
             row.map(|row| online.factors(Axis::User).row(row as usize).to_vec())
         }
     };
     let catalogue = core.catalogue();
-    exclude.extend(catalogue.hidden().filter_map(|id| items.get(id)));
-    exclude.sort_unstable();
-    exclude.dedup();
     let allow = (!request.categories.is_empty()).then(|| {
         let names = request.categories.iter();
         let ids = names.flat_map(|name| catalogue.category(name));
@@ -182,12 +260,33 @@ fn prepare(
         rows.dedup();
         rows
     });
-    Ok(Prepared {
-        // Nothing is known of a user whose factors are all 0.
-        factors: factors.filter(|row| row.iter().any(|&x| x != 0.0)),
-        exclude,
+    Ok(Resolved {
+        listed,
+        factors: factors.filter(|row| is_known(row)),
+        exclude: left_out(state, &catalogue, request, seen),
         allow,
     })
+}
+
+/// Whether anything is known of a user with these factors.
+fn is_known(factors: &[f32]) -> bool {
+    factors.iter().any(|&x| x != 0.0)
+}
+
+/// Items that are left out, rising: those that were seen, those of the request and hidden ones.
+fn left_out(
+    state: &State,
+    catalogue: &Catalogue,
+    request: &ListRequest,
+    seen: Vec<u32>,
+) -> Vec<u32> {
+    let rows = |id: &str| state.learner.ids().items.get(id);
+    let mut items = seen;
+    items.extend(request.exclude.iter().filter_map(|id| rows(id)));
+    items.extend(catalogue.hidden().filter_map(rows));
+    items.sort_unstable();
+    items.dedup();
+    items
 }
 
 /// The items of someone who is not stored, as entries. Items that the model does not know are left out.
@@ -262,9 +361,15 @@ fn popular(
     items.into_iter().map(scored).collect()
 }
 
-fn named(core: &Core, state: &State, best: &[Scored], offset: usize, n: usize) -> Vec<Listed> {
-    let (ids, catalogue) = (&state.learner.ids().items, core.catalogue());
-    let listed = best.iter().skip(offset).take(n).map(|scored| {
+fn named(
+    catalogue: &Catalogue,
+    state: &State,
+    best: &[Scored],
+    request: &ListRequest,
+) -> Vec<Listed> {
+    let ids = &state.learner.ids().items;
+    let listed = best.iter().skip(request.offset).take(request.n);
+    let listed = listed.map(|scored| {
         let item = ids.name(scored.item).unwrap_or_default().into_owned();
         let entry = catalogue.get(Axis::Item, &item);
         Listed {

@@ -1,31 +1,37 @@
-//! Saving states, making indexes and comparing caches on threads beside the writer.
+//! Saving states, preparing lists and comparing caches on threads beside the writer.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use absentia::ranking::IndexedItems;
 use absentia_online::StateCopy;
 
 use super::folder::Folder;
+use super::prepared::{Prepared, Rows};
 use crate::background;
 use crate::quality::Drift;
 
 /// What a background thread has done.
 pub(super) enum Done {
-    /// An index for a version.
-    Index(u64, Arc<IndexedItems>),
+    /// What lists of a version are made from, and how long it took.
+    Prepared(u64, Arc<Prepared>, Duration),
     /// A state was saved, or not.
     Saved(Result<(), String>),
     /// The caches of a version were compared.
     Checked(u64, Drift),
 }
 
-/// Background work of the writer: at most one index, one state and one comparison at a time.
+/// Background work of the writer: at most one preparation, one state and one comparison at a time.
 pub(super) struct Background {
     send: Sender<Done>,
     done: Receiver<Done>,
-    pub(super) makes_index: bool,
+    pub(super) prepares: bool,
+    /// Ends the preparation with what it has.
+    stop_preparing: Arc<AtomicBool>,
+    /// When the last preparation ended, and how long it took.
+    prepared: Option<(Instant, Duration)>,
     pub(super) saves: bool,
     pub(super) checks: bool,
 }
@@ -36,7 +42,9 @@ impl Background {
         Self {
             send,
             done,
-            makes_index: false,
+            prepares: false,
+            stop_preparing: Arc::default(),
+            prepared: None,
             saves: false,
             checks: false,
         }
@@ -53,8 +61,9 @@ impl Background {
 
     /// Waits until nothing runs any more.
     pub(super) fn wait(&mut self) -> Vec<Done> {
+        self.stop_preparing();
         let mut finished = self.finished();
-        while self.makes_index || self.saves || self.checks {
+        while self.prepares || self.saves || self.checks {
             let Ok(done) = self.done.recv() else {
                 break;
             };
@@ -66,24 +75,37 @@ impl Background {
 
     fn note(&mut self, done: &Done) {
         match done {
-            Done::Index(..) => self.makes_index = false,
+            Done::Prepared(_, _, took) => {
+                self.prepares = false;
+                self.prepared = Some((Instant::now(), *took));
+            }
             Done::Saved(_) => self.saves = false,
             Done::Checked(..) => self.checks = false,
         }
     }
 
-    /// Makes the index of a copy of the items.
-    pub(super) fn index(
-        &mut self,
-        version: u64,
-        make: impl FnOnce() -> IndexedItems + Send + 'static,
-    ) {
-        self.makes_index = true;
-        let send = self.send.clone();
+    /// Prepares the lists of a version from copies of its rows.
+    pub(super) fn prepare(&mut self, version: u64, rows: Rows) {
+        self.prepares = true;
+        self.stop_preparing = Arc::default();
+        let (send, stop) = (self.send.clone(), self.stop_preparing.clone());
         thread::spawn(move || {
             let _alone = background::begin();
-            send.send(Done::Index(version, Arc::new(make())))
+            let begun = Instant::now();
+            let prepared = Arc::new(rows.prepare(&stop));
+            send.send(Done::Prepared(version, prepared, begun.elapsed()))
         });
+    }
+
+    /// Ends a preparation soon, with the shortlists that it has made.
+    pub(super) fn stop_preparing(&self) {
+        self.stop_preparing.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether another preparation leaves at least some parts of the time, of which it takes one, without one.
+    pub(super) fn may_prepare(&self, parts: u32) -> bool {
+        self.prepared
+            .is_none_or(|(ended, took)| ended.elapsed() > took * parts)
     }
 
     /// Compares the caches of a version.

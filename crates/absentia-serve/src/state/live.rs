@@ -1,12 +1,36 @@
-//! The active model: what it has learned, the index of its items, and the items changed since.
+//! The active model: what it has learned, the index of its items, shortlists of its users, and what has changed since.
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::collections::HashSet;
+use std::sync::{
+    Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
+};
 
 use absentia::error::Axis;
-use absentia::ranking::{ChangedItems, IndexedItems};
+use absentia::ranking::ChangedItems;
 use absentia_online::{LearnError, Learner, Record};
 
 use super::folder::apply;
+use super::prepared::Prepared;
+
+/// Rows whose factors have changed since some moment.
+#[derive(Debug, Default)]
+struct Changes {
+    /// Items, rising.
+    items: Vec<u32>,
+    users: Users,
+}
+
+#[derive(Debug)]
+enum Users {
+    Some(HashSet<u32>),
+    All,
+}
+
+impl Default for Users {
+    fn default() -> Self {
+        Self::Some(HashSet::new())
+    }
+}
 
 /// A model at one sequence number.
 #[derive(Debug)]
@@ -15,26 +39,26 @@ pub struct State {
     pub learner: Learner,
     /// The last record that it has learned.
     pub sequence: u64,
-    index: Arc<IndexedItems>,
-    /// Items that differ from the index, rising.
-    changed: Vec<u32>,
-    /// Copies of them as they are now, once a list has needed them.
+    prepared: Arc<Prepared>,
+    /// What differs from what is prepared.
+    changes: Changes,
+    /// Copies of the items that differ as they are now, once a list has needed them.
     changed_items: OnceLock<Arc<ChangedItems>>,
-    /// Those that changed since items were copied for the next index, if one is made.
-    changed_since_copy: Option<Vec<u32>>,
+    /// What has changed since the rows were copied for the next index, if one is made.
+    changes_since_copy: Option<Changes>,
 }
 
 impl State {
-    /// Makes the index of a model that has learned up to a record.
+    /// Makes the index of a model that has learned up to a record. Shortlists follow in the background.
     #[must_use]
     pub fn new(learner: Learner, sequence: u64) -> Self {
         Self {
-            index: Arc::new(learner.online().index_items()),
+            prepared: Arc::new(Prepared::index_of(learner.online())),
             learner,
             sequence,
-            changed: Vec::new(),
+            changes: Changes::default(),
             changed_items: OnceLock::new(),
-            changed_since_copy: None,
+            changes_since_copy: None,
         }
     }
 
@@ -45,29 +69,40 @@ impl State {
     pub fn learn(&mut self, sequence: u64, record: &Record) -> Result<(), LearnError> {
         self.sequence = sequence;
         self.changed_items.take();
-        let online = self.learner.online();
-        let touched: Vec<u32> = match record {
-            Record::Erase { user } => match self.learner.row(Axis::User, user) {
-                Ok(row) => online.columns(Axis::User, row).to_vec(),
-                Err(_) => Vec::new(),
-            },
-            Record::Refit { .. } => (0..online.n_rows(Axis::Item) as u32).collect(),
-            _ => Vec::new(),
-        };
+        let mut changes = self.erased_or_refit(record);
         apply(&mut self.learner, record)?;
-        let item = match record {
-            Record::Insert { item, .. }
-            | Record::Expose { item, .. }
-            | Record::Remove { item, .. } => self.learner.find(Axis::Item, item),
-            _ => None,
-        };
-        for item in touched.into_iter().chain(item) {
-            mark(&mut self.changed, item);
-            if let Some(changed) = &mut self.changed_since_copy {
-                mark(changed, item);
-            }
+        if let Record::Insert { user, item, .. }
+        | Record::Expose { user, item, .. }
+        | Record::Remove { user, item, .. } = record
+        {
+            changes.items.extend(self.learner.find(Axis::Item, item));
+            changes.add_user(self.learner.find(Axis::User, user));
         }
+        if let Some(since_copy) = &mut self.changes_since_copy {
+            since_copy.add(&changes);
+        }
+        self.changes.add(&changes);
         Ok(())
+    }
+
+    /// The rows that a record changes beside those of a pair, which are known before it is learned.
+    fn erased_or_refit(&self, record: &Record) -> Changes {
+        let online = self.learner.online();
+        let mut changes = Changes::default();
+        match record {
+            Record::Erase { user } => {
+                if let Ok(row) = self.learner.row(Axis::User, user) {
+                    changes.items = online.columns(Axis::User, row).to_vec();
+                    changes.add_user(Some(row));
+                }
+            }
+            Record::Refit { .. } => {
+                changes.items = (0..online.n_rows(Axis::Item) as u32).collect();
+                changes.users = Users::All;
+            }
+            _ => {}
+        }
+        changes
     }
 
     /// Whether a user has interacted with an item.
@@ -78,50 +113,80 @@ impl State {
             self.learner.row(Axis::Item, item),
         );
         match rows {
-            (Ok(user), Ok(item)) => self.learner.online().seen(user).any(|seen| seen == item),
+            (Ok(user), Ok(item)) => self.learner.online().has_seen(user, item),
             _ => false,
         }
     }
 
-    /// The index, and copies of the items that differ from it: what lists of this moment are made from.
+    /// The index and shortlists, and copies of the items that differ from them: what lists of this moment are made from.
     #[must_use]
-    pub fn ranked_items(&self) -> (Arc<IndexedItems>, Arc<ChangedItems>) {
+    pub fn ranked_items(&self) -> (Arc<Prepared>, Arc<ChangedItems>) {
         let changed = self.changed_items.get_or_init(|| {
             let online = self.learner.online();
-            Arc::new(online.changed_items(&self.index, &self.changed))
+            Arc::new(online.changed_items(&self.prepared.index, &self.changes.items))
         });
-        (self.index.clone(), changed.clone())
+        (self.prepared.clone(), changed.clone())
+    }
+
+    /// Whether a user has not changed since shortlists were made: the list of the user, if there is one, is of the
+    /// present factors and seen items.
+    #[must_use]
+    pub fn is_unchanged(&self, user: u32) -> bool {
+        match &self.changes.users {
+            Users::Some(changed) => !changed.contains(&user),
+            Users::All => false,
+        }
     }
 
     /// Number of items that differ from the index.
     #[must_use]
     pub fn n_changed(&self) -> usize {
-        self.changed.len()
+        self.changes.items.len()
     }
 
-    /// Remembers from now on what changes, for an index of the present items.
-    pub(super) fn copy_begun(&mut self) {
-        self.changed_since_copy = Some(Vec::new());
-    }
-
-    /// Takes an index of the items as they were when the copy was begun; yields the one before. Giving back
-    /// its memory takes milliseconds, in which nobody should hold the lock.
+    /// Whether shortlists were made.
     #[must_use]
-    pub(super) fn take_index(&mut self, index: Arc<IndexedItems>) -> Arc<IndexedItems> {
-        match self.changed_since_copy.take() {
-            Some(changed) => {
-                self.changed = changed;
+    pub fn has_shortlists(&self) -> bool {
+        self.prepared.shortlists.is_some()
+    }
+
+    /// Remembers from now on what changes, for an index of the present rows.
+    pub(super) fn copy_begun(&mut self) {
+        self.changes_since_copy = Some(Changes::default());
+    }
+
+    /// Takes what was prepared from the rows as they were when the copy was begun; yields what was there before.
+    /// Giving back its memory takes milliseconds, in which nobody should hold the lock.
+    #[must_use]
+    pub(super) fn take_prepared(&mut self, prepared: Arc<Prepared>) -> Arc<Prepared> {
+        match self.changes_since_copy.take() {
+            Some(changes) => {
+                self.changes = changes;
                 self.changed_items.take();
-                std::mem::replace(&mut self.index, index)
+                std::mem::replace(&mut self.prepared, prepared)
             }
-            None => index,
+            None => prepared,
         }
     }
 }
 
-fn mark(changed: &mut Vec<u32>, item: u32) {
-    if let Err(place) = changed.binary_search(&item) {
-        changed.insert(place, item);
+impl Changes {
+    fn add_user(&mut self, user: Option<u32>) {
+        if let Users::Some(users) = &mut self.users {
+            users.extend(user);
+        }
+    }
+
+    fn add(&mut self, more: &Changes) {
+        for &item in &more.items {
+            if let Err(place) = self.items.binary_search(&item) {
+                self.items.insert(place, item);
+            }
+        }
+        match (&mut self.users, &more.users) {
+            (Users::Some(users), Users::Some(more)) => users.extend(more),
+            (users, _) => *users = Users::All,
+        }
     }
 }
 
@@ -147,6 +212,15 @@ impl Live {
     /// it, and no thread twice at a time.
     pub fn read(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, unless the writer has it or waits for it: threads that must not wait take it so.
+    pub fn try_read(&self) -> Option<RwLockReadGuard<'_, State>> {
+        match self.state.try_read() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     pub(super) fn write(&self) -> RwLockWriteGuard<'_, State> {

@@ -2,7 +2,8 @@
 //!
 //! | file | concept |
 //! | --- | --- |
-//! | `live` | the active model behind a lock: what it has learned, its index, the items changed since |
+//! | `live` | the active model behind a lock: what it has learned, its index and shortlists, what has changed since |
+//! | `prepared` | the index and the shortlists, made in the background |
 //! | `folder` | the data folder: which states are saved, opening the newest whole one |
 //! | `events` | events as they are sent, checked and turned into records |
 //! | `writer` | the writing thread: validate, commit, apply in order, acknowledge |
@@ -10,7 +11,7 @@
 //! | `prediction` | predicting a sample of events before they are learned |
 //! | `removal` | what removes one event of a pair and leaves the others |
 //! | `erase` | erasing users from the state, the saved states and the database |
-//! | `background` | saving states and making indexes beside the writer |
+//! | `background` | saving states, preparing lists and comparing caches beside the writer |
 //!
 //! A state is saved as `states/VERSION-SEQUENCE.absentia`: a model file that has learned all records up to
 //! that sequence number. The first one of a version is the model as it was registered; once a user was erased,
@@ -25,6 +26,7 @@ mod events;
 mod folder;
 mod live;
 mod prediction;
+mod prepared;
 mod removal;
 mod upkeep;
 mod writer;
@@ -35,4 +37,5 @@ pub use folder::{Folder, Opened};
 pub(crate) use folder::{Silent, import, model_digest};
 pub use live::{Live, State};
 pub use prediction::TrainedModel;
+pub use prepared::Prepared;
 pub use writer::{Command, Erased, Idempotency, Removed, Writer};

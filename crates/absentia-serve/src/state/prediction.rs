@@ -1,16 +1,27 @@
-//! Predicting a sample of events before they are learned, and comparing the caches with sums made anew.
+//! Predicting a sample of events before they are learned, and when caches are compared with sums made anew.
+//!
+//! The writer notes what a prediction is made from before it learns the event; a thread of the background ranks, so that
+//! the event is acknowledged meanwhile.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use absentia::error::Axis;
 use absentia::model::Model;
 use absentia::online::Online;
+use absentia::ranking::ChangedItems;
 use absentia_io::model::load_model;
 use absentia_online::Record;
 
 use super::folder::Folder;
 use super::live::State;
+use super::prepared::Prepared;
+use crate::background;
+use crate::core::Core;
 use crate::error::ServeError;
 use crate::quality::Ranks;
 use crate::store::StoreReader;
@@ -82,25 +93,58 @@ impl Recent {
     }
 }
 
-/// What the writer needs to predict events: it takes a share of its time at most.
+/// What one event is predicted from: the models as they were before it was learned.
+struct Question {
+    /// Version of the live model.
+    version: u64,
+    item: Option<u32>,
+    /// Row and factors of the user, if the live model knows anything about the user.
+    live: Option<(Vec<f32>, Arc<Prepared>, Arc<ChangedItems>)>,
+    trained: Option<(u32, Arc<TrainedModel>)>,
+    popular: Option<u32>,
+    is_new_user: bool,
+}
+
+impl Question {
+    fn answer(&self) -> Ranks {
+        let live = self.item.zip(self.live.as_ref());
+        let live = live.map(|(item, (user, prepared, changed))| {
+            prepared.index.rank_of(user, item, changed).ok()
+        });
+        let trained = self.item.zip(self.trained.as_ref());
+        Ranks {
+            live: live.flatten(),
+            trained: trained.and_then(|(item, (user, trained))| trained.rank(*user, item)),
+            popular: self.popular,
+            is_new_user: self.is_new_user,
+            is_new_item: self.item.is_none(),
+        }
+    }
+}
+
+/// What the writer needs to predict events.
 pub(super) struct Prediction {
-    trained: Option<TrainedModel>,
+    core: Arc<Core>,
+    trained: Option<Arc<TrainedModel>>,
     recent: Recent,
-    /// Percent of the writer's time.
+    /// Percent of its time that the thread which ranks may work; the writer ranks itself if 100.
     percent: u32,
-    next: Instant,
+    thread: OnceLock<Sender<Question>>,
+    /// Whether that thread waits for a question.
+    is_free: Arc<AtomicBool>,
     next_check: Instant,
 }
 
 impl Prediction {
-    pub(super) fn new(percent: u32) -> Self {
-        let now = Instant::now();
+    pub(super) fn new(core: Arc<Core>) -> Self {
         Self {
+            percent: core.settings.limits.quality_percent,
+            core,
             trained: None,
             recent: Recent::default(),
-            percent,
-            next: now,
-            next_check: now,
+            thread: OnceLock::new(),
+            is_free: Arc::new(AtomicBool::new(true)),
+            next_check: Instant::now(),
         }
     }
 
@@ -111,7 +155,7 @@ impl Prediction {
         state: &State,
         store: &dyn StoreReader,
     ) {
-        self.trained = trained;
+        self.trained = trained.map(Arc::new);
         self.recent = Recent::default();
         self.next_check = Instant::now();
         let after = state.sequence.saturating_sub(RECENT as u64);
@@ -125,35 +169,61 @@ impl Prediction {
 
     /// Replaces the model as it was trained.
     pub(super) fn replace_trained(&mut self, trained: Option<TrainedModel>) {
-        self.trained = trained;
+        self.trained = trained.map(Arc::new);
     }
 
     /// Whether the next event is to be predicted.
     pub(super) fn is_due(&self) -> bool {
-        self.percent > 0 && self.trained.is_some() && Instant::now() >= self.next
+        self.percent > 0 && self.trained.is_some() && self.is_free.load(Ordering::Acquire)
     }
 
     /// Predicts an event that is not learned yet.
-    pub(super) fn predict(&mut self, state: &State, user: &str, item: &str) -> Option<Ranks> {
-        let begun = Instant::now();
-        let learner = &state.learner;
-        let row = learner.find(Axis::Item, item);
-        let known_user = learner.row(Axis::User, user);
-        let is_new_user = known_user.is_err();
-        let trained = match (known_user, row, &self.trained) {
-            (Ok(user), Some(item), Some(trained)) => trained.rank(user, item),
-            _ => None,
-        };
-        let ranks = Ranks {
-            live: learner.rank_of(user, item).ok()?,
-            trained,
-            popular: row.map(|row| self.recent.rank(learner.online(), row)),
-            is_new_user,
-            is_new_item: row.is_none(),
-        };
-        let pause = 100 / self.percent.clamp(1, 100) - 1;
-        self.next = Instant::now() + begun.elapsed() * pause;
-        Some(ranks)
+    pub(super) fn predict(&self, version: u64, state: &State, user: &str, item: &str) {
+        let question = self.question(version, state, user, item);
+        if self.percent == 100 {
+            self.core.quality.add(version, question.answer());
+            return;
+        }
+        self.is_free.store(false, Ordering::Release);
+        let thread = self.thread.get_or_init(|| self.start());
+        let _ = thread.send(question);
+    }
+
+    fn question(&self, version: u64, state: &State, user: &str, item: &str) -> Question {
+        let (learner, online) = (&state.learner, state.learner.online());
+        let item = learner.find(Axis::Item, item);
+        let user = learner.find(Axis::User, user);
+        let known = user.filter(|&user| !online.is_blank(Axis::User, user));
+        Question {
+            version,
+            item,
+            live: known.map(|user| {
+                let factors = online.factors(Axis::User).row(user as usize).to_vec();
+                let (prepared, changed) = state.ranked_items();
+                (factors, prepared, changed)
+            }),
+            trained: user.zip(self.trained.clone()),
+            popular: item.map(|item| self.recent.rank(online, item)),
+            is_new_user: user.is_none(),
+        }
+    }
+
+    /// Starts the thread that ranks. It ends with the writer.
+    fn start(&self) -> Sender<Question> {
+        let (send, questions): (_, Receiver<Question>) = channel();
+        let (core, is_free) = (self.core.clone(), self.is_free.clone());
+        let pauses = 100 / self.percent.clamp(1, 100) - 1;
+        thread::spawn(move || {
+            let _alone = background::begin();
+            for question in questions {
+                let begun = Instant::now();
+                core.quality.add(question.version, question.answer());
+                drop(question);
+                thread::sleep(begun.elapsed() * pauses);
+                is_free.store(true, Ordering::Release);
+            }
+        });
+        send
     }
 
     /// Counts an event that was learned.

@@ -2,14 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use absentia::error::Axis;
-use absentia::ranking::IndexedItems;
 use absentia_online::Record;
 use serde_json::json;
 
 use super::background::Done;
-use super::live::Live;
+use super::live::{Live, State};
 use super::prediction::TrainedModel;
+use super::prepared::Rows;
 use super::writer::Writer;
 use crate::core::Storage;
 use crate::error::ApiError;
@@ -19,6 +18,12 @@ use crate::store::Change;
 
 /// Records that are learned before readers get their turn.
 const TURN: usize = 8;
+/// Items that may differ from the index although the next one costs little.
+const SOME_CHANGED: usize = 32;
+/// Shortlists that are not made yet are given up when this many times the usual number of items have changed.
+const TOO_MANY: usize = 8;
+/// An index costs little if this many times as long passes between two.
+const LITTLE: u32 = 20;
 /// Time between two attempts to write to a database that was full.
 const BETWEEN_PROBES: Duration = Duration::from_secs(2);
 
@@ -57,17 +62,18 @@ impl Writer {
             }
             self.core.status.learned(state.sequence);
             drop(state);
-            self.core.lists.changed();
+            // The next list, which may be looked up by a network thread, finds the changed items copied.
+            let _ = live.read().ranked_items();
         }
         outcome
     }
 
-    fn predict(&mut self, live: &Live, record: &Record) {
+    fn predict(&self, live: &Live, record: &Record) {
         if let Record::Insert { user, item, .. } = record
             && self.prediction.is_due()
-            && let Some(ranks) = self.prediction.predict(&live.read(), user, item)
         {
-            self.core.quality.add(ranks);
+            let state = live.read();
+            self.prediction.predict(live.version, &state, user, item);
         }
     }
 
@@ -104,7 +110,7 @@ impl Writer {
     pub(super) fn housekeeping(&mut self) {
         let finished = self.background.finished();
         self.take_over(finished);
-        self.begin_index();
+        self.begin_preparing();
         self.begin_saving();
         self.begin_check();
         self.probe();
@@ -114,8 +120,8 @@ impl Writer {
         let live = self.core.live();
         for done in finished {
             match done {
-                Done::Index(version, index) if version == live.version => {
-                    let before = live.write().take_index(index);
+                Done::Prepared(version, prepared, _) if version == live.version => {
+                    let before = live.write().take_prepared(prepared);
                     drop(before);
                     self.core.metrics.count_index();
                 }
@@ -124,25 +130,33 @@ impl Writer {
                     self.core.quality.drifted(drift);
                 }
                 // Of a version that is no longer active.
-                Done::Index(..) | Done::Checked(..) => {}
+                Done::Prepared(..) | Done::Checked(..) => {}
             }
         }
     }
 
-    /// Begins the next index if many items have changed.
-    fn begin_index(&mut self) {
+    /// Begins the next index with its shortlists if many items have changed, or some and it takes little of the time, or if
+    /// there are no shortlists yet.
+    fn begin_preparing(&mut self) {
         let live = self.core.live();
-        let limit = changed_limit(&live);
-        if !self.background.makes_index && live.read().n_changed() > limit {
+        let limit = self.core.settings.limits.shortlist_bytes();
+        let (changed, many, is_unlisted) = {
+            let state = live.read();
+            let is_unlisted = !state.has_shortlists() && limit > 0;
+            (state.n_changed(), changed_limit(&state), is_unlisted)
+        };
+        if self.background.prepares {
+            if changed > TOO_MANY * many {
+                self.background.stop_preparing();
+            }
+            return;
+        }
+        let is_cheap = changed > SOME_CHANGED && self.background.may_prepare(LITTLE);
+        if changed > many || is_cheap || is_unlisted {
             // Nobody else changes the state: it can be read again without the lock of a writer.
             live.write().copy_begun();
-            let (factors, scales) = {
-                let state = live.read();
-                let online = state.learner.online();
-                (online.factors(Axis::Item).clone(), online.item_scales())
-            };
-            let make = move || IndexedItems::new(factors, scales);
-            self.background.index(live.version, make);
+            let rows = Rows::copy(live.read().learner.online(), limit);
+            self.background.prepare(live.version, rows);
         }
     }
 
@@ -202,6 +216,6 @@ impl Writer {
 
 /// Items that may differ from the index before the next one is made. Each makes every list a little slower,
 /// and an index costs about as much as scoring all items a hundred times.
-fn changed_limit(live: &Live) -> usize {
-    (live.read().learner.ids().items.len() / 64).clamp(64, 1024)
+fn changed_limit(state: &State) -> usize {
+    (state.learner.ids().items.len() / 64).clamp(64, 1024)
 }

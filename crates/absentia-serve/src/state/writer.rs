@@ -142,7 +142,7 @@ impl Writer {
     #[must_use]
     pub fn new(core: Arc<Core>, store: Box<dyn Store>, folder: Arc<Folder>, saved: u64) -> Self {
         let sequence = core.live().read().sequence;
-        let prediction = Prediction::new(core.settings.limits.quality_percent);
+        let prediction = Prediction::new(core.clone());
         Self {
             core,
             store,
@@ -240,8 +240,6 @@ impl Writer {
             });
             self.sequence = appended.unwrap_or(self.sequence);
             self.core.status.committed(self.sequence);
-            // Lists without the items of some kinds of events ask the database.
-            self.core.lists.changed();
         }
         committed
     }
@@ -375,7 +373,6 @@ impl Writer {
         } else {
             // Nothing is known that could be erased from the model.
             live.write().sequence = sequence;
-            self.core.lists.changed();
             self.core.status.learned(sequence);
         }
         erase::finish(

@@ -196,6 +196,16 @@ impl Online {
         items.filter(move |&item| !self.observed.is_exposed(user, item))
     }
 
+    /// Whether the user interacted with an item.
+    ///
+    /// # Panics
+    /// If there is no such user.
+    #[must_use]
+    pub fn has_seen(&self, user: u32, item: u32) -> bool {
+        let items = self.columns(Axis::User, user);
+        items.binary_search(&item).is_ok() && !self.observed.is_exposed(user, item)
+    }
+
     /// The score of a pair, post-scaling included.
     ///
     /// # Panics

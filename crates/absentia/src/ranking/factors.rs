@@ -182,7 +182,7 @@ impl<'a> FactorScorer<'a> {
 
     /// The length of a row, rounded up so that the product of two lengths is an upper bound of the inner
     /// product as computed in `f32`.
-    fn length(row: &[f32], scale: f32) -> f64 {
+    pub(super) fn length(row: &[f32], scale: f32) -> f64 {
         // Eight sums, because each addition waits for the previous one to the same sum.
         let mut squares = [0.0; 8];
         for eight in row.chunks(8) {

@@ -10,7 +10,9 @@ use super::lists::ItemLists;
 use super::rank::{RankRequest, rank, score_list};
 use super::scorer::ScoreTile;
 use super::small_batch::SMALL_BATCH;
+use super::target_ranks::{before_among, items_before};
 use super::top::{Scored, Top};
+use crate::error::Axis;
 use crate::linalg::Dense;
 
 /// Item factors at one moment, with their post-scaling and their index.
@@ -26,11 +28,13 @@ pub struct IndexedItems {
 #[derive(Clone, Debug)]
 pub struct ChangedItems {
     /// Which items they are, rising.
-    items: Vec<u32>,
+    pub(super) items: Vec<u32>,
     /// How many of them the index has as well, as they were: the first ones.
     known: usize,
     factors: Dense,
     scale: Option<Vec<f32>>,
+    /// Lengths of their scaled factors with their places, the longest first.
+    lengths: Vec<(f64, u32)>,
 }
 
 impl ChangedItems {
@@ -51,12 +55,70 @@ impl ChangedItems {
             let row = present.row(item as usize);
             factors.row_mut(place).copy_from_slice(row);
         }
+        let scale: Option<Vec<f32>> =
+            scale.map(|scale| items.iter().map(|&item| scale(item)).collect());
+        let mut lengths: Vec<(f64, u32)> = (0..items.len())
+            .map(|place| {
+                let scale = scale.as_ref().map_or(1.0, |scale| scale[place]);
+                let length = FactorScorer::length(factors.row(place), scale);
+                (length, place as u32)
+            })
+            .collect();
+        lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         Self {
             known,
             factors,
-            scale: scale.map(|scale| items.iter().map(|&item| scale(item)).collect()),
+            scale,
             items,
+            lengths,
         }
+    }
+
+    /// The best `top` items of a list without these items, best first, and of these items as they are now, without
+    /// those that are left out.
+    pub(super) fn merged(
+        &self,
+        mut list: Vec<Scored>,
+        user: &[f32],
+        top: usize,
+        is_left_out: &dyn Fn(u32) -> bool,
+    ) -> Vec<Scored> {
+        let places = self.that_may_enter(&list, user, top);
+        if places.is_empty() {
+            list.truncate(top);
+            return list;
+        }
+        let own = Dense::from_fn(1, user.len(), |_, f| user[f]);
+        let mut tile = ScoreTile::default();
+        let scores = score_list(&self.scorer((&own).into()), 0, &places, &mut tile);
+        let mut best = Top::new(top);
+        for Scored { item, score } in list {
+            best.offer(&[item], &[score]);
+        }
+        for (&place, &score) in places.iter().zip(&*scores) {
+            let item = self.items[place as usize];
+            if !is_left_out(item) {
+                best.offer(&[item], &[score]);
+            }
+        }
+        best.finish()
+    }
+
+    /// Places of the items whose scores may be as large as the last one of a list: the product of two lengths bounds the
+    /// inner product.
+    fn that_may_enter(&self, list: &[Scored], user: &[f32], top: usize) -> Vec<u32> {
+        let last = top.checked_sub(1).and_then(|last| list.get(last));
+        let threshold = last.map_or(f64::NEG_INFINITY, |last| f64::from(last.score));
+        let length = FactorScorer::length(user, 1.0);
+        let may_enter = |(own, _): &&(f64, u32)| own * length >= threshold;
+        let places = self.lengths.iter().take_while(may_enter);
+        places.map(|&(_, place)| place).collect()
+    }
+
+    /// Scores of these items for some users.
+    fn scorer<'a>(&'a self, users: FactorRows<'a>) -> FactorScorer<'a> {
+        let present = FactorRows::from(&self.factors);
+        FactorScorer::of_model(users, present, self.scale.as_deref())
     }
 }
 
@@ -80,6 +142,12 @@ impl IndexedItems {
         self.factors.rows()
     }
 
+    /// Scores of the items, as they were, for some users.
+    pub(super) fn scorer<'a>(&'a self, users: FactorRows<'a>) -> FactorScorer<'a> {
+        let items = FactorRows::from(&self.factors);
+        FactorScorer::of_model(users, items, self.scale.as_deref()).with_index(self.index.as_ref())
+    }
+
     /// The best `top` items for each row of `users`, without those of its row of `exclude`: largest score
     /// first, equal scores by item.
     ///
@@ -100,15 +168,9 @@ impl IndexedItems {
             });
         }
         let rows = FactorRows::from(users);
-        let kept = FactorRows::from(&self.factors);
-        let scorer = FactorScorer::of_model(rows, kept, self.scale.as_deref())
-            .with_index(self.index.as_ref());
-        let present = FactorRows::from(&changed.factors);
-        let now = FactorScorer::of_model(rows, present, changed.scale.as_deref());
-        let places: Vec<u32> = (0..changed.items.len() as u32).collect();
+        let scorer = self.scorer(rows);
         let numbers: Vec<u32> = (0..users.rows() as u32).collect();
         let mut lists = Vec::with_capacity(users.rows());
-        let mut tile = ScoreTile::default();
         for numbers in numbers.chunks(SMALL_BATCH) {
             let request = RankRequest {
                 users: numbers,
@@ -118,31 +180,57 @@ impl IndexedItems {
                 ..RankRequest::default()
             };
             for (ranking, &user) in rank(&scorer, &request)?.into_iter().zip(numbers) {
-                let scores = score_list(&now, user, &places, &mut tile);
-                for item in exclude.row(user as usize) {
-                    if let Ok(place) = changed.items.binary_search(item) {
-                        scores[place] = f32::NEG_INFINITY;
-                    }
-                }
-                lists.push(merged(ranking.top, &changed.items, scores, top));
+                let (factors, exclude) = (users.row(user as usize), exclude.row(user as usize));
+                let is_left_out = |item: u32| exclude.binary_search(&item).is_ok();
+                lists.push(changed.merged(ranking.top, factors, top, &is_left_out));
             }
         }
         Ok(lists)
     }
+
+    /// The rank of an item among all items for a user, from 1, with those that have `changed` as they are now; an item
+    /// of equal score and smaller row comes before it.
+    ///
+    /// # Errors
+    /// An item that there is not.
+    pub fn rank_of(
+        &self,
+        user: &[f32],
+        item: u32,
+        changed: &ChangedItems,
+    ) -> Result<u32, RankError> {
+        let own = Dense::from_fn(1, user.len(), |_, f| user[f]);
+        let (scorer, now) = (self.scorer((&own).into()), changed.scorer((&own).into()));
+        let score = match changed.items.binary_search(&item) {
+            Ok(place) => score_of(&now, place as u32),
+            Err(_) if (item as usize) < self.n_items() => score_of(&scorer, item),
+            Err(_) => {
+                return Err(RankError::OutOfRange {
+                    what: "the pair to be ranked",
+                    axis: Axis::Item,
+                    index: item,
+                    count: self.n_items(),
+                });
+            }
+        };
+        let known = &changed.items[..changed.known];
+        let mut before = items_before(&scorer, 0, (item, score), known);
+        let mut tile = ScoreTile::default();
+        let places: Vec<u32> = (0..changed.items.len() as u32).collect();
+        let scores = score_list(&now, 0, &places, &mut tile);
+        before += before_among(&changed.items, scores, (item, score));
+        Ok(before + 1)
+    }
 }
 
-/// The best of a list and of items beside it.
-fn merged(list: Vec<Scored>, items: &[u32], scores: &[f32], limit: usize) -> Vec<Scored> {
-    let mut top = Top::new(limit);
-    for Scored { item, score } in list {
-        top.offer(&[item], &[score]);
-    }
-    top.offer(items, scores);
-    top.finish()
+/// The score of an item for the one user of a scorer.
+fn score_of(scorer: &FactorScorer<'_>, item: u32) -> f32 {
+    scorer.score_items(0, &[item], &mut Vec::new())[0]
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::target_ranks::rank_by_factors;
     use super::*;
 
     #[test]
@@ -194,5 +282,18 @@ mod tests {
                 assert_eq!(*list, ranking.top);
             }
         }
+        let scale = |item: u32| scale[item as usize];
+        let scale = is_scaled.then_some(&scale as &dyn Fn(u32) -> f32);
+        let present = ChangedItems::new(&kept, &changed, (&q).into(), scale);
+        let scales: Option<Vec<f32>> =
+            scale.map(|scale| (0..items as u32 + 5).map(scale).collect());
+        let scorer = FactorScorer::of_model((&p).into(), (&q).into(), scales.as_deref());
+        for user in all {
+            for item in [0, 1, 97, 98, 2999, 3000, 3004] {
+                let rank = kept.rank_of(p.row(user as usize), item, &present);
+                assert_eq!(rank.unwrap(), rank_by_factors(&scorer, user, item));
+            }
+        }
+        assert!(kept.rank_of(p.row(0), 3005, &present).is_err());
     }
 }

@@ -8,6 +8,7 @@
 //! | `screen` | skipping items that cannot enter a list |
 //! | `index` | an index of all items, built once for many rankings |
 //! | `indexed_items` | an index that is kept while some items change |
+//! | `shortlists` | the best items of many users, ranked beforehand |
 //! | `small_batch` | a few users, without any preparation |
 //! | `seen`, `lists` | which items are not ranked for which user |
 
@@ -24,6 +25,7 @@ mod score;
 mod scorer;
 mod screen;
 mod seen;
+mod shortlists;
 mod small_batch;
 mod state;
 mod target_ranks;
@@ -45,6 +47,7 @@ pub use rank::{RankRequest, Ranking, rank};
 pub use scorer::{FnScorer, PopularityScorer, ScoreBlock, ScoreTile, Scorer};
 pub(crate) use screen::screening_pays;
 pub use seen::SeenItems;
+pub use shortlists::Shortlists;
 pub(crate) use small_batch::SMALL_BATCH;
 pub(crate) use target_ranks::{rank_among, rank_by_factors};
 pub use top::Scored;

@@ -25,9 +25,7 @@ impl TargetRanks {
     pub(super) fn count(&mut self, targets: &[u32], items: &[u32], scores: &[f32]) {
         for (at, &target) in targets.iter().enumerate() {
             if let Some(score) = self.scores[at] {
-                // Among equals the smaller id comes first.
-                let (earlier, later) = scores.split_at(items.partition_point(|&i| i < target));
-                self.before[at] += count(earlier, |s| s >= score) + count(later, |s| s > score);
+                self.before[at] += before_among(items, scores, (target, score));
             }
         }
     }
@@ -48,20 +46,36 @@ fn count(scores: &[f32], counts: impl Fn(f32) -> bool) -> u32 {
 /// Items that [`rank_by_factors`] scores at a time.
 const STRIP: u32 = 1024;
 
-/// The rank of an item for one user, as [`rank_among`] gives it for the scores of all items. They are made
-/// strip by strip, sixteen at a time.
+/// The rank of an item for one user, as [`rank_among`] gives it for the scores of all items.
 pub(crate) fn rank_by_factors(scorer: &FactorScorer<'_>, user: u32, item: u32) -> u32 {
+    let score = scorer.score_items(user, &[item], &mut Vec::new())[0];
+    items_before(scorer, user, (item, score), &[]) + 1
+}
+
+/// Number of items that come before one with some score, without those of `leave_out`, which rise. Scores are made
+/// strip by strip, sixteen at a time.
+pub(super) fn items_before(
+    scorer: &FactorScorer<'_>,
+    user: u32,
+    target: (u32, f32),
+    leave_out: &[u32],
+) -> u32 {
     let (mut scores, mut items) = (Vec::new(), Vec::with_capacity(STRIP as usize));
-    let own = scorer.score_items(user, &[item], &mut scores)[0];
     let (mut before, n) = (0, scorer.n_items() as u32);
     for start in (0..n).step_by(STRIP as usize) {
+        let is_left = |item: &u32| leave_out.binary_search(item).is_err();
         items.clear();
-        items.extend(start..n.min(start + STRIP));
+        items.extend((start..n.min(start + STRIP)).filter(is_left));
         let scores = scorer.score_items(user, &items, &mut scores);
-        let (earlier, later) = scores.split_at(items.partition_point(|&other| other < item));
-        before += count(earlier, |score| score >= own) + count(later, |score| score > own);
+        before += before_among(&items, scores, target);
     }
-    before + 1
+    before
+}
+
+/// Number of items, which rise, that come before one with some score: among equals the smaller id comes first.
+pub(super) fn before_among(items: &[u32], scores: &[f32], (item, score): (u32, f32)) -> u32 {
+    let (earlier, later) = scores.split_at(items.partition_point(|&other| other < item));
+    count(earlier, |other| other >= score) + count(later, |other| other > score)
 }
 
 /// The rank of one of `n` items by a score, from 1; of equal scores, the smaller item comes first. For one

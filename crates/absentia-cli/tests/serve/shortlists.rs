@@ -1,0 +1,162 @@
+//! Lists that are looked up in shortlists are those that ranking gives.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::client::{Server, trained};
+
+/// Paths of lists.
+fn lists() -> Vec<String> {
+    let users = ["u1", "u2", "u9", "late", "nobody"];
+    let queries = [
+        "",
+        "&offset=3",
+        "&seen=show",
+        "&seen=purchase,view",
+        "&category=drama",
+        "&exclude=i1,i2",
+    ];
+    let paths = users.into_iter().flat_map(|user| {
+        queries.map(|query| format!("/v1/users/{user}/recommendations?n=7{query}"))
+    });
+    paths.collect()
+}
+
+fn counter(server: &Server, name: &str) -> u64 {
+    let metrics = server.get("/metrics").body;
+    let (_, rest) = metrics.split_once(&format!("\n{name} ")).unwrap();
+    rest.lines().next().unwrap().parse().unwrap()
+}
+
+fn looked_up(server: &Server) -> u64 {
+    counter(server, "absentia_lists_looked_up_total")
+}
+
+/// Waits until shortlists have been made, or made again.
+fn wait_for_shortlists(server: &Server, before: u64) {
+    let made = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        counter(server, "absentia_indexes_total") > before
+    });
+    assert!(made);
+}
+
+/// The same model twice: with shortlists, and without any, so that every list is ranked.
+struct Pair {
+    with: Server,
+    without: Server,
+}
+
+impl Pair {
+    fn post(&self, path: &str, body: &Value) {
+        for server in [&self.with, &self.without] {
+            let reply = server.post(path, body);
+            assert!([200, 201].contains(&reply.status), "{path}: {reply:?}");
+        }
+    }
+
+    fn event(&self, id: &str, user: &str, item: &str, kind: &str) {
+        let event = json!([{"id": id, "user": user, "item": item, "kind": kind}]);
+        self.post("/v1/events", &event);
+    }
+
+    fn delete(&self, path: &str) {
+        self.with.delete(path).ok();
+        self.without.delete(path).ok();
+    }
+
+    fn compare(&self, after: &str) {
+        for path in lists() {
+            let (list, ranked) = (self.with.get(&path).ok(), self.without.get(&path).ok());
+            assert_eq!(list, ranked, "{path} after {after}");
+        }
+    }
+}
+
+#[test]
+fn lists_that_are_looked_up_are_those_of_ranking() {
+    let (_folder, path) = trained();
+    let (_other_folder, other) = trained();
+    std::fs::write(other.join("s.toml"), "[limits]\nshortlist_mib = 0\n").unwrap();
+    let servers = Pair {
+        with: Server::start(&path, "m.absentia"),
+        without: Server::start(&other, "m.absentia --settings s.toml"),
+    };
+    wait_for_shortlists(&servers.with, 0);
+    servers.compare("the start");
+    let before = looked_up(&servers.with);
+    assert!(before > 0);
+    for at in 0..12 {
+        let (user, item) = (format!("u{}", at % 3), format!("i{}", at * 7 % 41));
+        servers.event(&format!("e{at}"), &user, &item, "view");
+        servers.compare("an event");
+    }
+    servers.event("new", "late", "brand-new", "purchase");
+    servers.compare("a new user and item");
+    servers.event("shown", "u1", "i5", "impression");
+    servers.compare("an impression");
+    servers.delete("/v1/events/e4");
+    servers.compare("a removed event");
+    for entry in [
+        json!({"id": "i3", "title": "A title", "category": "drama"}),
+        json!({"id": "i3", "title": "Another", "category": "drama", "hidden": true}),
+        json!({"id": "i3", "category": "comedy"}),
+    ] {
+        servers.post("/v1/items", &json!({"entries": [entry]}));
+        servers.compare("a catalogue entry");
+    }
+    // So many events that the shortlists are made again, while events go on.
+    let made = counter(&servers.with, "absentia_indexes_total");
+    for at in 0..150 {
+        // Fewer new items than old ones, or the model could not be rolled back.
+        let item = match at % 4 {
+            0 => format!("x{at}"),
+            _ => format!("i{}", at % 41),
+        };
+        servers.event(&format!("f{at}"), &format!("u{}", at % 5), &item, "view");
+    }
+    servers.compare("many events");
+    wait_for_shortlists(&servers.with, made);
+    servers.compare("new shortlists");
+    let options = json!({"sweeps": 2, "activate": true});
+    crate::models::trained_here(&servers.with, &options);
+    crate::models::trained_here(&servers.without, &options);
+    servers.compare("an activation");
+    servers.post("/v1/models/roll-back", &json!({}));
+    servers.compare("going back");
+    servers.delete("/v1/users/u2");
+    servers.compare("an erased user");
+    assert!(looked_up(&servers.with) > before);
+    assert_eq!(looked_up(&servers.without), 0);
+}
+
+/// After an event is acknowledged, no list without it is sent, however many wait for the same list meanwhile.
+#[test]
+fn no_list_from_before_an_event_is_sent_after_it() {
+    let (_folder, path) = trained();
+    let server = Server::start(&path, "m.absentia");
+    wait_for_shortlists(&server, 0);
+    let list = "/v1/users/u4/recommendations?n=3";
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut last = 0;
+                for _ in 0..300 {
+                    let sequence = server.get(list).ok()["sequence"].as_u64().unwrap();
+                    assert!(sequence >= last, "{sequence} after {last}");
+                    last = sequence;
+                }
+            });
+        }
+        for _ in 0..20 {
+            let best = server.get(list).ok()["items"][0]["item"].clone();
+            let event = json!([{"user": "u4", "item": best, "kind": "view"}]);
+            let acknowledged = server.post("/v1/events", &event).ok()["sequence"].as_u64();
+            let after = server.get(list).ok();
+            assert!(after["sequence"].as_u64() >= acknowledged, "{after}");
+            let items = after["items"].as_array().unwrap();
+            assert!(items.iter().all(|item| item["item"] != best), "{after}");
+        }
+    });
+}

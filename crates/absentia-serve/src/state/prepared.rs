@@ -1,0 +1,125 @@
+//! What lists are made from, prepared beside the writer: an index of the items and shortlists of users.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use absentia::Dense;
+use absentia::error::Axis;
+use absentia::online::Online;
+use absentia::ranking::{IndexedItems, ItemLists, Shortlists};
+
+/// Items of a shortlist: enough for a list of the usual length after some of them have changed.
+const DEPTH: usize = 64;
+/// Users that are ranked together.
+const TOGETHER: usize = 512;
+
+/// An index of the items and the best items of many users, both of one moment.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The index.
+    pub index: IndexedItems,
+    /// The best items of users, without those that they had seen; none if they were never made.
+    pub shortlists: Option<Shortlists>,
+}
+
+/// Rows of a model at one moment, from which lists are prepared.
+pub(super) struct Rows {
+    items: Dense,
+    item_scales: Option<Vec<f32>>,
+    /// Users that get a shortlist, their factors and what they have seen.
+    users: Vec<u32>,
+    user_factors: Dense,
+    seen: ItemLists,
+}
+
+impl Prepared {
+    /// An index alone.
+    pub(super) fn index_of(online: &Online) -> Self {
+        Self {
+            index: online.index_items(),
+            shortlists: None,
+        }
+    }
+
+    /// Bytes of the shortlists of a model, and of the rows that they are made from.
+    pub(crate) fn bytes_of_shortlists(online: &Online, limit: u64) -> (u64, u64) {
+        let users = listed_users(online, limit) as u64;
+        let row = 4 * online.factors(Axis::User).cols() as u64;
+        (users * Shortlists::bytes_of_one(DEPTH), users * row)
+    }
+}
+
+/// Number of users whose shortlists take at most some bytes.
+fn listed_users(online: &Online, limit: u64) -> usize {
+    let fitting = usize::try_from(limit / Shortlists::bytes_of_one(DEPTH)).unwrap_or(usize::MAX);
+    fitting.min(online.n_rows(Axis::User))
+}
+
+impl Rows {
+    /// Copies what is needed for shortlists of at most some bytes: those of the users with most interactions.
+    pub(super) fn copy(online: &Online, limit: u64) -> Self {
+        let users = most_active(online.counts(Axis::User), listed_users(online, limit));
+        let factors = online.factors(Axis::User);
+        let user_factors = Dense::from_fn(users.len(), factors.cols(), |place, f| {
+            factors.row(users[place] as usize)[f]
+        });
+        let seen = users.iter().map(|&user| online.seen(user).collect());
+        Self {
+            items: online.factors(Axis::Item).clone(),
+            item_scales: online.item_scales(),
+            user_factors,
+            seen: seen.collect(),
+            users,
+        }
+    }
+
+    /// Makes the index, and shortlists until all users have one or `stop` is set: then items change faster than lists
+    /// can be made, and those that there are should be used.
+    pub(super) fn prepare(self, stop: &AtomicBool) -> Prepared {
+        let index = IndexedItems::new(self.items, self.item_scales);
+        let mut shortlists = Shortlists::new(DEPTH);
+        for from in (0..self.users.len()).step_by(TOGETHER) {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let places = from..self.users.len().min(from + TOGETHER);
+            let factors = Dense::from_fn(places.len(), self.user_factors.cols(), |place, f| {
+                self.user_factors.row(from + place)[f]
+            });
+            let seen = places.clone().map(|place| self.seen.row(place).to_vec());
+            let added = shortlists.add(&index, &self.users[places], &factors, &seen.collect());
+            // Rows and items come from one model, so that they fit each other.
+            if added.is_err() {
+                break;
+            }
+        }
+        Prepared {
+            index,
+            shortlists: Some(shortlists),
+        }
+    }
+}
+
+/// The users with most interactions, equal ones by row, most active first.
+fn most_active(counts: &[u32], number: usize) -> Vec<u32> {
+    let mut users: Vec<u32> = (0..counts.len() as u32).collect();
+    let order = |&user: &u32| (std::cmp::Reverse(counts[user as usize]), user);
+    if number < users.len() {
+        users.select_nth_unstable_by_key(number, order);
+        users.truncate(number);
+    }
+    users.sort_unstable_by_key(order);
+    users
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_active_users_come_first() {
+        let counts = [3, 0, 7, 3, 9, 1];
+        assert_eq!(most_active(&counts, 4), [4, 2, 0, 3]);
+        assert_eq!(most_active(&counts, 9), [4, 2, 0, 3, 5, 1]);
+        assert!(most_active(&counts, 0).is_empty());
+    }
+}

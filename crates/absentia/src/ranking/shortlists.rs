@@ -1,0 +1,238 @@
+//! The best items of many users, ranked together beforehand.
+//!
+//! Ranking thousands of users at once costs a small part of ranking each of them alone. A shortlist is longer than the
+//! lists that are requested, so that it still has enough items when some of them have changed or are left out.
+
+use std::collections::HashMap;
+
+use super::error::RankError;
+use super::factors::FactorRows;
+use super::indexed_items::{ChangedItems, IndexedItems};
+use super::lists::ItemLists;
+use super::rank::{RankRequest, rank};
+use super::top::Scored;
+use crate::linalg::Dense;
+
+/// The best items of some users, by the factors of an index.
+#[derive(Clone, Debug)]
+pub struct Shortlists {
+    /// Items of a list; one with fewer has all items that the user can get.
+    depth: usize,
+    /// Places of the users' lists.
+    places: HashMap<u32, u32>,
+    /// Ends of the lists in `items`.
+    ends: Vec<usize>,
+    items: Vec<Scored>,
+}
+
+impl Shortlists {
+    /// Bytes of a list in its memory, and the numbers that lead to it.
+    const ENTRY: usize = 32;
+
+    /// Yields none yet.
+    #[must_use]
+    pub fn new(depth: usize) -> Self {
+        Self {
+            depth,
+            places: HashMap::new(),
+            ends: Vec::new(),
+            items: Vec::new(),
+        }
+    }
+
+    /// Bytes that a list takes.
+    #[must_use]
+    pub fn bytes_of_one(depth: usize) -> u64 {
+        (Self::ENTRY + depth * size_of::<Scored>()) as u64
+    }
+
+    /// Number of users with a list.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether no user has a list.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Ranks the items of an index for more users, each with a row of factors and a row of items that are left out.
+    ///
+    /// # Errors
+    /// Not one row for each user, items that there are not.
+    pub fn add(
+        &mut self,
+        index: &IndexedItems,
+        users: &[u32],
+        factors: &Dense,
+        exclude: &ItemLists,
+    ) -> Result<(), RankError> {
+        let rows = FactorRows::from(factors);
+        if exclude.rows() != users.len() || factors.rows() != users.len() {
+            return Err(RankError::Length {
+                what: "rows of users",
+                expected: users.len(),
+                got: exclude.rows().min(factors.rows()),
+            });
+        }
+        let numbers: Vec<u32> = (0..users.len() as u32).collect();
+        let request = RankRequest {
+            users: &numbers,
+            top: self.depth,
+            exclude: Some(exclude),
+            ..RankRequest::default()
+        };
+        let rankings = rank(&index.scorer(rows), &request)?;
+        for (&user, ranking) in users.iter().zip(rankings) {
+            self.places.insert(user, self.ends.len() as u32);
+            self.items.extend(ranking.top);
+            self.ends.push(self.items.len());
+        }
+        Ok(())
+    }
+
+    /// The best `top` items of a user whose factors are still those of the list, without items that are left out, such
+    /// as those that the user has seen: what ranking all items would give, those that have `changed` as they are now.
+    /// Nothing if the list is missing or too short.
+    #[must_use]
+    pub fn best(
+        &self,
+        (user, factors): (u32, &[f32]),
+        changed: &ChangedItems,
+        top: usize,
+        is_left_out: &dyn Fn(u32) -> bool,
+    ) -> Option<Vec<Scored>> {
+        let is_stale = |item: u32| changed.items.binary_search(&item).is_ok();
+        let list = self.first(user, top, |item| !is_stale(item) && !is_left_out(item))?;
+        Some(changed.merged(list, factors, top, is_left_out))
+    }
+
+    /// The first `top` items of a user's list that are valid; nothing if there are fewer, unless the list has all items.
+    fn first(&self, user: u32, top: usize, is_valid: impl Fn(u32) -> bool) -> Option<Vec<Scored>> {
+        let place = *self.places.get(&user)? as usize;
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let list = &self.items[start..self.ends[place]];
+        let valid = list.iter().filter(|scored| is_valid(scored.item));
+        let first: Vec<Scored> = valid.take(top).copied().collect();
+        (first.len() == top || list.len() < self.depth).then_some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USERS: usize = 70;
+    const ITEMS: usize = 3000;
+    const K: usize = 24;
+
+    /// A model, its index, items that each user has seen, and the same items after some have changed.
+    struct Case {
+        p: Dense,
+        index: IndexedItems,
+        seen: ItemLists,
+        same: ChangedItems,
+        changed: ChangedItems,
+    }
+
+    fn case() -> Case {
+        let value = |row: usize, col: usize| ((row * 37 + col * 101) as f32 * 0.7).sin();
+        let p = Dense::from_fn(USERS, K, value);
+        // Neighbours have equal factors, so that scores are equal.
+        let mut q = Dense::from_fn(ITEMS, K, |row, col| value(row / 2 + 999, col));
+        let scales: Vec<f32> = (0..ITEMS + 5).map(|item| 1.0 + (item % 3) as f32).collect();
+        let scale = |item: u32| scales[item as usize];
+        let index = IndexedItems::new(q.clone(), Some(scales[..ITEMS].to_vec()));
+        let same = ChangedItems::new(&index, &[], (&q).into(), Some(&scale));
+        let changed: Vec<u32> = (0..ITEMS as u32).step_by(17).collect();
+        for &item in &changed {
+            q.row_mut(item as usize).iter_mut().for_each(|x| *x *= -1.5);
+        }
+        for more in 0..5 {
+            q.push_row(&[0.2 * more as f32; K]);
+        }
+        let seen = |user: u32| {
+            let mut items: Vec<u32> = (0..30).map(|n| (user * 13 + n * 97) % 3000).collect();
+            items.sort_unstable();
+            items
+        };
+        Case {
+            changed: ChangedItems::new(&index, &changed, (&q).into(), Some(&scale)),
+            seen: (0..USERS as u32).map(seen).collect(),
+            p,
+            index,
+            same,
+        }
+    }
+
+    impl Case {
+        fn shortlists(&self, depth: usize) -> Shortlists {
+            let users: Vec<u32> = (0..USERS as u32).collect();
+            let mut lists = Shortlists::new(depth);
+            lists.add(&self.index, &users, &self.p, &self.seen).unwrap();
+            lists
+        }
+
+        /// What ranking gives.
+        fn ranked(
+            &self,
+            user: u32,
+            changed: &ChangedItems,
+            top: usize,
+            out: &[u32],
+        ) -> Vec<Scored> {
+            let own = Dense::from_fn(1, K, |_, f| self.p.row(user as usize)[f]);
+            let out: ItemLists = [out.to_vec()].into_iter().collect();
+            self.index.best(&own, changed, top, &out).unwrap().remove(0)
+        }
+
+        /// How many of the lists come from shortlists, after a look at whether each is that of ranking.
+        fn served(&self, lists: &Shortlists) -> (usize, usize) {
+            let (mut served, mut all) = (0, 0);
+            let users = (0..USERS as u32).flat_map(|user| [1, 20, 23].map(|top| (user, top)));
+            for (user, top) in users {
+                let factors = self.p.row(user as usize);
+                for changed in [&self.same, &self.changed] {
+                    let mut out = self.seen.row(user as usize).to_vec();
+                    for _ in 0..2 {
+                        let expected = self.ranked(user, changed, top, &out);
+                        all += 1;
+                        if let Some(list) = lists.best((user, factors), changed, top, &|item| out.contains(&item)) {
+                            assert_eq!(list, expected);
+                            served += 1;
+                        }
+                        // Then without the best of them as well.
+                        out.extend(expected.iter().take(2).map(|scored| scored.item));
+                        out.sort_unstable();
+                    }
+                }
+            }
+            (served, all)
+        }
+    }
+
+    #[test]
+    fn shortlists_give_the_lists_of_ranking() {
+        let case = case();
+        let (served, all) = case.served(&case.shortlists(24));
+        assert!(served > all / 4 && served < all, "{served} of {all}");
+    }
+
+    #[test]
+    fn a_shortlist_with_all_items_is_never_too_short() {
+        let case = case();
+        let (served, all) = case.served(&case.shortlists(4000));
+        assert_eq!(served, all);
+    }
+
+    #[test]
+    fn users_without_a_list_get_none() {
+        let (case, none) = (case(), Shortlists::new(24));
+        let (lists, factors) = (case.shortlists(24), case.p.row(0));
+        assert_eq!(lists.len(), USERS);
+        assert_eq!(lists.best((70, factors), &case.same, 1, &|_| false), None);
+        assert_eq!(none.best((0, factors), &case.same, 1, &|_| false), None);
+    }
+}
