@@ -86,6 +86,12 @@ impl Catalogue {
         self.hidden.iter().map(String::as_str)
     }
 
+    /// Whether an item is never recommended.
+    #[must_use]
+    pub fn is_hidden(&self, item: &str) -> bool {
+        self.hidden.contains(item)
+    }
+
     /// Items of a category.
     pub fn category(&self, name: &str) -> impl Iterator<Item = &str> {
         let items = self.categories.get(name).into_iter().flatten();

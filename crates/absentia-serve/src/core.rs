@@ -73,8 +73,12 @@ impl Core {
         live.clone()
     }
 
+    /// Replaces the active model. Nobody waits while the memory of the one before is given back.
     pub(crate) fn replace_live(&self, live: Live) {
-        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        let mut active = self.live.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *active, Arc::new(live));
+        drop(active);
+        drop(before);
     }
 
     /// The catalogue.

@@ -11,7 +11,7 @@ use absentia_online::{Learner, Opening};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
-use crate::background::yield_to_requests;
+use crate::background::{Pace, yield_to_requests};
 use crate::clock::now_ms;
 use crate::core::Core;
 use crate::error::{ApiError, ServeError};
@@ -174,7 +174,7 @@ pub fn start(
     let (send, receive) = oneshot::channel();
     let core = core.clone();
     std::thread::spawn(move || {
-        yield_to_requests();
+        yield_to_requests(Pace::Steady);
         let work = std::panic::AssertUnwindSafe(|| run(&core, &*store, order));
         let outcome = std::panic::catch_unwind(work)
             .unwrap_or_else(|_| Err(ApiError::new(500, "internal", "the job ended unexpectedly")));

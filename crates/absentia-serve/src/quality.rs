@@ -139,9 +139,9 @@ impl Quality {
         self.lock().trained_up_to = sequence;
     }
 
-    /// Counts an interaction, whether it is measured or not.
-    pub(crate) fn count(&self) {
-        self.lock().events += 1;
+    /// Counts interactions, whether they are measured or not.
+    pub(crate) fn count(&self, interactions: u64) {
+        self.lock().events += interactions;
     }
 
     /// Adds an event that was measured with a model, unless another one is measured by now.

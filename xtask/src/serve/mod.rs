@@ -80,6 +80,7 @@ fn measured(bench: &Bench, seconds: f64, with_peer: bool) -> Result<(), String> 
     {
         bench.forget();
         let ours = bench.start("snapshot_events = 10000000")?;
+        ours.wait_for_shortlists()?;
         phases::without_lists(&ours, seconds)?;
         let capacity = phases::lists_of(
             &phases::LOOKED_UP,

@@ -1,6 +1,7 @@
 //! The servers that are measured: ours, and `implicit` behind `FastAPI` with the same path.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -53,6 +54,40 @@ impl Running {
             Some(kib / 1024.0)
         };
         Some((number("VmRSS:")?, number("VmHWM:")?))
+    }
+}
+
+/// Where our server counts the indexes and shortlists that it has made.
+const PREPARED: &str = "absentia_indexes_total ";
+
+impl Running {
+    /// Waits until our server has made shortlists, as it does once after its start.
+    pub(super) fn wait_for_shortlists(&self) -> Result<(), String> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(120) {
+            let metrics = self.metrics().map_err(|error| error.to_string())?;
+            let counts = metrics
+                .lines()
+                .filter_map(|line| line.strip_prefix(PREPARED));
+            if counts.filter(|count| *count != "0").count() > 0 {
+                eprintln!(
+                    "shortlists were made in {:.1} s",
+                    begun.elapsed().as_secs_f64()
+                );
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        Err("shortlists were not made in two minutes".to_owned())
+    }
+
+    fn metrics(&self) -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(&self.address)?;
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        Ok(text)
     }
 }
 
@@ -139,7 +174,7 @@ impl Bench {
             return Err(format!("it said {line:?}"));
         }
         let begun = Instant::now();
-        while std::net::TcpStream::connect(&running.address).is_err() {
+        while TcpStream::connect(&running.address).is_err() {
             if begun.elapsed() > Duration::from_secs(20) {
                 return Err("it does not listen".to_owned());
             }
@@ -202,7 +237,6 @@ fn posted(kind: &str, body: &str) -> String {
 /// Milliseconds of a synchronisation of the disk after a small write, as a median; with a pause between two,
 /// as between events.
 pub(super) fn bare_sync(folder: &Path, pause: Duration) -> Result<f64, String> {
-    use std::io::Write as _;
     let path = folder.join("sync-test");
     let mut file = std::fs::File::create(&path).map_err(|error| error.to_string())?;
     let mut times = Vec::new();

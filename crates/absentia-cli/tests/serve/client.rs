@@ -242,12 +242,17 @@ pub(crate) const TRAINING: &str = "-k 4 --regularization 0.1 --weights popularit
 
 /// A folder with a trained model `m.absentia` of 31 users and 41 items, with times.
 pub(crate) fn trained() -> (tempfile::TempDir, PathBuf) {
+    trained_of(400, 31, 41)
+}
+
+/// A folder with a trained model `m.absentia` of some rows, users and items, with times.
+pub(crate) fn trained_of(rows: u32, users: u32, items: u32) -> (tempfile::TempDir, PathBuf) {
     use std::fmt::Write as _;
     let folder = tempfile::tempdir().unwrap();
     let mut train = "user,item,time\n".to_owned();
-    for at in 0..400_u32 {
-        let user = at % 31;
-        let item = (user * 3 + at / 31 * (5 + user % 3)) % 41;
+    for at in 0..rows {
+        let user = at % users;
+        let item = (user * 3 + at / users * (5 + user % 3)) % items;
         writeln!(train, "u{user},i{item},{}", 1_500_000_000 + at).unwrap();
     }
     std::fs::write(folder.path().join("train.csv"), train).unwrap();

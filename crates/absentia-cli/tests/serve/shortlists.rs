@@ -1,10 +1,11 @@
 //! Lists that are looked up in shortlists are those that ranking gives.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Server, trained};
+use crate::client::{Server, trained, trained_of};
 
 /// Paths of lists.
 fn lists() -> Vec<String> {
@@ -49,6 +50,16 @@ struct Pair {
 }
 
 impl Pair {
+    fn start((with, without): (&Path, &Path)) -> Self {
+        std::fs::write(without.join("s.toml"), "[limits]\nshortlist_mib = 0\n").unwrap();
+        let servers = Self {
+            with: Server::start(with, "m.absentia"),
+            without: Server::start(without, "m.absentia --settings s.toml"),
+        };
+        wait_for_shortlists(&servers.with, 0);
+        servers
+    }
+
     fn post(&self, path: &str, body: &Value) {
         for server in [&self.with, &self.without] {
             let reply = server.post(path, body);
@@ -67,7 +78,11 @@ impl Pair {
     }
 
     fn compare(&self, after: &str) {
-        for path in lists() {
+        self.compare_lists(lists(), after);
+    }
+
+    fn compare_lists(&self, paths: Vec<String>, after: &str) {
+        for path in paths {
             let (list, ranked) = (self.with.get(&path).ok(), self.without.get(&path).ok());
             assert_eq!(list, ranked, "{path} after {after}");
         }
@@ -78,12 +93,7 @@ impl Pair {
 fn lists_that_are_looked_up_are_those_of_ranking() {
     let (_folder, path) = trained();
     let (_other_folder, other) = trained();
-    std::fs::write(other.join("s.toml"), "[limits]\nshortlist_mib = 0\n").unwrap();
-    let servers = Pair {
-        with: Server::start(&path, "m.absentia"),
-        without: Server::start(&other, "m.absentia --settings s.toml"),
-    };
-    wait_for_shortlists(&servers.with, 0);
+    let servers = Pair::start((&path, &other));
     servers.compare("the start");
     let before = looked_up(&servers.with);
     assert!(before > 0);
@@ -159,4 +169,35 @@ fn no_list_from_before_an_event_is_sent_after_it() {
             assert!(items.iter().all(|item| item["item"] != best), "{after}");
         }
     });
+}
+
+/// More items than a shortlist has, and more of them changed by one request than a preparation bears while it runs.
+#[test]
+fn shortlists_are_made_again_after_very_many_events() {
+    let (_folder, path) = trained_of(6000, 90, 700);
+    let (_other_folder, other) = trained_of(6000, 90, 700);
+    let servers = Pair::start((&path, &other));
+    // Long ones are ranked, because a shortlist is too short for them.
+    let of = |queries: [&str; 3]| -> Vec<String> {
+        let path = |user, query| format!("/v1/users/u{user}/recommendations?{query}");
+        let users = [0, 7, 89].into_iter();
+        users
+            .flat_map(|user| queries.map(|query| path(user, query)))
+            .collect()
+    };
+    let queries = ["n=20", "n=40&offset=40", "n=20&exclude=i3,i5,i8"];
+    servers.compare_lists(of(queries), "the start");
+    let made = counter(&servers.with, "absentia_indexes_total");
+    let event = |item: u32| json!({"user": "u1", "item": format!("i{item}"), "kind": "view"});
+    let events: Vec<Value> = (0..650).map(event).collect();
+    servers.post("/v1/events", &json!(events));
+    servers.compare_lists(of(queries), "many events");
+    wait_for_shortlists(&servers.with, made);
+    let before = looked_up(&servers.with);
+    servers.compare_lists(of(queries), "new shortlists");
+    assert_eq!(looked_up(&servers.with) - before, 6);
+    // Erasing neither ends nor spoils what is prepared.
+    servers.delete("/v1/users/u7");
+    servers.compare_lists(of(queries), "an erased user");
+    assert_eq!(looked_up(&servers.with) - before, 10);
 }

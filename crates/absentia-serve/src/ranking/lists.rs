@@ -10,7 +10,7 @@ use crate::catalogue::Catalogue;
 use crate::core::Core;
 use crate::error::ApiError;
 use crate::settings::{Kind, Meaning};
-use crate::state::{Prepared, State};
+use crate::state::{Live, Prepared, State};
 use crate::store::StoreReader;
 
 /// Items that may differ from the index where a network thread looks a list up. Those that could enter the list are
@@ -19,8 +19,6 @@ const FEW_CHANGED: usize = 1024;
 
 /// A request with rows in place of ids.
 struct Resolved {
-    /// The user's row, if the user has not changed since shortlists were made and seen items are left out.
-    listed: Option<u32>,
     /// Factors of the user; none if nothing is known.
     factors: Option<Vec<f32>>,
     /// Items that are left out, rising.
@@ -33,53 +31,61 @@ struct Resolved {
 enum Draft {
     /// The items, and what they are a fallback of.
     Made(Vec<Scored>, Option<&'static str>),
-    /// A list that the shortlists or the index serve.
-    Open(Open),
-}
-
-struct Open {
-    listed: Option<u32>,
-    factors: Vec<f32>,
-    exclude: Vec<u32>,
+    /// Factors of the user, and the items that are left out: the index serves the list.
+    Unranked(Vec<f32>, Vec<u32>),
 }
 
 /// The list of a stored user, if it can be looked up at once: its user and all but a few items are as they were when
 /// shortlists were made, and nobody has the state to change it. A network thread may ask for it.
 pub(crate) fn looked_up(core: &Core, request: &ListRequest) -> Option<List> {
+    let live = core.live();
+    let state = live.try_read()?;
+    if state.n_changed() > FEW_CHANGED {
+        return None;
+    }
+    let best = from_shortlist(core, &state, request)?;
+    Some(list(core, &live, &state, request, &best))
+}
+
+/// The items of a stored user, if a shortlist has enough of them: the user has not changed since it was made, and items
+/// that were seen are left out of the list, as they are of the shortlist.
+fn from_shortlist(core: &Core, state: &State, request: &ListRequest) -> Option<Vec<Scored>> {
     let Who::User(user) = &request.who else {
         return None;
     };
-    if request.seen != Seen::Hide || !request.categories.is_empty() {
+    if request.seen != Seen::Hide || !request.categories.is_empty() || !state.has_shortlists() {
         return None;
     }
-    let live = core.live();
-    let state = live.try_read()?;
-    if state.n_changed() > FEW_CHANGED || !state.has_shortlists() {
-        return None;
-    }
-    let row = state.learner.ids().users.get(user)?;
-    let factors = state.learner.online().factors(Axis::User).row(row as usize);
+    let (online, ids) = (state.learner.online(), state.learner.ids());
+    let row = ids.users.get(user)?;
+    let factors = online.factors(Axis::User).row(row as usize);
     if !state.is_unchanged(row) || !is_known(factors) {
         return None;
     }
-    let (prepared, changed) = state.ranked_items();
     let catalogue = core.catalogue();
-    let exclude = left_out(&state, &catalogue, request, Vec::new());
-    let is_left_out = |item: u32| {
-        exclude.binary_search(&item).is_ok() || state.learner.online().has_seen(row, item)
+    let has_hidden = catalogue.hidden().next().is_some();
+    let exclude: Vec<u32> = request
+        .exclude
+        .iter()
+        .filter_map(|id| ids.items.get(id))
+        .collect();
+    let is_hidden = |item| {
+        ids.items
+            .name(item)
+            .is_some_and(|id| catalogue.is_hidden(&id))
     };
+    let is_left_out = |item: u32| {
+        online.has_seen(row, item) || exclude.contains(&item) || (has_hidden && is_hidden(item))
+    };
+    let (prepared, changed) = state.ranked_items();
     let length = request.offset + request.n;
-    let shortlists = prepared.shortlists.as_ref()?;
-    let best = shortlists.best((row, factors), &changed, length, &is_left_out)?;
+    let best =
+        prepared
+            .shortlists
+            .as_ref()?
+            .best((row, factors), &changed, length, &is_left_out)?;
     core.metrics.count_looked_up();
-    Some(List {
-        user: Some(user.clone()),
-        items: named(&catalogue, &state, &best, request),
-        fallback: None,
-        unknown: Vec::new(),
-        model: live.version,
-        sequence: state.sequence,
-    })
+    Some(best)
 }
 
 /// Makes the lists of some requests from one state. The state is locked while they are prepared and while
@@ -93,6 +99,9 @@ pub(super) fn lists(
     let (mut drafts, prepared, changed, sequence) = {
         let state = live.read();
         let drafts = requests.iter().map(|request| {
+            if let Some(best) = from_shortlist(core, &state, request) {
+                return Ok(Draft::Made(best, None));
+            }
             let resolved = resolve(core, store, &state, request)?;
             draft(&state, resolved, request.offset + request.n)
         });
@@ -100,33 +109,41 @@ pub(super) fn lists(
         let (prepared, changed) = state.ranked_items();
         (drafts, prepared, changed, state.sequence)
     };
-    look_up(core, (&prepared, &changed), requests, &mut drafts);
     rank_together((&prepared, &changed), requests, &mut drafts);
     let state = live.read();
     let lists = requests.iter().zip(drafts).map(|(request, draft)| {
         let (best, fallback) = match draft? {
             Draft::Made(best, fallback) => (best, fallback),
-            Draft::Open(_) => (Vec::new(), None),
+            Draft::Unranked(..) => (Vec::new(), None),
         };
         Ok(List {
-            user: match &request.who {
-                Who::User(user) => Some(user.clone()),
-                Who::Items(_) => None,
-            },
-            items: named(&core.catalogue(), &state, &best, request),
             fallback,
             unknown: unknown(&state, &request.who),
-            model: live.version,
             sequence,
+            ..list(core, &live, &state, request, &best)
         })
     });
     lists.collect()
 }
 
-/// Makes a list at once if neither shortlists nor the index serve it.
+/// A list of some items at the sequence number of a state.
+fn list(core: &Core, live: &Live, state: &State, request: &ListRequest, best: &[Scored]) -> List {
+    List {
+        user: match &request.who {
+            Who::User(user) => Some(user.clone()),
+            Who::Items(_) => None,
+        },
+        items: named(&core.catalogue(), state, best, request),
+        fallback: None,
+        unknown: Vec::new(),
+        model: live.version,
+        sequence: state.sequence,
+    }
+}
+
+/// Makes a list at once if the index does not serve it.
 fn draft(state: &State, resolved: Resolved, length: usize) -> Result<Draft, ApiError> {
     let Resolved {
-        listed,
         factors,
         exclude,
         allow,
@@ -140,44 +157,14 @@ fn draft(state: &State, resolved: Resolved, length: usize) -> Result<Draft, ApiE
         ));
     };
     let Some(allow) = allow else {
-        return Ok(Draft::Open(Open {
-            listed,
-            factors,
-            exclude,
-        }));
+        return Ok(Draft::Unranked(factors, exclude));
     };
     let items: Vec<u32> = allow.into_iter().filter(is_left).collect();
     let best = state.learner.online().best_of(&factors, &items, length);
     Ok(Draft::Made(best.map_err(|error| internal(&error))?, None))
 }
 
-/// Makes the lists that shortlists serve.
-fn look_up(
-    core: &Core,
-    (prepared, changed): (&Prepared, &ChangedItems),
-    requests: &[&ListRequest],
-    drafts: &mut [Result<Draft, ApiError>],
-) {
-    let Some(shortlists) = &prepared.shortlists else {
-        return;
-    };
-    for (request, draft) in requests.iter().zip(drafts) {
-        let Ok(Draft::Open(open)) = draft else {
-            continue;
-        };
-        let Some(row) = open.listed else {
-            continue;
-        };
-        let is_left_out = |item: u32| open.exclude.binary_search(&item).is_ok();
-        let (user, length) = ((row, &open.factors[..]), request.offset + request.n);
-        if let Some(best) = shortlists.best(user, changed, length, &is_left_out) {
-            *draft = Ok(Draft::Made(best, None));
-            core.metrics.count_looked_up();
-        }
-    }
-}
-
-/// Makes all other lists that the index serves.
+/// Makes the lists that the index serves.
 fn rank_together(
     (prepared, changed): (&Prepared, &ChangedItems),
     requests: &[&ListRequest],
@@ -186,9 +173,9 @@ fn rank_together(
     let (mut users, mut exclude, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
     let mut waiting = Vec::new();
     for (request, draft) in requests.iter().zip(drafts) {
-        if let Ok(Draft::Open(open)) = draft {
-            users.push(std::mem::take(&mut open.factors));
-            exclude.push(std::mem::take(&mut open.exclude));
+        if let Ok(Draft::Unranked(own, left_out)) = draft {
+            users.push(std::mem::take(own));
+            exclude.push(std::mem::take(left_out));
             lengths.push(request.offset + request.n);
             waiting.push(draft);
         }
@@ -220,7 +207,7 @@ fn resolve(
     request: &ListRequest,
 ) -> Result<Resolved, ApiError> {
     let (online, items) = (state.learner.online(), &state.learner.ids().items);
-    let (mut seen, mut listed) = (Vec::new(), None);
+    let mut seen = Vec::new();
     let factors = match &request.who {
         Who::Items(given) => {
             let entries = entries(core, state, given)?;
@@ -242,7 +229,6 @@ fn resolve(
                 && request.seen == Seen::Hide
             {
                 seen.extend(online.seen(row));
-                listed = Some(row).filter(|&row| state.is_unchanged(row));
             }
             if let Seen::HideKinds(kinds) = &request.seen {
                 let ids = store.items_of_kinds(user, kinds)?;
@@ -261,7 +247,6 @@ fn resolve(
         rows
     });
     Ok(Resolved {
-        listed,
         factors: factors.filter(|row| is_known(row)),
         exclude: left_out(state, &catalogue, request, seen),
         allow,

@@ -10,7 +10,7 @@ use absentia_online::StateCopy;
 
 use super::folder::Folder;
 use super::prepared::{Prepared, Rows};
-use crate::background;
+use crate::background::{self, Pace};
 use crate::quality::Drift;
 
 /// What a background thread has done.
@@ -59,11 +59,10 @@ impl Background {
         finished
     }
 
-    /// Waits until nothing runs any more.
-    pub(super) fn wait(&mut self) -> Vec<Done> {
-        self.stop_preparing();
+    /// Waits until no state is being saved any more; yields what is done by then.
+    pub(super) fn wait_for_save(&mut self) -> Vec<Done> {
         let mut finished = self.finished();
-        while self.prepares || self.saves || self.checks {
+        while self.saves {
             let Ok(done) = self.done.recv() else {
                 break;
             };
@@ -85,12 +84,12 @@ impl Background {
     }
 
     /// Prepares the lists of a version from copies of its rows.
-    pub(super) fn prepare(&mut self, version: u64, rows: Rows) {
+    pub(super) fn prepare(&mut self, version: u64, rows: Rows, pace: Pace) {
         self.prepares = true;
         self.stop_preparing = Arc::default();
         let (send, stop) = (self.send.clone(), self.stop_preparing.clone());
         thread::spawn(move || {
-            let _alone = background::begin();
+            let _alone = background::begin(pace);
             let begun = Instant::now();
             let prepared = Arc::new(rows.prepare(&stop));
             send.send(Done::Prepared(version, prepared, begun.elapsed()))
@@ -102,7 +101,7 @@ impl Background {
         self.stop_preparing.store(true, Ordering::Relaxed);
     }
 
-    /// Whether another preparation leaves at least some parts of the time, of which it takes one, without one.
+    /// Whether another preparation, if it takes as long as the last one, takes at most one part in `parts` of the time.
     pub(super) fn may_prepare(&self, parts: u32) -> bool {
         self.prepared
             .is_none_or(|(ended, took)| ended.elapsed() > took * parts)
@@ -113,7 +112,7 @@ impl Background {
         self.checks = true;
         let send = self.send.clone();
         thread::spawn(move || {
-            let _alone = background::begin();
+            let _alone = background::begin(Pace::Idle);
             send.send(Done::Checked(version, compare()))
         });
     }
@@ -128,7 +127,7 @@ impl Background {
         self.saves = true;
         let (send, folder) = (self.send.clone(), folder.clone());
         thread::spawn(move || {
-            let _alone = background::begin();
+            let _alone = background::begin(Pace::Steady);
             let saved = copy.save(&folder.state(version, sequence));
             if saved.is_ok() {
                 folder.thin(version);

@@ -144,10 +144,29 @@ impl State {
         self.changes.items.len()
     }
 
+    /// Number of items that have changed since the rows were copied for the next index.
+    pub(super) fn n_changed_since_copy(&self) -> usize {
+        let since_copy = self.changes_since_copy.as_ref();
+        since_copy.map_or(0, |changes| changes.items.len())
+    }
+
+    /// Number of users that differ from their shortlists.
+    pub(super) fn n_changed_users(&self) -> usize {
+        match &self.changes.users {
+            Users::Some(changed) => changed.len(),
+            Users::All => self.learner.online().n_rows(Axis::User),
+        }
+    }
+
     /// Whether shortlists were made.
     #[must_use]
     pub fn has_shortlists(&self) -> bool {
         self.prepared.shortlists.is_some()
+    }
+
+    /// Whether shortlists were made of all users that were to get one.
+    pub(super) fn has_all_shortlists(&self) -> bool {
+        self.has_shortlists() && self.prepared.is_whole
     }
 
     /// Remembers from now on what changes, for an index of the present rows.
@@ -208,8 +227,8 @@ impl Live {
         }
     }
 
-    /// The state, which does not change while the guard exists. Ranking threads and the writer alone take
-    /// it, and no thread twice at a time.
+    /// The state, which does not change while the guard exists. Ranking threads, jobs and the writer take it, and no thread
+    /// twice at a time.
     pub fn read(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,6 @@
 //! Predicting a sample of events before they are learned, and when caches are compared with sums made anew.
 //!
-//! The writer notes what a prediction is made from before it learns the event; a thread of the background ranks, so that
+//! The writer notes what a prediction is made from before it learns the event; a background thread ranks, so that
 //! the event is acknowledged meanwhile.
 
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ use absentia_online::Record;
 use super::folder::Folder;
 use super::live::State;
 use super::prepared::Prepared;
-use crate::background;
+use crate::background::{self, Pace};
 use crate::core::Core;
 use crate::error::ServeError;
 use crate::quality::Ranks;
@@ -98,7 +98,7 @@ struct Question {
     /// Version of the live model.
     version: u64,
     item: Option<u32>,
-    /// Row and factors of the user, if the live model knows anything about the user.
+    /// Factors of the user and what lists are made from, if the live model knows anything about the user.
     live: Option<(Vec<f32>, Arc<Prepared>, Arc<ChangedItems>)>,
     trained: Option<(u32, Arc<TrainedModel>)>,
     popular: Option<u32>,
@@ -212,14 +212,14 @@ impl Prediction {
     fn start(&self) -> Sender<Question> {
         let (send, questions): (_, Receiver<Question>) = channel();
         let (core, is_free) = (self.core.clone(), self.is_free.clone());
-        let pauses = 100 / self.percent.clamp(1, 100) - 1;
+        let percent = self.percent.clamp(1, 100);
         thread::spawn(move || {
-            let _alone = background::begin();
+            let _alone = background::begin(Pace::Idle);
             for question in questions {
                 let begun = Instant::now();
                 core.quality.add(question.version, question.answer());
                 drop(question);
-                thread::sleep(begun.elapsed() * pauses);
+                thread::sleep(begun.elapsed() * (100 - percent) / percent);
                 is_free.store(true, Ordering::Release);
             }
         });

@@ -17,8 +17,10 @@ const TOGETHER: usize = 512;
 pub struct Prepared {
     /// The index.
     pub index: IndexedItems,
-    /// The best items of users, without those that they had seen; none if they were never made.
+    /// The best items of users, without those that they had seen; none if they were not made, or nobody is to get one.
     pub shortlists: Option<Shortlists>,
+    /// Whether all users have one that were to get one.
+    pub is_whole: bool,
 }
 
 /// Rows of a model at one moment, from which lists are prepared.
@@ -37,14 +39,18 @@ impl Prepared {
         Self {
             index: online.index_items(),
             shortlists: None,
+            is_whole: false,
         }
     }
 
     /// Bytes of the shortlists of a model, and of the rows that they are made from.
     pub(crate) fn bytes_of_shortlists(online: &Online, limit: u64) -> (u64, u64) {
-        let users = listed_users(online, limit) as u64;
+        let users = listed_users(online, limit);
         let row = 4 * online.factors(Axis::User).cols() as u64;
-        (users * Shortlists::bytes_of_one(DEPTH), users * row)
+        // Lists of what was seen grow by doubling.
+        let seen = if users > 0 { 8 * online.n_entries() } else { 0 };
+        let users = users as u64;
+        (users * Shortlists::bytes_of_one(DEPTH), users * row + seen)
     }
 }
 
@@ -59,9 +65,11 @@ impl Rows {
     pub(super) fn copy(online: &Online, limit: u64) -> Self {
         let users = most_active(online.counts(Axis::User), listed_users(online, limit));
         let factors = online.factors(Axis::User);
-        let user_factors = Dense::from_fn(users.len(), factors.cols(), |place, f| {
-            factors.row(users[place] as usize)[f]
-        });
+        let mut user_factors = Dense::zeros(users.len(), factors.cols());
+        for (place, &user) in users.iter().enumerate() {
+            let row = user_factors.row_mut(place);
+            row.copy_from_slice(factors.row(user as usize));
+        }
         let seen = users.iter().map(|&user| online.seen(user).collect());
         Self {
             items: online.factors(Axis::Item).clone(),
@@ -76,7 +84,7 @@ impl Rows {
     /// can be made, and those that there are should be used.
     pub(super) fn prepare(self, stop: &AtomicBool) -> Prepared {
         let index = IndexedItems::new(self.items, self.item_scales);
-        let mut shortlists = Shortlists::new(DEPTH);
+        let mut shortlists = Shortlists::new(DEPTH, self.users.len());
         for from in (0..self.users.len()).step_by(TOGETHER) {
             if stop.load(Ordering::Relaxed) {
                 break;
@@ -94,7 +102,8 @@ impl Rows {
         }
         Prepared {
             index,
-            shortlists: Some(shortlists),
+            is_whole: shortlists.len() == self.users.len(),
+            shortlists: (!self.users.is_empty()).then_some(shortlists),
         }
     }
 }

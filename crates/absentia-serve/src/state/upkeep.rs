@@ -10,6 +10,7 @@ use super::live::{Live, State};
 use super::prediction::TrainedModel;
 use super::prepared::Rows;
 use super::writer::Writer;
+use crate::background::Pace;
 use crate::core::Storage;
 use crate::error::ApiError;
 use crate::log;
@@ -19,17 +20,19 @@ use crate::store::Change;
 /// Records that are learned before readers get their turn.
 const TURN: usize = 8;
 /// Items that may differ from the index although the next one costs little.
-const SOME_CHANGED: usize = 32;
-/// Shortlists that are not made yet are given up when this many times the usual number of items have changed.
+const SOME_ITEMS: usize = 32;
+/// One part in this many of [`many_users`] may differ from their shortlists although the next ones cost little.
+const SOME_USERS: usize = 16;
+/// Shortlists that are not made yet are given up when this many times the usual number of items have changed since.
 const TOO_MANY: usize = 8;
-/// An index costs little if this many times as long passes between two.
-const LITTLE: u32 = 20;
+/// Lists cost little to prepare if it takes one part in this many of the time.
+const PARTS: u32 = 20;
 /// Time between two attempts to write to a database that was full.
 const BETWEEN_PROBES: Duration = Duration::from_secs(2);
 
 impl Writer {
-    /// Applies committed records; readers get their turn in between. Some are predicted before they are
-    /// learned, under the lock of a reader.
+    /// Applies committed records; readers get their turn in between. What some of them are predicted from is noted
+    /// before they are learned.
     pub(super) fn learn(&mut self, changes: &[Change]) -> Result<(), ApiError> {
         let live = self.core.live();
         let mut outcome = Ok(());
@@ -42,9 +45,11 @@ impl Writer {
         let mut records = records.peekable();
         while let Some((_, first)) = records.peek() {
             self.predict(&live, first);
+            let mut interactions = 0;
             let mut state = live.write();
             for turn in 0..TURN {
-                let next = |_: &(u64, &Record)| turn == 0 || !self.prediction.is_due();
+                let next =
+                    |(_, record): &(u64, &Record)| turn == 0 || !self.is_to_be_predicted(record);
                 let Some((sequence, record)) = records.next_if(next) else {
                     break;
                 };
@@ -56,21 +61,24 @@ impl Writer {
                     self.core.metrics.count_rejected();
                     outcome = Err(ApiError::from(error));
                 } else if let Record::Insert { .. } = record {
-                    self.core.quality.count();
+                    interactions += 1;
                     self.prediction.learned(&state, record);
                 }
             }
             self.core.status.learned(state.sequence);
             drop(state);
-            // The next list, which may be looked up by a network thread, finds the changed items copied.
-            let _ = live.read().ranked_items();
+            self.core.quality.count(interactions);
         }
         outcome
     }
 
+    fn is_to_be_predicted(&self, record: &Record) -> bool {
+        matches!(record, Record::Insert { .. }) && self.prediction.is_due()
+    }
+
     fn predict(&self, live: &Live, record: &Record) {
         if let Record::Insert { user, item, .. } = record
-            && self.prediction.is_due()
+            && self.is_to_be_predicted(record)
         {
             let state = live.read();
             self.prediction.predict(live.version, &state, user, item);
@@ -135,28 +143,39 @@ impl Writer {
         }
     }
 
-    /// Begins the next index with its shortlists if many items have changed, or some and it takes little of the time, or if
-    /// there are no shortlists yet.
+    /// Begins the next index with its shortlists if many rows have changed, or some and it takes little of the time, or if
+    /// users lack the shortlists that they are to have.
     fn begin_preparing(&mut self) {
         let live = self.core.live();
         let limit = self.core.settings.limits.shortlist_bytes();
-        let (changed, many, is_unlisted) = {
+        let due = {
             let state = live.read();
-            let is_unlisted = !state.has_shortlists() && limit > 0;
-            (state.n_changed(), changed_limit(&state), is_unlisted)
-        };
-        if self.background.prepares {
-            if changed > TOO_MANY * many {
-                self.background.stop_preparing();
+            if self.background.prepares {
+                if state.n_changed_since_copy() > TOO_MANY * many_items(&state) {
+                    self.background.stop_preparing();
+                }
+                return;
             }
-            return;
-        }
-        let is_cheap = changed > SOME_CHANGED && self.background.may_prepare(LITTLE);
-        if changed > many || is_cheap || is_unlisted {
-            // Nobody else changes the state: it can be read again without the lock of a writer.
-            live.write().copy_begun();
-            let rows = Rows::copy(live.read().learner.online(), limit);
-            self.background.prepare(live.version, rows);
+            Due::of(&state, limit > 0)
+        };
+        let is_cheap = || self.background.may_prepare(PARTS);
+        let pace = match due {
+            Due::Now => Pace::Steady,
+            Due::IfCheap if is_cheap() => Pace::Idle,
+            Due::IfCheap | Due::Never => return,
+        };
+        // Nobody else changes the state: it can be read again without the lock of a writer.
+        live.write().copy_begun();
+        let rows = Rows::copy(live.read().learner.online(), limit);
+        self.background.prepare(live.version, rows, pace);
+    }
+
+    /// Copies the items that have changed, so that the next list, which a network thread may look up, finds them copied.
+    pub(super) fn copy_changed(&self) {
+        let live = self.core.live();
+        let state = live.read();
+        if state.has_shortlists() {
+            let _ = state.ranked_items();
         }
     }
 
@@ -214,8 +233,42 @@ impl Writer {
     }
 }
 
+/// Whether lists are to be prepared again.
+enum Due {
+    Now,
+    /// If it takes little of the time.
+    IfCheap,
+    Never,
+}
+
+impl Due {
+    fn of(state: &State, has_shortlists: bool) -> Self {
+        let (items, users) = (state.n_changed(), state.n_changed_users());
+        let many_users = if has_shortlists {
+            many_users(state)
+        } else {
+            usize::MAX
+        };
+        if items > many_items(state)
+            || users > many_users
+            || (has_shortlists && !state.has_all_shortlists())
+        {
+            Self::Now
+        } else if items > SOME_ITEMS || users > many_users / SOME_USERS {
+            Self::IfCheap
+        } else {
+            Self::Never
+        }
+    }
+}
+
 /// Items that may differ from the index before the next one is made. Each makes every list a little slower,
 /// and an index costs about as much as scoring all items a hundred times.
-fn changed_limit(state: &State) -> usize {
+fn many_items(state: &State) -> usize {
     (state.learner.ids().items.len() / 64).clamp(64, 1024)
+}
+
+/// Users that may differ from their shortlists before the next ones are made: their lists are ranked until then.
+fn many_users(state: &State) -> usize {
+    (state.learner.ids().users.len() / 4).max(64)
 }

@@ -305,6 +305,7 @@ impl Writer {
         for (answer, body, is_earlier) in waiting {
             let _ = answer.send(Ok((body, is_earlier)));
         }
+        self.copy_changed();
     }
 
     fn remove(&mut self, id: &str) -> Result<Removed, ApiError> {
@@ -352,8 +353,9 @@ impl Writer {
             let message = "nothing is known of this user";
             return Err(ApiError::not_found("user_not_found", message));
         }
-        // No state with the user may appear later.
-        let finished = self.background.wait();
+        // No saved state with the user may appear later. What is in memory of the background is never shown: the user
+        // has changed since.
+        let finished = self.background.wait_for_save();
         self.take_over(finished);
         let (sequence, user) = (self.sequence + 1, user.to_owned());
         let changes = [
@@ -415,6 +417,8 @@ impl Writer {
         self.commit(&[Change::Activate(activation)])?;
         self.core.status.learned(state.sequence);
         self.core.replace_live(Live::new(activation.version, state));
+        // Lists of the version before are of no use any more.
+        self.background.stop_preparing();
         self.saved = 0;
         self.begin_prediction(trained);
         Ok(self.sequence)

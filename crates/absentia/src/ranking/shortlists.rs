@@ -26,17 +26,17 @@ pub struct Shortlists {
 }
 
 impl Shortlists {
-    /// Bytes of a list in its memory, and the numbers that lead to it.
+    /// Bytes of a user's place and of the end of the list: an entry of a hash table that may be half empty, and a number.
     const ENTRY: usize = 32;
 
-    /// Yields none yet.
+    /// Makes room for a number of lists; there are none yet.
     #[must_use]
-    pub fn new(depth: usize) -> Self {
+    pub fn new(depth: usize, users: usize) -> Self {
         Self {
             depth,
-            places: HashMap::new(),
-            ends: Vec::new(),
-            items: Vec::new(),
+            places: HashMap::with_capacity(users),
+            ends: Vec::with_capacity(users),
+            items: Vec::with_capacity(users * depth),
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
     impl Case {
         fn shortlists(&self, depth: usize) -> Shortlists {
             let users: Vec<u32> = (0..USERS as u32).collect();
-            let mut lists = Shortlists::new(depth);
+            let mut lists = Shortlists::new(depth, users.len());
             lists.add(&self.index, &users, &self.p, &self.seen).unwrap();
             lists
         }
@@ -199,7 +199,9 @@ mod tests {
                     for _ in 0..2 {
                         let expected = self.ranked(user, changed, top, &out);
                         all += 1;
-                        if let Some(list) = lists.best((user, factors), changed, top, &|item| out.contains(&item)) {
+                        if let Some(list) =
+                            lists.best((user, factors), changed, top, &|item| out.contains(&item))
+                        {
                             assert_eq!(list, expected);
                             served += 1;
                         }
@@ -229,7 +231,7 @@ mod tests {
 
     #[test]
     fn users_without_a_list_get_none() {
-        let (case, none) = (case(), Shortlists::new(24));
+        let (case, none) = (case(), Shortlists::new(24, 0));
         let (lists, factors) = (case.shortlists(24), case.p.row(0));
         assert_eq!(lists.len(), USERS);
         assert_eq!(lists.best((70, factors), &case.same, 1, &|_| false), None);
