@@ -99,6 +99,31 @@ fn a_search_repeats_and_goes_on_from_its_log() {
         .fails(3, &["best.jsonl:1: this is not the log of a search"]);
 }
 
+#[test]
+fn a_long_search_begins_with_uniform_weights_alone() {
+    let sandbox = Sandbox::new();
+    let line = "tune ratings.csv --metric ndcg@5 --max-factors 8 --out best.toml";
+    let ran = sandbox
+        .run(&format!("{line} --trials 80 --report tune.html"))
+        .ok();
+    let log = sandbox.read("best.jsonl");
+    assert_eq!(log.lines().count(), 81);
+    for (number, trial) in log.lines().skip(1).enumerate() {
+        let trial: serde_json::Value = serde_json::from_str(trial).expect("JSON");
+        let searched = if number < 20 { "uniform" } else { "all" };
+        assert_eq!(trial["search"], searched, "{number}");
+    }
+    let said = "after uniform weights, rung 1, with other users and factors, starts anew:";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    for (search, factors) in [("", 8), ("uniform weights, ", 8)] {
+        let name = format!(">{search}rung 1, {factors} factors");
+        assert!(sandbox.read("tune.html").contains(&name), "no {name}");
+    }
+    let more = sandbox.run(&format!("{line} --trials 120 --resume"));
+    let said = ["trial 20 of the log", "the number of trials", "--resume"];
+    more.fails(3, &said);
+}
+
 /// With fewer items than the lists have, nothing tells settings apart.
 #[test]
 fn a_metric_that_says_nothing_is_warned_about() {
@@ -215,6 +240,9 @@ fn a_study_compares_held_out_rows_with_the_test() {
     let ran = sandbox
         .run("tune train.csv --study test.csv --trials 6 --metric recall@5 --factors 4 --json")
         .ok();
+    sandbox
+        .run("tune train.csv --trials 6 --metric recall@5 --factors 4 --resume")
+        .fails(3, &["it has study: true", "--resume"]);
     let studied: Vec<serde_json::Value> = ran
         .json()
         .into_iter()

@@ -3,10 +3,10 @@
 //! Two strategies share one kind of [`Trial`]: a model is trained with some settings and measured on
 //! rows held out of the data ([`Fold`]). Post-scaling is chosen on the trained factors.
 //!
-//! - [`StagedSearch`] searches a whole [`Space`] of settings. Its trials are made on rungs: many with few
-//!   factors and few users measured, the best of them with more, and the last rung with as many
-//!   factors as the budget affords, trained exactly as the final model will be. The next trial depends
-//!   on the trials so far and nothing else, so that a search can be resumed from its [`TrialLog`].
+//! - [`StagedSearch`] searches a whole [`Space`] of settings, in two phases: uniform weights alone, then all settings. The
+//!   trials of a phase are made on rungs: many with few factors and few users measured, the best of them with more, and
+//!   the last rung with as many factors as the budget affords, trained exactly as the final model will be. The next trial
+//!   depends on the trials so far and nothing else, so that a search can be resumed from its [`TrialLog`].
 //! - [`choose_settings`] changes a few settings of one run, one after the other.
 //!
 //! | file | concept |

@@ -15,7 +15,7 @@ use crate::staged::StagedSearch;
 use crate::trial::Trial;
 
 /// Version of the search: trials of one version cannot be continued by another.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// The data of a search and how rows were held out of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,12 +40,17 @@ pub struct SearchedData {
     pub tilt: f64,
 }
 
-/// What must agree between the log and a search that continues it; the budget may grow.
+/// What must agree between the log and a search that continues it. A time budget may be another one; whether the number
+/// of trials may be is decided by the trials (`staged/log_check.rs`).
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogHeader {
     tune: u32,
     metric: String,
-    search: Scope,
+    #[serde(rename = "search")]
+    scope: Scope,
+    /// Whether it is a search, or trials of the first rung alone for a study.
+    #[serde(default)]
+    first_rung_only: bool,
     max_factors: usize,
     #[serde(default)]
     may_shrink: bool,
@@ -73,7 +78,8 @@ impl LogHeader {
         Self {
             tune: VERSION,
             metric: options.metric.to_string(),
-            search: options.scope,
+            scope: options.scope,
+            first_rung_only: options.first_rung_only,
             max_factors: options.max_factors,
             may_shrink: options.may_shrink,
             among_new: options.among_new,
@@ -102,7 +108,8 @@ impl LogHeader {
         };
         differs("version", &then.tune, &self.tune)
             .or_else(|| differs("metric", &then.metric, &self.metric))
-            .or_else(|| differs("search", &then.search.name(), &self.search.name()))
+            .or_else(|| differs("search", &then.scope.name(), &self.scope.name()))
+            .or_else(|| differs("study:", &then.first_rung_only, &self.first_rung_only))
             .or_else(|| differs("max-factors", &then.max_factors, &self.max_factors))
             .or_else(|| differs("fewer factors allowed:", &then.may_shrink, &self.may_shrink))
             .or_else(|| differs("new items alone:", &then.among_new, &self.among_new))

@@ -1,7 +1,7 @@
 //! Which settings the metric depends on.
 
 use crate::space::{PENALTY, Space};
-use crate::trial::{Trial, ranked};
+use crate::trial::{Trial, first_rung};
 
 /// The smallest number of trials for which sensitivities are computed.
 const FEWEST: usize = 8;
@@ -23,12 +23,12 @@ pub struct Sensitivity {
     pub best_to: String,
 }
 
-/// How much the trials of the first rung depend on each setting, the most decisive first.
+/// How much the trials of the first rung that searched a space depend on each setting, the most decisive first.
 ///
 /// The worst quarter is left out: far from any good settings everything matters.
 #[must_use]
 pub fn sensitivity(space: &Space, trials: &[Trial]) -> Vec<Sensitivity> {
-    let mut trials = ranked(trials, 0);
+    let mut trials = first_rung(space, trials);
     trials.truncate(trials.len() - trials.len() / 4);
     if trials.len() < FEWEST {
         return Vec::new();

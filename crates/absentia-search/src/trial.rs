@@ -3,7 +3,7 @@
 use absentia::Params;
 use absentia::weights::{Scheme, SchemeSpec};
 
-use crate::space::RelationSettings;
+use crate::space::{RelationSettings, Scope, Space};
 use crate::trial_runner::{TrainedFactors, TrialResult};
 use crate::user_scores::UserScores;
 
@@ -17,7 +17,7 @@ pub enum Origin {
     Random,
     /// Proposed by what the best trials so far have in common.
     Model,
-    /// The best on the rung below.
+    /// The best on the rung below, or of the phase before.
     Promoted,
     /// The best so far with one setting changed by a step, or with more factors.
     #[serde(alias = "beside")]
@@ -60,6 +60,9 @@ pub struct Trial {
     pub number: usize,
     /// The rung: more factors, more users and more sweeps the higher.
     pub rung: usize,
+    /// What was searched: everything that `--search` names, or in the first phase uniform weights.
+    #[serde(rename = "search")]
+    pub scope: Scope,
     /// Why it was made.
     pub origin: Origin,
     /// The point of the space; empty where no space was searched.
@@ -91,11 +94,12 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// A trial that has not been measured yet.
+    /// A trial that has not been measured yet. Its scope has no meaning while it is no point of a space.
     pub(crate) fn unmeasured(weights: Option<SchemeSpec>, params: Params) -> Self {
         Self {
             number: 0,
             rung: 0,
+            scope: Scope::All,
             origin: Origin::Recipe,
             point: Vec::new(),
             parent: None,
@@ -143,10 +147,19 @@ pub(crate) fn ranked<'t>(
     trials: impl IntoIterator<Item = &'t Trial>,
     rung: usize,
 ) -> Vec<&'t Trial> {
-    let mut scored: Vec<&Trial> = trials
-        .into_iter()
-        .filter(|trial| trial.rung == rung && trial.score.is_some_and(f64::is_finite))
-        .collect();
+    best_first(trials.into_iter().filter(|trial| trial.rung == rung))
+}
+
+/// Trials of the first rung that searched a space, best first.
+pub(crate) fn first_rung<'t>(space: &Space, trials: &'t [Trial]) -> Vec<&'t Trial> {
+    let is_here = |trial: &&Trial| trial.scope == space.scope();
+    ranked(trials.iter().filter(is_here), 0)
+}
+
+/// Trials that have a score, best first; of equals the earlier first.
+pub(crate) fn best_first<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Vec<&'t Trial> {
+    let has_score = |trial: &&Trial| trial.score.is_some_and(f64::is_finite);
+    let mut scored: Vec<&Trial> = trials.into_iter().filter(has_score).collect();
     scored.sort_by(|a, b| {
         let (a_score, b_score) = (a.score.unwrap_or(f64::MIN), b.score.unwrap_or(f64::MIN));
         b_score.total_cmp(&a_score).then(a.number.cmp(&b.number))

@@ -60,6 +60,12 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
             "nothing was written but the log of trials; check the held-out rows, or choose a --metric with a longer list",
         ));
     }
+    if let Some(SearchError::Log { .. }) = cause.downcast_ref() {
+        let refusal = Refusal::data(cause.to_string());
+        return Some(refusal.hint(
+            "leave out --resume, or repeat the flags that the log was made with, such as --trials",
+        ));
+    }
     if let Some(DataError::Duplicate { user, item }) = cause.downcast_ref() {
         let refusal = Refusal::data(format!(
             "user {user} and item {item} occur together more than once"

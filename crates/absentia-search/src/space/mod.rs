@@ -131,6 +131,22 @@ impl Space {
         &self.dimensions
     }
 
+    /// How much of the settings it has.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// The point with the settings that a point of another space of the same data has; others are switched off.
+    pub(crate) fn point_from(&self, other: &Space, point: &[f64]) -> Vec<f64> {
+        let place = |dimension: &Dimension| {
+            let mut others = other.dimensions.iter();
+            let at = others.position(|found| found.name == dimension.name);
+            at.map_or_else(|| plain(dimension), |at| point[at])
+        };
+        self.dimensions.iter().map(place).collect()
+    }
+
     /// Whether item factors may be rescaled after training.
     #[must_use]
     pub fn rescales(&self) -> bool {

@@ -1,8 +1,13 @@
 //! The search of `tune`: trials on rungs of growing size, until the budget is spent.
 
+mod families;
+mod log_check;
+mod memory;
 mod options;
+mod phases;
 mod plan;
 pub(crate) mod propose;
+mod result;
 mod schedule;
 mod simpler;
 mod variations;
@@ -11,8 +16,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use absentia::Params;
-use absentia::fit::{Cancel, FitError, MemoryPlan, ProblemSize, Sizes, default_threads};
-use absentia::memory::Stage;
+use absentia::fit::{Cancel, FitError, ProblemSize};
 use absentia::relations::Relations;
 use absentia::weights::Scheme;
 use rayon::ThreadPool;
@@ -21,12 +25,13 @@ use crate::error::SearchError;
 use crate::fold::Fold;
 use crate::post_scale::{PostScaling, StepSizes};
 use crate::session::Session;
-use crate::space::{Family, RelationSettings, SearchedRelation, Settings, Space};
+use crate::space::{Family, RelationSettings, Scope, SearchedRelation, Settings, Space};
 use crate::trial::{Trial, ranked};
 use crate::trial_runner::{Limits, Scoring, TrainedFactors, TrialPlan, TrialRunner, thread_pool};
 use crate::user_scores::UserScores;
 pub use options::{Budget, SearchOptions};
-use plan::{PlannedTrial, Planner};
+use plan::PlannedTrial;
+pub use result::{Baseline, SearchResult};
 use schedule::sample_sizes;
 pub use schedule::{Rung, Schedule};
 
@@ -36,57 +41,12 @@ const KEPT: usize = 4;
 /// A search over a space of settings.
 pub struct StagedSearch<'d> {
     folds: Vec<Fold<'d>>,
+    /// Uniform weights, which a first phase can search; nothing if they are the whole space.
+    uniform: Option<Space>,
     space: Space,
     options: SearchOptions,
     /// Relations that are trained with every trial.
     relations: Option<Relations<'d>>,
-}
-
-/// The trials of a finished search.
-#[derive(Clone, Debug)]
-pub struct SearchResult {
-    /// Every trial, in order.
-    pub trials: Vec<Trial>,
-    /// Number of the best one.
-    best: usize,
-    /// Number of the one with the highest score, where a simpler one is kept.
-    highest: Option<usize>,
-    /// What the most popular items reach on the same rows.
-    pub baselines: Vec<Baseline>,
-    /// Whether the search ended before its budget was spent.
-    pub interrupted: bool,
-}
-
-/// A ranking that is the same for all users, measured as trials are.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Baseline {
-    /// Its name.
-    pub name: &'static str,
-    /// The metric.
-    pub score: f64,
-    /// Standard error of the metric over users.
-    pub stderr: f64,
-}
-
-impl SearchResult {
-    /// Trials of a rung that have a score, best first.
-    #[must_use]
-    pub fn ranked(&self, rung: usize) -> Vec<&Trial> {
-        ranked(&self.trials, rung)
-    }
-
-    /// The trial with the best settings: the simplest of those that nothing richer beats by more than noise.
-    #[must_use]
-    pub fn best(&self) -> &Trial {
-        &self.trials[self.best]
-    }
-
-    /// The trial with the highest score, if it is not the best: it is richer, and better by no more than noise.
-    #[must_use]
-    pub fn not_kept(&self) -> Option<&Trial> {
-        let highest = self.highest.map(|highest| &self.trials[highest]);
-        highest.filter(|trial| trial.score > self.best().score)
-    }
 }
 
 /// What is kept of trials while a search goes on.
@@ -140,8 +100,11 @@ impl<'d> StagedSearch<'d> {
             .min(expected_users.min(expected_items))
             .max(1);
         let space = Space::of(&first.train, options.scope);
+        let has_more = options.scope != Scope::Uniform;
+        let uniform = has_more.then(|| Space::of(&first.train, Scope::Uniform));
         Ok(Self {
             folds,
+            uniform,
             space,
             options,
             relations: None,
@@ -156,6 +119,8 @@ impl<'d> StagedSearch<'d> {
         searched: Vec<SearchedRelation>,
     ) -> Self {
         self.relations = relations;
+        let uniform = self.uniform.take();
+        self.uniform = uniform.map(|space| space.with_relations(searched.clone()));
         self.space = self.space.with_relations(searched);
         self
     }
@@ -170,107 +135,34 @@ impl<'d> StagedSearch<'d> {
         Some(relations)
     }
 
-    /// The space of settings.
+    /// The whole space of settings.
     #[must_use]
     pub fn space(&self) -> &Space {
         &self.space
+    }
+
+    /// The space that a phase of this scope searches.
+    fn space_of(&self, scope: Scope) -> &Space {
+        let uniform = self.uniform.as_ref();
+        uniform
+            .filter(|space| space.scope() == scope)
+            .unwrap_or(&self.space)
+    }
+
+    /// A trial as a point of one of the spaces of the search: settings that its phase did not search are switched off.
+    #[must_use]
+    pub fn in_space(&self, space: &Space, trial: &Trial) -> Trial {
+        Trial {
+            scope: space.scope(),
+            point: space.point_from(self.space_of(trial.scope), &trial.point),
+            ..trial.clone()
+        }
     }
 
     /// The options, with the number of factors limited to what the data can use.
     #[must_use]
     pub fn options(&self) -> &SearchOptions {
         &self.options
-    }
-
-    /// The memory of the largest trial of the rungs beside the folds: folds that are trained at the same time, the models
-    /// of those that have been, and the factors that trials can start from.
-    #[must_use]
-    pub fn stage(&self) -> Stage {
-        let schedule = self.schedule(&[]);
-        let warm = (0..schedule.rungs.len()).rfind(|&rung| schedule.starts_warm(rung));
-        let warm = warm.map(|rung| self.trial_stage(schedule.rungs[rung].factors));
-        let kept = (KEPT as u64 + 1) * self.factor_bytes(schedule.rungs[0].factors);
-        let warm = warm.map(|stage| stage.with("factors of the best trials", kept));
-        let full = self.trial_stage(schedule.rungs[schedule.last()].factors);
-        match warm {
-            Some(warm) if warm.total() > full.total() => warm,
-            _ => full,
-        }
-    }
-
-    /// The memory of the trial that comes after these, if it has more factors than any rung: whether there is such
-    /// a trial depends on those before it.
-    #[must_use]
-    pub fn larger_stage(&self, trials: &[Trial]) -> Option<Stage> {
-        let schedule = self.schedule(trials);
-        let next = self.planner().next(trials)?;
-        let is_larger = next.factors > schedule.rungs[schedule.last()].factors;
-        is_larger.then(|| self.trial_stage(next.factors))
-    }
-
-    /// The memory of a trial with this many factors.
-    ///
-    /// Folds take about the same time, so that they are trained in groups of as many as there are threads. The peak is
-    /// in the first group or in the last, beside the models of all groups before it.
-    fn trial_stage(&self, factors: usize) -> Stage {
-        let threads = self.options.threads.unwrap_or_else(default_threads);
-        let folds = self.folds.len();
-        let at_once = folds.min(threads).max(1);
-        let params = Params {
-            targets: self.space.largest_targets(),
-            confidence: self.space.largest_confidence(),
-            factors,
-            threads: Some(threads.div_ceil(at_once)),
-            ..Params::default()
-        };
-        let sizes = Sizes {
-            data: 0,
-            orders_times: self.folds[0].train.times().is_some(),
-            ..Sizes::of(&self.folds[0].train, &Scheme::uniform(0.0), &params, false)
-        };
-        let run = MemoryPlan::new(&sizes.stacked(self.relations.as_ref()), &params).total();
-        let model = self.factor_bytes(factors) / folds as u64;
-        let in_last_group = (folds - 1) % at_once + 1;
-        let groups = [(at_once, 0), (in_last_group, folds - in_last_group)];
-        let bytes = |&(running, done): &(usize, usize)| {
-            run.saturating_mul(running as u64)
-                .saturating_add(model.saturating_mul(done as u64))
-        };
-        let (running, done) = groups.into_iter().max_by_key(bytes).unwrap_or((at_once, 0));
-        Stage::new("searching")
-            .with("folds at the same time", run.saturating_mul(running as u64))
-            .with(
-                "models of the other folds",
-                model.saturating_mul(done as u64),
-            )
-            .with("scores of users", self.score_bytes())
-    }
-
-    /// Bytes of the factors of a trial, of all folds.
-    fn factor_bytes(&self, factors: usize) -> u64 {
-        let train = &self.folds[0].train;
-        let mut rows = train.n_users() + train.n_items();
-        if let Some(relations) = &self.relations {
-            rows += relations
-                .entities
-                .iter()
-                .skip(2)
-                .map(|e| e.count)
-                .sum::<usize>();
-        }
-        4 * (rows * factors.next_multiple_of(16) * self.folds.len()) as u64
-    }
-
-    /// The rungs, given the trials so far.
-    #[must_use]
-    pub fn schedule(&self, trials: &[Trial]) -> Schedule {
-        self.planner().schedule(trials)
-    }
-
-    /// The best of some trials.
-    #[must_use]
-    pub fn best<'t>(&self, trials: &'t [Trial]) -> Option<&'t Trial> {
-        self.planner().best(trials)
     }
 
     /// Makes the search, continuing after logged trials. `observer` gets every new trial, with those
@@ -285,13 +177,15 @@ impl<'d> StagedSearch<'d> {
         cancel: &Cancel,
         observer: &mut dyn FnMut(&[Trial]) -> bool,
     ) -> Result<SearchResult, SearchError> {
-        self.check_log(&trials)?;
+        if let Some((number, what)) = self.difference(&trials) {
+            return Err(SearchError::Log { number, what });
+        }
         let pool = thread_pool(self.options.threads)?;
         let runner = self.runner(&pool, cancel)?;
         let mut session = Session::new(trials, observer);
         let mut kept = Kept::default();
         let mut interrupted = false;
-        while let Some(planned) = self.planner().next(session.trials()) {
+        while let Some(planned) = self.next(session.trials()) {
             let trial = self.make(&runner, &planned, session.trials(), &mut kept)?;
             interrupted = trial.is_none();
             if let Some(trial) = trial {
@@ -326,31 +220,6 @@ impl<'d> StagedSearch<'d> {
         TrialRunner::new(&self.folds, scoring, limits, pool, cancel)
     }
 
-    fn result(&self, trials: Vec<Trial>, interrupted: bool) -> Result<SearchResult, SearchError> {
-        let best = self.best(&trials).map(|trial| trial.number);
-        let scores = || trials.iter().filter_map(|trial| trial.score);
-        if best.is_some() && scores().all(|score| score <= 0.0) {
-            return Err(SearchError::NothingScored {
-                metric: self.options.metric.to_string(),
-                trials: trials.len(),
-            });
-        }
-        match (best, trials.first()) {
-            (Some(best), _) => Ok(SearchResult {
-                trials,
-                best,
-                highest: None,
-                baselines: Vec::new(),
-                interrupted,
-            }),
-            (None, None) => Err(SearchError::Cancelled),
-            (None, Some(first)) => Err(SearchError::AllFailed {
-                trials: trials.len(),
-                first: first.failure.clone().unwrap_or_default(),
-            }),
-        }
-    }
-
     /// Makes a planned trial. Its parent's factors are trained again where they were not kept.
     ///
     /// Yields nothing if the search was cancelled.
@@ -361,17 +230,18 @@ impl<'d> StagedSearch<'d> {
         trials: &[Trial],
         kept: &mut Kept,
     ) -> Result<Option<Trial>, SearchError> {
-        let schedule = self.schedule(trials);
+        let phase = self.phases(trials).of(planned.scope);
+        let schedule = phase.schedule();
         if let Some(parent) = planned
             .parent
             .filter(|parent| !kept.factors.contains_key(parent))
         {
             let again = PlannedTrial::of(&trials[parent]);
-            let made = self.run(runner, &again, &schedule.rungs[again.rung], None)?;
+            let made = self.run(runner, &again, schedule.rung_of(&trials[parent]), None)?;
             let Some((_, trained, _)) = made else {
                 return Ok(None);
             };
-            kept.keep_best(trials);
+            kept.keep_best(phase.trials);
             kept.factors.insert(parent, trained);
         }
         if planned.rung > 0 && !schedule.starts_warm(planned.rung) {
@@ -387,11 +257,11 @@ impl<'d> StagedSearch<'d> {
         trial.number = trials.len();
         if schedule.rungs[planned.rung].is_last {
             kept.users.insert(trial.number, own_users);
-            self.keep_compared(kept, trials.iter().chain([&trial]), planned.rung);
+            self.keep_compared(kept, trials, &trial);
         }
         if planned.rung == 0 && schedule.last() > 1 && trial.score.is_some() {
             kept.factors.insert(trial.number, trained);
-            kept.keep_best(trials.iter().chain([&trial]));
+            kept.keep_best(phase.trials.iter().chain([&trial]));
         }
         Ok(Some(trial))
     }
@@ -409,7 +279,7 @@ impl<'d> StagedSearch<'d> {
             weights,
             params,
             relations,
-        } = self.space.settings(&planned.point);
+        } = self.space_of(planned.scope).settings(&planned.point);
         let related = self.relations(&relations);
         let params = Params {
             factors: planned.factors,
@@ -418,6 +288,7 @@ impl<'d> StagedSearch<'d> {
         };
         let mut trial = Trial {
             rung: planned.rung,
+            scope: planned.scope,
             origin: planned.origin,
             point: planned.point.clone(),
             parent: planned.parent,
@@ -447,8 +318,9 @@ impl<'d> StagedSearch<'d> {
     }
 
     fn post_scaling(&self, planned: &PlannedTrial, rung: &Rung) -> PostScaling {
-        let is_uniform = self.space.is_within(Family::Uniform, &planned.point);
-        if !self.space.rescales() || (is_uniform && !Family::Uniform.rescales()) {
+        let space = self.space_of(planned.scope);
+        let is_uniform = space.is_within(Family::Uniform, &planned.point);
+        if !space.rescales() || (is_uniform && !Family::Uniform.rescales()) {
             return PostScaling::Fixed(0.0);
         }
         PostScaling::Search {
@@ -462,55 +334,14 @@ impl<'d> StagedSearch<'d> {
         }
     }
 
-    fn planner(&self) -> Planner<'_> {
+    fn problem_size(&self) -> ProblemSize {
         let train = &self.folds[0].train;
-        Planner {
-            space: &self.space,
-            options: &self.options,
-            data: ProblemSize {
-                users: train.n_users() as f64,
-                items: train.n_items() as f64,
-                entries: train.len() as f64,
-                rank: 1.0,
-            },
+        ProblemSize {
+            users: train.n_users() as f64,
+            items: train.n_items() as f64,
+            entries: train.len() as f64,
+            rank: 1.0,
         }
-    }
-
-    /// Rejects a log that this search would not have written.
-    fn check_log(&self, trials: &[Trial]) -> Result<(), SearchError> {
-        for (place, trial) in trials.iter().enumerate() {
-            let what = if trial.number != place {
-                "the order of the trials"
-            } else if trial.point.len() != self.space.dimensions().len() {
-                "what is searched"
-            } else if Some(self.space.settings(&trial.point).weights) != trial.weights
-                || trial.params.seed != self.options.seed
-            {
-                "the data, the seed or the version of the search"
-            } else {
-                continue;
-            };
-            return Err(SearchError::Log {
-                number: trial.number,
-                what,
-            });
-        }
-        // With a budget of trials, the next trial is known in advance.
-        if let (Budget::Trials(_), Some(last)) = (self.options.budget, trials.len().checked_sub(1))
-        {
-            let planned = self.planner().next(&trials[..last]);
-            let made = PlannedTrial::of(&trials[last]);
-            let is_other = |step: PlannedTrial| {
-                step.point != made.point || (step.rung, step.factors) != (made.rung, made.factors)
-            };
-            if planned.is_some_and(is_other) {
-                return Err(SearchError::Log {
-                    number: last,
-                    what: "the number of trials or the most factors",
-                });
-            }
-        }
-        Ok(())
     }
 }
 

@@ -12,7 +12,8 @@ use absentia::evaluate::{Metric, MetricName};
 pub enum Budget {
     /// After this many trials; the result depends on the seed alone.
     Trials(usize),
-    /// After about this much time, or earlier when trials gain nothing.
+    /// After about this much time, or earlier when trials gain nothing. If one trial on every rung takes longer, these are
+    /// made.
     Time(Duration),
 }
 

@@ -8,13 +8,11 @@ use absentia::fit::ProblemSize;
 use super::options::{Budget, SearchOptions};
 use super::propose::Proposer;
 use super::schedule::{Schedule, trial_cost};
-use crate::space::{Family, Space};
-use crate::trial::{Origin, Trial, ranked};
+use crate::space::{Family, Scope, Space};
+use crate::trial::{Origin, Trial, best_first, ranked};
 
 /// Number of random trials on the first rung before the model proposes.
 const RANDOM: usize = 12;
-/// One trial in so many that the model proposes is of a family with simpler models.
-const SIMPLER_EVERY: usize = 4;
 /// Number of trials of a rung that may be promoted to the next.
 const PROMOTED: usize = 8;
 /// The metric must rise by this share to count as a gain.
@@ -32,6 +30,8 @@ const LEVEL: f64 = 0.99;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlannedTrial {
     pub(crate) rung: usize,
+    /// The scope of the space that its point belongs to.
+    pub(crate) scope: Scope,
     pub(crate) origin: Origin,
     pub(crate) point: Vec<f64>,
     /// The trial whose factors it starts from.
@@ -46,6 +46,7 @@ impl PlannedTrial {
     pub(crate) fn of(trial: &Trial) -> Self {
         Self {
             rung: trial.rung,
+            scope: trial.scope,
             origin: trial.origin,
             point: trial.point.clone(),
             parent: None,
@@ -55,16 +56,37 @@ impl PlannedTrial {
     }
 }
 
-/// Plans the trials of a search.
+/// Plans the trials of a phase of a search.
 pub(crate) struct Planner<'s> {
     pub(crate) space: &'s Space,
-    pub(crate) options: &'s SearchOptions,
+    pub(crate) options: SearchOptions,
+    /// Families that have trials of their own, the simplest first.
+    pub(crate) families: &'static [Family],
+    /// Number of trials of the phase before.
+    pub(crate) made_before: usize,
+    /// The best trial of uniform weights of the phase before, as a point of this space, if it was not measured with all
+    /// factors of this phase.
+    pub(crate) uniform: Option<Trial>,
     pub(crate) data: ProblemSize,
 }
 
-impl Planner<'_> {
+impl<'s> Planner<'s> {
+    /// Plans a search that has one phase.
+    pub(crate) fn new(space: &'s Space, options: SearchOptions, data: ProblemSize) -> Self {
+        Self {
+            space,
+            options,
+            families: space.families(),
+            made_before: 0,
+            uniform: None,
+            data,
+        }
+    }
+
+    /// The rungs, given the trials of this phase so far.
     pub(crate) fn schedule(&self, trials: &[Trial]) -> Schedule {
-        Schedule::new(self.options, &self.data, trials)
+        let first = trials.first().map(|trial| trial.seconds);
+        Schedule::new(&self.options, &self.data, first)
     }
 
     /// The next trial, or nothing when the budget is spent.
@@ -83,7 +105,9 @@ impl Planner<'_> {
     /// The trial with the best settings, on the highest rung that was reached; one with fewer factors
     /// if it is as good, and of trials that are level the one with the highest NDCG.
     pub(crate) fn best<'t>(&self, trials: &'t [Trial]) -> Option<&'t Trial> {
-        let found = best_below(trials, self.schedule(trials).last() + 1);
+        let with_score = best_first(trials).into_iter();
+        let highest = with_score.map(|trial| trial.rung).max()?;
+        let found = ranked(trials, highest);
         let enough = found.first()?.score?
             * if self.options.may_shrink {
                 AS_GOOD
@@ -170,21 +194,27 @@ impl Planner<'_> {
         let number = trials.len();
         let recipes = self.space.recipes();
         let ranked = ranked(trials, 0);
-        let family = self.simpler_in_turn(number);
+        if number >= recipes.len()
+            && let Some(uniform) = self.uniform_before(trials, schedule, 0)
+        {
+            return uniform;
+        }
+        let stream = self.stream(trials);
         let (origin, point) = if number < recipes.len() {
             (Origin::Recipe, recipes[number].clone())
         } else if number < recipes.len() + RANDOM || ranked.is_empty() {
-            (Origin::Random, proposer.random(number))
-        } else if let Some(family) = family {
+            (Origin::Random, proposer.random(stream))
+        } else if let Some(family) = self.simpler_in_turn(number) {
             (
                 Origin::Model,
-                self.near_the_best_of(family, number, &ranked, 1.0),
+                self.near_the_best_of(family, stream, &ranked, 1.0),
             )
         } else {
-            (Origin::Model, proposer.model(number, &ranked, 1.0))
+            (Origin::Model, proposer.model(stream, &ranked, 1.0))
         };
         PlannedTrial {
             rung: 0,
+            scope: self.space.scope(),
             origin,
             point,
             parent: None,
@@ -193,50 +223,13 @@ impl Planner<'_> {
         }
     }
 
-    /// The family whose turn it is to be searched: the best of the space must beat the best of every family, which
-    /// must not be a worse search.
-    fn simpler_in_turn(&self, number: usize) -> Option<Family> {
-        let families = self.space.families();
-        let (turn, rest) = (number / SIMPLER_EVERY, number % SIMPLER_EVERY);
-        let is_turn = rest == SIMPLER_EVERY - 1 && !families.is_empty();
-        is_turn.then(|| families[turn % families.len()])
+    /// The stream of random numbers of the next trial: no two trials of a search have the same.
+    fn stream(&self, trials: &[Trial]) -> usize {
+        self.made_before + trials.len()
     }
 
-    /// A proposal of the model of the trials of a family; of all trials, if it has too few.
-    fn near_the_best_of(
-        &self,
-        family: Family,
-        number: usize,
-        ranked: &[&Trial],
-        focus: f64,
-    ) -> Vec<f64> {
-        let is_within = |trial: &&&Trial| self.space.is_within(family, &trial.point);
-        let own: Vec<&Trial> = ranked.iter().filter(is_within).copied().collect();
-        let trials = if own.len() < 3 { ranked } else { &own[..] };
-        let proposer = Proposer::new(self.space, self.options.seed);
-        let point = proposer.model(number, trials, focus);
-        self.space.within(family, &point)
-    }
-
-    /// The best of each family on the rungs below, where no trial of this rung is of the family.
-    fn best_of_family(&self, trials: &[Trial], rung: usize) -> Option<Trial> {
-        let here = || trials.iter().filter(|trial| trial.rung == rung);
-        let missing = self.space.families().iter().filter(|family| {
-            let is_within = |trial: &Trial| self.space.is_within(**family, &trial.point);
-            !here().any(is_within)
-        });
-        let best = |family: &Family| {
-            (0..rung).rev().find_map(|below| {
-                let ranked = ranked(trials, below);
-                let is_within = |trial: &&&Trial| self.space.is_within(*family, &trial.point);
-                ranked.iter().find(is_within).map(|found| (*found).clone())
-            })
-        };
-        missing.into_iter().find_map(best)
-    }
-
-    /// The best of the rung below, variations of it, the second best, the best of each family, then in turn a
-    /// proposal of the model and the next best.
+    /// The best of the rung below, variations of it, the second best, the best of each family that has trials of its own,
+    /// then in turn a proposal of the model and the next best.
     fn later_rung(&self, trials: &[Trial], schedule: &Schedule, rung: usize) -> PlannedTrial {
         let here = searched(trials, schedule, rung);
         let (made, here) = (here.len(), ranked(here, rung));
@@ -249,17 +242,7 @@ impl Planner<'_> {
             !here.iter().any(|trial| same(trial).is_some())
         };
         let next_best = below.iter().take(PROMOTED).find(untried);
-        let factors = here
-            .first()
-            .map_or(schedule.rungs[rung].factors, |best| best.params.factors);
-        let promoted = |candidate: &Trial| PlannedTrial {
-            rung,
-            origin: Origin::Promoted,
-            point: self.with_penalty_of_this_rung(trials, schedule, rung, &candidate.point),
-            parent: schedule.starts_warm(rung).then_some(candidate.number),
-            factors,
-            post_scale: candidate.params.post_scale,
-        };
+        let promoted = |candidate: &Trial| self.promoted(candidate, trials, schedule, rung);
         if let Some(simpler) = self.best_of_family(trials, rung).filter(|_| made > 1) {
             return promoted(&simpler);
         }
@@ -276,15 +259,36 @@ impl Planner<'_> {
         }
     }
 
+    /// A trial of a rung below, or of the phase before, on this rung.
+    pub(crate) fn promoted(
+        &self,
+        candidate: &Trial,
+        trials: &[Trial],
+        schedule: &Schedule,
+        rung: usize,
+    ) -> PlannedTrial {
+        let here = ranked(searched(trials, schedule, rung), rung);
+        let best = here.first();
+        PlannedTrial {
+            rung,
+            scope: self.space.scope(),
+            origin: Origin::Promoted,
+            point: self.with_penalty_of_this_rung(trials, schedule, rung, &candidate.point),
+            parent: schedule.starts_warm(rung).then_some(candidate.number),
+            factors: best.map_or(schedule.rungs[rung].factors, |best| best.params.factors),
+            post_scale: candidate.params.post_scale,
+        }
+    }
+
     fn near_the_best(&self, trials: &[Trial], schedule: &Schedule, rung: usize) -> PlannedTrial {
         let proposer = Proposer::new(self.space, self.options.seed);
         let here = ranked(searched(trials, schedule, rung), rung);
         let below = best_below(trials, rung);
         let best = here.first().or(below.first());
-        let number = trials.len();
+        let (number, stream) = (trials.len(), self.stream(trials));
         let propose = |trials: &[&Trial]| match self.simpler_in_turn(number) {
-            Some(family) => self.near_the_best_of(family, number, trials, 0.5),
-            None => proposer.model(number, trials, 0.5),
+            Some(family) => self.near_the_best_of(family, stream, trials, 0.5),
+            None => proposer.model(stream, trials, 0.5),
         };
         let point = if here.len() >= 4 {
             propose(&here)
@@ -294,6 +298,7 @@ impl Planner<'_> {
         };
         PlannedTrial {
             rung,
+            scope: self.space.scope(),
             origin: Origin::Model,
             point,
             parent: best
@@ -398,7 +403,6 @@ fn stalled(trials: &[&Trial], patience: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::space::Scope;
     use crate::testing::{blocks, trial};
 
     const DATA: ProblemSize = ProblemSize {
@@ -419,11 +423,7 @@ mod tests {
             max_factors: 8,
             ..SearchOptions::default()
         };
-        let planner = Planner {
-            space: &space,
-            options: &options,
-            data: DATA,
-        };
+        let planner = Planner::new(&space, options, DATA);
         let of = |number, score, ndcg| Trial {
             ndcg,
             ..trial(number, vec![0.5; 3], score)
@@ -448,11 +448,7 @@ mod tests {
                 budget: Budget::Trials(budget),
                 ..SearchOptions::default()
             };
-            let planner = Planner {
-                space: &space,
-                options: &options,
-                data: DATA,
-            };
+            let planner = Planner::new(&space, options, DATA);
             let mut trials: Vec<Trial> = Vec::new();
             while let Some(step) = planner.next(&trials) {
                 assert!(trials.len() < budget);
@@ -479,11 +475,7 @@ mod tests {
             budget: Budget::Trials(100),
             ..SearchOptions::default()
         };
-        let planner = Planner {
-            space: &space,
-            options: &options,
-            data: DATA,
-        };
+        let planner = Planner::new(&space, options, DATA);
         let (first, second) = (vec![0.3, 0.4, 0.1], vec![0.6, 0.5, 0.1]);
         let more = space.penalised(&first, 3.0).unwrap();
         let mut trials = vec![

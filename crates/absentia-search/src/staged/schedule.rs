@@ -88,9 +88,13 @@ pub(crate) fn trial_cost(data: &ProblemSize, rung: &Rung) -> f64 {
 }
 
 impl Schedule {
-    /// The rungs of a search. Under a time budget, the duration of the first trial decides how many
+    /// The rungs of a search. Under a time budget, the duration of the first trial in seconds decides how many
     /// factors the last rung can have.
-    pub(crate) fn new(options: &SearchOptions, data: &ProblemSize, trials: &[Trial]) -> Self {
+    pub(crate) fn new(
+        options: &SearchOptions,
+        data: &ProblemSize,
+        first_seconds: Option<f64>,
+    ) -> Self {
         let most = highest(options);
         if options.first_rung_only {
             return Self {
@@ -104,10 +108,10 @@ impl Schedule {
         let first = first_factors(most, options.budget, data);
         let top = match options.budget {
             // A requested number of factors is kept whatever it takes.
-            Budget::Time(budget) if options.may_shrink => match trials.first() {
-                Some(trial) => {
+            Budget::Time(budget) if options.may_shrink => match first_seconds {
+                Some(first_seconds) => {
                     let seconds = budget.as_secs_f64() * LAST_SHARE / LAST_TRIALS;
-                    affordable(most, first, data, trial.seconds, seconds)
+                    affordable(most, first, data, first_seconds, seconds)
                 }
                 None => most,
             },
@@ -127,6 +131,15 @@ impl Schedule {
         // the last rung is searched with fewer sweeps and fewer users first. With few users, that would
         // save sweeps only, and lose settings that need many sweeps.
         Self::of(&[first, middle, top, top])
+    }
+
+    /// Seconds in which any machine is expected to make one trial on every rung. They follow from the options and the
+    /// data alone, so that a resumed search expects the same.
+    pub(crate) fn expected_seconds(options: &SearchOptions, data: &ProblemSize) -> f64 {
+        let seconds = |rung: &Rung| trial_cost(data, rung) / RATE;
+        let before = Self::new(options, data, None);
+        let schedule = Self::new(options, data, Some(seconds(&before.rungs[0])));
+        schedule.rungs.iter().map(seconds).sum()
     }
 
     fn of(factors: &[usize]) -> Self {
@@ -149,6 +162,11 @@ impl Schedule {
     #[must_use]
     pub fn last(&self) -> usize {
         self.rungs.len() - 1
+    }
+
+    /// The rung that a trial was made on: the last one for a trial of a log whose larger time budget had more rungs.
+    pub(crate) fn rung_of(&self, trial: &Trial) -> &Rung {
+        &self.rungs[trial.rung.min(self.last())]
     }
 
     /// The first rung with as many factors as the last; 0 if that is the only rung.
@@ -258,14 +276,7 @@ mod tests {
     }
 
     fn rungs(options: &SearchOptions, first_seconds: Option<f64>) -> Vec<usize> {
-        let trials: Vec<Trial> = first_seconds
-            .map(|seconds| Trial {
-                seconds,
-                ..crate::testing::trial(0, vec![0.5], 0.1)
-            })
-            .into_iter()
-            .collect();
-        let schedule = Schedule::new(options, &DATA, &trials);
+        let schedule = Schedule::new(options, &DATA, first_seconds);
         assert!(schedule.rungs.iter().filter(|rung| rung.is_last).count() == 1);
         schedule.rungs.iter().map(|rung| rung.factors).collect()
     }
@@ -299,7 +310,7 @@ mod tests {
             users: 2000.0,
             ..DATA
         };
-        let schedule = Schedule::new(&options, &few, &[]);
+        let schedule = Schedule::new(&options, &few, None);
         let factors: Vec<usize> = schedule.rungs.iter().map(|rung| rung.factors).collect();
         assert_eq!(factors, [16, 32, 64]);
         assert_eq!((schedule.first_full(), schedule.last()), (2, 2));

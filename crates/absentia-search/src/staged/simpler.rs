@@ -1,13 +1,19 @@
 //! The end of a search: the simplest model that nothing richer beats by more than noise.
 
+use super::phases::Phase;
 use super::plan::{PlannedTrial, candidates};
 use super::schedule::sample_sizes;
 use super::{Baseline, Kept, SearchResult, StagedSearch};
 use crate::error::SearchError;
 use crate::fold::Fold;
-use crate::trial::{Trial, ranked};
+use crate::space::Family;
+use crate::trial::{Trial, best_first, ranked};
 use crate::trial_runner::TrialRunner;
 use crate::user_scores::UserScores;
+
+/// The most trials of a phase, beside the best of its families, whose scores of users are stored: those that can be its
+/// best now or later.
+const CANDIDATES: usize = 6;
 
 impl StagedSearch<'_> {
     /// Replaces the best trial of a finished search by a simpler one, unless it is better than the best of each family
@@ -19,13 +25,12 @@ impl StagedSearch<'_> {
         kept: &mut Kept,
     ) -> Result<(), SearchError> {
         let best = result.best().number;
-        let rung = result.best().rung;
-        if result.interrupted || !self.schedule(&result.trials).rungs[rung].is_last {
+        if result.interrupted || !self.is_final(result.best(), &result.trials) {
             return Ok(());
         }
         let mut simplest: Option<usize> = None;
         for next in self
-            .best_of_families(&result.ranked(rung))
+            .simplest_first(&result.trials)
             .into_iter()
             .chain([best])
         {
@@ -42,17 +47,34 @@ impl StagedSearch<'_> {
         Ok(())
     }
 
-    /// Drops the scores of users of all trials of a rung but those that [`keep_simpler`](Self::keep_simpler) can compare:
-    /// they would add up over a long search.
-    pub(super) fn keep_compared<'t>(
-        &self,
-        kept: &mut Kept,
-        trials: impl IntoIterator<Item = &'t Trial>,
-        rung: usize,
-    ) {
-        let ranked = ranked(trials, rung);
-        let mut compared = self.best_of_families(&ranked);
-        compared.extend(candidates(&ranked));
+    /// Numbers of the best trials of the families on the last rungs, the simplest family first. The best of uniform
+    /// weights may be of either phase.
+    pub(super) fn simplest_first(&self, trials: &[Trial]) -> Vec<usize> {
+        let phases = self.phases(trials);
+        let finalists = phases.whole.finalists();
+        let alone = phases.first.as_ref().and_then(Phase::final_best);
+        let best = |family: &Family| {
+            let alone = alone.filter(|_| *family == Family::Uniform);
+            let own = phases.whole.best_of(*family, &finalists);
+            let ranked = best_first(own.into_iter().chain(alone));
+            ranked.first().map(|best| best.number)
+        };
+        phases.whole.families().iter().filter_map(best).collect()
+    }
+
+    /// Drops the scores of users of all trials but those that [`keep_simpler`](Self::keep_simpler) can compare: they would
+    /// add up over a long search. `made` is the latest trial, of a last rung; `trials` are those before it.
+    pub(super) fn keep_compared(&self, kept: &mut Kept, trials: &[Trial], made: &Trial) {
+        let phases = self.phases(trials);
+        let alone = phases.first.as_ref().and_then(Phase::final_best);
+        let alone = alone.filter(|_| !self.is_first_phase(made));
+        let phase = phases.of(made.scope);
+        let ranked = ranked(phase.trials.iter().chain([made]), made.rung);
+        let families = phase.families().iter();
+        let of_families = families.filter_map(|family| phase.best_of(*family, &ranked));
+        let simple = of_families.chain(alone).map(|trial| trial.number);
+        let candidates = candidates(&ranked).into_iter().take(CANDIDATES);
+        let compared: Vec<usize> = simple.chain(candidates).collect();
         kept.users.retain(|number, _| compared.contains(number));
     }
 
@@ -62,18 +84,9 @@ impl StagedSearch<'_> {
         let measured = |fold: &Fold<'_>| fold.held_out.users().len().min(largest);
         let measured: usize = self.folds.iter().map(measured).sum();
         let users = measured.min(self.folds[0].train.n_users());
-        // The best of each family, a few that can be the best of all, and the trial itself.
-        let trials = self.space.families().len() + 4;
+        // The best of each family, the candidates, the best of the first phase, and the trial itself.
+        let trials = self.space.families().len() + CANDIDATES + 2;
         (trials * users * UserScores::BYTES) as u64
-    }
-
-    /// Numbers of the best trials of the families, the simplest family first.
-    fn best_of_families(&self, ranked: &[&Trial]) -> Vec<usize> {
-        let best = |family: &crate::space::Family| {
-            let is_within = |trial: &&&Trial| self.space.is_within(*family, &trial.point);
-            ranked.iter().find(is_within).map(|trial| trial.number)
-        };
-        self.space.families().iter().filter_map(best).collect()
     }
 
     fn beats(
@@ -113,8 +126,9 @@ impl StagedSearch<'_> {
             return Ok(());
         }
         let again = PlannedTrial::of(&trials[number]);
-        let rung = self.schedule(trials).rungs[again.rung];
-        if let Some((.., users)) = self.run(runner, &again, &rung, None)? {
+        let schedule = self.phases(trials).of(again.scope).schedule();
+        let rung = schedule.rung_of(&trials[number]);
+        if let Some((.., users)) = self.run(runner, &again, rung, None)? {
             kept.users.insert(number, users);
         }
         Ok(())

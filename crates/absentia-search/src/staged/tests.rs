@@ -143,6 +143,7 @@ fn middle_rungs_start_from_the_rung_below() {
     let runner = search.runner(&pool, &cancel).unwrap();
     let planned = |factors, rung| PlannedTrial {
         rung,
+        scope: Scope::All,
         origin: Origin::Random,
         point: search.space().recipes()[0].clone(),
         parent: None,
@@ -374,17 +375,22 @@ fn every_fold_counts_in_the_estimate_on_any_number_of_threads() {
 /// Scores of users must not add up over a long search either.
 #[test]
 fn scores_of_users_are_kept_of_the_trials_that_are_compared() {
-    let staged = staged(40, 8);
+    // A search of two phases.
+    let staged = staged(80, 8);
     let last = staged.schedule(&[]).last();
     let (pool, cancel) = (thread_pool(Some(1)).unwrap(), Cancel::new());
     let runner = staged.runner(&pool, &cancel).unwrap();
     let (mut kept, mut trials) = (Kept::default(), Vec::new());
-    while let Some(planned) = staged.planner().next(&trials) {
+    while let Some(planned) = staged.next(&trials) {
         let trial = staged.make(&runner, &planned, &trials, &mut kept).unwrap();
         trials.push(trial.unwrap());
-        let best = staged.best(&trials).filter(|best| best.rung == last);
+        let best = staged
+            .best(&trials)
+            .filter(|best| staged.is_final(best, &trials));
         assert!(best.is_none_or(|best| kept.users.contains_key(&best.number)));
     }
+    let of_first = kept.users.keys().filter(|number| **number < 20);
+    assert_eq!(of_first.count(), 1, "the best of the first phase");
     let made = ranked(&trials, last).len();
     assert!(
         made >= 10 && kept.users.len() <= made / 2,

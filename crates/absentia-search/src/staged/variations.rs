@@ -15,7 +15,7 @@ const MORE: f64 = 1.1;
 const BEFORE_MORE: usize = 2;
 
 impl Planner<'_> {
-    /// The variation of the best trial that comes next on a rung.
+    /// The variation of the best trial that comes next on a rung, or the best of uniform weights to compare it with.
     pub(crate) fn variation(
         &self,
         trials: &[Trial],
@@ -23,6 +23,7 @@ impl Planner<'_> {
         rung: usize,
     ) -> Option<PlannedTrial> {
         self.other_penalty(trials, schedule, rung)
+            .or_else(|| self.uniform_before(trials, schedule, rung))
             .or_else(|| self.fewer_factors(trials, schedule, rung))
             .or_else(|| self.without_a_setting(trials, schedule, rung))
     }
@@ -137,7 +138,7 @@ impl Planner<'_> {
             trial.rung == last && trial.params.factors == factors && trial.point == best.point
         };
         // A last rung that time has lowered cannot afford more.
-        let is_useful = has == highest(self.options)
+        let is_useful = has == highest(&self.options)
             && factors as f64 >= MORE * has as f64
             && best.params.factors == has
             && made >= BEFORE_MORE
@@ -190,11 +191,7 @@ mod tests {
             max_factors: 64,
             ..SearchOptions::default()
         };
-        let planner = Planner {
-            space: &space,
-            options: &options,
-            data: DATA,
-        };
+        let planner = Planner::new(&space, options, DATA);
         let whole = vec![0.9; space.dimensions().len()];
         let axes: Vec<usize> = (0..whole.len())
             .filter(|&axis| space.without(&whole, axis).is_some())
@@ -233,11 +230,7 @@ mod tests {
                 budget,
                 ..SearchOptions::default()
             };
-            let planner = Planner {
-                space: &space,
-                options: &options,
-                data: DATA,
-            };
+            let planner = Planner::new(&space, options, DATA);
             planner.next(trials).map(|step| step.factors)
         };
         let of = |number, rung, factors, seconds: f64| {

@@ -7,7 +7,7 @@ use absentia_report::format;
 use absentia_report::html::{
     BarChart, ChartAxis, LineChart, ParallelChart, Point, Report, ScatterChart,
 };
-use absentia_search::{Dimension, Range, SearchResult, StagedSearch, Trial, sensitivity};
+use absentia_search::{Dimension, Range, SearchResult, Space, StagedSearch, Trial, sensitivity};
 use anyhow::Result;
 
 use super::folds::Folds;
@@ -66,8 +66,9 @@ pub(super) fn write(
         );
     }
     report = report.chart(progress(search, result, &metric));
-    let first: Vec<&Trial> = result.ranked(0);
-    let known = sensitivity(search.space(), &result.trials);
+    let space = search.most_tried(&result.trials);
+    let first = result.first_rung(space);
+    let known = sensitivity(space, &result.trials);
     report = report.section("Which settings matter").paragraph(
         "All of these trials have the same number of factors and sweeps, so that they differ in \
          their settings alone. The importance of a setting is its share of the variance of the metric \
@@ -82,8 +83,8 @@ pub(super) fn write(
         report = report.chart(bars);
     }
     report = report
-        .chart(parallel(search, &first, &metric))
-        .small_multiples(scatters(search, &first, &metric, folds.unit));
+        .chart(parallel(space, &first, &metric))
+        .small_multiples(scatters(space, &first, &metric, folds.unit));
     store::write_text(path, &report.render())
 }
 
@@ -94,26 +95,40 @@ fn progress(search: &StagedSearch<'_>, result: &SearchResult, metric: &str) -> L
         ChartAxis::whole("trial"),
         ChartAxis::linear(metric),
     );
-    for (rung, step) in search.schedule(&result.trials).rungs.iter().enumerate() {
-        let mut best = f64::MIN;
-        let mut points = Vec::new();
-        for trial in result.trials.iter().filter(|trial| trial.rung == rung) {
-            let score = trial.score.unwrap_or(f64::MIN);
-            best = best.max(score);
-            if best > f64::MIN {
-                points.push((trial.number as f64 + 1.0, best));
-            }
+    let mut made = 0;
+    let is_first = |trial: &Trial| search.is_first_phase(trial);
+    for trials in result.trials.chunk_by(|a, b| is_first(a) == is_first(b)) {
+        made += trials.len();
+        let of = if is_first(&trials[0]) {
+            "uniform weights, "
+        } else {
+            ""
+        };
+        let schedule = search.schedule(&result.trials[..made]);
+        for (rung, step) in schedule.rungs.iter().enumerate() {
+            let here = trials.iter().filter(|trial| trial.rung == rung);
+            let name = format!("{of}rung {}, {} factors", rung + 1, step.factors);
+            chart = chart.series(name, &best_so_far(here));
         }
-        chart = chart.series(
-            format!("rung {}, {} factors", rung + 1, step.factors),
-            &points,
-        );
     }
     chart
 }
 
-fn parallel(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> ParallelChart {
-    let dimensions = search.space().dimensions();
+/// The best so far after each of some trials.
+fn best_so_far<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<(f64, f64)> {
+    let mut best = f64::MIN;
+    let mut points = Vec::new();
+    for trial in trials {
+        best = best.max(trial.score.unwrap_or(f64::MIN));
+        if best > f64::MIN {
+            points.push((trial.number as f64 + 1.0, best));
+        }
+    }
+    points
+}
+
+fn parallel(space: &Space, trials: &[&Trial], metric: &str) -> ParallelChart {
+    let dimensions = space.dimensions();
     let mut chart = ParallelChart::new("Every trial through its settings, the best in front");
     for dimension in dimensions {
         chart = match dimension.options() {
@@ -136,13 +151,8 @@ fn parallel(search: &StagedSearch<'_>, trials: &[&Trial], metric: &str) -> Paral
     chart
 }
 
-fn scatters(
-    search: &StagedSearch<'_>,
-    trials: &[&Trial],
-    metric: &str,
-    unit: TimeUnit,
-) -> Vec<ScatterChart> {
-    let dimensions = search.space().dimensions().iter().enumerate();
+fn scatters(space: &Space, trials: &[&Trial], metric: &str, unit: TimeUnit) -> Vec<ScatterChart> {
+    let dimensions = space.dimensions().iter().enumerate();
     let numbers = dimensions.filter(|(_, d)| !matches!(d.range, Range::Choice { .. }));
     let mut charts: Vec<ScatterChart> = numbers
         .map(|(at, dimension)| {

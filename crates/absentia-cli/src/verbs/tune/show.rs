@@ -29,8 +29,8 @@ pub(super) struct Live<'a> {
     bar: Bar,
     /// The score of the best one that was shown.
     best: Option<f64>,
-    /// The rung whose best is shown.
-    rung: Option<usize>,
+    /// Whether it is of the first phase, and its rung.
+    rung: Option<(bool, usize)>,
 }
 
 impl<'a> Live<'a> {
@@ -64,19 +64,23 @@ impl<'a> Live<'a> {
         };
         self.context.ui.json(trial)?;
         self.advance(trials);
-        if let Some(best) = self.search.best(trials).filter(|best| self.is_news(best)) {
+        let best = self.search.best_of_phase(trials);
+        if let Some(best) = best.filter(|best| self.is_news(best)) {
             if self.rung.is_none() {
                 self.bar
                     .say(&heading(&self.search.options().metric.to_string()));
             }
+            let rung = self.rung_of(best);
             // Rungs have other users and factors: a lower score is no step back.
-            if self
-                .rung
-                .replace(best.rung)
-                .is_some_and(|rung| rung != best.rung)
-            {
+            if let Some(before) = self.rung.replace(rung).filter(|before| *before != rung) {
+                let is_other_phase = before.0 != rung.0;
                 self.bar.say(&format!(
-                    "rung {}, with other users and factors, starts anew:",
+                    "{}rung {}, with other users and factors, starts anew:",
+                    if is_other_phase {
+                        "after uniform weights, "
+                    } else {
+                        ""
+                    },
                     best.rung + 1
                 ));
             }
@@ -89,7 +93,11 @@ impl<'a> Live<'a> {
     /// Whether a trial is better than the best that was shown. One that is as good with fewer factors, or by NDCG, takes
     /// its place without a line: the best so far does not fall.
     fn is_news(&self, best: &Trial) -> bool {
-        self.rung != Some(best.rung) || best.score > self.best
+        self.rung != Some(self.rung_of(best)) || best.score > self.best
+    }
+
+    fn rung_of(&self, trial: &Trial) -> (bool, usize) {
+        (self.search.is_first_phase(trial), trial.rung)
     }
 
     pub(super) fn finish(&self) {
@@ -103,9 +111,15 @@ impl<'a> Live<'a> {
         };
         if let Some(trial) = trials.last() {
             let schedule = self.search.schedule(trials);
+            let is_first = self.search.is_first_phase(trial);
             self.bar.note(format!(
-                "trial {} with {} factors, rung {} of {}",
+                "trial {}{} with {} factors, rung {} of {}",
                 trial.number + 1,
+                if is_first {
+                    ", of uniform weights,"
+                } else {
+                    ""
+                },
                 trial.params.factors,
                 trial.rung + 1,
                 schedule.rungs.len()
@@ -165,7 +179,7 @@ pub(super) fn brief(trial: &Trial, unit: TimeUnit) -> String {
     text
 }
 
-/// The best trials of the last rung that was reached, best first, and the most popular items.
+/// The best trials of the last rungs that were reached, best first, and the most popular items.
 pub(super) fn best_table(result: &SearchResult, metric: &str, unit: TimeUnit) -> Table {
     let mut table = Table::new([
         Column::right("trial"),
@@ -175,10 +189,9 @@ pub(super) fn best_table(result: &SearchResult, metric: &str, unit: TimeUnit) ->
         Column::right("training"),
         Column::left("settings"),
     ]);
-    let trials = result.ranked(result.best().rung);
     let best = result.best().number;
     let is_shown = |(place, trial): &(usize, &Trial)| *place < SHOWN || trial.number == best;
-    for (_, trial) in trials.into_iter().enumerate().filter(is_shown) {
+    for (_, trial) in result.measured_alike().enumerate().filter(is_shown) {
         table.row([
             Cell::count(trial.number as u64 + 1),
             Cell::mean(trial.score.unwrap_or(f64::NAN), HALF * trial.stderr),
@@ -210,7 +223,8 @@ pub(super) fn best_table(result: &SearchResult, metric: &str, unit: TimeUnit) ->
 
 /// What each setting is worth, where it was best on average, and what it is in the trial that is kept.
 pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult) -> Option<Table> {
-    let sensitivities = sensitivity(search.space(), &result.trials);
+    let space = search.most_tried(&result.trials);
+    let sensitivities = sensitivity(space, &result.trials);
     if sensitivities.is_empty() {
         return None;
     }
@@ -220,12 +234,13 @@ pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult
         Column::left("best on average"),
         Column::left("kept"),
     ]);
-    let dimensions = search.space().dimensions();
+    let dimensions = space.dimensions();
+    let best = search.in_space(space, result.best());
     let kept = |name: &str| {
         let at = dimensions.iter().position(|d| d.label() == name)?;
-        let (dimension, best) = (&dimensions[at], result.best());
+        let dimension = &dimensions[at];
         Some(if dimension.options().is_empty() {
-            format::significant(dimension.value_in(best, at), 4)
+            format::significant(dimension.value_in(&best, at), 4)
         } else {
             dimension.text(best.point[at])
         })
@@ -267,7 +282,7 @@ pub(super) fn result(
         "highest": result.not_kept().map(|trial| trial.number),
         "baselines": baselines_json(result),
         "out": out,
-        "sensitivity": sensitivity(search.space(), &result.trials),
+        "sensitivity": sensitivity(search.most_tried(&result.trials), &result.trials),
     });
     if !cold.is_empty() {
         object["cold"] = cold::json(cold);
