@@ -62,6 +62,7 @@ pub(super) const CASES: &str = "
     tune few.csv --trials 12 -k 64 --out tuned.toml
     tune times.csv --trials 12 -k 64 --split time:0.1 --splits 3 --out tuned.toml
     tune thin.csv --trials 26 --pick random --out tuned.toml
+    tune thin.csv --trials 80 -k 640 --pick random --out tuned.toml
     tune thin.csv --trials 12 --pick random --splits 3 --out tuned.toml
     demo --users 100000 --items 5000 --entries 3000000 -k 128 --iterations 1
 ";
