@@ -82,7 +82,7 @@ fn measured(bench: &Bench, seconds: f64, with_peer: bool) -> Result<(), String> 
         let ours = bench.start("snapshot_events = 10000000")?;
         ours.wait_for_shortlists()?;
         phases::without_lists(&ours, seconds)?;
-        let capacity = phases::lists_of(
+        phases::lists_of(
             &phases::LOOKED_UP,
             &ours,
             seconds,
@@ -90,7 +90,7 @@ fn measured(bench: &Bench, seconds: f64, with_peer: bool) -> Result<(), String> 
             &mut findings,
         )?;
         phases::acknowledgements(&ours, seconds, &bench.folder, &mut findings)?;
-        phases::beside_events(&ours, seconds, capacity, &mut findings)?;
+        phases::beside_events(&ours, seconds, &mut findings)?;
     }
     phases::replay(bench, &mut findings)?;
     phases::overload(bench, seconds, ranked, &mut findings)?;

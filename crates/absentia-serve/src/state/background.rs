@@ -28,10 +28,12 @@ pub(super) struct Background {
     send: Sender<Done>,
     done: Receiver<Done>,
     pub(super) prepares: bool,
+    /// Rows that are being copied for the next preparation.
+    pub(super) copying: Option<Rows>,
     /// Ends the preparation with what it has.
     stop_preparing: Arc<AtomicBool>,
-    /// When the last preparation ended, and how long it took.
-    prepared: Option<(Instant, Duration)>,
+    /// When the last preparation of shortlists ended, and how long it took.
+    listed: Option<(Instant, Duration)>,
     pub(super) saves: bool,
     pub(super) checks: bool,
 }
@@ -43,8 +45,9 @@ impl Background {
             send,
             done,
             prepares: false,
+            copying: None,
             stop_preparing: Arc::default(),
-            prepared: None,
+            listed: None,
             saves: false,
             checks: false,
         }
@@ -74,9 +77,11 @@ impl Background {
 
     fn note(&mut self, done: &Done) {
         match done {
-            Done::Prepared(_, _, took) => {
+            Done::Prepared(_, prepared, took) => {
                 self.prepares = false;
-                self.prepared = Some((Instant::now(), *took));
+                if prepared.shortlists.is_some() {
+                    self.listed = Some((Instant::now(), *took));
+                }
             }
             Done::Saved(_) => self.saves = false,
             Done::Checked(..) => self.checks = false,
@@ -84,12 +89,12 @@ impl Background {
     }
 
     /// Prepares the lists of a version from copies of its rows.
-    pub(super) fn prepare(&mut self, version: u64, rows: Rows, pace: Pace) {
+    pub(super) fn prepare(&mut self, version: u64, rows: Rows) {
         self.prepares = true;
         self.stop_preparing = Arc::default();
         let (send, stop) = (self.send.clone(), self.stop_preparing.clone());
         thread::spawn(move || {
-            let _alone = background::begin(pace);
+            let _alone = background::begin(Pace::Steady);
             let begun = Instant::now();
             let prepared = Arc::new(rows.prepare(&stop));
             send.send(Done::Prepared(version, prepared, begun.elapsed()))
@@ -97,13 +102,15 @@ impl Background {
     }
 
     /// Ends a preparation soon, with the shortlists that it has made.
-    pub(super) fn stop_preparing(&self) {
+    pub(super) fn stop_preparing(&mut self) {
+        self.copying = None;
         self.stop_preparing.store(true, Ordering::Relaxed);
     }
 
-    /// Whether another preparation, if it takes as long as the last one, takes at most one part in `parts` of the time.
-    pub(super) fn may_prepare(&self, parts: u32) -> bool {
-        self.prepared
+    /// Whether shortlists can be made again: if it takes as long as the last time, that is at most one part in `parts` of
+    /// the time.
+    pub(super) fn may_list(&self, parts: u32) -> bool {
+        self.listed
             .is_none_or(|(ended, took)| ended.elapsed() > took * parts)
     }
 

@@ -1,9 +1,7 @@
 //! The active model: what it has learned, the index of its items, shortlists of its users, and what has changed since.
 
 use std::collections::HashSet;
-use std::sync::{
-    Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
-};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use absentia::error::Axis;
 use absentia::ranking::ChangedItems;
@@ -42,8 +40,8 @@ pub struct State {
     prepared: Arc<Prepared>,
     /// What differs from what is prepared.
     changes: Changes,
-    /// Copies of the items that differ as they are now, once a list has needed them.
-    changed_items: OnceLock<Arc<ChangedItems>>,
+    /// Copies of the items that differ, as they are now.
+    changed_items: Arc<ChangedItems>,
     /// What has changed since the rows were copied for the next index, if one is made.
     changes_since_copy: Option<Changes>,
 }
@@ -52,12 +50,14 @@ impl State {
     /// Makes the index of a model that has learned up to a record. Shortlists follow in the background.
     #[must_use]
     pub fn new(learner: Learner, sequence: u64) -> Self {
+        let prepared = Prepared::index_of(learner.online());
+        let changed_items = learner.online().changed_items(&prepared.index, &[]);
         Self {
-            prepared: Arc::new(Prepared::index_of(learner.online())),
+            prepared: Arc::new(prepared),
             learner,
             sequence,
             changes: Changes::default(),
-            changed_items: OnceLock::new(),
+            changed_items: Arc::new(changed_items),
             changes_since_copy: None,
         }
     }
@@ -68,12 +68,17 @@ impl State {
     /// What the model rejects.
     pub fn learn(&mut self, sequence: u64, record: &Record) -> Result<(), LearnError> {
         self.sequence = sequence;
-        self.changed_items.take();
         let mut changes = self.erased_or_refit(record);
-        apply(&mut self.learner, record)?;
-        if let Record::Insert { user, item, .. }
-        | Record::Expose { user, item, .. }
-        | Record::Remove { user, item, .. } = record
+        let before = self.learner.online().n_rows(Axis::Item) as u32;
+        let applied = apply(&mut self.learner, record);
+        // Even a record that is rejected may have brought a new item.
+        changes
+            .items
+            .extend(before..self.learner.online().n_rows(Axis::Item) as u32);
+        if applied.is_ok()
+            && let Record::Insert { user, item, .. }
+            | Record::Expose { user, item, .. }
+            | Record::Remove { user, item, .. } = record
         {
             changes.items.extend(self.learner.find(Axis::Item, item));
             changes.add_user(self.learner.find(Axis::User, user));
@@ -82,7 +87,22 @@ impl State {
             since_copy.add(&changes);
         }
         self.changes.add(&changes);
-        Ok(())
+        self.copy_changed(&changes);
+        applied
+    }
+
+    /// Copies items that have just changed. Whoever ranks at this moment keeps the copies of before.
+    fn copy_changed(&mut self, changes: &Changes) {
+        let online = self.learner.online();
+        if let Users::All = changes.users {
+            let copies = online.changed_items(&self.prepared.index, &self.changes.items);
+            self.changed_items = Arc::new(copies);
+        } else if !changes.items.is_empty() {
+            let copies = Arc::make_mut(&mut self.changed_items);
+            for &item in &changes.items {
+                online.copy_changed(&self.prepared.index, copies, item);
+            }
+        }
     }
 
     /// The rows that a record changes beside those of a pair, which are known before it is learned.
@@ -121,11 +141,7 @@ impl State {
     /// The index and shortlists, and copies of the items that differ from them: what lists of this moment are made from.
     #[must_use]
     pub fn ranked_items(&self) -> (Arc<Prepared>, Arc<ChangedItems>) {
-        let changed = self.changed_items.get_or_init(|| {
-            let online = self.learner.online();
-            Arc::new(online.changed_items(&self.prepared.index, &self.changes.items))
-        });
-        (self.prepared.clone(), changed.clone())
+        (self.prepared.clone(), self.changed_items.clone())
     }
 
     /// Whether a user has not changed since shortlists were made: the list of the user, if there is one, is of the
@@ -181,7 +197,9 @@ impl State {
         match self.changes_since_copy.take() {
             Some(changes) => {
                 self.changes = changes;
-                self.changed_items.take();
+                let online = self.learner.online();
+                let copies = online.changed_items(&prepared.index, &self.changes.items);
+                self.changed_items = Arc::new(copies);
                 std::mem::replace(&mut self.prepared, prepared)
             }
             None => prepared,

@@ -85,12 +85,33 @@ impl Recent {
 
     /// The rank of an item; equal ones by all of their interactions, and then by row.
     fn rank(&self, online: &Online, item: u32) -> u32 {
-        let all = online.counts(Axis::Item);
-        let key = |item: usize| (self.counts.get(item).copied().unwrap_or(0), all[item]);
-        let (own, place) = (key(item as usize), item as usize);
-        let is_before = |&other: &usize| key(other) > own || (key(other) == own && other < place);
-        1 + (0..all.len()).filter(is_before).count() as u32
+        rank_by_counts(&self.counts, online.counts(Axis::Item), item as usize)
     }
+}
+
+/// Recent counts of items that have none.
+const NONE: [u32; 256] = [0; 256];
+
+/// The rank of an item by its recent count, then by its count, then by row. Items behind the last recent count have none.
+///
+/// Without branches, so that the compiler compares many items at a time: the writer waits for it.
+#[allow(clippy::needless_bitwise_bool, reason = "a lazy operator is a branch")]
+fn rank_by_counts(recent: &[u32], all: &[u32], item: usize) -> u32 {
+    let own = (recent.get(item).copied().unwrap_or(0), all[item]);
+    let before = |from: usize, recent: &[u32], all: &[u32]| {
+        let counts = recent.iter().zip(all).enumerate();
+        let is_before = counts.map(|(at, (&recent, &all))| {
+            let is_equal = (all > own.1) | ((all == own.1) & (from + at < item));
+            u32::from((recent > own.0) | ((recent == own.0) & is_equal))
+        });
+        is_before.sum::<u32>()
+    };
+    let known = recent.len().min(all.len());
+    let mut rank = 1 + before(0, &recent[..known], &all[..known]);
+    for from in (known..all.len()).step_by(NONE.len()) {
+        rank += before(from, &NONE, &all[from..]);
+    }
+    rank
 }
 
 /// What one event is predicted from: the models as they were before it was learned.
@@ -248,6 +269,18 @@ impl Prediction {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_by_counts_are_places_in_the_sorted_list() {
+        let recent: Vec<u32> = (0..700).map(|item| item * 7 % 3).collect();
+        let all: Vec<u32> = (0..1000).map(|item| item * 11 % 5).collect();
+        let mut order: Vec<usize> = (0..1000).collect();
+        let recent_of = |item: usize| recent.get(item).copied().unwrap_or(0);
+        order.sort_by_key(|&item| std::cmp::Reverse((recent_of(item), all[item])));
+        for (place, &item) in order.iter().enumerate() {
+            assert_eq!(rank_by_counts(&recent, &all, item), place as u32 + 1);
+        }
+    }
 
     #[test]
     fn recent_events_leave_the_window_in_their_order() {

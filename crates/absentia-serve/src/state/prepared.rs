@@ -10,7 +10,7 @@ use absentia::ranking::{IndexedItems, ItemLists, Shortlists};
 /// Items of a shortlist: enough for a list of the usual length after some of them have changed.
 const DEPTH: usize = 64;
 /// Users that are ranked together.
-const TOGETHER: usize = 512;
+const TOGETHER: usize = 4096;
 
 /// An index of the items and the best items of many users, both of one moment.
 #[derive(Debug)]
@@ -23,14 +23,17 @@ pub struct Prepared {
     pub is_whole: bool,
 }
 
-/// Rows of a model at one moment, from which lists are prepared.
+/// Copies of the rows of a model from which lists are prepared. They are made bit by bit while the model learns: what
+/// changes meanwhile counts as changed since the first of them.
 pub(super) struct Rows {
     items: Dense,
     item_scales: Option<Vec<f32>>,
     /// Users that get a shortlist, their factors and what they have seen.
     users: Vec<u32>,
     user_factors: Dense,
-    seen: ItemLists,
+    seen: Vec<Vec<u32>>,
+    /// Number of items and users that are copied: first all items.
+    copied: usize,
 }
 
 impl Prepared {
@@ -61,23 +64,38 @@ fn listed_users(online: &Online, limit: u64) -> usize {
 }
 
 impl Rows {
-    /// Copies what is needed for shortlists of at most some bytes: those of the users with most interactions.
-    pub(super) fn copy(online: &Online, limit: u64) -> Self {
+    /// Makes room for the copies of what is needed for shortlists of at most some bytes: those of the users with most
+    /// interactions.
+    pub(super) fn begin(online: &Online, limit: u64) -> Self {
         let users = most_active(online.counts(Axis::User), listed_users(online, limit));
-        let factors = online.factors(Axis::User);
-        let mut user_factors = Dense::zeros(users.len(), factors.cols());
-        for (place, &user) in users.iter().enumerate() {
-            let row = user_factors.row_mut(place);
-            row.copy_from_slice(factors.row(user as usize));
-        }
-        let seen = users.iter().map(|&user| online.seen(user).collect());
+        let (items, k) = (online.n_rows(Axis::Item), online.factors(Axis::Item).cols());
         Self {
-            items: online.factors(Axis::Item).clone(),
+            items: Dense::zeros(items, k),
             item_scales: online.item_scales(),
-            user_factors,
-            seen: seen.collect(),
+            user_factors: Dense::zeros(users.len(), k),
+            seen: Vec::with_capacity(users.len()),
             users,
+            copied: 0,
         }
+    }
+
+    /// Copies a number of rows of a model; yields whether these were the last ones.
+    pub(super) fn copy_more(&mut self, online: &Online, rows: usize) -> bool {
+        let n_items = self.items.rows();
+        let end = (self.copied + rows).min(n_items + self.users.len());
+        for at in self.copied..end {
+            let (to, from) = if at < n_items {
+                (self.items.row_mut(at), online.factors(Axis::Item).row(at))
+            } else {
+                let user = self.users[at - n_items];
+                self.seen.push(online.seen(user).collect());
+                let from = online.factors(Axis::User).row(user as usize);
+                (self.user_factors.row_mut(at - n_items), from)
+            };
+            to.copy_from_slice(from);
+        }
+        self.copied = end;
+        end == n_items + self.users.len()
     }
 
     /// Makes the index, and shortlists until all users have one or `stop` is set: then items change faster than lists
@@ -93,8 +111,8 @@ impl Rows {
             let factors = Dense::from_fn(places.len(), self.user_factors.cols(), |place, f| {
                 self.user_factors.row(from + place)[f]
             });
-            let seen = places.clone().map(|place| self.seen.row(place).to_vec());
-            let added = shortlists.add(&index, &self.users[places], &factors, &seen.collect());
+            let seen: ItemLists = self.seen[places.clone()].iter().cloned().collect();
+            let added = shortlists.add(&index, &self.users[places], &factors, &seen);
             // Rows and items come from one model, so that they fit each other.
             if added.is_err() {
                 break;

@@ -10,7 +10,6 @@ use super::live::{Live, State};
 use super::prediction::TrainedModel;
 use super::prepared::Rows;
 use super::writer::Writer;
-use crate::background::Pace;
 use crate::core::Storage;
 use crate::error::ApiError;
 use crate::log;
@@ -19,13 +18,13 @@ use crate::store::Change;
 
 /// Records that are learned before readers get their turn.
 const TURN: usize = 8;
+/// Rows that are copied at a time: requests wait for it.
+const ROWS: usize = 512;
 /// Items that may differ from the index although the next one costs little.
 const SOME_ITEMS: usize = 32;
-/// One part in this many of [`many_users`] may differ from their shortlists although the next ones cost little.
-const SOME_USERS: usize = 16;
 /// Shortlists that are not made yet are given up when this many times the usual number of items have changed since.
 const TOO_MANY: usize = 8;
-/// Lists cost little to prepare if it takes one part in this many of the time.
+/// Shortlists cost little if making them takes at most one part in this many of the time.
 const PARTS: u32 = 20;
 /// Time between two attempts to write to a database that was full.
 const BETWEEN_PROBES: Duration = Duration::from_secs(2);
@@ -143,9 +142,12 @@ impl Writer {
         }
     }
 
-    /// Begins the next index with its shortlists if many rows have changed, or some and it takes little of the time, or if
-    /// users lack the shortlists that they are to have.
+    /// Begins the next index if many items have changed; with shortlists if they take little of the time, and users lack one
+    /// or some rows have changed.
     fn begin_preparing(&mut self) {
+        if self.background.copying.is_some() {
+            return self.copy_rows();
+        }
         let live = self.core.live();
         let limit = self.core.settings.limits.shortlist_bytes();
         let due = {
@@ -156,27 +158,30 @@ impl Writer {
                 }
                 return;
             }
-            Due::of(&state, limit > 0)
+            Due::of(&state, limit > 0, self.background.may_list(PARTS))
         };
-        let is_cheap = || self.background.may_prepare(PARTS);
-        let pace = match due {
-            Due::Now => Pace::Steady,
-            Due::IfCheap if is_cheap() => Pace::Idle,
-            Due::IfCheap | Due::Never => return,
+        let limit = match due {
+            Due::All => limit,
+            Due::Index => 0,
+            Due::Nothing => return,
         };
-        // Nobody else changes the state: it can be read again without the lock of a writer.
         live.write().copy_begun();
-        let rows = Rows::copy(live.read().learner.online(), limit);
-        self.background.prepare(live.version, rows, pace);
+        self.background.copying = Some(Rows::begin(live.read().learner.online(), limit));
     }
 
-    /// Copies the items that have changed, so that the next list, which a network thread may look up, finds them copied.
-    pub(super) fn copy_changed(&self) {
+    /// Copies some more rows for the next index, and begins to make it after the last ones.
+    fn copy_rows(&mut self) {
         let live = self.core.live();
         let state = live.read();
-        if state.has_shortlists() {
-            let _ = state.ranked_items();
+        let Some(mut rows) = self.background.copying.take() else {
+            return;
+        };
+        if !rows.copy_more(state.learner.online(), ROWS) {
+            self.background.copying = Some(rows);
+            return;
         }
+        drop(state);
+        self.background.prepare(live.version, rows);
     }
 
     /// Begins to save the state if it has learned much since it was saved last.
@@ -233,31 +238,26 @@ impl Writer {
     }
 }
 
-/// Whether lists are to be prepared again.
+/// What is to be prepared again.
 enum Due {
-    Now,
-    /// If it takes little of the time.
-    IfCheap,
-    Never,
+    /// The index and shortlists.
+    All,
+    /// The index alone: events come so fast that shortlists would be out of date before they pay.
+    Index,
+    Nothing,
 }
 
 impl Due {
-    fn of(state: &State, has_shortlists: bool) -> Self {
+    fn of(state: &State, has_shortlists: bool, is_cheap: bool) -> Self {
         let (items, users) = (state.n_changed(), state.n_changed_users());
-        let many_users = if has_shortlists {
-            many_users(state)
+        let lacks_some = has_shortlists && !state.has_all_shortlists();
+        let are_old = items > SOME_ITEMS || (has_shortlists && users > some_users(state));
+        if is_cheap && (lacks_some || are_old) {
+            Self::All
+        } else if items > many_items(state) {
+            Self::Index
         } else {
-            usize::MAX
-        };
-        if items > many_items(state)
-            || users > many_users
-            || (has_shortlists && !state.has_all_shortlists())
-        {
-            Self::Now
-        } else if items > SOME_ITEMS || users > many_users / SOME_USERS {
-            Self::IfCheap
-        } else {
-            Self::Never
+            Self::Nothing
         }
     }
 }
@@ -268,7 +268,7 @@ fn many_items(state: &State) -> usize {
     (state.learner.ids().items.len() / 64).clamp(64, 1024)
 }
 
-/// Users that may differ from their shortlists before the next ones are made: their lists are ranked until then.
-fn many_users(state: &State) -> usize {
-    (state.learner.ids().users.len() / 4).max(64)
+/// Users that may differ from their shortlists although the next ones cost little: their lists are ranked until then.
+fn some_users(state: &State) -> usize {
+    state.learner.ids().users.len() / 64
 }

@@ -159,11 +159,7 @@ impl Writer {
     pub fn run(mut self) {
         let trained = self.trained();
         self.begin_prediction(trained);
-        while let Some(commands) = self
-            .core
-            .writes
-            .take(1, COMMANDS, Duration::from_millis(100))
-        {
+        while let Some(commands) = self.core.writes.take(1, COMMANDS, self.patience()) {
             let mut events = Vec::new();
             for command in commands {
                 if let Command::Events { .. } = &command {
@@ -177,6 +173,16 @@ impl Writer {
             self.housekeeping();
         }
         self.save_at_the_end();
+    }
+
+    /// How long to wait for commands before other work goes on.
+    fn patience(&self) -> Duration {
+        let millis = if self.background.copying.is_some() {
+            1
+        } else {
+            100
+        };
+        Duration::from_millis(millis)
     }
 
     fn single(&mut self, command: Command) {
@@ -305,7 +311,6 @@ impl Writer {
         for (answer, body, is_earlier) in waiting {
             let _ = answer.send(Ok((body, is_earlier)));
         }
-        self.copy_changed();
     }
 
     fn remove(&mut self, id: &str) -> Result<Removed, ApiError> {

@@ -68,14 +68,27 @@ impl Online {
         IndexedItems::new(self.factors.items.clone(), self.item_scales())
     }
 
-    /// Copies of the items whose factors have changed since an index was made: `changed`, which rise, and new
-    /// ones. With them, [`IndexedItems::best`] gives the lists of this moment, however old the index is.
+    /// Copies of the items whose factors have changed since an index was made, and of new ones. With them,
+    /// [`IndexedItems::best`] gives the lists of this moment, however old the index is.
     #[must_use]
     pub fn changed_items(&self, index: &IndexedItems, changed: &[u32]) -> ChangedItems {
-        let scale = |item: u32| self.item_scale(item as usize);
-        let is_scaled = self.params.post_scale != 0.0;
-        let scale = is_scaled.then_some(&scale as &dyn Fn(u32) -> f32);
-        ChangedItems::new(index, changed, (&self.factors.items).into(), scale)
+        let mut copies = ChangedItems::none(index);
+        let behind = index.n_items() as u32..self.n_rows(Axis::Item) as u32;
+        for item in changed.iter().copied().chain(behind) {
+            self.copy_changed(index, &mut copies, item);
+        }
+        copies
+    }
+
+    /// Copies an item as it is now to those that have changed since an index was made.
+    pub fn copy_changed(&self, index: &IndexedItems, copies: &mut ChangedItems, item: u32) {
+        let row = item as usize;
+        copies.copy(
+            index,
+            item,
+            self.factors.items.row(row),
+            self.item_scale(row),
+        );
     }
 
     /// The best `top` of some items, which rise, for one row of user factors.

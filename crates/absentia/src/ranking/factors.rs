@@ -199,6 +199,23 @@ impl<'a> FactorScorer<'a> {
         square.sqrt() * (1.0 + (row.len() + 8) as f64 * f64::from(f32::EPSILON)) + 1e-30
     }
 
+    /// How long the difference of two rows with their scales is, rounded up so that its product with a length bounds how
+    /// much the inner products differ as computed in `f32`.
+    pub(super) fn change(before: (&[f32], f32), now: (&[f32], f32)) -> f64 {
+        let scaled = |x: &f32, scale: f32| f64::from(x * scale);
+        let pairs = now.0.iter().zip(before.0);
+        let square: f64 = pairs
+            .map(|(x, y)| scaled(x, now.1) - scaled(y, before.1))
+            .map(|difference| difference * difference)
+            .sum();
+        if square.is_nan() {
+            return f64::INFINITY;
+        }
+        let lengths = Self::length(before.0, before.1) + Self::length(now.0, now.1);
+        let rounding = 2.0 * (now.0.len() + 8) as f64 * f64::from(f32::EPSILON);
+        square.sqrt() * (1.0 + rounding) + rounding * lengths
+    }
+
     /// Item factors in their stored order.
     fn item_rows(&self) -> ScaledRows<'a> {
         ScaledRows {

@@ -3,17 +3,21 @@
 //! The index is of the factors as they were. Items that have changed since are left out of it and scored
 //! by copies of their present factors, so that every list is the one that scoring all items would give.
 
+use super::changed_items::{ChangedItems, FirstItems};
 use super::error::RankError;
 use super::factors::{FactorRows, FactorScorer};
 use super::index::ItemIndex;
 use super::lists::ItemLists;
-use super::rank::{RankRequest, rank, score_list};
+use super::rank::{RankRequest, rank};
 use super::scorer::ScoreTile;
 use super::small_batch::SMALL_BATCH;
 use super::target_ranks::{before_among, items_before};
-use super::top::{Scored, Top};
+use super::top::Scored;
 use crate::error::Axis;
 use crate::linalg::Dense;
+
+/// Items of the index that are ranked beyond those of a list, in case that some of the first ones have changed.
+const SPARE: usize = 12;
 
 /// Item factors at one moment, with their post-scaling and their index.
 #[derive(Debug)]
@@ -21,105 +25,6 @@ pub struct IndexedItems {
     factors: Dense,
     scale: Option<Vec<f32>>,
     index: Option<ItemIndex>,
-}
-
-/// Copies of the items that differ from those of an index, as they are now. Whoever has them and the index
-/// can rank while the model goes on learning.
-#[derive(Clone, Debug)]
-pub struct ChangedItems {
-    /// Which items they are, rising.
-    pub(super) items: Vec<u32>,
-    /// How many of them the index has as well, as they were: the first ones.
-    known: usize,
-    factors: Dense,
-    scale: Option<Vec<f32>>,
-    /// Lengths of their scaled factors with their places, the longest first.
-    lengths: Vec<(f64, u32)>,
-}
-
-impl ChangedItems {
-    /// Copies `changed`, which rise, and all items behind the last one of an index.
-    #[must_use]
-    pub fn new(
-        index: &IndexedItems,
-        changed: &[u32],
-        present: FactorRows<'_>,
-        scale: Option<&dyn Fn(u32) -> f32>,
-    ) -> Self {
-        let last = index.n_items() as u32;
-        let known = changed.partition_point(|&item| item < last);
-        let behind = last..present.n_rows();
-        let items: Vec<u32> = changed[..known].iter().copied().chain(behind).collect();
-        let mut factors = Dense::zeros(items.len(), present.n_factors());
-        for (place, &item) in items.iter().enumerate() {
-            let row = present.row(item as usize);
-            factors.row_mut(place).copy_from_slice(row);
-        }
-        let scale: Option<Vec<f32>> =
-            scale.map(|scale| items.iter().map(|&item| scale(item)).collect());
-        let mut lengths: Vec<(f64, u32)> = (0..items.len())
-            .map(|place| {
-                let scale = scale.as_ref().map_or(1.0, |scale| scale[place]);
-                let length = FactorScorer::length(factors.row(place), scale);
-                (length, place as u32)
-            })
-            .collect();
-        lengths.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        Self {
-            known,
-            factors,
-            scale,
-            items,
-            lengths,
-        }
-    }
-
-    /// The best `top` items of a list without these items, best first, and of these items as they are now, without
-    /// those that are left out.
-    pub(super) fn merged(
-        &self,
-        mut list: Vec<Scored>,
-        user: &[f32],
-        top: usize,
-        is_left_out: &dyn Fn(u32) -> bool,
-    ) -> Vec<Scored> {
-        let places = self.that_may_enter(&list, user, top);
-        if places.is_empty() {
-            list.truncate(top);
-            return list;
-        }
-        let own = Dense::from_fn(1, user.len(), |_, f| user[f]);
-        let mut tile = ScoreTile::default();
-        let scores = score_list(&self.scorer((&own).into()), 0, &places, &mut tile);
-        let mut best = Top::new(top);
-        for Scored { item, score } in list {
-            best.offer(&[item], &[score]);
-        }
-        for (&place, &score) in places.iter().zip(&*scores) {
-            let item = self.items[place as usize];
-            if !is_left_out(item) {
-                best.offer(&[item], &[score]);
-            }
-        }
-        best.finish()
-    }
-
-    /// Places of the items whose scores may be as large as the last one of a list: the product of two lengths bounds the
-    /// inner product.
-    fn that_may_enter(&self, list: &[Scored], user: &[f32], top: usize) -> Vec<u32> {
-        let last = top.checked_sub(1).and_then(|last| list.get(last));
-        let threshold = last.map_or(f64::NEG_INFINITY, |last| f64::from(last.score));
-        let length = FactorScorer::length(user, 1.0);
-        let may_enter = |(own, _): &&(f64, u32)| own * length >= threshold;
-        let places = self.lengths.iter().take_while(may_enter);
-        places.map(|&(_, place)| place).collect()
-    }
-
-    /// Scores of these items for some users.
-    fn scorer<'a>(&'a self, users: FactorRows<'a>) -> FactorScorer<'a> {
-        let present = FactorRows::from(&self.factors);
-        FactorScorer::of_model(users, present, self.scale.as_deref())
-    }
 }
 
 impl IndexedItems {
@@ -140,6 +45,23 @@ impl IndexedItems {
     #[must_use]
     pub fn n_items(&self) -> usize {
         self.factors.rows()
+    }
+
+    /// Number of factors K.
+    pub(super) fn n_factors(&self) -> usize {
+        self.factors.cols()
+    }
+
+    /// Whether items have a post-scaling.
+    pub(super) fn is_scaled(&self) -> bool {
+        self.scale.is_some()
+    }
+
+    /// The factors of an item, as they were, and what they are multiplied by.
+    pub(super) fn item(&self, item: u32) -> (&[f32], f32) {
+        let scale = self.scale.as_ref();
+        let scale = scale.map_or(1.0, |scale| scale[item as usize]);
+        (self.factors.row(item as usize), scale)
     }
 
     /// Scores of the items, as they were, for some users.
@@ -167,22 +89,46 @@ impl IndexedItems {
                 got: exclude.rows(),
             });
         }
-        let rows = FactorRows::from(users);
-        let scorer = self.scorer(rows);
+        let scorer = self.scorer(FactorRows::from(users));
+        let request = RankRequest {
+            exclude: Some(exclude),
+            ..RankRequest::default()
+        };
+        let depth = if changed.len() == 0 {
+            top
+        } else {
+            top.saturating_add(SPARE)
+        };
         let numbers: Vec<u32> = (0..users.rows() as u32).collect();
         let mut lists = Vec::with_capacity(users.rows());
         for numbers in numbers.chunks(SMALL_BATCH) {
-            let request = RankRequest {
+            let first = RankRequest {
                 users: numbers,
-                top,
-                exclude: Some(exclude),
-                deny: &changed.items[..changed.known],
-                ..RankRequest::default()
+                top: depth,
+                ..request
             };
-            for (ranking, &user) in rank(&scorer, &request)?.into_iter().zip(numbers) {
+            for (ranking, &user) in rank(&scorer, &first)?.into_iter().zip(numbers) {
                 let (factors, exclude) = (users.row(user as usize), exclude.row(user as usize));
                 let is_left_out = |item: u32| exclude.binary_search(&item).is_ok();
-                lists.push(changed.merged(ranking.top, factors, top, &is_left_out));
+                let first = FirstItems {
+                    items: &ranking.top,
+                    is_whole: ranking.top.len() < depth,
+                };
+                let merged = changed.merged(first, factors, top, &is_left_out);
+                let list = if let Some(list) = merged {
+                    list
+                } else {
+                    let without = RankRequest {
+                        users: &[user],
+                        top,
+                        deny: changed.indexed(),
+                        ..request
+                    };
+                    let ranked = rank(&scorer, &without)?.into_iter().next();
+                    let list = ranked.map(|ranking| ranking.top).unwrap_or_default();
+                    changed.merged_into(list, factors, top, &is_left_out)
+                };
+                lists.push(list);
             }
         }
         Ok(lists)
@@ -200,11 +146,12 @@ impl IndexedItems {
         changed: &ChangedItems,
     ) -> Result<u32, RankError> {
         let own = Dense::from_fn(1, user.len(), |_, f| user[f]);
-        let (scorer, now) = (self.scorer((&own).into()), changed.scorer((&own).into()));
-        let score = match changed.items.binary_search(&item) {
-            Ok(place) => score_of(&now, place as u32),
-            Err(_) if (item as usize) < self.n_items() => score_of(&scorer, item),
-            Err(_) => {
+        let rows = FactorRows::from(&own);
+        let scorer = self.scorer(rows);
+        let score = match changed.score_of(&rows, item) {
+            Some(score) => score,
+            None if (item as usize) < self.n_items() => score_of(&scorer, item),
+            None => {
                 return Err(RankError::OutOfRange {
                     what: "the pair to be ranked",
                     axis: Axis::Item,
@@ -213,12 +160,10 @@ impl IndexedItems {
                 });
             }
         };
-        let known = &changed.items[..changed.known];
-        let mut before = items_before(&scorer, 0, (item, score), known);
+        let mut before = items_before(&scorer, 0, (item, score), changed.indexed());
         let mut tile = ScoreTile::default();
-        let places: Vec<u32> = (0..changed.items.len() as u32).collect();
-        let scores = score_list(&now, 0, &places, &mut tile);
-        before += before_among(&changed.items, scores, (item, score));
+        let (items, scores) = changed.scores(rows, &mut tile);
+        before += before_among(items, scores, (item, score));
         Ok(before + 1)
     }
 }
@@ -226,6 +171,32 @@ impl IndexedItems {
 /// The score of an item for the one user of a scorer.
 fn score_of(scorer: &FactorScorer<'_>, item: u32) -> f32 {
     scorer.score_items(0, &[item], &mut Vec::new())[0]
+}
+
+/// Copies of some items and of those behind the last one of an index, in an order that is not theirs.
+#[cfg(test)]
+pub(super) fn changed_items(
+    index: &IndexedItems,
+    changed: &[u32],
+    present: &Dense,
+    scale: &[f32],
+) -> ChangedItems {
+    let mut copies = ChangedItems::none(index);
+    let behind = index.n_items() as u32..present.rows() as u32;
+    let items: Vec<u32> = changed.iter().copied().chain(behind).collect();
+    // First with other factors, so that they are copied again.
+    for &item in items.iter().step_by(2) {
+        copies.copy(index, item, &vec![3.0; present.cols()], 2.0);
+    }
+    for &item in items.iter().rev() {
+        copies.copy(
+            index,
+            item,
+            present.row(item as usize),
+            scale[item as usize],
+        );
+    }
+    copies
 }
 
 #[cfg(test)]
@@ -274,20 +245,15 @@ mod tests {
             } else {
                 rank(&scorer, &request)
             };
-            let scale = |item: u32| scale[item as usize];
-            let scale = is_scaled.then_some(&scale as &dyn Fn(u32) -> f32);
-            let present = ChangedItems::new(&kept, &changed, (&q).into(), scale);
+            let present = changed_items(&kept, &changed, &q, &scale);
             let lists = kept.best(&p, &present, top, &exclude).unwrap();
             for (list, ranking) in lists.iter().zip(&plain.unwrap()) {
                 assert_eq!(*list, ranking.top);
             }
         }
-        let scale = |item: u32| scale[item as usize];
-        let scale = is_scaled.then_some(&scale as &dyn Fn(u32) -> f32);
-        let present = ChangedItems::new(&kept, &changed, (&q).into(), scale);
-        let scales: Option<Vec<f32>> =
-            scale.map(|scale| (0..items as u32 + 5).map(scale).collect());
-        let scorer = FactorScorer::of_model((&p).into(), (&q).into(), scales.as_deref());
+        let present = changed_items(&kept, &changed, &q, &scale);
+        let scales = is_scaled.then_some(&scale[..]);
+        let scorer = FactorScorer::of_model((&p).into(), (&q).into(), scales);
         for user in all {
             for item in [0, 1, 97, 98, 2999, 3000, 3004] {
                 let rank = kept.rank_of(p.row(user as usize), item, &present);

@@ -7,12 +7,13 @@
 //! | `catalogue`, `state`, `scan` | scoring blocks of items for tiles of users |
 //! | `screen` | skipping items that cannot enter a list |
 //! | `index` | an index of all items, built once for many rankings |
-//! | `indexed_items` | an index that is kept while some items change |
+//! | `indexed_items`, `changed_items` | an index that is kept while some items change, and copies of these |
 //! | `shortlists` | the best items of many users, ranked beforehand |
 //! | `small_batch` | a few users, without any preparation |
 //! | `seen`, `lists` | which items are not ranked for which user |
 
 mod catalogue;
+mod changed_items;
 mod error;
 mod factors;
 mod index;
@@ -34,11 +35,12 @@ mod top;
 #[cfg(test)]
 mod tests;
 
+pub use changed_items::ChangedItems;
 pub use error::RankError;
 pub(crate) use error::check_range;
 pub use factors::{FactorRows, FactorScorer};
 pub(crate) use index::LazyIndex;
-pub use indexed_items::{ChangedItems, IndexedItems};
+pub use indexed_items::IndexedItems;
 pub use lists::{ItemLists, UserItems};
 pub use memory::ranking_bytes;
 pub(crate) use rank::BATCH;

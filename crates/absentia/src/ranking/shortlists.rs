@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
+use super::changed_items::{ChangedItems, FirstItems};
 use super::error::RankError;
 use super::factors::FactorRows;
-use super::indexed_items::{ChangedItems, IndexedItems};
+use super::indexed_items::IndexedItems;
 use super::lists::ItemLists;
 use super::rank::{RankRequest, rank};
 use super::top::Scored;
@@ -104,24 +105,26 @@ impl Shortlists {
         top: usize,
         is_left_out: &dyn Fn(u32) -> bool,
     ) -> Option<Vec<Scored>> {
-        let is_stale = |item: u32| changed.items.binary_search(&item).is_ok();
-        let list = self.first(user, top, |item| !is_stale(item) && !is_left_out(item))?;
-        Some(changed.merged(list, factors, top, is_left_out))
+        let items = self.of(user)?;
+        let first = FirstItems {
+            items,
+            is_whole: items.len() < self.depth,
+        };
+        changed.merged(first, factors, top, is_left_out)
     }
 
-    /// The first `top` items of a user's list that are valid; nothing if there are fewer, unless the list has all items.
-    fn first(&self, user: u32, top: usize, is_valid: impl Fn(u32) -> bool) -> Option<Vec<Scored>> {
+    /// The list of a user.
+    fn of(&self, user: u32) -> Option<&[Scored]> {
         let place = *self.places.get(&user)? as usize;
         let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let list = &self.items[start..self.ends[place]];
-        let valid = list.iter().filter(|scored| is_valid(scored.item));
-        let first: Vec<Scored> = valid.take(top).copied().collect();
-        (first.len() == top || list.len() < self.depth).then_some(first)
+        Some(&self.items[start..self.ends[place]])
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::factors::FactorScorer;
+    use super::super::indexed_items::changed_items;
     use super::*;
 
     const USERS: usize = 70;
@@ -131,9 +134,15 @@ mod tests {
     /// A model, its index, items that each user has seen, and the same items after some have changed.
     struct Case {
         p: Dense,
+        scales: Vec<f32>,
         index: IndexedItems,
         seen: ItemLists,
-        same: ChangedItems,
+        /// As they were; many changed by a little and a few by much; some changed by much, with new ones.
+        present: [Present; 3],
+    }
+
+    struct Present {
+        q: Dense,
         changed: ChangedItems,
     }
 
@@ -141,29 +150,46 @@ mod tests {
         let value = |row: usize, col: usize| ((row * 37 + col * 101) as f32 * 0.7).sin();
         let p = Dense::from_fn(USERS, K, value);
         // Neighbours have equal factors, so that scores are equal.
-        let mut q = Dense::from_fn(ITEMS, K, |row, col| value(row / 2 + 999, col));
+        let q = Dense::from_fn(ITEMS, K, |row, col| value(row / 2 + 999, col));
         let scales: Vec<f32> = (0..ITEMS + 5).map(|item| 1.0 + (item % 3) as f32).collect();
-        let scale = |item: u32| scales[item as usize];
         let index = IndexedItems::new(q.clone(), Some(scales[..ITEMS].to_vec()));
-        let same = ChangedItems::new(&index, &[], (&q).into(), Some(&scale));
-        let changed: Vec<u32> = (0..ITEMS as u32).step_by(17).collect();
-        for &item in &changed {
-            q.row_mut(item as usize).iter_mut().for_each(|x| *x *= -1.5);
-        }
-        for more in 0..5 {
-            q.push_row(&[0.2 * more as f32; K]);
-        }
+        let present = |step: usize, new: usize, factor: &dyn Fn(usize) -> f32| {
+            let mut now = q.clone();
+            let changed: Vec<u32> = (0..ITEMS as u32).step_by(step).collect();
+            for &item in &changed {
+                let row = now.row_mut(item as usize);
+                for x in row.iter_mut() {
+                    *x *= factor(item as usize);
+                }
+            }
+            for more in 0..new {
+                now.push_row(&[0.2 * more as f32; K]);
+            }
+            Present {
+                changed: changed_items(&index, &changed, &now, &scales),
+                q: now,
+            }
+        };
+        let little = |item: usize| match item % 500 {
+            0 => 40.0,
+            _ => [1.001, 0.999, 1.0, 1.01][item % 4],
+        };
+        let present = [
+            present(ITEMS, 0, &|_| 1.0),
+            present(3, 0, &little),
+            present(17, 5, &|_| -1.5),
+        ];
         let seen = |user: u32| {
             let mut items: Vec<u32> = (0..30).map(|n| (user * 13 + n * 97) % 3000).collect();
             items.sort_unstable();
             items
         };
         Case {
-            changed: ChangedItems::new(&index, &changed, (&q).into(), Some(&scale)),
             seen: (0..USERS as u32).map(seen).collect(),
             p,
+            scales,
             index,
-            same,
+            present,
         }
     }
 
@@ -175,17 +201,17 @@ mod tests {
             lists
         }
 
-        /// What ranking gives.
-        fn ranked(
-            &self,
-            user: u32,
-            changed: &ChangedItems,
-            top: usize,
-            out: &[u32],
-        ) -> Vec<Scored> {
-            let own = Dense::from_fn(1, K, |_, f| self.p.row(user as usize)[f]);
-            let out: ItemLists = [out.to_vec()].into_iter().collect();
-            self.index.best(&own, changed, top, &out).unwrap().remove(0)
+        /// What scoring every item gives.
+        fn scored(&self, user: u32, present: &Present, top: usize, out: &[u32]) -> Vec<Scored> {
+            let scorer = FactorScorer::new(&self.p, &present.q).unwrap();
+            let scorer = scorer.scaled(&self.scales[..present.q.rows()]).unwrap();
+            let request = RankRequest {
+                users: &[user],
+                top,
+                deny: out,
+                ..RankRequest::default()
+            };
+            rank(&scorer, &request).unwrap().remove(0).top
         }
 
         /// How many of the lists come from shortlists, after a look at whether each is that of ranking.
@@ -194,13 +220,19 @@ mod tests {
             let users = (0..USERS as u32).flat_map(|user| [1, 20, 23].map(|top| (user, top)));
             for (user, top) in users {
                 let factors = self.p.row(user as usize);
-                for changed in [&self.same, &self.changed] {
+                for present in &self.present {
                     let mut out = self.seen.row(user as usize).to_vec();
                     for _ in 0..2 {
-                        let expected = self.ranked(user, changed, top, &out);
+                        let expected = self.scored(user, present, top, &out);
+                        let own = Dense::from_fn(1, K, |_, f| factors[f]);
+                        let left_out: ItemLists = [out.clone()].into_iter().collect();
+                        let ranked = self.index.best(&own, &present.changed, top, &left_out);
+                        assert_eq!(ranked.unwrap()[0], expected);
                         all += 1;
                         if let Some(list) =
-                            lists.best((user, factors), changed, top, &|item| out.contains(&item))
+                            lists.best((user, factors), &present.changed, top, &|item| {
+                                out.contains(&item)
+                            })
                         {
                             assert_eq!(list, expected);
                             served += 1;
@@ -234,7 +266,8 @@ mod tests {
         let (case, none) = (case(), Shortlists::new(24, 0));
         let (lists, factors) = (case.shortlists(24), case.p.row(0));
         assert_eq!(lists.len(), USERS);
-        assert_eq!(lists.best((70, factors), &case.same, 1, &|_| false), None);
-        assert_eq!(none.best((0, factors), &case.same, 1, &|_| false), None);
+        let changed = &case.present[0].changed;
+        assert_eq!(lists.best((70, factors), changed, 1, &|_| false), None);
+        assert_eq!(none.best((0, factors), changed, 1, &|_| false), None);
     }
 }

@@ -1,0 +1,232 @@
+//! Copies of the items that have changed since an index was made, merged into lists of that index.
+
+use super::factors::{FactorRows, FactorScorer};
+use super::indexed_items::IndexedItems;
+use super::rank::score_list;
+use super::scorer::ScoreTile;
+use super::top::{Scored, Top};
+use crate::linalg::Dense;
+
+/// Copies of the items that differ from those of an index, as they are now. Whoever has them and the index
+/// can rank while the model goes on learning.
+///
+/// Copies are in the order in which items have changed for the first time: that is their place.
+#[derive(Clone, Debug)]
+pub struct ChangedItems {
+    /// Number of items of the index.
+    n_indexed: u32,
+    /// Which items they are, rising.
+    items: Vec<u32>,
+    /// Their places.
+    places: Vec<u32>,
+    /// Items by place.
+    by_place: Vec<u32>,
+    factors: Dense,
+    scale: Option<Vec<f32>>,
+    /// How much scores can have changed, the most first.
+    bounds: Vec<Bound>,
+}
+
+/// What the score of a changed item can be at most, per length of a user's factors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bound {
+    /// How much more than it was; without limit for an item that the index does not have.
+    change: f64,
+    /// In all.
+    score: f64,
+    place: u32,
+}
+
+/// The first items of an index for a user.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FirstItems<'a> {
+    /// Best first.
+    pub(super) items: &'a [Scored],
+    /// Whether the user can get no other items of the index.
+    pub(super) is_whole: bool,
+}
+
+impl ChangedItems {
+    /// Yields none.
+    pub(crate) fn none(index: &IndexedItems) -> Self {
+        Self {
+            n_indexed: index.n_items() as u32,
+            items: Vec::new(),
+            places: Vec::new(),
+            by_place: Vec::new(),
+            factors: Dense::zeros(0, index.n_factors()),
+            scale: index.is_scaled().then(Vec::new),
+            bounds: Vec::new(),
+        }
+    }
+
+    /// Copies the present factors of an item, in place of an earlier copy, and its scale if the items of the index have one.
+    pub(crate) fn copy(&mut self, index: &IndexedItems, item: u32, factors: &[f32], scale: f32) {
+        let place = match self.items.binary_search(&item) {
+            Ok(at) => {
+                let place = self.places[at];
+                let before = self.bound(index, place);
+                if let Ok(at) = self.find(&before) {
+                    self.bounds.remove(at);
+                }
+                let row = self.factors.row_mut(place as usize);
+                row.copy_from_slice(factors);
+                place
+            }
+            Err(at) => {
+                let place = self.by_place.len() as u32;
+                self.items.insert(at, item);
+                self.places.insert(at, place);
+                self.by_place.push(item);
+                self.factors.push_row(factors);
+                place
+            }
+        };
+        if let Some(scales) = &mut self.scale {
+            scales.resize(self.by_place.len(), scale);
+            scales[place as usize] = scale;
+        }
+        let bound = self.bound(index, place);
+        if let Err(at) = self.find(&bound) {
+            self.bounds.insert(at, bound);
+        }
+    }
+
+    fn bound(&self, index: &IndexedItems, place: u32) -> Bound {
+        let scale = self.scale.as_ref();
+        let scale = scale.map_or(1.0, |scale| scale[place as usize]);
+        let now = (self.factors.row(place as usize), scale);
+        let item = self.by_place[place as usize];
+        let score = FactorScorer::length(now.0, now.1);
+        let change = if item < self.n_indexed {
+            FactorScorer::change(index.item(item), now)
+        } else {
+            f64::INFINITY
+        };
+        Bound {
+            change,
+            score,
+            place,
+        }
+    }
+
+    /// Where a bound is, or belongs.
+    fn find(&self, bound: &Bound) -> Result<usize, usize> {
+        let order = |other: &Bound| {
+            let by_change = bound.change.total_cmp(&other.change);
+            by_change.then(other.place.cmp(&bound.place))
+        };
+        self.bounds.binary_search_by(order)
+    }
+
+    /// Number of items.
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Those that the index has as well, as they were, rising.
+    pub(super) fn indexed(&self) -> &[u32] {
+        let n = self.items.partition_point(|&item| item < self.n_indexed);
+        &self.items[..n]
+    }
+
+    /// The score of an item for a user, if it is one of these.
+    pub(super) fn score_of(&self, user: &FactorRows<'_>, item: u32) -> Option<f32> {
+        let at = self.items.binary_search(&item).ok()?;
+        let place = self.places[at];
+        Some(self.scorer(*user).score_items(0, &[place], &mut Vec::new())[0])
+    }
+
+    /// These items, rising, with their scores for a user.
+    pub(super) fn scores<'t>(
+        &self,
+        user: FactorRows<'_>,
+        tile: &'t mut ScoreTile,
+    ) -> (&[u32], &'t [f32]) {
+        let scores = score_list(&self.scorer(user), 0, &self.places, tile);
+        (&self.items, scores)
+    }
+
+    /// The best `top` items of a user, without those that are left out: of all items with these as they are now. Nothing
+    /// if too few of the first items of the index are as they were.
+    pub(super) fn merged(
+        &self,
+        first: FirstItems<'_>,
+        user: &[f32],
+        top: usize,
+        is_left_out: &dyn Fn(u32) -> bool,
+    ) -> Option<Vec<Scored>> {
+        let (mut kept, mut places) = (Vec::with_capacity(top), Vec::new());
+        for scored in first.items {
+            match self.items.binary_search(&scored.item) {
+                Ok(at) => places.push(self.places[at]),
+                Err(_) if kept.len() < top && !is_left_out(scored.item) => kept.push(*scored),
+                Err(_) => {}
+            }
+        }
+        if kept.len() < top && !first.is_whole {
+            return None;
+        }
+        // Others had at most the score of the last one; if there are no others, the user cannot get them.
+        let others = match first.items.last() {
+            Some(last) if !first.is_whole => f64::from(last.score),
+            _ => f64::MIN,
+        };
+        Some(self.offer(kept, (others, places), user, top, is_left_out))
+    }
+
+    /// As [`merged`](Self::merged), of a list without any of these items.
+    pub(super) fn merged_into(
+        &self,
+        list: Vec<Scored>,
+        user: &[f32],
+        top: usize,
+        is_left_out: &dyn Fn(u32) -> bool,
+    ) -> Vec<Scored> {
+        let others = (f64::INFINITY, Vec::new());
+        self.offer(list, others, user, top, is_left_out)
+    }
+
+    /// Offers these items to a list: those at some places, and those of the others whose scores, which were at most
+    /// `others`, may now be as large as the last one of the list.
+    fn offer(
+        &self,
+        list: Vec<Scored>,
+        (others, mut places): (f64, Vec<u32>),
+        user: &[f32],
+        top: usize,
+        is_left_out: &dyn Fn(u32) -> bool,
+    ) -> Vec<Scored> {
+        let last = top.checked_sub(1).and_then(|last| list.get(last));
+        let threshold = last.map_or(f64::NEG_INFINITY, |last| f64::from(last.score));
+        let length = FactorScorer::length(user, 1.0);
+        let listed = places.len();
+        let may_enter = |bound: &&Bound| bound.change * length + others >= threshold;
+        for bound in self.bounds.iter().take_while(may_enter) {
+            if bound.score * length >= threshold && !places[..listed].contains(&bound.place) {
+                places.push(bound.place);
+            }
+        }
+        places.retain(|&place| !is_left_out(self.by_place[place as usize]));
+        if places.is_empty() {
+            return list;
+        }
+        let own = Dense::from_fn(1, user.len(), |_, f| user[f]);
+        let mut tile = ScoreTile::default();
+        let scores = score_list(&self.scorer((&own).into()), 0, &places, &mut tile);
+        let mut best = Top::new(top);
+        for Scored { item, score } in list {
+            best.offer(&[item], &[score]);
+        }
+        for (&place, &score) in places.iter().zip(&*scores) {
+            best.offer(&[self.by_place[place as usize]], &[score]);
+        }
+        best.finish()
+    }
+
+    /// Scores of these items, by place, for some users.
+    fn scorer<'a>(&'a self, users: FactorRows<'a>) -> FactorScorer<'a> {
+        let present = FactorRows::from(&self.factors);
+        FactorScorer::of_model(users, present, self.scale.as_deref())
+    }
+}
