@@ -174,11 +174,6 @@ impl Model {
     }
 
     #[getter]
-    fn item_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        PyArray1::from_slice(py, &self.trained.parts().item_counts)
-    }
-
-    #[getter]
     fn user_ids(&self) -> IdMap {
         IdMap(self.ids.users.clone())
     }

@@ -29,7 +29,7 @@ mod settings;
 pub use error::LearnError;
 pub use events::events_of;
 pub use learner::{Learner, MAX_ID_BYTES};
-pub use log::{Log, LogError, read_log};
+pub use log::{Log, LogError};
 pub use memory::record_bytes;
 pub use open::{Opening, StateCopy, Trained, open};
 pub use prequential::{Measured, Prequential};

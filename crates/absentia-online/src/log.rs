@@ -179,18 +179,6 @@ fn check_weights(
     }
 }
 
-/// Reads the records of a log with the sequence numbers that they led to.
-///
-/// # Errors
-/// A file that cannot be read, is no log or is damaged; a last line that was cut short is left out.
-pub fn read_log(path: &Path) -> Result<Vec<(u64, Record)>, LogError> {
-    let file = File::open(path).map_err(|source| LogError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    Ok(read(&file, path)?.records)
-}
-
 fn read(file: &File, path: &Path) -> Result<Contents, LogError> {
     let io = |source| LogError::Io {
         path: path.to_owned(),

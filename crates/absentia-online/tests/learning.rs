@@ -12,7 +12,6 @@ use absentia::weights::{Scheme, SchemeSpec};
 use absentia_io::model::{Ids, load_model};
 use absentia_online::{
     LearnError, Learner, Log, LogError, MAX_ID_BYTES, Opening, Prequential, Record, Trained, open,
-    read_log,
 };
 
 const USERS: u32 = 12;
@@ -155,7 +154,7 @@ fn a_log_replays_to_the_same_bits_from_a_state_saved_at_any_record() {
     let mut whole = learner(WeightMode::Frozen);
     let (mut log, _) = Log::open(&path, WeightMode::Frozen).unwrap();
     learn(&mut whole, &mut log, &records);
-    let stored = read_log(&path).unwrap();
+    let stored = records_in(&path);
     assert_eq!(stored.len(), records.len());
     assert!(stored.iter().map(|(_, record)| record).eq(&records));
     for cut in (0..=records.len()).step_by(3) {
@@ -307,10 +306,14 @@ fn a_log_of_another_model_is_refused_by_its_line() {
     log.append(2, &erase).unwrap();
     log.sync().unwrap();
     let mut learner = learner(WeightMode::Frozen);
-    let error = learner.replay(&path, &read_log(&path).unwrap());
+    let error = learner.replay(&path, &records_in(&path));
     let message = error.unwrap_err().to_string();
     let expected = r#"log:3: user "somebody" is not in the model"#;
     assert!(message.ends_with(expected), "{message}");
+}
+
+fn records_in(path: &Path) -> Vec<(u64, Record)> {
+    Log::open(path, WeightMode::Frozen).unwrap().1
 }
 
 fn logged(path: &Path) -> Vec<u8> {
@@ -332,7 +335,7 @@ fn a_log_cut_at_any_byte_keeps_its_whole_lines_and_can_be_continued() {
         assert_eq!(records.len(), lines - 1);
         log.append(7, &Record::Rebuild).unwrap();
         log.sync().unwrap();
-        assert_eq!(read_log(&path).unwrap().len(), lines);
+        assert_eq!(records_in(&path).len(), lines);
     }
 }
 
@@ -385,7 +388,7 @@ fn records_with_long_ids_come_back_from_a_log() {
         log.append(*seq, record).unwrap();
     }
     log.sync().unwrap();
-    assert_eq!(read_log(&path).unwrap(), records);
+    assert_eq!(records_in(&path), records);
 }
 
 #[test]
@@ -414,7 +417,7 @@ fn floats_come_back_from_a_log_as_they_are() {
         written.push((seq, record));
     }
     log.sync().unwrap();
-    assert_eq!(read_log(&path).unwrap(), written);
+    assert_eq!(records_in(&path), written);
 }
 
 #[test]

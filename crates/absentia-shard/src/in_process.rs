@@ -63,8 +63,6 @@ fn outline(problem: &Problem<'_>) -> Outline {
 /// Workers in this process.
 pub struct LocalWorkers {
     workers: Vec<Worker>,
-    /// Rows that have left their worker so far.
-    sent: usize,
 }
 
 impl LocalWorkers {
@@ -83,18 +81,12 @@ impl LocalWorkers {
                 let _ = worker.set_wanted(side, of_owner);
             }
         }
-        Self { workers, sent: 0 }
+        Self { workers }
     }
 
     /// The workers.
     pub fn workers(&mut self) -> &mut [Worker] {
         &mut self.workers
-    }
-
-    /// Number of rows that have left their worker.
-    #[must_use]
-    pub fn rows_sent(&self) -> usize {
-        self.sent
     }
 
     /// All rows of one side.
@@ -135,7 +127,6 @@ impl LocalWorkers {
                 None => Vec::new(),
             };
             let worker = &mut self.workers[receiver];
-            self.sent += rows.iter().map(Vec::len).sum::<usize>() / worker.factors();
             let rows: Vec<&[f32]> = rows.iter().map(Vec::as_slice).collect();
             let received = Received { rows: &rows, whole };
             let answered = worker.answer(step, request, wave, received);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use absentia::Axis;
 use absentia::data::{
-    Confidence, DataError, Duplicates, EntrySource, Interactions, RowSource, Storage, Targets,
-    Triplets, Values, from_row_source, from_source,
+    Confidence, DataError, Duplicates, Interactions, RowSource, Storage, Targets, Triplets, Values,
+    from_row_source,
 };
 use proptest::prelude::*;
 
@@ -336,14 +336,6 @@ fn transforms_that_make_no_sense_are_refused() {
     );
 }
 
-struct Pairs(Vec<(u32, u32)>);
-
-impl EntrySource for Pairs {
-    fn walk(&self, each: &mut dyn FnMut(u32, u32)) {
-        self.0.iter().for_each(|&(user, item)| each(user, item));
-    }
-}
-
 /// Makes a user's row by searching for it; a user it lies about changes between the passes.
 struct Rows<'p> {
     pairs: &'p [(u32, u32)],
@@ -447,7 +439,6 @@ proptest! {
         // Passing over a source twice gives the same pattern as holding triplets.
         let pattern = Triplets::new(&users, &items).build(20, 15, Duplicates::Last).unwrap();
         let rows = Rows { pairs: &pairs, lies_about: None };
-        prop_assert_eq!(&from_row_source(&rows, 20, 15).unwrap(), &pattern);
-        prop_assert_eq!(from_source(&Pairs(pairs), 20, 15).unwrap(), pattern);
+        prop_assert_eq!(from_row_source(&rows, 20, 15).unwrap(), pattern);
     }
 }

@@ -14,7 +14,7 @@ use super::showing::Showing;
 use super::streams::Streams;
 use super::taste::Taste;
 use super::user::{Feedback, User};
-use absentia::data::{DataError, EntrySource, Interactions, RowSource, Values, from_row_source};
+use absentia::data::{DataError, Interactions, RowSource, Values, from_row_source};
 
 /// Number of users generated at a time: enough to keep threads busy, few enough for memory.
 const BLOCK: u32 = 8192;
@@ -143,21 +143,6 @@ impl Generator {
         (0..users)
             .step_by(BLOCK as usize)
             .map(move |start| start..users.min(start.saturating_add(BLOCK)))
-    }
-}
-
-/// Walks over the users in their order, each user's items rising; a block of users at a time is
-/// generated on all threads.
-impl EntrySource for Generator {
-    fn walk(&self, each: &mut dyn FnMut(u32, u32)) {
-        for users in self.blocks() {
-            let rows: Vec<Vec<u32>> = self.rows(users.clone()).collect();
-            for (user, row) in users.zip(rows) {
-                for item in row {
-                    each(user, item);
-                }
-            }
-        }
     }
 }
 

@@ -50,27 +50,6 @@ impl<'g> User<'g> {
         self.generator.quota(self.number)
     }
 
-    /// Chance `π_g(i)` that one draw shows the item to the user.
-    ///
-    /// # Panics
-    /// If there is no such item.
-    #[must_use]
-    pub fn draw_probability(&self, item: u32) -> f64 {
-        let Generator {
-            showing, catalogue, ..
-        } = self.generator;
-        showing.probability(self.segment, item, catalogue)
-    }
-
-    /// Chance `1 − (1 − π_g(i))^n` that `draws` draws show the item at least once.
-    ///
-    /// # Panics
-    /// If there is no such item.
-    #[must_use]
-    pub fn exposure_probability(&self, item: u32, draws: u64) -> f64 {
-        -(draws as f64 * (-self.draw_probability(item)).ln_1p()).exp_m1()
-    }
-
     /// Chance that the user likes the item once it is shown.
     ///
     /// # Panics

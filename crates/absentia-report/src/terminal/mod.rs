@@ -12,7 +12,6 @@
 //! assert!(text.contains("0.1834 ± 0.0022"));
 //! ```
 
-mod bars;
 mod canvas;
 mod plot;
 mod progress;
@@ -20,7 +19,6 @@ mod screen;
 mod sparkline;
 mod table;
 
-pub use bars::histogram;
 pub use plot::{LinePlot, long_tail};
 pub use progress::{Bar, Progress, TrainingBar};
 pub use screen::{Paint, Screen};

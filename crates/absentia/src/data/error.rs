@@ -67,7 +67,7 @@ pub enum DataError {
     },
     /// More triplets in memory than positions can number.
     #[error(
-        "there are {count} triplets; at most {} can be built at once, use `from_source` for more",
+        "there are {count} triplets; at most {} can be built at once, use `from_row_source` for more",
         u32::MAX
     )]
     TooManyTriplets { count: u64 },

@@ -91,17 +91,6 @@ pub(crate) fn recent_now(interactions: u32) -> f32 {
     (f64::from(interactions.max(1)) * (1.0 + OLD_ROW)) as f32
 }
 
-/// The recent count of an item whose number of interactions changes: those that are added are made now, and those
-/// that are removed take their share with them.
-pub(crate) fn recent_after(recent: f32, before: u32, after: u32) -> f32 {
-    match (before, after) {
-        (0, _) | (_, 0) => recent_now(after),
-        (before, after) if after < before => recent * (after as f32 / before as f32),
-        (before, after) if after > before => recent + recent_now(after - before),
-        _ => recent,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Duplicates, Triplets};
@@ -135,20 +124,6 @@ mod tests {
         assert_eq!(bare.latest_item_counts(), None);
         for half_life in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(data().recent_item_counts(half_life).is_err(), "{half_life}");
-        }
-    }
-
-    #[test]
-    fn a_count_follows_the_rows_of_its_item() {
-        for (before, after, expected) in [
-            (4, 4, 0.8),
-            (4, 2, 0.4),
-            (4, 6, 2.82),
-            (0, 3, 3.03),
-            (4, 0, 1.01),
-        ] {
-            let got = recent_after(0.8, before, after);
-            assert!((got - expected).abs() < 1e-6, "{before} {after} {got}");
         }
     }
 

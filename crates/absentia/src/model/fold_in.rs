@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use super::fold_blocks::{FoldBlock, fixed_side};
-use super::{Factors, Model, ModelError};
-use crate::data::{DataError, Entries, Values, recent_after};
+use super::{Model, ModelError};
+use crate::data::{DataError, Entries, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
@@ -103,17 +103,6 @@ pub(super) struct FoldedRow {
     pub(super) lambda: f32,
 }
 
-/// New factors for a row that the model has, and its new number of interactions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RowUpdate {
-    /// The row.
-    pub row: u32,
-    /// Its factors.
-    pub factors: Vec<f32>,
-    /// Its number of interactions.
-    pub interactions: u32,
-}
-
 impl Model {
     /// Prepares the model for folding in rows of one side; costs one pass over the other side.
     #[must_use]
@@ -131,48 +120,6 @@ impl Model {
             fixed_weights,
             kernels,
         }
-    }
-
-    /// Replaces the factors of rows, as [`FoldIn::update`] yields them. Everything else stays as it is;
-    /// the factors of that side are copied once.
-    ///
-    /// # Errors
-    /// Rows the model does not have, and factors that do not fit it.
-    pub fn replace_rows(&mut self, axis: Axis, updates: &[RowUpdate]) -> Result<(), ModelError> {
-        self.needs_objective("replace rows")?;
-        for update in updates {
-            self.check(axis, update.row)?;
-            if update.factors.len() != self.n_factors() {
-                return Err(ModelError::Shape {
-                    what: "factors of the row",
-                    expected: self.n_factors(),
-                    got: update.factors.len(),
-                });
-            }
-            if update.factors.iter().any(|x| !x.is_finite()) {
-                let row = update.row as usize;
-                return Err(ModelError::NotFinite { axis, row });
-            }
-        }
-        let mut parts = self.parts().clone();
-        let (factors, counts) = match axis {
-            Axis::User => (&mut parts.user_factors, &mut parts.user_counts),
-            Axis::Item => (&mut parts.item_factors, &mut parts.item_counts),
-        };
-        let mut dense = factors.to_padded();
-        for update in updates {
-            let row = update.row as usize;
-            dense.row_mut(row).copy_from_slice(&update.factors);
-            if axis == Axis::Item
-                && let Some(recent) = &mut parts.recent_counts
-            {
-                recent[row] = recent_after(recent[row], counts[row], update.interactions);
-            }
-            counts[row] = update.interactions;
-        }
-        *factors = Factors::from(dense);
-        *self = Model::new(parts);
-        Ok(())
     }
 }
 
@@ -237,26 +184,6 @@ impl FoldIn<'_> {
         } else {
             Err(ModelError::NoMinimum)
         }
-    }
-
-    /// Yields the factors that a row of the model has with these entries instead of its own, its weights
-    /// on missing entries staying as they are.
-    ///
-    /// # Errors
-    /// As [`solve`](Self::solve), a row that the model does not have, and one with attributes, which would be lost.
-    pub fn update(&self, row: u32, entries: &[NewEntry]) -> Result<RowUpdate, ModelError> {
-        if self.blocks.len() > 1 {
-            return Err(ModelError::Relations {
-                what: "update rows by their interactions alone",
-            });
-        }
-        let factors = self.solve(entries, &RowWeights::Like(row))?;
-        let interactions = entries.iter().filter(|entry| !entry.exposed).count();
-        Ok(RowUpdate {
-            row,
-            factors,
-            interactions: interactions as u32,
-        })
     }
 
     /// The model rows are folded into.
@@ -387,6 +314,7 @@ mod tests {
     use crate::data::{Confidence, Targets};
     use crate::fit::{Run, fit};
     use crate::linalg::spd;
+    use crate::model::Factors;
     use crate::params::Params;
     use crate::weights::{Scheme, Strength};
 
@@ -523,37 +451,5 @@ mod tests {
         let one = fold.solve(&entries, &RowWeights::Frozen).unwrap();
         entries.reverse();
         assert_eq!(one, fold.solve(&entries, &RowWeights::Frozen).unwrap());
-    }
-
-    #[test]
-    fn a_replaced_row_answers_with_its_new_factors_and_the_others_with_their_own() {
-        let mut model = model(16);
-        let before = model.clone();
-        for axis in [Axis::User, Axis::Item] {
-            let entries = entries(9);
-            let update = model.fold_in(axis).update(5, &entries).unwrap();
-            assert_eq!(update.interactions, 9);
-            model
-                .replace_rows(axis, std::slice::from_ref(&update))
-                .unwrap();
-            let (now, then) = match axis {
-                Axis::User => (model.user_factors(), before.user_factors()),
-                Axis::Item => (model.item_factors(), before.item_factors()),
-            };
-            assert_eq!(now.row(5), update.factors);
-            assert_ne!(now.row(5), then.row(5));
-            assert!((0..now.rows()).all(|row| row == 5 || now.row(row) == then.row(row)));
-        }
-        assert_eq!(model.parts().user_counts[5], 9);
-        assert_ne!(
-            model.scores(&[(5, 5)]).unwrap(),
-            before.scores(&[(5, 5)]).unwrap()
-        );
-        let short = RowUpdate {
-            row: 5,
-            factors: vec![0.0; 3],
-            interactions: 1,
-        };
-        assert!(model.replace_rows(Axis::User, &[short]).is_err());
     }
 }

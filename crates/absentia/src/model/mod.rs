@@ -13,7 +13,7 @@ pub use error::ModelError;
 pub(crate) use explain::dot;
 pub use explain::{Contribution, Explanation};
 pub use factors::Factors;
-pub use fold_in::{FoldIn, NewEntry, RowEntries, RowUpdate, RowWeights};
+pub use fold_in::{FoldIn, NewEntry, RowEntries, RowWeights};
 pub use recommend::ModelScorer;
 pub use related::RelatedParts;
 pub use similar::Similarity;
@@ -252,22 +252,6 @@ impl Model {
     pub fn with_post_scale(mut self, rho: f32) -> Self {
         self.parts.params.post_scale = rho;
         Self::new(self.parts)
-    }
-
-    /// Yields the model with items rescaled by counts of this half-life, or by their number of interactions;
-    /// nothing is trained again. `counts` are
-    /// [`recent_item_counts`](crate::data::Interactions::recent_item_counts) of the training data.
-    ///
-    /// # Errors
-    /// Not one count per item, counts that are not finite numbers above 0, or a half-life that is none.
-    pub fn with_recent_counts(
-        mut self,
-        recent: Option<(f64, Vec<f32>)>,
-    ) -> Result<Self, ModelError> {
-        let (half_life, counts) = recent.unzip();
-        self.parts.params.post_scale_half_life = half_life;
-        self.parts.recent_counts = counts;
-        Self::from_parts(self.parts)
     }
 
     /// Scores of given pairs of user and item.

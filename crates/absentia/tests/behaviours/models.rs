@@ -2,7 +2,7 @@
 
 use absentia::data::{Duplicates, Triplets};
 use absentia::fit::{Init, Run};
-use absentia::model::{NewEntry, RowUpdate, RowWeights, Similarity};
+use absentia::model::{NewEntry, RowWeights, Similarity};
 use absentia::ranking::RankRequest;
 use absentia::weights::Scheme;
 use absentia::{Axis, Params, Solver};
@@ -114,37 +114,6 @@ fn items_are_rescaled_by_recent_counts() {
     let by_all = train(&data, &Scheme::uniform(0.1), base.clone()).model;
     assert_eq!(model.item_factors(), by_all.item_factors());
     assert_ne!(model.item_scale(), by_all.item_scale());
-    let again = by_all
-        .with_recent_counts(Some((9_000.0, counts.clone())))
-        .unwrap();
-    assert_eq!(again.item_scale(), model.item_scale());
-    let back = again.clone().with_recent_counts(None).unwrap();
-    assert_eq!(back.params().post_scale_half_life, None);
-    assert!(
-        again
-            .clone()
-            .with_recent_counts(Some((9_000.0, vec![1.0; 3])))
-            .is_err()
-    );
-    assert!(
-        again
-            .clone()
-            .with_recent_counts(Some((9_000.0, vec![0.0; 9])))
-            .is_err()
-    );
-    // Two rows more, made now.
-    let mut grown = again;
-    let update = RowUpdate {
-        row: 4,
-        factors: vec![0.1; 3],
-        interactions: data.item_counts()[4] + 2,
-    };
-    grown.replace_rows(Axis::Item, &[update]).unwrap();
-    let grown = f64::from(grown.item_scale().unwrap()[4]).powi(2);
-    assert!(
-        (grown - f64::from(counts[4]) - 2.02).abs() < 1e-5,
-        "{grown}"
-    );
     let bare = Triplets::new(&users, &items)
         .build(12, 9, Duplicates::Sum)
         .unwrap();

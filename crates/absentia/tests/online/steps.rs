@@ -2,7 +2,7 @@
 
 use absentia::data::{Confidence, Interactions, Targets};
 use absentia::fit::{Init, Run, fit};
-use absentia::model::{Factors, NewEntry};
+use absentia::model::{Factors, NewEntry, RowWeights};
 use absentia::online::{Event, Online, Operation, WeightMode};
 use absentia::weights::{Scheme, Strength};
 use absentia::{Axis, Dense, Sides, Solver};
@@ -237,21 +237,15 @@ fn repeated_steps_converge_to_the_exact_fold_in() {
             (0..columns.len()).map(entry).collect::<Vec<_>>()
         };
         let fold = model.fold_in(Axis::User);
-        let exact = fold.update(2, &entries(rows.by_user(), 2, true)).unwrap();
-        assert_close(
-            learned.factors(Axis::User).row(2),
-            &exact.factors,
-            "the user",
-        );
+        let exact = fold
+            .solve(&entries(rows.by_user(), 2, true), &RowWeights::Like(2))
+            .unwrap();
+        assert_close(learned.factors(Axis::User).row(2), &exact, "the user");
         let fold = model.fold_in(Axis::Item);
         let exact = fold
-            .update(20, &entries(rows.by_item(), 20, false))
+            .solve(&entries(rows.by_item(), 20, false), &RowWeights::Like(20))
             .unwrap();
-        assert_close(
-            learned.factors(Axis::Item).row(20),
-            &exact.factors,
-            "the item",
-        );
+        assert_close(learned.factors(Axis::Item).row(20), &exact, "the item");
     }
 }
 
@@ -259,7 +253,7 @@ fn add(axis: Axis, hash: u64) -> Operation {
     Operation::Add {
         axis,
         hash,
-        weights: absentia::model::RowWeights::Frozen,
+        weights: RowWeights::Frozen,
     }
 }
 
@@ -297,10 +291,13 @@ fn a_new_row_is_folded_in_exactly_before_its_steps() {
                 ..NewEntry::new(known)
             };
             let model = recorded.to_model().unwrap();
-            let exact = model.fold_in(axis).update(new, &[entry]).unwrap();
+            let exact = model
+                .fold_in(axis)
+                .solve(&[entry], &RowWeights::Like(new))
+                .unwrap();
             let mut factors = factors(&recorded);
             let row = factors[axis].row_mut(new as usize);
-            row.copy_from_slice(&exact.factors);
+            row.copy_from_slice(&exact);
             let (rows, weights) = (
                 recorded.to_trained_rows(),
                 recorded.missing_weights().unwrap(),

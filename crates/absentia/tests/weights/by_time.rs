@@ -11,7 +11,7 @@ use absentia::{Dense, Params, Run, fit};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::{assert_same, brute_mean, missing};
+use crate::{assert_same, brute_mean, missing, new_row};
 
 const DAY: i64 = 86_400;
 
@@ -364,11 +364,11 @@ fn new_rows_are_of_their_own_times_or_of_the_last_slice() {
         let item = new(Axis::Item, &times(&|row| row.1 == at));
         assert_eq!(item, weights.b().row(at as usize), "item {at}");
     }
-    let user = weights.new_user(3).unwrap();
+    let user = new_row(&weights, Axis::User, 3, &[]).unwrap();
     assert_eq!(user, [0.0, 0.0, 0.0, 0.0, 0.0, 0.5]);
     let last = rows[rows.len() - 1].2;
     assert_eq!(
-        weights.new_item(3).unwrap(),
+        new_row(&weights, Axis::Item, 3, &[]).unwrap(),
         new(Axis::Item, &[last, last, last])
     );
 }

@@ -4,10 +4,12 @@
 use absentia::data::{Duplicates, Interactions, Triplets};
 use absentia::fit::{Run, fit};
 use absentia::weights::{Learned, MissingWeights, Scheme, Strength};
-use absentia::{Params, Solver};
+use absentia::{Axis, Params, Solver};
 use absentia_lab::generate::{Generator, GeneratorParams};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use crate::new_row;
 
 fn scheme(learned: Learned) -> Scheme {
     Scheme::learned(learned)
@@ -127,7 +129,7 @@ fn threads_do_not_change_a_bit_and_new_rows_get_the_mean() {
     let learned = scheme(Learned::new(0.05));
     let one = fitted(&data, &learned, 1);
     assert_eq!(one, fitted(&data, &learned, 3));
-    assert_eq!(one.new_user(7).unwrap().len(), one.rank());
+    assert_eq!(new_row(&one, Axis::User, 7, &[]).unwrap().len(), one.rank());
     assert!(one.explain(3, 4).to_string().contains("learned"));
 }
 

@@ -7,9 +7,9 @@ mod products;
 mod properties;
 mod schemes;
 
-use absentia::Dense;
 use absentia::data::{Duplicates, Interactions, Triplets};
-use absentia::weights::{MissingWeights, Scheme, Strength};
+use absentia::weights::{MissingWeights, NewRow, Scheme, Strength, WeightsError};
+use absentia::{Axis, Dense};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -58,6 +58,21 @@ pub(crate) fn full(weights: &MissingWeights) -> Dense {
     Dense::from_fn(weights.n_users(), weights.n_items(), |u, i| {
         weights.weight(u as u32, i as u32)
     })
+}
+
+/// The row of A or B of a new user or item with this many interactions, in these groups.
+pub(crate) fn new_row(
+    weights: &MissingWeights,
+    axis: Axis,
+    count: u32,
+    groups: &[u32],
+) -> Result<Vec<f32>, WeightsError> {
+    let row = NewRow {
+        count,
+        groups,
+        ..NewRow::default()
+    };
+    weights.new_row(axis, &row)
 }
 
 pub(crate) fn random_weights(m: usize, n: usize, seed: u64) -> Dense {

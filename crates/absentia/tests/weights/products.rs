@@ -7,7 +7,7 @@ use absentia::weights::{
     Decomposition, Groups, Learned, MissingWeights, NewRow, Rank, Scheme, Strength,
 };
 
-use crate::{assert_same, brute_mean, popularity, random_data, random_weights};
+use crate::{assert_same, brute_mean, new_row, popularity, random_data, random_weights};
 
 fn groups() -> Scheme {
     Scheme::groups(Groups {
@@ -93,7 +93,7 @@ fn new_rows_of_a_product_need_what_the_other_scheme_needs() {
     let data = random_data(20, 25, 120, 6);
     let product = popularity(Strength::C0(7.0), 0.5).times(groups()).unwrap();
     let weights = product.resolve(&data).unwrap();
-    assert!(weights.new_item(3).is_err());
+    assert!(new_row(&weights, Axis::Item, 3, &[]).is_err());
     let count = data.item_counts()[4];
     let given = NewRow {
         count,

@@ -1,9 +1,10 @@
 //! What holds for any data and parameters.
 
+use absentia::Axis;
 use absentia::weights::{Decomposition, Measured, Rank, Scheme, Strength};
 use proptest::prelude::*;
 
-use crate::{brute_mean, missing, popularity, random_data, random_weights};
+use crate::{brute_mean, missing, new_row, popularity, random_data, random_weights};
 
 fn any_counted_scheme() -> impl Strategy<Value = (u8, f32, f32, f32)> {
     (0_u8..3, 0.001_f32..3.0, 0.0_f32..1.5, 0.0_f32..1.5)
@@ -70,11 +71,11 @@ proptest! {
         };
         let weights = scheme.resolve(&data).unwrap();
         for (u, count) in data.user_counts().into_iter().enumerate() {
-            let (new, old) = (weights.new_user(count).unwrap()[0], weights.a().row(u)[0]);
+            let (new, old) = (new_row(&weights, Axis::User, count, &[]).unwrap()[0], weights.a().row(u)[0]);
             prop_assert!((new - old).abs() <= 1e-6 * old);
         }
         for (i, count) in data.item_counts().into_iter().enumerate() {
-            let (new, old) = (weights.new_item(count).unwrap()[0], weights.b().row(i)[0]);
+            let (new, old) = (new_row(&weights, Axis::Item, count, &[]).unwrap()[0], weights.b().row(i)[0]);
             prop_assert!((new - old).abs() <= 1e-6 * old);
         }
     }

@@ -7,7 +7,7 @@ use absentia::weights::{
     Decomposition, Groups, MissingWeights, NewRow, Rank, Scheme, Strength, WeightsError,
 };
 
-use crate::{assert_same, brute_mean, missing, popularity, random_data, random_weights};
+use crate::{assert_same, brute_mean, missing, new_row, popularity, random_data, random_weights};
 
 #[test]
 fn popularity_is_the_papers_formula_on_a_case_worked_by_hand() {
@@ -23,8 +23,8 @@ fn popularity_is_the_papers_formula_on_a_case_worked_by_hand() {
     let flat = popularity(Strength::C0(8.0), 0.0).resolve(&data).unwrap();
     assert!((0..4).all(|item| (flat.weight(0, item) - 2.0).abs() < 1e-6));
     // A new item with 4 interactions, then a new user, under the frozen normalisers.
-    assert!((weights.new_item(4).unwrap()[0] - 0.5).abs() < 1e-7);
-    assert_eq!(weights.new_user(9).unwrap(), [8.0]);
+    assert!((new_row(&weights, Axis::Item, 4, &[]).unwrap()[0] - 0.5).abs() < 1e-7);
+    assert_eq!(new_row(&weights, Axis::User, 9, &[]).unwrap(), [8.0]);
 }
 
 #[test]
@@ -35,8 +35,8 @@ fn activity_and_the_product_follow_their_formulas() {
     let active = Scheme::activity(Strength::C0(3.0), 0.5);
     let weights = active.resolve(&data).unwrap();
     assert!((weights.weight(0, 2) - 2.0).abs() < 1e-6 && (weights.weight(1, 2) - 1.0).abs() < 1e-6);
-    assert!((weights.new_user(4).unwrap()[0] - 2.0).abs() < 1e-6);
-    assert_eq!(weights.new_item(7).unwrap(), [1.0]);
+    assert!((new_row(&weights, Axis::User, 4, &[]).unwrap()[0] - 2.0).abs() < 1e-6);
+    assert_eq!(new_row(&weights, Axis::Item, 7, &[]).unwrap(), [1.0]);
     let both = Scheme::popularity_activity(Strength::C0(3.0), 1.0, 0.5);
     let weights = both.resolve(&data).unwrap();
     assert!((weights.weight(0, 0) - 2.0 * 0.4).abs() < 1e-6);
@@ -84,16 +84,16 @@ fn groups_give_each_pair_the_weight_of_the_table_with_the_smaller_side_as_compon
         let last = segments as u32 - 1;
         let twin = groups.user_segment.iter().position(|&s| s == last).unwrap();
         assert_eq!(
-            weights.new_user_in_segment(3, last).unwrap(),
+            new_row(&weights, Axis::User, 3, &[last]).unwrap(),
             weights.a().row(twin)
         );
         assert_eq!(
-            weights.new_item_in_category(3, 0).unwrap(),
+            new_row(&weights, Axis::Item, 3, &[0]).unwrap(),
             weights.b().row(0)
         );
-        let error = weights.new_user(3).unwrap_err();
+        let error = new_row(&weights, Axis::User, 3, &[]).unwrap_err();
         assert!(error.to_string().contains("its segment"), "{error}");
-        let error = weights.new_user_in_segment(3, segments as u32).unwrap_err();
+        let error = new_row(&weights, Axis::User, 3, &[segments as u32]).unwrap_err();
         assert!(matches!(
             error,
             WeightsError::Group {
@@ -159,7 +159,7 @@ fn a_sum_explains_itself_part_by_part_and_takes_new_rows_part_by_part() {
     assert!(!text.contains("f_i") && !text.contains('Σ'), "{text}");
     assert!(text.contains("0.5 for every missing entry") && text.contains("Z = 2"));
     assert!(weights.may_be_negative());
-    let error = weights.new_user(4).unwrap_err();
+    let error = new_row(&weights, Axis::User, 4, &[]).unwrap_err();
     assert!(error.to_string().contains("its row of A"));
     let given = NewRow {
         count: 4,

@@ -101,21 +101,6 @@ impl Bar {
         }
     }
 
-    /// Replaces the bar by one lasting line: what was done, and `summary`.
-    pub fn finish_with(&self, summary: &str) {
-        self.finish();
-        let done = format!("{} {summary}", self.state.label);
-        match &self.output {
-            // The bar is gone by now, so the line is written past it.
-            Output::Live(_) => {
-                let tick = console::style("✓").green().for_stderr();
-                let _ = Term::stderr().write_line(&format!("{tick} {done}"));
-            }
-            Output::Lines { sink, .. } => write_line(sink, &done),
-            Output::Hidden => {}
-        }
-    }
-
     /// Time since the bar was made.
     #[must_use]
     pub fn elapsed(&self) -> Duration {

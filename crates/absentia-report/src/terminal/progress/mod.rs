@@ -53,12 +53,6 @@ impl Progress {
         }
     }
 
-    /// No progress at all.
-    #[must_use]
-    pub fn hidden() -> Self {
-        Self(Mode::Hidden)
-    }
-
     /// Plain lines into `sink`, for logs and tests.
     pub fn lines(sink: impl Write + Send + 'static) -> Self {
         Self(Mode::Lines(Arc::new(Mutex::new(sink))))
@@ -113,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn short_work_leaves_only_its_summary() {
+    fn short_work_leaves_only_what_it_said() {
         let log = Log::default();
         let bar = Progress::lines(log.clone()).bytes("reading a.csv", Some(100));
         for _ in 0..100 {
@@ -121,21 +115,21 @@ mod tests {
             bar.rows(2);
         }
         bar.say("one bad row");
-        bar.finish_with("200 rows");
-        assert_eq!(log.text(), "one bad row\nreading a.csv 200 rows\n");
+        bar.finish();
+        assert_eq!(log.text(), "one bad row\n");
     }
 
     #[test]
     fn hidden_bars_do_nothing_and_may_be_shared() {
-        let training = Progress::hidden().training("training", 3);
-        let bar = Progress::hidden().count("scoring", 8, "users");
+        let training = Progress::stderr(true).training("training", 3);
+        let bar = Progress::stderr(true).count("scoring", 8, "users");
         std::thread::scope(|scope| {
             for sweep in 0..4 {
                 scope.spawn(|| bar.advance(2));
                 training.sweep(sweep, 1.0, None);
             }
         });
-        training.finish_with("done");
+        training.finish();
         bar.finish();
     }
 }

@@ -51,11 +51,6 @@ impl TrainingBar {
     pub fn finish(&self) {
         self.bar.finish();
     }
-
-    /// Replaces the bar by one lasting line.
-    pub fn finish_with(&self, summary: &str) {
-        self.bar.finish_with(summary);
-    }
 }
 
 impl Seen {

@@ -20,59 +20,6 @@ pub struct NewRow<'r> {
 }
 
 impl MissingWeights {
-    /// Yields the row `a_u` of a new user with `n_u` interactions, normalisers as in training.
-    ///
-    /// # Errors
-    /// Terms whose weights do not follow from a number of interactions: groups, given or
-    /// approximated factors; see [`new_row`](Self::new_row).
-    pub fn new_user(&self, n_u: u32) -> Result<Vec<f32>, WeightsError> {
-        let row = NewRow {
-            count: n_u,
-            ..NewRow::default()
-        };
-        self.new_row(Axis::User, &row)
-    }
-
-    /// Yields the row `b_i` of a new item with `n_i` interactions, normalisers as in training.
-    ///
-    /// # Errors
-    /// As for [`new_user`](Self::new_user).
-    pub fn new_item(&self, n_i: u32) -> Result<Vec<f32>, WeightsError> {
-        let row = NewRow {
-            count: n_i,
-            ..NewRow::default()
-        };
-        self.new_row(Axis::Item, &row)
-    }
-
-    /// Yields the row `a_u` of a new user in a segment.
-    ///
-    /// # Errors
-    /// A segment outside the table, and terms that need more than that; see
-    /// [`new_row`](Self::new_row).
-    pub fn new_user_in_segment(&self, n_u: u32, segment: u32) -> Result<Vec<f32>, WeightsError> {
-        let row = NewRow {
-            count: n_u,
-            groups: &[segment],
-            ..NewRow::default()
-        };
-        self.new_row(Axis::User, &row)
-    }
-
-    /// Yields the row `b_i` of a new item in a category.
-    ///
-    /// # Errors
-    /// A category outside the table, and terms that need more than that; see
-    /// [`new_row`](Self::new_row).
-    pub fn new_item_in_category(&self, n_i: u32, category: u32) -> Result<Vec<f32>, WeightsError> {
-        let row = NewRow {
-            count: n_i,
-            groups: &[category],
-            ..NewRow::default()
-        };
-        self.new_row(Axis::Item, &row)
-    }
-
     /// Yields the row of A or B of a new user or item.
     ///
     /// # Errors
