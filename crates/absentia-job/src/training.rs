@@ -11,7 +11,7 @@ use absentia::fit::{
 use absentia::weights::{Scheme, SchemeSpec};
 use absentia::{CheckedParams, Params};
 use absentia_io::model::Ids;
-use absentia_search::{Automatic, choose_related};
+use absentia_search::{Automatic, choose_settings};
 
 use crate::error::JobError;
 use crate::fingerprint::Fingerprint;
@@ -165,7 +165,7 @@ impl<'d> Training<'d> {
             most_models: automatic.max_models(),
         });
         let tried = || listener.event(&Event::ModelTried);
-        let chosen = choose_related(
+        let chosen = choose_settings(
             (self.input.data, self.input.related),
             &self.scheme,
             &self.params,

@@ -52,7 +52,7 @@ mod trial;
 mod trial_runner;
 mod user_scores;
 
-pub use automatic::{Automatic, ChosenSettings, choose_related, choose_settings};
+pub use automatic::{Automatic, ChosenSettings, choose_settings};
 pub use error::SearchError;
 pub use evaluator::{SingleMetric, popularity_scorers};
 pub use fold::{Fold, HoldOut};

@@ -160,28 +160,13 @@ impl ChosenSettings {
 }
 
 /// Chooses the settings that `automatic` names; everything else is as `params` has it. `observer` is
-/// called after every model, of at most [`Automatic::max_models`].
+/// called after every model, of at most [`Automatic::max_models`]. Relations are trained together with the data.
 ///
 /// The same data, weights and parameters give the same choice on any number of threads.
 ///
 /// # Errors
-/// Data that cannot be trained on, parameters out of range, a run that was cancelled.
+/// Data that cannot be trained on, parameters out of range, relations that do not fit, a run that was cancelled.
 pub fn choose_settings(
-    data: &Interactions<'_>,
-    scheme: &Scheme,
-    params: &Params,
-    automatic: Automatic,
-    cancel: &Cancel,
-    observer: &dyn Fn(),
-) -> Result<ChosenSettings, SearchError> {
-    choose_related((data, None), scheme, params, automatic, cancel, observer)
-}
-
-/// Does what [`choose_settings`] does for data that is trained together with relations.
-///
-/// # Errors
-/// Those of [`choose_settings`], and relations that do not fit.
-pub fn choose_related(
     (data, relations): (&Interactions<'_>, Option<&Relations<'_>>),
     scheme: &Scheme,
     params: &Params,

@@ -33,11 +33,35 @@ fn data(users: u32, has_taste: bool) -> Interactions<'static> {
 fn chosen(data: &Interactions<'_>, params: &Params, automatic: Automatic) -> ChosenSettings {
     let count = std::cell::Cell::new(0);
     let observer = || count.set(count.get() + 1);
-    let chosen =
-        choose_settings(data, &WEIGHTS, params, automatic, &Cancel::new(), &observer).unwrap();
+    let chosen = choose_settings(
+        (data, None),
+        &WEIGHTS,
+        params,
+        automatic,
+        &Cancel::new(),
+        &observer,
+    )
+    .unwrap();
     assert_eq!(chosen.tried, count.get());
     assert!(chosen.tried <= automatic.max_models());
     chosen
+}
+
+fn choose(
+    data: &Interactions<'_>,
+    scheme: &Scheme,
+    params: &Params,
+    automatic: Automatic,
+) -> ChosenSettings {
+    choose_settings(
+        (data, None),
+        scheme,
+        params,
+        automatic,
+        &Cancel::new(),
+        &|| {},
+    )
+    .unwrap()
 }
 
 #[test]
@@ -110,15 +134,14 @@ fn a_recipe_is_found_that_does_no_worse_and_does_not_depend_on_threads() {
             post_scale: true,
             ..Automatic::default()
         };
-        let again = choose_settings(&data, &scheme, &one.params, only, &Cancel::new(), &|| {});
-        let again = again.unwrap().score.unwrap();
+        let again = choose(&data, &scheme, &one.params, only);
+        let again = again.score.unwrap();
         assert!(again > 0.8 * one.score.unwrap(), "{again} {:?}", one.score);
     }
     // Weights that no single number makes stronger stay as they are, or give way as a whole.
     let uniform = Scheme::uniform(0.05);
     let (data, params) = (data(300, true), Params::new().factors(8));
-    let found =
-        choose_settings(&data, &uniform, &params, automatic, &Cancel::new(), &|| {}).unwrap();
+    let found = choose(&data, &uniform, &params, automatic);
     let is_other = found.params.targets != params.targets;
     assert_eq!(found.scheme.is_some(), is_other);
 }
@@ -135,13 +158,10 @@ fn a_given_exposure_is_not_undone_by_post_scaling() {
         absentia::Dense::from_fn(data.n_items(), 1, shown),
     );
     let params = Params::new().factors(8);
-    let choose = |params: &Params| {
-        choose_settings(&data, &scheme, params, BOTH, &Cancel::new(), &|| {}).unwrap()
-    };
-    let found = choose(&params);
+    let found = choose(&data, &scheme, &params, BOTH);
     assert!(found.states_exposure && found.tried > 1);
     assert!(found.params.post_scale == 0.0, "{found:?}");
-    let kept = choose(&params.clone().post_scale(0.25));
+    let kept = choose(&data, &scheme, &params.clone().post_scale(0.25), BOTH);
     assert_eq!(kept.params.post_scale.to_bits(), 0.25_f32.to_bits());
     let by_data = chosen(&data, &params, BOTH);
     assert!(
@@ -157,7 +177,7 @@ fn weights_below_zero_leave_the_choice_to_a_rule_of_thumb() {
     let column = |rows, value| absentia::Dense::from_fn(rows, 1, |_, _| value);
     let scheme = Scheme::low_rank(column(data.n_users(), -1.0), column(data.n_items(), 1.0));
     let params = Params::new().factors(4).reg_exponent(0.0);
-    let found = choose_settings(&data, &scheme, &params, BOTH, &Cancel::new(), &|| {}).unwrap();
+    let found = choose(&data, &scheme, &params, BOTH);
     assert_eq!((found.tried, found.score), (0, None));
     let none = Triplets::new(&[], &[])
         .build(3, 3, Duplicates::Error)
