@@ -157,10 +157,7 @@ impl PartReader {
             let parts = spread.ids_by_range(side, &borders).or_raise()?;
             parts.iter().map(packed).collect::<PyResult<Vec<_>>>()
         })?;
-        Ok(parts
-            .into_iter()
-            .map(|part| PyArray1::from_vec(py, part))
-            .collect())
+        Ok(arrays(py, parts))
     }
 
     /// Takes the ids of its range from every worker; yields the places of those of each worker in it.
@@ -179,10 +176,7 @@ impl PartReader {
                 .collect::<PyResult<_>>()?;
             spread.number(side, &parts).or_raise()
         })?;
-        Ok(places
-            .into_iter()
-            .map(|places| PyArray1::from_vec(py, places))
-            .collect())
+        Ok(arrays(py, places))
     }
 
     /// Number of ids in the range of this worker.
@@ -232,10 +226,7 @@ impl PartReader {
                 .map(|bundle| to_bytes(bundle).map_err(PyRuntimeError::new_err));
             bytes.collect::<PyResult<Vec<_>>>()
         })?;
-        Ok(bundles
-            .into_iter()
-            .map(|bundle| PyArray1::from_vec(py, bundle))
-            .collect())
+        Ok(arrays(py, bundles))
     }
 
     /// Takes its rows from every worker; yields the number of entries of its users and items.
@@ -295,7 +286,19 @@ impl PartReader {
     }
 }
 
-fn slices<'a, T: numpy::Element>(arrays: &'a [PyReadonlyArray1<'_, T>]) -> PyResult<Vec<&'a [T]>> {
+/// An array for Python of each list.
+pub(crate) fn arrays<T: numpy::Element>(
+    py: Python<'_>,
+    lists: impl IntoIterator<Item = Vec<T>>,
+) -> Vec<Bound<'_, PyArray1<T>>> {
+    let lists = lists.into_iter();
+    lists.map(|list| PyArray1::from_vec(py, list)).collect()
+}
+
+/// The elements of each array that came from Python.
+pub(crate) fn slices<'a, T: numpy::Element>(
+    arrays: &'a [PyReadonlyArray1<'_, T>],
+) -> PyResult<Vec<&'a [T]>> {
     arrays.iter().map(|array| Ok(array.as_slice()?)).collect()
 }
 

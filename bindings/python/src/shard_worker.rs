@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use absentia::fit::Sweep;
 use absentia::fit::shard::random_rows;
 use absentia::{Axis, Dense, Params, Sides};
 use absentia_io::IdMap;
@@ -18,8 +17,9 @@ use pyo3::types::PyBytes;
 use crate::error::{OrRaise, Raise};
 use crate::model::Model;
 use crate::notices::Notices;
-use crate::part_reader::{PartReader, packed, unpacked};
+use crate::part_reader::{PartReader, arrays, packed, slices, unpacked};
 use crate::pool::{detached, interruptible, pool_of, released};
+use crate::shared_run::parsed;
 
 impl Raise for WorkerError {
     fn raise(self) -> PyErr {
@@ -168,10 +168,7 @@ impl ShardWorker {
         let side = side(name)?;
         let owned: Vec<_> = owned.into_iter().map(|(first, end)| first..end).collect();
         let wanted = self.with(py, |ready| Ok(ready.worker.wanted(side, &owned)))?;
-        Ok(wanted
-            .iter()
-            .map(|waves| PyArray1::from_vec(py, joined(waves)))
-            .collect())
+        Ok(arrays(py, wanted.iter().map(|waves| joined(waves))))
     }
 
     /// Takes the rows of a side that each worker needs of this one.
@@ -209,10 +206,7 @@ impl ShardWorker {
                 .map(|receiver| of_receiver(ready, receiver))
                 .collect::<Vec<_>>())
         })?;
-        Ok(rows
-            .into_iter()
-            .map(|rows| PyArray1::from_vec(py, rows))
-            .collect())
+        Ok(arrays(py, rows))
     }
 
     /// All rows of a side that this worker has, one after the other.
@@ -319,7 +313,7 @@ impl ShardWorker {
         ids: Vec<PyReadonlyArray1<'_, u8>>,
         history: &str,
     ) -> PyResult<()> {
-        let (ids, history) = (bytes_of(&ids)?, sweeps(history)?);
+        let (ids, history) = (slices(&ids)?, parsed(history)?);
         self.with(py, |ready| {
             let mut sides = Sides::<Vec<Piece>>::default();
             for own in &pieces {
@@ -345,7 +339,7 @@ impl ShardWorker {
         ids: Vec<PyReadonlyArray1<'_, u8>>,
         history: &str,
     ) -> PyResult<Model> {
-        let (ids, history) = (bytes_of(&ids)?, sweeps(history)?);
+        let (ids, history) = (slices(&ids)?, parsed(history)?);
         let rows = Sides {
             users: slices(&users)?,
             items: slices(&items)?,
@@ -426,18 +420,6 @@ impl Ready {
         let piece = save_piece(folder, axis, self.worker.rows(axis).start, rows);
         Ok(vec![piece.or_raise()?])
     }
-}
-
-fn sweeps(history: &str) -> PyResult<Vec<Sweep>> {
-    serde_json::from_str(history).map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
-fn bytes_of<'a>(arrays: &'a [PyReadonlyArray1<'_, u8>]) -> PyResult<Vec<&'a [u8]>> {
-    arrays.iter().map(|array| Ok(array.as_slice()?)).collect()
-}
-
-fn slices<'a>(arrays: &'a [Numbers<'_>]) -> PyResult<Vec<&'a [f32]>> {
-    arrays.iter().map(|array| Ok(array.as_slice()?)).collect()
 }
 
 /// The numbers of a matrix without padding.

@@ -162,7 +162,8 @@ impl SharedRun {
     }
 }
 
-fn parsed(history: &str) -> PyResult<Vec<Sweep>> {
+/// The sweeps of a history that Python passes on.
+pub(crate) fn parsed(history: &str) -> PyResult<Vec<Sweep>> {
     serde_json::from_str(history).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
