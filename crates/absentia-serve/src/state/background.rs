@@ -32,14 +32,16 @@ pub(super) struct Background {
     pub(super) copying: Option<Rows>,
     /// Ends the preparation with what it has.
     stop_preparing: Arc<AtomicBool>,
-    /// When the last preparation of shortlists ended, and how long it took.
-    listed: Option<(Instant, Duration)>,
+    /// The active version, whose preparations count.
+    version: u64,
+    /// When the last preparation ended, and how long it took: of an index alone, and with shortlists.
+    prepared: [Option<(Instant, Duration)>; 2],
     pub(super) saves: bool,
     pub(super) checks: bool,
 }
 
 impl Background {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(version: u64) -> Self {
         let (send, done) = channel();
         Self {
             send,
@@ -47,7 +49,8 @@ impl Background {
             prepares: false,
             copying: None,
             stop_preparing: Arc::default(),
-            listed: None,
+            version,
+            prepared: [None; 2],
             saves: false,
             checks: false,
         }
@@ -77,10 +80,11 @@ impl Background {
 
     fn note(&mut self, done: &Done) {
         match done {
-            Done::Prepared(_, prepared, took) => {
+            Done::Prepared(version, prepared, took) => {
                 self.prepares = false;
-                if prepared.shortlists.is_some() {
-                    self.listed = Some((Instant::now(), *took));
+                if *version == self.version {
+                    let kind = usize::from(prepared.shortlists.is_some());
+                    self.prepared[kind] = Some((Instant::now(), *took));
                 }
             }
             Done::Saved(_) => self.saves = false,
@@ -102,16 +106,21 @@ impl Background {
     }
 
     /// Ends a preparation soon, with the shortlists that it has made.
-    pub(super) fn stop_preparing(&mut self) {
-        self.copying = None;
+    pub(super) fn stop_preparing(&self) {
         self.stop_preparing.store(true, Ordering::Relaxed);
     }
 
-    /// Whether shortlists can be made again: if it takes as long as the last time, that is at most one part in `parts` of
-    /// the time.
-    pub(super) fn may_list(&self, parts: u32) -> bool {
-        self.listed
-            .is_none_or(|(ended, took)| ended.elapsed() > took * parts)
+    /// Begins anew with another version: what was prepared for the one before is of no use.
+    pub(super) fn begin_version(&mut self, version: u64) {
+        self.stop_preparing();
+        (self.version, self.copying, self.prepared) = (version, None, [None; 2]);
+    }
+
+    /// Whether an index, with shortlists or without, can be prepared again: if it takes as long as the last time, that is
+    /// at most one part in `parts` of the time.
+    pub(super) fn may_prepare(&self, with_shortlists: bool, parts: u32) -> bool {
+        let last = self.prepared[usize::from(with_shortlists)];
+        last.is_none_or(|(ended, took)| ended.elapsed() > took * parts)
     }
 
     /// Compares the caches of a version.

@@ -62,7 +62,8 @@ impl State {
         }
     }
 
-    /// Learns a record; one that is rejected changes nothing but the sequence number.
+    /// Learns a record; one that is rejected changes nothing but the sequence number, and may leave a new item without
+    /// interactions.
     ///
     /// # Errors
     /// What the model rejects.
@@ -182,7 +183,7 @@ impl State {
 
     /// Whether shortlists were made of all users that were to get one.
     pub(super) fn has_all_shortlists(&self) -> bool {
-        self.has_shortlists() && self.prepared.is_whole
+        self.has_shortlists() && self.prepared.is_complete
     }
 
     /// Remembers from now on what changes, for an index of the present rows.
@@ -190,20 +191,27 @@ impl State {
         self.changes_since_copy = Some(Changes::default());
     }
 
-    /// Takes what was prepared from the rows as they were when the copy was begun; yields what was there before.
-    /// Giving back its memory takes milliseconds, in which nobody should hold the lock.
+    /// Copies of the items that have changed since the rows were copied from which something was prepared.
+    pub(super) fn changed_since_copy(&self, prepared: &Prepared) -> Option<Arc<ChangedItems>> {
+        let changes = self.changes_since_copy.as_ref()?;
+        let online = self.learner.online();
+        let copies = online.changed_items(&prepared.index, &changes.items);
+        Some(Arc::new(copies))
+    }
+
+    /// Takes what was prepared, and the items that have changed since; yields what was there before. Giving back its memory
+    /// takes milliseconds, in which nobody should hold the lock.
     #[must_use]
-    pub(super) fn take_prepared(&mut self, prepared: Arc<Prepared>) -> Arc<Prepared> {
-        match self.changes_since_copy.take() {
-            Some(changes) => {
-                self.changes = changes;
-                let online = self.learner.online();
-                let copies = online.changed_items(&prepared.index, &self.changes.items);
-                self.changed_items = Arc::new(copies);
-                std::mem::replace(&mut self.prepared, prepared)
-            }
-            None => prepared,
-        }
+    pub(super) fn take_prepared(
+        &mut self,
+        prepared: Arc<Prepared>,
+        changed: Arc<ChangedItems>,
+    ) -> (Arc<Prepared>, Arc<ChangedItems>) {
+        self.changes = self.changes_since_copy.take().unwrap_or_default();
+        (
+            std::mem::replace(&mut self.prepared, prepared),
+            std::mem::replace(&mut self.changed_items, changed),
+        )
     }
 }
 

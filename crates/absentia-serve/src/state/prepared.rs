@@ -19,21 +19,21 @@ pub struct Prepared {
     pub index: IndexedItems,
     /// The best items of users, without those that they had seen; none if they were not made, or nobody is to get one.
     pub shortlists: Option<Shortlists>,
-    /// Whether all users have one that were to get one.
-    pub is_whole: bool,
+    /// Whether every user who was to get a shortlist has one.
+    pub is_complete: bool,
 }
 
-/// Copies of the rows of a model from which lists are prepared. They are made bit by bit while the model learns: what
-/// changes meanwhile counts as changed since the first of them.
+/// Copies of the rows of a model from which lists are prepared. They are made in parts while the model learns: what
+/// changes meanwhile counts as changed since the first part.
 pub(super) struct Rows {
+    wants_shortlists: bool,
+    n_items: usize,
     items: Dense,
     item_scales: Option<Vec<f32>>,
     /// Users that get a shortlist, their factors and what they have seen.
     users: Vec<u32>,
     user_factors: Dense,
     seen: Vec<Vec<u32>>,
-    /// Number of items and users that are copied: first all items.
-    copied: usize,
 }
 
 impl Prepared {
@@ -42,7 +42,7 @@ impl Prepared {
         Self {
             index: online.index_items(),
             shortlists: None,
-            is_whole: false,
+            is_complete: false,
         }
     }
 
@@ -50,9 +50,10 @@ impl Prepared {
     pub(crate) fn bytes_of_shortlists(online: &Online, limit: u64) -> (u64, u64) {
         let users = listed_users(online, limit);
         let row = 4 * online.factors(Axis::User).cols() as u64;
-        // Lists of what was seen grow by doubling.
+        // Lists of what was seen grow by doubling, and each is a vector.
         let seen = if users > 0 { 8 * online.n_entries() } else { 0 };
         let users = users as u64;
+        let row = row + 64;
         (users * Shortlists::bytes_of_one(DEPTH), users * row + seen)
     }
 }
@@ -64,38 +65,37 @@ fn listed_users(online: &Online, limit: u64) -> usize {
 }
 
 impl Rows {
-    /// Makes room for the copies of what is needed for shortlists of at most some bytes: those of the users with most
+    /// Begins to copy what is needed for an index and for shortlists of at most some bytes: those of the users with most
     /// interactions.
     pub(super) fn begin(online: &Online, limit: u64) -> Self {
         let users = most_active(online.counts(Axis::User), listed_users(online, limit));
-        let (items, k) = (online.n_rows(Axis::Item), online.factors(Axis::Item).cols());
+        let k = online.factors(Axis::Item).cols();
         Self {
-            items: Dense::zeros(items, k),
+            wants_shortlists: limit > 0,
+            n_items: online.n_rows(Axis::Item),
+            items: Dense::zeros(0, k),
             item_scales: online.item_scales(),
-            user_factors: Dense::zeros(users.len(), k),
+            user_factors: Dense::zeros(0, k),
             seen: Vec::with_capacity(users.len()),
             users,
-            copied: 0,
         }
     }
 
-    /// Copies a number of rows of a model; yields whether these were the last ones.
+    /// Copies a number of rows of a model, all items first; yields whether these were the last ones.
     pub(super) fn copy_more(&mut self, online: &Online, rows: usize) -> bool {
-        let n_items = self.items.rows();
-        let end = (self.copied + rows).min(n_items + self.users.len());
-        for at in self.copied..end {
-            let (to, from) = if at < n_items {
-                (self.items.row_mut(at), online.factors(Axis::Item).row(at))
-            } else {
-                let user = self.users[at - n_items];
+        for _ in 0..rows {
+            if self.items.rows() < self.n_items {
+                let row = online.factors(Axis::Item).row(self.items.rows());
+                self.items.push_row(row);
+            } else if let Some(&user) = self.users.get(self.seen.len()) {
                 self.seen.push(online.seen(user).collect());
-                let from = online.factors(Axis::User).row(user as usize);
-                (self.user_factors.row_mut(at - n_items), from)
-            };
-            to.copy_from_slice(from);
+                let row = online.factors(Axis::User).row(user as usize);
+                self.user_factors.push_row(row);
+            } else {
+                return true;
+            }
         }
-        self.copied = end;
-        end == n_items + self.users.len()
+        false
     }
 
     /// Makes the index, and shortlists until all users have one or `stop` is set: then items change faster than lists
@@ -120,8 +120,8 @@ impl Rows {
         }
         Prepared {
             index,
-            is_whole: shortlists.len() == self.users.len(),
-            shortlists: (!self.users.is_empty()).then_some(shortlists),
+            is_complete: shortlists.len() == self.users.len(),
+            shortlists: self.wants_shortlists.then_some(shortlists),
         }
     }
 }

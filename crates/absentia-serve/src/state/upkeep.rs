@@ -18,13 +18,17 @@ use crate::store::Change;
 
 /// Records that are learned before readers get their turn.
 const TURN: usize = 8;
-/// Rows that are copied at a time: requests wait for it.
-const ROWS: usize = 512;
+/// How long rows are copied at a time: requests wait for it.
+const COPYING: Duration = Duration::from_micros(500);
+/// Rows that are copied between two looks at the clock.
+const ROWS_PER_COPY: usize = 64;
 /// Items that may differ from the index although the next one costs little.
 const SOME_ITEMS: usize = 32;
-/// Shortlists that are not made yet are given up when this many times the usual number of items have changed since.
+/// A preparation is given up when this many times the usual number of items have changed since it began.
 const TOO_MANY: usize = 8;
-/// Shortlists cost little if making them takes at most one part in this many of the time.
+/// Shortlists are used until this many times the usual number of items have changed.
+const WORTH_LISTS: usize = 4;
+/// An index or shortlists cost little if making them takes at most one part in this many of the time.
 const PARTS: u32 = 20;
 /// Time between two attempts to write to a database that was full.
 const BETWEEN_PROBES: Duration = Duration::from_secs(2);
@@ -128,9 +132,13 @@ impl Writer {
         for done in finished {
             match done {
                 Done::Prepared(version, prepared, _) if version == live.version => {
-                    let before = live.write().take_prepared(prepared);
-                    drop(before);
-                    self.core.metrics.count_index();
+                    // Nobody else changes the state between the two locks.
+                    let changed = live.read().changed_since_copy(&prepared);
+                    if let Some(changed) = changed {
+                        let before = live.write().take_prepared(prepared, changed);
+                        drop(before);
+                        self.core.metrics.count_index();
+                    }
                 }
                 Done::Saved(saved) => self.core.status.saved(saved),
                 Done::Checked(version, drift) if version == live.version => {
@@ -153,12 +161,13 @@ impl Writer {
         let due = {
             let state = live.read();
             if self.background.prepares {
-                if state.n_changed_since_copy() > TOO_MANY * many_items(&state) {
+                if has_changed_too_much(&state) {
                     self.background.stop_preparing();
                 }
                 return;
             }
-            Due::of(&state, limit > 0, self.background.may_list(PARTS))
+            let is_cheap = |with_shortlists| self.background.may_prepare(with_shortlists, PARTS);
+            Due::of(&state, limit > 0, is_cheap)
         };
         let limit = match due {
             Due::All => limit,
@@ -176,12 +185,19 @@ impl Writer {
         let Some(mut rows) = self.background.copying.take() else {
             return;
         };
-        if !rows.copy_more(state.learner.online(), ROWS) {
-            self.background.copying = Some(rows);
+        if has_changed_too_much(&state) {
+            // The copies are out of date; the next ones begin anew.
             return;
         }
-        drop(state);
-        self.background.prepare(live.version, rows);
+        let begun = Instant::now();
+        while begun.elapsed() < COPYING {
+            if rows.copy_more(state.learner.online(), ROWS_PER_COPY) {
+                drop(state);
+                self.background.prepare(live.version, rows);
+                return;
+            }
+        }
+        self.background.copying = Some(rows);
     }
 
     /// Begins to save the state if it has learned much since it was saved last.
@@ -248,18 +264,29 @@ enum Due {
 }
 
 impl Due {
-    fn of(state: &State, has_shortlists: bool, is_cheap: bool) -> Self {
+    fn of(state: &State, has_shortlists: bool, is_cheap: impl Fn(bool) -> bool) -> Self {
         let (items, users) = (state.n_changed(), state.n_changed_users());
         let lacks_some = has_shortlists && !state.has_all_shortlists();
         let are_old = items > SOME_ITEMS || (has_shortlists && users > some_users(state));
-        if is_cheap && (lacks_some || are_old) {
+        let is_index_old = if state.has_shortlists() {
+            // An index alone gives up the shortlists.
+            items > WORTH_LISTS * many_items(state)
+        } else {
+            items > many_items(state) || (!has_shortlists && items > SOME_ITEMS && is_cheap(false))
+        };
+        if has_shortlists && (lacks_some || are_old) && is_cheap(true) {
             Self::All
-        } else if items > many_items(state) {
+        } else if is_index_old {
             Self::Index
         } else {
             Self::Nothing
         }
     }
+}
+
+/// Whether so many items have changed since rows were copied that what is prepared from them is out of date.
+fn has_changed_too_much(state: &State) -> bool {
+    state.n_changed_since_copy() > TOO_MANY * many_items(state)
 }
 
 /// Items that may differ from the index before the next one is made. Each makes every list a little slower,

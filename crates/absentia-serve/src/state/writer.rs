@@ -141,13 +141,13 @@ impl Writer {
     /// A writer on a store whose records are all learned.
     #[must_use]
     pub fn new(core: Arc<Core>, store: Box<dyn Store>, folder: Arc<Folder>, saved: u64) -> Self {
-        let sequence = core.live().read().sequence;
+        let (version, sequence) = (core.live().version, core.live().read().sequence);
         let prediction = Prediction::new(core.clone());
         Self {
             core,
             store,
             folder,
-            background: Background::new(),
+            background: Background::new(version),
             prediction,
             sequence,
             saved,
@@ -358,8 +358,7 @@ impl Writer {
             let message = "nothing is known of this user";
             return Err(ApiError::not_found("user_not_found", message));
         }
-        // No saved state with the user may appear later. What is in memory of the background is never shown: the user
-        // has changed since.
+        // No saved state with the user may appear later. Copies in memory are not shown: the user has changed since.
         let finished = self.background.wait_for_save();
         self.take_over(finished);
         let (sequence, user) = (self.sequence + 1, user.to_owned());
@@ -422,8 +421,7 @@ impl Writer {
         self.commit(&[Change::Activate(activation)])?;
         self.core.status.learned(state.sequence);
         self.core.replace_live(Live::new(activation.version, state));
-        // Lists of the version before are of no use any more.
-        self.background.stop_preparing();
+        self.background.begin_version(activation.version);
         self.saved = 0;
         self.begin_prediction(trained);
         Ok(self.sequence)

@@ -72,12 +72,14 @@ impl Online {
     /// [`IndexedItems::best`] gives the lists of this moment, however old the index is.
     #[must_use]
     pub fn changed_items(&self, index: &IndexedItems, changed: &[u32]) -> ChangedItems {
-        let mut copies = ChangedItems::none(index);
-        let behind = index.n_items() as u32..self.n_rows(Axis::Item) as u32;
-        for item in changed.iter().copied().chain(behind) {
-            self.copy_changed(index, &mut copies, item);
-        }
-        copies
+        let n_indexed = index.n_items() as u32;
+        let known = changed.iter().copied().take_while(|&item| item < n_indexed);
+        let items = known.chain(n_indexed..self.n_rows(Axis::Item) as u32);
+        let present = |item: u32| {
+            let row = item as usize;
+            (self.factors.items.row(row), self.item_scale(row))
+        };
+        ChangedItems::new(index, items, present)
     }
 
     /// Copies an item as it is now to those that have changed since an index was made.

@@ -28,7 +28,7 @@ pub struct ChangedItems {
 }
 
 /// What the score of a changed item can be at most, per length of a user's factors.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 struct Bound {
     /// How much more than it was; without limit for an item that the index does not have.
     change: f64,
@@ -37,13 +37,21 @@ struct Bound {
     place: u32,
 }
 
+impl Bound {
+    /// The larger change first, equal ones by place.
+    fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let by_change = other.change.total_cmp(&self.change);
+        by_change.then(self.place.cmp(&other.place))
+    }
+}
+
 /// The first items of an index for a user.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FirstItems<'a> {
     /// Best first.
     pub(super) items: &'a [Scored],
     /// Whether the user can get no other items of the index.
-    pub(super) is_whole: bool,
+    pub(super) has_no_others: bool,
 }
 
 impl ChangedItems {
@@ -60,6 +68,35 @@ impl ChangedItems {
         }
     }
 
+    /// Copies some items, which rise, each with its present factors and scale.
+    pub(crate) fn new<'r>(
+        index: &IndexedItems,
+        items: impl Iterator<Item = u32>,
+        present: impl Fn(u32) -> (&'r [f32], f32),
+    ) -> Self {
+        let mut copies = Self::none(index);
+        for item in items {
+            let (factors, scale) = present(item);
+            let place = copies.push(item, factors);
+            copies.places.push(place);
+            copies.items.push(item);
+            if let Some(scales) = &mut copies.scale {
+                scales.push(scale);
+            }
+            copies.bounds.push(copies.bound(index, place));
+        }
+        copies.bounds.sort_unstable_by(Bound::order);
+        copies
+    }
+
+    /// Appends the factors of an item; yields its place.
+    fn push(&mut self, item: u32, factors: &[f32]) -> u32 {
+        let place = self.by_place.len() as u32;
+        self.by_place.push(item);
+        self.factors.push_row(factors);
+        place
+    }
+
     /// Copies the present factors of an item, in place of an earlier copy, and its scale if the items of the index have one.
     pub(crate) fn copy(&mut self, index: &IndexedItems, item: u32, factors: &[f32], scale: f32) {
         let place = match self.items.binary_search(&item) {
@@ -74,11 +111,9 @@ impl ChangedItems {
                 place
             }
             Err(at) => {
-                let place = self.by_place.len() as u32;
+                let place = self.push(item, factors);
                 self.items.insert(at, item);
                 self.places.insert(at, place);
-                self.by_place.push(item);
-                self.factors.push_row(factors);
                 place
             }
         };
@@ -112,11 +147,7 @@ impl ChangedItems {
 
     /// Where a bound is, or belongs.
     fn find(&self, bound: &Bound) -> Result<usize, usize> {
-        let order = |other: &Bound| {
-            let by_change = bound.change.total_cmp(&other.change);
-            by_change.then(other.place.cmp(&bound.place))
-        };
-        self.bounds.binary_search_by(order)
+        self.bounds.binary_search_by(|other| other.order(bound))
     }
 
     /// Number of items.
@@ -156,7 +187,8 @@ impl ChangedItems {
         top: usize,
         is_left_out: &dyn Fn(u32) -> bool,
     ) -> Option<Vec<Scored>> {
-        let (mut kept, mut places) = (Vec::with_capacity(top), Vec::new());
+        let most = top.min(first.items.len());
+        let (mut kept, mut places) = (Vec::with_capacity(most), Vec::new());
         for scored in first.items {
             match self.items.binary_search(&scored.item) {
                 Ok(at) => places.push(self.places[at]),
@@ -164,13 +196,14 @@ impl ChangedItems {
                 Err(_) => {}
             }
         }
-        if kept.len() < top && !first.is_whole {
+        if kept.len() < top && !first.has_no_others {
             return None;
         }
-        // Others had at most the score of the last one; if there are no others, the user cannot get them.
+        // Others had at most the score of the last one. Where there are none, nothing is known of those that have changed:
+        // their scores may have been no numbers.
         let others = match first.items.last() {
-            Some(last) if !first.is_whole => f64::from(last.score),
-            _ => f64::MIN,
+            Some(last) if !first.has_no_others => f64::from(last.score),
+            _ => f64::INFINITY,
         };
         Some(self.offer(kept, (others, places), user, top, is_left_out))
     }

@@ -1,7 +1,7 @@
 //! A copy of item factors with its index, for lists while the factors of some items change.
 //!
-//! The index is of the factors as they were. Items that have changed since are left out of it and scored
-//! by copies of their present factors, so that every list is the one that scoring all items would give.
+//! The index is of the factors as they were. Items that have changed since are replaced in its lists by copies with their
+//! present factors, so that every list is the one that scoring all items would give.
 
 use super::changed_items::{ChangedItems, FirstItems};
 use super::error::RankError;
@@ -112,7 +112,7 @@ impl IndexedItems {
                 let is_left_out = |item: u32| exclude.binary_search(&item).is_ok();
                 let first = FirstItems {
                     items: &ranking.top,
-                    is_whole: ranking.top.len() < depth,
+                    has_no_others: ranking.top.len() < depth,
                 };
                 let merged = changed.merged(first, factors, top, &is_left_out);
                 let list = if let Some(list) = merged {

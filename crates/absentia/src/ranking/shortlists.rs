@@ -108,7 +108,7 @@ impl Shortlists {
         let items = self.of(user)?;
         let first = FirstItems {
             items,
-            is_whole: items.len() < self.depth,
+            has_no_others: items.len() < self.depth,
         };
         changed.merged(first, factors, top, is_left_out)
     }
