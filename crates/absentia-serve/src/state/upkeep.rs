@@ -26,8 +26,6 @@ const ROWS_PER_COPY: usize = 64;
 const SOME_ITEMS: usize = 32;
 /// A preparation is given up when this many times the usual number of items have changed since it began.
 const TOO_MANY: usize = 8;
-/// Shortlists are used until this many times the usual number of items have changed.
-const WORTH_LISTS: usize = 4;
 /// An index or shortlists cost little if making them takes at most one part in this many of the time.
 const PARTS: u32 = 20;
 /// Time between two attempts to write to a database that was full.
@@ -268,12 +266,10 @@ impl Due {
         let (items, users) = (state.n_changed(), state.n_changed_users());
         let lacks_some = has_shortlists && !state.has_all_shortlists();
         let are_old = items > SOME_ITEMS || (has_shortlists && users > some_users(state));
-        let is_index_old = if state.has_shortlists() {
-            // An index alone gives up the shortlists.
-            items > WORTH_LISTS * many_items(state)
-        } else {
-            items > many_items(state) || (!has_shortlists && items > SOME_ITEMS && is_cheap(false))
-        };
+        // An index alone gives up the shortlists: with so many changes, ranking from a new index takes a steadier time than
+        // merging them into every list.
+        let is_index_old =
+            items > many_items(state) || (!has_shortlists && items > SOME_ITEMS && is_cheap(false));
         if has_shortlists && (lacks_some || are_old) && is_cheap(true) {
             Self::All
         } else if is_index_old {
