@@ -19,19 +19,29 @@ use std::path::PathBuf;
 
 use crate::repository;
 use findings::Findings;
-use servers::Bench;
+use servers::{Bench, Running};
 
-const USAGE: &str = "xtask: bench serve [--program FILE] [--quick] [--no-peer]";
+const USAGE: &str = "xtask: bench serve [--program FILE] [--quick] [--no-peer | --only-events]";
+
+/// What is measured of our server.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    /// Everything, with or without the peer.
+    All { with_peer: bool },
+    /// Acknowledgements, and lists beside events.
+    Events,
+}
 
 /// Measures a program, the release build if none is named by `--program`.
 pub(crate) fn bench(words: &[String]) -> Result<(), String> {
-    let (mut program, mut seconds, mut with_peer) = (None, 8.0, true);
+    let (mut program, mut seconds, mut part) = (None, 8.0, Part::All { with_peer: true });
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--program" => program = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
             "--quick" => seconds = 3.0,
-            "--no-peer" => with_peer = false,
+            "--no-peer" => part = Part::All { with_peer: false },
+            "--only-events" => part = Part::Events,
             _ => return Err(USAGE.to_owned()),
         }
     }
@@ -52,15 +62,30 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
         folder,
         data: data.canonicalize().map_err(|error| error.to_string())?,
     };
-    measured(&bench, seconds, with_peer)
+    measured(&bench, seconds, part)
 }
 
-#[allow(clippy::print_stdout, reason = "the result of the command")]
-fn measured(bench: &Bench, seconds: f64, with_peer: bool) -> Result<(), String> {
+/// Our server as it starts without further settings, but that it saves no states, with shortlists of all users.
+fn started(bench: &Bench) -> Result<Running, String> {
+    bench.forget();
+    let ours = bench.start("snapshot_events = 10000000")?;
+    ours.wait_for_shortlists()?;
+    Ok(ours)
+}
+
+fn measured(bench: &Bench, seconds: f64, part: Part) -> Result<(), String> {
     bench.train()?;
     bench.forget();
     let mut findings = Findings::default();
-    let peer = if with_peer {
+    if part == Part::Events {
+        let ours = started(bench)?;
+        phases::events(bench, &ours, seconds, &mut findings)?;
+        drop(ours);
+        bench.forget();
+        eprint!("{findings}");
+        return Ok(());
+    }
+    let peer = if part == (Part::All { with_peer: true }) {
         phases::peer(bench, seconds)
             .inspect_err(|why| eprintln!("implicit behind FastAPI is left out: {why}"))
             .ok()
@@ -77,21 +102,17 @@ fn measured(bench: &Bench, seconds: f64, with_peer: bool) -> Result<(), String> 
             &mut findings,
         )?
     };
-    {
-        bench.forget();
-        let ours = bench.start("snapshot_events = 10000000")?;
-        ours.wait_for_shortlists()?;
-        phases::without_lists(&ours, seconds)?;
-        phases::lists_of(
-            &phases::LOOKED_UP,
-            &ours,
-            seconds,
-            peer.as_ref(),
-            &mut findings,
-        )?;
-        phases::acknowledgements(&ours, seconds, &bench.folder, &mut findings)?;
-        phases::beside_events(&ours, seconds, &mut findings)?;
-    }
+    let ours = started(bench)?;
+    phases::without_lists(&ours, seconds)?;
+    phases::lists_of(
+        &phases::LOOKED_UP,
+        &ours,
+        seconds,
+        peer.as_ref(),
+        &mut findings,
+    )?;
+    phases::events(bench, &ours, seconds, &mut findings)?;
+    drop(ours);
     phases::replay(bench, &mut findings)?;
     phases::overload(bench, seconds, ranked, &mut findings)?;
     bench.forget();

@@ -161,8 +161,19 @@ fn at_equal_latency(
     Ok(0.0)
 }
 
+/// How soon events are acknowledged, and lists beside them.
+pub(super) fn events(
+    bench: &Bench,
+    ours: &Running,
+    seconds: f64,
+    findings: &mut Findings,
+) -> Result<(), String> {
+    acknowledgements(ours, seconds, &bench.folder, findings)?;
+    beside_events(ours, seconds, findings)
+}
+
 /// How soon single events are acknowledged, in synchronisations of the disk.
-pub(super) fn acknowledgements(
+fn acknowledgements(
     ours: &Running,
     seconds: f64,
     folder: &Path,
@@ -192,11 +203,7 @@ const BESIDE: f64 = 500.0;
 
 /// Lists while 500 events a second are learned: as fast as possible, and at 70 % of that. Each event changes an item, which
 /// may enter any list, and a user, whose list is ranked until shortlists are made again.
-pub(super) fn beside_events(
-    ours: &Running,
-    seconds: f64,
-    findings: &mut Findings,
-) -> Result<(), String> {
+fn beside_events(ours: &Running, seconds: f64, findings: &mut Findings) -> Result<(), String> {
     // Until about as many rows have changed as do later on.
     at_rate(&ours.address, 32, BESIDE, 8.0, event)?;
     let (full, _) = while_events_come(ours, seconds, || {

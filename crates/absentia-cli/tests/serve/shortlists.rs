@@ -185,6 +185,22 @@ fn no_list_from_before_an_event_is_sent_after_it() {
     });
 }
 
+/// The shortlist of a user who has changed is made again by itself, long before all are.
+#[test]
+fn lists_of_users_who_have_changed_are_looked_up_again() {
+    let (_folder, path) = trained();
+    let (_other_folder, other) = trained();
+    let servers = Pair::start((&path, &other));
+    let made = counter(&servers.with, "absentia_indexes_total");
+    for (at, user) in ["u1", "u2", "u1", "late"].into_iter().enumerate() {
+        servers.event(&format!("e{at}"), user, &format!("i{}", 3 * at), "view");
+        let list = format!("/v1/users/{user}/recommendations?n=7");
+        wait_until_looked_up(&servers.with, &list);
+        servers.compare("a list that was made again");
+    }
+    assert_eq!(counter(&servers.with, "absentia_indexes_total"), made);
+}
+
 /// More items than a shortlist has, and more of them changed by one request than a preparation bears while it runs.
 #[test]
 fn shortlists_are_made_again_after_very_many_events() {

@@ -3,19 +3,19 @@
 use absentia::Dense;
 use absentia::error::Axis;
 use absentia::model::NewEntry;
-use absentia::ranking::{ChangedItems, ItemLists, Scored};
+use absentia::ranking::{ChangedItems, IndexedItems, ItemLists, Scored};
 
 use super::request::{ItemOfUser, List, ListRequest, Listed, Seen, Who};
 use crate::catalogue::Catalogue;
 use crate::core::Core;
 use crate::error::ApiError;
 use crate::settings::{Kind, Meaning};
-use crate::state::{Live, Prepared, State};
+use crate::state::{Live, State};
 use crate::store::StoreReader;
 
 /// Items that may differ from the index where a network thread looks a list up. Those that could enter the list are
 /// scored, which takes some microseconds; with more of them, ranking costs less.
-const FEW_CHANGED: usize = 4096;
+const FEW_CHANGED: usize = 8192;
 
 /// A request with rows in place of ids.
 struct Resolved {
@@ -53,9 +53,10 @@ fn from_shortlist(core: &Core, state: &State, request: &ListRequest) -> Option<V
     let Who::User(user) = &request.who else {
         return None;
     };
-    if request.seen != Seen::Hide || !request.categories.is_empty() || !state.has_shortlists() {
+    if request.seen != Seen::Hide || !request.categories.is_empty() {
         return None;
     }
+    let (shortlists, changed) = state.shortlists()?;
     let (online, ids) = (state.learner.online(), state.learner.ids());
     let row = ids.users.get(user)?;
     let factors = online.factors(Axis::User).row(row as usize);
@@ -77,13 +78,8 @@ fn from_shortlist(core: &Core, state: &State, request: &ListRequest) -> Option<V
     let is_left_out = |item: u32| {
         online.has_seen(row, item) || exclude.contains(&item) || (has_hidden && is_hidden(item))
     };
-    let (prepared, changed) = state.ranked_items();
     let length = request.offset + request.n;
-    let best =
-        prepared
-            .shortlists
-            .as_ref()?
-            .best((row, factors), &changed, length, &is_left_out)?;
+    let best = shortlists.best((row, factors), changed, length, &is_left_out)?;
     core.metrics.count_looked_up();
     Some(best)
 }
@@ -96,7 +92,7 @@ pub(super) fn lists(
     requests: &[&ListRequest],
 ) -> Vec<Result<List, ApiError>> {
     let live = core.live();
-    let (mut drafts, prepared, changed, sequence) = {
+    let (mut drafts, index, changed, sequence) = {
         let state = live.read();
         let drafts = requests.iter().map(|request| {
             if let Some(best) = from_shortlist(core, &state, request) {
@@ -106,10 +102,10 @@ pub(super) fn lists(
             draft(&state, resolved, request.offset + request.n)
         });
         let drafts: Vec<Result<Draft, ApiError>> = drafts.collect();
-        let (prepared, changed) = state.ranked_items();
-        (drafts, prepared, changed, state.sequence)
+        let (index, changed) = state.ranked_items();
+        (drafts, index, changed, state.sequence)
     };
-    rank_together((&prepared, &changed), requests, &mut drafts);
+    rank_together((&index, &changed), requests, &mut drafts);
     let state = live.read();
     let lists = requests.iter().zip(drafts).map(|(request, draft)| {
         let (best, fallback) = match draft? {
@@ -166,7 +162,7 @@ fn draft(state: &State, resolved: Resolved, length: usize) -> Result<Draft, ApiE
 
 /// Makes the lists that the index serves.
 fn rank_together(
-    (prepared, changed): (&Prepared, &ChangedItems),
+    (index, changed): (&IndexedItems, &ChangedItems),
     requests: &[&ListRequest],
     drafts: &mut [Result<Draft, ApiError>],
 ) {
@@ -185,7 +181,7 @@ fn rank_together(
     };
     let factors = Dense::from_fn(users.len(), first.len(), |row, f| users[row][f]);
     let exclude: ItemLists = exclude.into_iter().collect();
-    match prepared.index.best(&factors, changed, top, &exclude) {
+    match index.best(&factors, changed, top, &exclude) {
         Ok(lists) => {
             for ((draft, mut list), length) in waiting.into_iter().zip(lists).zip(lengths) {
                 list.truncate(length);

@@ -9,21 +9,23 @@ use std::time::{Duration, Instant};
 use absentia_online::StateCopy;
 
 use super::folder::Folder;
-use super::prepared::{Prepared, Rows};
+use super::prepared::{ChangedUsers, Prepared, Renewed, Rows};
 use crate::background::{self, Pace};
 use crate::quality::Drift;
 
 /// What a background thread has done.
 pub(super) enum Done {
     /// What lists of a version are made from, and how long it took.
-    Prepared(u64, Arc<Prepared>, Duration),
+    Prepared(u64, Box<Prepared>, Duration),
+    /// Shortlists of users who had changed, and how long it took.
+    Renewed(u64, Renewed, Duration),
     /// A state was saved, or not.
     Saved(Result<(), String>),
     /// The caches of a version were compared.
     Checked(u64, Drift),
 }
 
-/// Background work of the writer: at most one preparation, one state and one comparison at a time.
+/// Background work of the writer: at most one preparation, one renewal of shortlists, one state and one comparison at a time.
 pub(super) struct Background {
     send: Sender<Done>,
     done: Receiver<Done>,
@@ -36,6 +38,9 @@ pub(super) struct Background {
     version: u64,
     /// When the last preparation ended, and how long it took: of an index alone, and with shortlists.
     prepared: [Option<(Instant, Duration)>; 2],
+    pub(super) renews: bool,
+    /// When the last renewal of shortlists ended, and how long it took.
+    renewed: Option<(Instant, Duration)>,
     pub(super) saves: bool,
     pub(super) checks: bool,
 }
@@ -51,6 +56,8 @@ impl Background {
             stop_preparing: Arc::default(),
             version,
             prepared: [None; 2],
+            renews: false,
+            renewed: None,
             saves: false,
             checks: false,
         }
@@ -87,6 +94,10 @@ impl Background {
                     self.prepared[kind] = Some((Instant::now(), *took));
                 }
             }
+            Done::Renewed(_, _, took) => {
+                self.renews = false;
+                self.renewed = Some((Instant::now(), *took));
+            }
             Done::Saved(_) => self.saves = false,
             Done::Checked(..) => self.checks = false,
         }
@@ -100,7 +111,7 @@ impl Background {
         thread::spawn(move || {
             let _alone = background::begin(Pace::Steady);
             let begun = Instant::now();
-            let prepared = Arc::new(rows.prepare(&stop));
+            let prepared = Box::new(rows.prepare(&stop));
             send.send(Done::Prepared(version, prepared, begun.elapsed()))
         });
     }
@@ -121,6 +132,24 @@ impl Background {
     pub(super) fn may_prepare(&self, with_shortlists: bool, parts: u32) -> bool {
         let last = self.prepared[usize::from(with_shortlists)];
         last.is_none_or(|(ended, took)| ended.elapsed() > took * parts)
+    }
+
+    /// Whether shortlists can be renewed again: that takes at most one part in `parts` of the time.
+    pub(super) fn may_renew(&self, parts: u32) -> bool {
+        let is_over = |(ended, took): (Instant, Duration)| ended.elapsed() > took * parts;
+        !self.renews && self.renewed.is_none_or(is_over)
+    }
+
+    /// Makes new shortlists of users who have changed.
+    pub(super) fn renew(&mut self, version: u64, users: ChangedUsers) {
+        self.renews = true;
+        let send = self.send.clone();
+        thread::spawn(move || {
+            let _alone = background::begin(Pace::Steady);
+            let begun = Instant::now();
+            let renewed = users.rank();
+            send.send(Done::Renewed(version, renewed, begun.elapsed()))
+        });
     }
 
     /// Compares the caches of a version.

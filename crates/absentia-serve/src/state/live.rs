@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use absentia::error::Axis;
-use absentia::ranking::ChangedItems;
+use absentia::ranking::{ChangedItems, IndexedItems, Shortlists};
 use absentia_online::{LearnError, Learner, Record};
 
 use super::folder::apply;
-use super::prepared::Prepared;
+use super::prepared::{ChangedUsers, Prepared, Renewed};
 
 /// Rows whose factors have changed since some moment.
 #[derive(Debug, Default)]
@@ -37,28 +37,39 @@ pub struct State {
     pub learner: Learner,
     /// The last record that it has learned.
     pub sequence: u64,
-    prepared: Arc<Prepared>,
-    /// What differs from what is prepared.
+    index: Arc<IndexedItems>,
+    shortlists: Option<Shortlists>,
+    /// Whether every user who was to get a shortlist has one.
+    has_all_shortlists: bool,
+    /// The most shortlists that there may be.
+    most_shortlists: usize,
+    /// What differs from what is prepared: of the users only those who may have a shortlist.
     changes: Changes,
     /// Copies of the items that differ, as they are now.
     changed_items: Arc<ChangedItems>,
     /// What has changed since the rows were copied for the next index, if one is made.
     changes_since_copy: Option<Changes>,
+    /// Users who have changed since rows were copied for new shortlists, if some are made.
+    changed_since_renewal: Option<Users>,
 }
 
 impl State {
     /// Makes the index of a model that has learned up to a record. Shortlists follow in the background.
     #[must_use]
     pub fn new(learner: Learner, sequence: u64) -> Self {
-        let prepared = Prepared::index_of(learner.online());
-        let changed_items = learner.online().changed_items(&prepared.index, &[]);
+        let index = learner.online().index_items();
+        let changed_items = learner.online().changed_items(&index, &[]);
         Self {
-            prepared: Arc::new(prepared),
+            index: Arc::new(index),
+            shortlists: None,
+            has_all_shortlists: false,
+            most_shortlists: 0,
             learner,
             sequence,
             changes: Changes::default(),
             changed_items: Arc::new(changed_items),
             changes_since_copy: None,
+            changed_since_renewal: None,
         }
     }
 
@@ -87,6 +98,10 @@ impl State {
         if let Some(since_copy) = &mut self.changes_since_copy {
             since_copy.add(&changes);
         }
+        changes.users.retain(|user| self.may_have_shortlist(user));
+        if let Some(since_renewal) = &mut self.changed_since_renewal {
+            since_renewal.add(&changes.users);
+        }
         self.changes.add(&changes);
         self.copy_changed(&changes);
         applied
@@ -96,12 +111,12 @@ impl State {
     fn copy_changed(&mut self, changes: &Changes) {
         let online = self.learner.online();
         if let Users::All = changes.users {
-            let copies = online.changed_items(&self.prepared.index, &self.changes.items);
+            let copies = online.changed_items(&self.index, &self.changes.items);
             self.changed_items = Arc::new(copies);
         } else if !changes.items.is_empty() {
             let copies = Arc::make_mut(&mut self.changed_items);
             for &item in &changes.items {
-                online.copy_changed(&self.prepared.index, copies, item);
+                online.copy_changed(&self.index, copies, item);
             }
         }
     }
@@ -139,13 +154,20 @@ impl State {
         }
     }
 
-    /// The index and shortlists, and copies of the items that differ from them: what lists of this moment are made from.
+    /// The index, and copies of the items that differ from it: what lists of this moment are made from.
     #[must_use]
-    pub fn ranked_items(&self) -> (Arc<Prepared>, Arc<ChangedItems>) {
-        (self.prepared.clone(), self.changed_items.clone())
+    pub fn ranked_items(&self) -> (Arc<IndexedItems>, Arc<ChangedItems>) {
+        (self.index.clone(), self.changed_items.clone())
     }
 
-    /// Whether a user has not changed since shortlists were made: the list of the user, if there is one, is of the
+    /// Shortlists by the index, if some were made.
+    #[must_use]
+    pub fn shortlists(&self) -> Option<(&Shortlists, &ChangedItems)> {
+        let shortlists = self.shortlists.as_ref()?;
+        Some((shortlists, &self.changed_items))
+    }
+
+    /// Whether a user has not changed since the shortlist of the user was made: the list of the user, if there is one, is of the
     /// present factors and seen items.
     #[must_use]
     pub fn is_unchanged(&self, user: u32) -> bool {
@@ -167,23 +189,20 @@ impl State {
         since_copy.map_or(0, |changes| changes.items.len())
     }
 
-    /// Number of users that differ from their shortlists.
-    pub(super) fn n_changed_users(&self) -> usize {
-        match &self.changes.users {
-            Users::Some(changed) => changed.len(),
-            Users::All => self.learner.online().n_rows(Axis::User),
-        }
+    /// Whether users have changed since their shortlists were made, but not all.
+    pub(super) fn has_lists_to_renew(&self) -> bool {
+        let some_changed = matches!(&self.changes.users, Users::Some(users) if !users.is_empty());
+        self.has_shortlists() && some_changed
     }
 
     /// Whether shortlists were made.
-    #[must_use]
-    pub fn has_shortlists(&self) -> bool {
-        self.prepared.shortlists.is_some()
+    pub(super) fn has_shortlists(&self) -> bool {
+        self.shortlists.is_some()
     }
 
     /// Whether shortlists were made of all users that were to get one.
     pub(super) fn has_all_shortlists(&self) -> bool {
-        self.has_shortlists() && self.prepared.is_complete
+        self.has_shortlists() && self.has_all_shortlists
     }
 
     /// Remembers from now on what changes, for an index of the present rows.
@@ -204,15 +223,75 @@ impl State {
     #[must_use]
     pub(super) fn take_prepared(
         &mut self,
-        prepared: Arc<Prepared>,
+        prepared: Prepared,
         changed: Arc<ChangedItems>,
-    ) -> (Arc<Prepared>, Arc<ChangedItems>) {
-        self.changes = self.changes_since_copy.take().unwrap_or_default();
-        (
-            std::mem::replace(&mut self.prepared, prepared),
-            std::mem::replace(&mut self.changed_items, changed),
-        )
+    ) -> Replaced {
+        let replaced = Replaced {
+            _index: std::mem::replace(&mut self.index, prepared.index),
+            _shortlists: std::mem::replace(&mut self.shortlists, prepared.shortlists),
+            _changed: std::mem::replace(&mut self.changed_items, changed),
+        };
+        self.has_all_shortlists = prepared.is_complete;
+        self.most_shortlists = prepared.most;
+        let mut changes = self.changes_since_copy.take().unwrap_or_default();
+        changes.users.retain(|user| self.may_have_shortlist(user));
+        self.changes = changes;
+        replaced
     }
+
+    /// Whether a user has a shortlist, or there is room for one more.
+    fn may_have_shortlist(&self, user: u32) -> bool {
+        let may_have = |lists: &Shortlists| lists.has(user) || lists.len() < self.most_shortlists;
+        self.shortlists.as_ref().is_some_and(may_have)
+    }
+
+    /// At most some of the users who have changed since their shortlists were made, as many as there is room for. From now
+    /// on it is remembered who changes again.
+    pub(super) fn begin_renewal(&mut self, most: usize) -> Vec<u32> {
+        self.changed_since_renewal = Some(Users::default());
+        let (Some(lists), Users::Some(changed)) = (&self.shortlists, &mut self.changes.users)
+        else {
+            return Vec::new();
+        };
+        let mut room = self.most_shortlists.saturating_sub(lists.len());
+        changed.retain(|&user| {
+            let is_new = !lists.has(user);
+            let fits = !is_new || room > 0;
+            room -= usize::from(is_new && fits);
+            fits
+        });
+        changed.iter().copied().take(most).collect()
+    }
+
+    /// Copies the rows of users for new shortlists.
+    pub(super) fn changed_users(&self, users: Vec<u32>) -> ChangedUsers {
+        ChangedUsers::copy(self.learner.online(), self.index.clone(), users)
+    }
+
+    /// Takes new shortlists of users, unless there is another index now. Users who have changed again keep the note.
+    pub(super) fn take_renewed(&mut self, renewed: &Renewed) {
+        let again = self.changed_since_renewal.take().unwrap_or_default();
+        let (Some(shortlists), Users::Some(changed), Users::Some(again)) =
+            (&mut self.shortlists, &mut self.changes.users, again)
+        else {
+            return;
+        };
+        if Arc::ptr_eq(&self.index, &renewed.index) && shortlists.take(&renewed.shortlists).is_ok()
+        {
+            for user in &renewed.users {
+                if !again.contains(user) {
+                    changed.remove(user);
+                }
+            }
+        }
+    }
+}
+
+/// What was there before something new was prepared.
+pub(super) struct Replaced {
+    _index: Arc<IndexedItems>,
+    _shortlists: Option<Shortlists>,
+    _changed: Arc<ChangedItems>,
 }
 
 impl Changes {
@@ -228,7 +307,19 @@ impl Changes {
                 self.items.insert(place, item);
             }
         }
-        match (&mut self.users, &more.users) {
+        self.users.add(&more.users);
+    }
+}
+
+impl Users {
+    fn retain(&mut self, is_kept: impl Fn(u32) -> bool) {
+        if let Self::Some(users) = self {
+            users.retain(|&user| is_kept(user));
+        }
+    }
+
+    fn add(&mut self, more: &Self) {
+        match (&mut *self, more) {
             (Users::Some(users), Users::Some(more)) => users.extend(more),
             (users, _) => *users = Users::All,
         }

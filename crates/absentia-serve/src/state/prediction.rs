@@ -13,13 +13,12 @@ use std::time::{Duration, Instant};
 use absentia::error::Axis;
 use absentia::model::Model;
 use absentia::online::Online;
-use absentia::ranking::ChangedItems;
+use absentia::ranking::{ChangedItems, IndexedItems};
 use absentia_io::model::load_model;
 use absentia_online::Record;
 
 use super::folder::Folder;
 use super::live::State;
-use super::prepared::Prepared;
 use crate::background::{self, Pace};
 use crate::core::Core;
 use crate::error::ServeError;
@@ -120,7 +119,7 @@ struct Question {
     version: u64,
     item: Option<u32>,
     /// Factors of the user and what lists are made from, if the live model knows anything about the user.
-    live: Option<(Vec<f32>, Arc<Prepared>, Arc<ChangedItems>)>,
+    live: Option<(Vec<f32>, Arc<IndexedItems>, Arc<ChangedItems>)>,
     trained: Option<(u32, Arc<TrainedModel>)>,
     popular: Option<u32>,
     is_new_user: bool,
@@ -129,9 +128,8 @@ struct Question {
 impl Question {
     fn answer(&self) -> Ranks {
         let live = self.item.zip(self.live.as_ref());
-        let live = live.map(|(item, (user, prepared, changed))| {
-            prepared.index.rank_of(user, item, changed).ok()
-        });
+        let live =
+            live.map(|(item, (user, index, changed))| index.rank_of(user, item, changed).ok());
         let trained = self.item.zip(self.trained.as_ref());
         Ranks {
             live: live.flatten(),
@@ -150,6 +148,8 @@ pub(super) struct Prediction {
     recent: Recent,
     /// Percent of its time that the thread which ranks may work; the writer ranks itself if 100.
     percent: u32,
+    /// What is predicted once the event that it is about is acknowledged.
+    noted: Option<Question>,
     thread: OnceLock<Sender<Question>>,
     /// Whether that thread waits for a question.
     is_free: Arc<AtomicBool>,
@@ -163,6 +163,7 @@ impl Prediction {
             core,
             trained: None,
             recent: Recent::default(),
+            noted: None,
             thread: OnceLock::new(),
             is_free: Arc::new(AtomicBool::new(true)),
             next_check: Instant::now(),
@@ -198,16 +199,24 @@ impl Prediction {
         self.percent > 0 && self.trained.is_some() && self.is_free.load(Ordering::Acquire)
     }
 
-    /// Predicts an event that is not learned yet.
-    pub(super) fn predict(&self, version: u64, state: &State, user: &str, item: &str) {
+    /// Notes what an event that is not learned yet is predicted from.
+    pub(super) fn note(&mut self, version: u64, state: &State, user: &str, item: &str) {
         let question = self.question(version, state, user, item);
         if self.percent == 100 {
             self.core.quality.add(version, question.answer());
             return;
         }
         self.is_free.store(false, Ordering::Release);
-        let thread = self.thread.get_or_init(|| self.start());
-        let _ = thread.send(question);
+        self.noted = Some(question);
+    }
+
+    /// Lets the thread that ranks predict what was noted. Before the event is acknowledged, it would take the processor
+    /// from those who send the answer.
+    pub(super) fn predict_noted(&mut self) {
+        if let Some(question) = self.noted.take() {
+            let thread = self.thread.get_or_init(|| self.start());
+            let _ = thread.send(question);
+        }
     }
 
     fn question(&self, version: u64, state: &State, user: &str, item: &str) -> Question {
@@ -220,8 +229,8 @@ impl Prediction {
             item,
             live: known.map(|user| {
                 let factors = online.factors(Axis::User).row(user as usize).to_vec();
-                let (prepared, changed) = state.ranked_items();
-                (factors, prepared, changed)
+                let (index, changed) = state.ranked_items();
+                (factors, index, changed)
             }),
             trained: user.zip(self.trained.clone()),
             popular: item.map(|item| self.recent.rank(online, item)),

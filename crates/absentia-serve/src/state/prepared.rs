@@ -1,11 +1,14 @@
-//! What lists are made from, prepared beside the writer: an index of the items and shortlists of users.
+//! What lists are made from, prepared beside the writer: an index of the items, shortlists of users, and those of users who
+//! have changed since.
 
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use absentia::Dense;
 use absentia::error::Axis;
 use absentia::online::Online;
-use absentia::ranking::{IndexedItems, ItemLists, Shortlists};
+use absentia::ranking::{IndexedItems, ItemLists, RankError, Shortlists};
 
 /// Items of a shortlist: enough for a list of the usual length after some of them have changed.
 const DEPTH: usize = 64;
@@ -16,36 +19,50 @@ const TOGETHER: usize = 4096;
 #[derive(Debug)]
 pub struct Prepared {
     /// The index.
-    pub index: IndexedItems,
+    pub index: Arc<IndexedItems>,
     /// The best items of users, without those that they had seen; none if they were not made, or nobody is to get one.
     pub shortlists: Option<Shortlists>,
     /// Whether every user who was to get a shortlist has one.
     pub is_complete: bool,
+    /// The most shortlists that there may be.
+    pub most: usize,
 }
 
 /// Copies of the rows of a model from which lists are prepared. They are made in parts while the model learns: what
 /// changes meanwhile counts as changed since the first part.
 pub(super) struct Rows {
-    wants_shortlists: bool,
+    /// The most shortlists that there may be.
+    most: usize,
     n_items: usize,
     items: Dense,
     item_scales: Option<Vec<f32>>,
-    /// Users that get a shortlist, their factors and what they have seen.
+    /// Users that get a shortlist.
     users: Vec<u32>,
-    user_factors: Dense,
+    of_users: UserRows,
+}
+
+/// Factors of users and what they have seen.
+struct UserRows {
+    factors: Dense,
     seen: Vec<Vec<u32>>,
 }
 
-impl Prepared {
-    /// An index alone.
-    pub(super) fn index_of(online: &Online) -> Self {
-        Self {
-            index: online.index_items(),
-            shortlists: None,
-            is_complete: false,
-        }
-    }
+/// Copies of the rows of users who have changed since their shortlists were made.
+pub(super) struct ChangedUsers {
+    index: Arc<IndexedItems>,
+    users: Vec<u32>,
+    rows: UserRows,
+}
 
+/// New shortlists of users who had changed.
+pub(super) struct Renewed {
+    /// What they were made from.
+    pub(super) index: Arc<IndexedItems>,
+    pub(super) shortlists: Shortlists,
+    pub(super) users: Vec<u32>,
+}
+
+impl Prepared {
     /// Bytes of the shortlists of a model, and of the rows that they are made from.
     pub(crate) fn bytes_of_shortlists(online: &Online, limit: u64) -> (u64, u64) {
         let users = listed_users(online, limit);
@@ -60,8 +77,12 @@ impl Prepared {
 
 /// Number of users whose shortlists take at most some bytes.
 fn listed_users(online: &Online, limit: u64) -> usize {
-    let fitting = usize::try_from(limit / Shortlists::bytes_of_one(DEPTH)).unwrap_or(usize::MAX);
-    fitting.min(online.n_rows(Axis::User))
+    most_lists(limit).min(online.n_rows(Axis::User))
+}
+
+/// Number of shortlists that take at most some bytes.
+fn most_lists(limit: u64) -> usize {
+    usize::try_from(limit / Shortlists::bytes_of_one(DEPTH)).unwrap_or(usize::MAX)
 }
 
 impl Rows {
@@ -71,12 +92,11 @@ impl Rows {
         let users = most_active(online.counts(Axis::User), listed_users(online, limit));
         let k = online.factors(Axis::Item).cols();
         Self {
-            wants_shortlists: limit > 0,
+            most: most_lists(limit),
             n_items: online.n_rows(Axis::Item),
             items: Dense::zeros(0, k),
             item_scales: online.item_scales(),
-            user_factors: Dense::zeros(0, k),
-            seen: Vec::with_capacity(users.len()),
+            of_users: UserRows::with_capacity(k, users.len()),
             users,
         }
     }
@@ -87,10 +107,8 @@ impl Rows {
             if self.items.rows() < self.n_items {
                 let row = online.factors(Axis::Item).row(self.items.rows());
                 self.items.push_row(row);
-            } else if let Some(&user) = self.users.get(self.seen.len()) {
-                self.seen.push(online.seen(user).collect());
-                let row = online.factors(Axis::User).row(user as usize);
-                self.user_factors.push_row(row);
+            } else if let Some(&user) = self.users.get(self.of_users.seen.len()) {
+                self.of_users.copy(online, user);
             } else {
                 return true;
             }
@@ -101,18 +119,16 @@ impl Rows {
     /// Makes the index, and shortlists until all users have one or `stop` is set: then items change faster than lists
     /// can be made, and those that there are should be used.
     pub(super) fn prepare(self, stop: &AtomicBool) -> Prepared {
-        let index = IndexedItems::new(self.items, self.item_scales);
+        let index = Arc::new(IndexedItems::new(self.items, self.item_scales));
         let mut shortlists = Shortlists::new(DEPTH, self.users.len());
         for from in (0..self.users.len()).step_by(TOGETHER) {
             if stop.load(Ordering::Relaxed) {
                 break;
             }
             let places = from..self.users.len().min(from + TOGETHER);
-            let factors = Dense::from_fn(places.len(), self.user_factors.cols(), |place, f| {
-                self.user_factors.row(from + place)[f]
-            });
-            let seen: ItemLists = self.seen[places.clone()].iter().cloned().collect();
-            let added = shortlists.add(&index, &self.users[places], &factors, &seen);
+            let added =
+                self.of_users
+                    .rank(&mut shortlists, &index, &self.users[places.clone()], places);
             // Rows and items come from one model, so that they fit each other.
             if added.is_err() {
                 break;
@@ -121,7 +137,63 @@ impl Rows {
         Prepared {
             index,
             is_complete: shortlists.len() == self.users.len(),
-            shortlists: self.wants_shortlists.then_some(shortlists),
+            shortlists: (self.most > 0).then_some(shortlists),
+            most: self.most,
+        }
+    }
+}
+
+impl UserRows {
+    fn with_capacity(k: usize, users: usize) -> Self {
+        Self {
+            factors: Dense::zeros(0, k),
+            seen: Vec::with_capacity(users),
+        }
+    }
+
+    fn copy(&mut self, online: &Online, user: u32) {
+        self.seen.push(online.seen(user).collect());
+        let row = online.factors(Axis::User).row(user as usize);
+        self.factors.push_row(row);
+    }
+
+    /// Makes shortlists of some users, whose rows are at these places.
+    fn rank(
+        &self,
+        shortlists: &mut Shortlists,
+        index: &IndexedItems,
+        users: &[u32],
+        places: Range<usize>,
+    ) -> Result<(), RankError> {
+        let factors = Dense::from_fn(places.len(), self.factors.cols(), |row, f| {
+            self.factors.row(places.start + row)[f]
+        });
+        let seen: ItemLists = self.seen[places].iter().cloned().collect();
+        shortlists.add(index, users, &factors, &seen)
+    }
+}
+
+impl ChangedUsers {
+    /// Copies the present rows of some users.
+    pub(super) fn copy(online: &Online, index: Arc<IndexedItems>, users: Vec<u32>) -> Self {
+        let k = online.factors(Axis::User).cols();
+        let mut rows = UserRows::with_capacity(k, users.len());
+        for &user in &users {
+            rows.copy(online, user);
+        }
+        Self { index, users, rows }
+    }
+
+    /// Makes their shortlists.
+    pub(super) fn rank(self) -> Renewed {
+        let Self { index, users, rows } = self;
+        let mut shortlists = Shortlists::new(DEPTH, users.len());
+        // Rows and items come from one model, so that they fit each other.
+        let _ = rows.rank(&mut shortlists, &index, &users, 0..users.len());
+        Renewed {
+            index,
+            shortlists,
+            users,
         }
     }
 }

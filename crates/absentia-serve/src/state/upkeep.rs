@@ -27,7 +27,11 @@ const SOME_ITEMS: usize = 32;
 /// A preparation is given up when this many times the usual number of items have changed since it began.
 const TOO_MANY: usize = 8;
 /// An index or shortlists cost little if making them takes at most one part in this many of the time.
-const PARTS: u32 = 20;
+const PARTS: u32 = 4;
+/// New shortlists of users who have changed take at most one part in this many of the time.
+const RENEWING_PARTS: u32 = 4;
+/// Users whose shortlists are renewed at a time: events wait while their rows are copied.
+const RENEWED: usize = 512;
 /// Time between two attempts to write to a database that was full.
 const BETWEEN_PROBES: Duration = Duration::from_secs(2);
 
@@ -45,7 +49,7 @@ impl Writer {
         });
         let mut records = records.peekable();
         while let Some((_, first)) = records.peek() {
-            self.predict(&live, first);
+            self.note_prediction(&live, first);
             let mut interactions = 0;
             let mut state = live.write();
             for turn in 0..TURN {
@@ -77,12 +81,12 @@ impl Writer {
         matches!(record, Record::Insert { .. }) && self.prediction.is_due()
     }
 
-    fn predict(&self, live: &Live, record: &Record) {
+    fn note_prediction(&mut self, live: &Live, record: &Record) {
         if let Record::Insert { user, item, .. } = record
             && self.is_to_be_predicted(record)
         {
             let state = live.read();
-            self.prediction.predict(live.version, &state, user, item);
+            self.prediction.note(live.version, &state, user, item);
         }
     }
 
@@ -117,9 +121,11 @@ impl Writer {
 
     /// Takes over what background threads have done, and starts them where it is time.
     pub(super) fn housekeeping(&mut self) {
+        self.prediction.predict_noted();
         let finished = self.background.finished();
         self.take_over(finished);
         self.begin_preparing();
+        self.begin_renewing();
         self.begin_saving();
         self.begin_check();
         self.probe();
@@ -133,23 +139,25 @@ impl Writer {
                     // Nobody else changes the state between the two locks.
                     let changed = live.read().changed_since_copy(&prepared);
                     if let Some(changed) = changed {
-                        let before = live.write().take_prepared(prepared, changed);
+                        let before = live.write().take_prepared(*prepared, changed);
                         drop(before);
                         self.core.metrics.count_index();
                     }
+                }
+                Done::Renewed(version, renewed, _) if version == live.version => {
+                    live.write().take_renewed(&renewed);
                 }
                 Done::Saved(saved) => self.core.status.saved(saved),
                 Done::Checked(version, drift) if version == live.version => {
                     self.core.quality.drifted(drift);
                 }
                 // Of a version that is no longer active.
-                Done::Prepared(..) | Done::Checked(..) => {}
+                Done::Prepared(..) | Done::Renewed(..) | Done::Checked(..) => {}
             }
         }
     }
 
-    /// Begins the next index if many items have changed; with shortlists if they take little of the time, and users lack one
-    /// or some rows have changed.
+    /// Begins the next index if many items have changed; with shortlists if they take little of the time.
     fn begin_preparing(&mut self) {
         if self.background.copying.is_some() {
             return self.copy_rows();
@@ -174,6 +182,17 @@ impl Writer {
         };
         live.write().copy_begun();
         self.background.copying = Some(Rows::begin(live.read().learner.online(), limit));
+    }
+
+    /// Begins to make new shortlists of users who have changed: until then their lists are ranked.
+    fn begin_renewing(&mut self) {
+        let live = self.core.live();
+        let is_due = live.read().has_lists_to_renew();
+        if is_due && self.background.may_renew(RENEWING_PARTS) {
+            let users = live.write().begin_renewal(RENEWED);
+            let copies = live.read().changed_users(users);
+            self.background.renew(live.version, copies);
+        }
     }
 
     /// Copies some more rows for the next index, and begins to make it after the last ones.
@@ -263,16 +282,12 @@ enum Due {
 
 impl Due {
     fn of(state: &State, has_shortlists: bool, is_cheap: impl Fn(bool) -> bool) -> Self {
-        let (items, users) = (state.n_changed(), state.n_changed_users());
-        let lacks_some = has_shortlists && !state.has_all_shortlists();
-        let are_old = items > SOME_ITEMS || (has_shortlists && users > some_users(state));
-        // An index alone gives up the shortlists: with so many changes, ranking from a new index takes a steadier time than
-        // merging them into every list.
-        let is_index_old =
-            items > many_items(state) || (!has_shortlists && items > SOME_ITEMS && is_cheap(false));
-        if has_shortlists && (lacks_some || are_old) && is_cheap(true) {
+        let items = state.n_changed();
+        let is_old = items > SOME_ITEMS && is_cheap(has_shortlists);
+        let is_too_old = items > if has_shortlists { TOO_MANY } else { 1 } * many_items(state);
+        if has_shortlists && (is_old || (!state.has_all_shortlists() && is_cheap(true))) {
             Self::All
-        } else if is_index_old {
+        } else if is_old || is_too_old {
             Self::Index
         } else {
             Self::Nothing
@@ -289,9 +304,4 @@ fn has_changed_too_much(state: &State) -> bool {
 /// and an index costs about as much as scoring all items a hundred times.
 fn many_items(state: &State) -> usize {
     (state.learner.ids().items.len() / 64).clamp(64, 1024)
-}
-
-/// Users that may differ from their shortlists although the next ones cost little: their lists are ranked until then.
-fn some_users(state: &State) -> usize {
-    state.learner.ids().users.len() / 64
 }

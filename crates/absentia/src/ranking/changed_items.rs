@@ -4,6 +4,7 @@ use super::factors::{FactorRows, FactorScorer};
 use super::indexed_items::IndexedItems;
 use super::rank::score_list;
 use super::scorer::ScoreTile;
+use super::screen::QuantisedBlock;
 use super::top::{Scored, Top};
 use crate::linalg::Dense;
 
@@ -25,7 +26,13 @@ pub struct ChangedItems {
     scale: Option<Vec<f32>>,
     /// How much scores can have changed, the most first.
     bounds: Vec<Bound>,
+    /// The same items by place, where this machine multiplies bytes fast.
+    quantised: Option<QuantisedBlock>,
 }
+
+/// With more items than this that may enter a list by their bounds, those that may by their quantised factors are looked for,
+/// which are far fewer.
+const MOST_SCORED: usize = 64;
 
 /// What the score of a changed item can be at most, per length of a user's factors.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +72,7 @@ impl ChangedItems {
             factors: Dense::zeros(0, index.n_factors()),
             scale: index.is_scaled().then(Vec::new),
             bounds: Vec::new(),
+            quantised: QuantisedBlock::empty(index.n_factors()),
         }
     }
 
@@ -84,6 +92,7 @@ impl ChangedItems {
                 scales.push(scale);
             }
             copies.bounds.push(copies.bound(index, place));
+            copies.quantise(place);
         }
         copies.bounds.sort_unstable_by(Bound::order);
         copies
@@ -125,12 +134,26 @@ impl ChangedItems {
         if let Err(at) = self.find(&bound) {
             self.bounds.insert(at, bound);
         }
+        self.quantise(place);
+    }
+
+    /// The present factors of the item at a place, and its scale.
+    fn present(&self, place: u32) -> (&[f32], f32) {
+        let scale = self.scale.as_ref();
+        let scale = scale.map_or(1.0, |scale| scale[place as usize]);
+        (self.factors.row(place as usize), scale)
+    }
+
+    fn quantise(&mut self, place: u32) {
+        let Some(mut quantised) = self.quantised.take() else {
+            return;
+        };
+        quantised.put(place as usize, self.present(place));
+        self.quantised = Some(quantised);
     }
 
     fn bound(&self, index: &IndexedItems, place: u32) -> Bound {
-        let scale = self.scale.as_ref();
-        let scale = scale.map_or(1.0, |scale| scale[place as usize]);
-        let now = (self.factors.row(place as usize), scale);
+        let now = self.present(place);
         let item = self.by_place[place as usize];
         let score = FactorScorer::length(now.0, now.1);
         let change = if item < self.n_indexed {
@@ -236,6 +259,12 @@ impl ChangedItems {
         let listed = places.len();
         let may_enter = |bound: &&Bound| bound.change * length + others >= threshold;
         for bound in self.bounds.iter().take_while(may_enter) {
+            if places.len() - listed > MOST_SCORED
+                && let Some(passing) = self.passing(user, last)
+            {
+                places = passing;
+                break;
+            }
             if bound.score * length >= threshold && !places[..listed].contains(&bound.place) {
                 places.push(bound.place);
             }
@@ -255,6 +284,14 @@ impl ChangedItems {
             best.offer(&[self.by_place[place as usize]], &[score]);
         }
         best.finish()
+    }
+
+    /// Places of all of these items whose score for a user may be as large as the last one of a list, by their quantised
+    /// factors; nothing if the list is not full or the factors are not quantised.
+    fn passing(&self, user: &[f32], last: Option<&Scored>) -> Option<Vec<u32>> {
+        let mut places = self.quantised.as_ref()?.passing(user, last?.score)?;
+        places.retain(|&place| (place as usize) < self.by_place.len());
+        Some(places)
     }
 
     /// Scores of these items, by place, for some users.

@@ -84,6 +84,48 @@ impl QuantisedBlock {
         block
     }
 
+    /// No items yet, if their products can be screened on this machine.
+    pub(super) fn empty(k: usize) -> Option<Self> {
+        let can_screen = Kernels::in_use().can_screen() && (1..=MOST_FACTORS).contains(&k);
+        can_screen.then(|| Self {
+            panels: Vec::new(),
+            scales: Vec::new(),
+            pitch: words(k),
+        })
+    }
+
+    /// Quantises the item at a place: one that is there is replaced, the next one is appended.
+    pub(super) fn put(&mut self, place: usize, (row, scale): (&[f32], f32)) {
+        let (panel, size) = (place / LANES, self.pitch * LANES);
+        if panel == self.scales.len() {
+            self.panels.resize(self.panels.len() + size, 0);
+            self.scales.push(PanelScales::default());
+        }
+        let words = &mut self.panels[panel * size..(panel + 1) * size];
+        let to = (words, &mut self.scales[panel]);
+        Kernels::in_use().quantise_lane((row, scale), place % LANES, to, &mut Vec::new());
+    }
+
+    /// Places of items whose product with a user's factors may reach a threshold, among them perhaps some behind the last
+    /// one; nothing if the factors cannot be quantised.
+    pub(super) fn passing(&self, user: &[f32], threshold: f32) -> Option<Vec<u32>> {
+        let row = Kernels::in_use().quantise_row(user, &mut Vec::new())?;
+        let limits = [row.limit(threshold)];
+        let rows = QuantisedRows {
+            words: row.words(),
+            pitch: self.pitch,
+            limits: &limits,
+        };
+        let mut places = Vec::new();
+        for at in 0..self.scales.len() {
+            let mut passed = [0];
+            Kernels::in_use().screen(rows, self.panel(at), &mut passed, 1);
+            let lanes = (0..LANES).filter(|lane| passed[0] >> lane & 1 == 1);
+            places.extend(lanes.map(|lane| (at * LANES + lane) as u32));
+        }
+        Some(places)
+    }
+
     fn panel(&self, at: usize) -> QuantisedPanel<'_> {
         let size = self.pitch * LANES;
         QuantisedPanel {

@@ -21,13 +21,14 @@ pub struct Shortlists {
     depth: usize,
     /// Places of the users' lists.
     places: HashMap<u32, u32>,
-    /// Ends of the lists in `items`.
-    ends: Vec<usize>,
+    /// Lengths of the lists, by place.
+    lengths: Vec<u32>,
+    /// `depth` items for each place, of which the first ones are the list.
     items: Vec<Scored>,
 }
 
 impl Shortlists {
-    /// Bytes of a user's place and of the end of the list: an entry of a hash table that may be half empty, and a number.
+    /// Bytes of a user's place and of the length of the list: an entry of a hash table that may be half empty, and a number.
     const ENTRY: usize = 32;
 
     /// Makes room for a number of lists; there are none yet.
@@ -36,7 +37,7 @@ impl Shortlists {
         Self {
             depth,
             places: HashMap::with_capacity(users),
-            ends: Vec::with_capacity(users),
+            lengths: Vec::with_capacity(users),
             items: Vec::with_capacity(users * depth),
         }
     }
@@ -50,16 +51,23 @@ impl Shortlists {
     /// Number of users with a list.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.lengths.len()
+    }
+
+    /// Whether a user has a list.
+    #[must_use]
+    pub fn has(&self, user: u32) -> bool {
+        self.places.contains_key(&user)
     }
 
     /// Whether no user has a list.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.lengths.is_empty()
     }
 
-    /// Ranks the items of an index for more users, each with a row of factors and a row of items that are left out.
+    /// Ranks the items of an index for some users, each with a row of factors and a row of items that are left out. A list
+    /// that a user has already is replaced.
     ///
     /// # Errors
     /// Not one row for each user, items that there are not.
@@ -87,11 +95,42 @@ impl Shortlists {
         };
         let rankings = rank(&index.scorer(rows), &request)?;
         for (&user, ranking) in users.iter().zip(rankings) {
-            self.places.insert(user, self.ends.len() as u32);
-            self.items.extend(ranking.top);
-            self.ends.push(self.items.len());
+            self.set(user, &ranking.top);
         }
         Ok(())
+    }
+
+    /// Takes lists of the same index, which replace those of their users.
+    ///
+    /// # Errors
+    /// Lists of another depth.
+    pub fn take(&mut self, newer: &Self) -> Result<(), RankError> {
+        if newer.depth != self.depth {
+            return Err(RankError::Length {
+                what: "items of a shortlist",
+                expected: self.depth,
+                got: newer.depth,
+            });
+        }
+        for &user in newer.places.keys() {
+            self.set(user, newer.of(user).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, user: u32, list: &[Scored]) {
+        let place = *self.places.entry(user).or_insert(self.lengths.len() as u32) as usize;
+        let start = place * self.depth;
+        if place == self.lengths.len() {
+            self.lengths.push(0);
+            let blank = Scored {
+                item: 0,
+                score: 0.0,
+            };
+            self.items.resize(start + self.depth, blank);
+        }
+        self.lengths[place] = list.len() as u32;
+        self.items[start..start + list.len()].copy_from_slice(list);
     }
 
     /// The best `top` items of a user whose factors are still those of the list, without items that are left out, such
@@ -116,8 +155,8 @@ impl Shortlists {
     /// The list of a user.
     fn of(&self, user: u32) -> Option<&[Scored]> {
         let place = *self.places.get(&user)? as usize;
-        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
-        Some(&self.items[start..self.ends[place]])
+        let start = place * self.depth;
+        Some(&self.items[start..start + self.lengths[place] as usize])
     }
 }
 
@@ -259,6 +298,34 @@ mod tests {
         let case = case();
         let (served, all) = case.served(&case.shortlists(4000));
         assert_eq!(served, all);
+    }
+
+    #[test]
+    fn newer_lists_replace_those_of_their_users() {
+        let mut case = case();
+        let (old, mut newer) = (case.shortlists(24), Shortlists::new(24, 9));
+        let before = case.p.clone();
+        for user in 0..9 {
+            case.p.row_mut(user).reverse();
+        }
+        let users: Vec<u32> = (0..9).rev().collect();
+        let factors = Dense::from_fn(9, K, |row, f| case.p.row(8 - row)[f]);
+        let seen: ItemLists = users
+            .iter()
+            .map(|&user| case.seen.row(user as usize).to_vec())
+            .collect();
+        newer.add(&case.index, &users, &factors, &seen).unwrap();
+        let mut lists = old.clone();
+        lists.take(&newer).unwrap();
+        assert_eq!(lists.len(), USERS);
+        let (served, all) = case.served(&lists);
+        assert!(served > all / 4 && served < all, "{served} of {all}");
+        // The old ones again, and a user who had none.
+        case.p = before;
+        newer.take(&old).unwrap();
+        assert_eq!(newer.len(), USERS);
+        assert!(case.served(&newer).0 > 0);
+        assert!(lists.take(&Shortlists::new(25, 0)).is_err());
     }
 
     #[test]
