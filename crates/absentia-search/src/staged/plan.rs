@@ -64,8 +64,8 @@ pub(crate) struct Planner<'s> {
     pub(crate) families: &'static [Family],
     /// Number of trials of the phase before.
     pub(crate) made_before: usize,
-    /// The best trial of uniform weights of the phase before, as a point of this space, if it was not measured with all
-    /// factors of this phase.
+    /// The best trial of uniform weights of the phase before, as a point of this space, if that phase did not reach its
+    /// last rung.
     pub(crate) uniform: Option<Trial>,
     pub(crate) data: ProblemSize,
 }
