@@ -6,7 +6,6 @@ use super::schedule::sample_sizes;
 use super::{Baseline, Kept, SearchResult, StagedSearch};
 use crate::error::SearchError;
 use crate::fold::Fold;
-use crate::space::Family;
 use crate::trial::{Trial, ranked};
 use crate::trial_runner::TrialRunner;
 use crate::user_scores::UserScores;
