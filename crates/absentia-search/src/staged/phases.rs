@@ -2,6 +2,10 @@
 //!
 //! A larger space finds its best point later. Without the first phase, a search over everything could end below a search
 //! over uniform weights.
+//!
+//! With a time budget, the first phase is the search over uniform weights that has the whole time, trial for trial. It goes on
+//! until it ends by itself or has spent its part of the time. Where it ends by itself, both searches know the same best trial
+//! of uniform weights.
 
 use std::time::Duration;
 
@@ -12,8 +16,11 @@ use super::schedule::Schedule;
 use crate::space::{Family, Scope, Space};
 use crate::trial::{Trial, best_first, ranked};
 
-/// The first phase has this part of the budget: a quarter.
+/// The first phase has this part of the budget before its last rung: a quarter. If it needs more time, it would not end by
+/// itself, and the time is better spent on the whole space.
 const PART: u32 = 4;
+/// It has this part of a time budget in all: half.
+const MOST: u32 = 2;
 /// The fewest trials of a first phase: its first rung has all recipes and some random trials, its last rung has two.
 const FEWEST: usize = 20;
 
@@ -56,21 +63,22 @@ impl<'t> Phase<'_, 't> {
         self.planner.space.families()
     }
 
-    /// The number of factors of its last rung.
-    fn full_factors(&self) -> usize {
-        let schedule = self.schedule();
-        schedule.rungs[schedule.last()].factors
-    }
-
-    fn is_out_of_time(&self) -> bool {
-        match self.planner.options.budget {
-            Budget::Trials(_) => false,
-            Budget::Time(time) => seconds(self.trials) >= time.as_secs_f64(),
-        }
-    }
-
     fn next(&self) -> Option<PlannedTrial> {
         self.planner.next(self.trials)
+    }
+
+    /// The next trial, if it begins in the part of the time that a first phase has.
+    fn next_in_part(&self) -> Option<PlannedTrial> {
+        let next = self.next()?;
+        let Budget::Time(time) = self.planner.options.budget else {
+            return Some(next);
+        };
+        let part = if next.rung == self.schedule().last() {
+            MOST
+        } else {
+            PART
+        };
+        (seconds(self.trials) < (time / part).as_secs_f64()).then_some(next)
     }
 
     /// How good its best trial is: trials that were measured with more factors, or more users, come after all others. The
@@ -128,7 +136,7 @@ impl StagedSearch<'_> {
         let uniform = self.uniform.as_ref().filter(|_| has_first);
         let (first, rest) = trials.split_at(made);
         let first = uniform.map(|space| Phase {
-            planner: self.planner(space, self.part_of_budget()),
+            planner: self.planner(space, self.budget_of_first()),
             trials: first,
         });
         let mut whole = Phase {
@@ -141,16 +149,14 @@ impl StagedSearch<'_> {
         Phases { first, whole }
     }
 
-    /// Uniform weights need no further search if the first phase measured its best on its last rung. That result is
-    /// repeated with all factors of the whole space only if these are more.
+    /// Uniform weights need no further search if the first phase measured its best on its last rung. Otherwise its best is
+    /// tried on the rungs with all factors of the whole space.
     fn continue_after(&self, first: &Phase<'_, '_>, whole: &mut Phase<'_, '_>) {
-        let is_final = first.final_best().is_some();
-        if is_final {
+        if first.final_best().is_some() {
             let families = self.space.families();
             let others = families.strip_prefix(&[Family::Uniform]);
             whole.planner.families = others.unwrap_or(families);
-        }
-        if !is_final || first.full_factors() < whole.full_factors() {
+        } else {
             let best = first.best();
             whole.planner.uniform = best.map(|best| self.in_space(&self.space, best));
         }
@@ -168,35 +174,34 @@ impl StagedSearch<'_> {
         }
     }
 
-    /// What the first phase has of the budget.
-    fn part_of_budget(&self) -> Budget {
+    /// The budget that the first phase plans with. A search of a number of trials does not end by itself: it has a part of
+    /// them.
+    fn budget_of_first(&self) -> Budget {
         match self.options.budget {
             Budget::Trials(n) => Budget::Trials(n / PART as usize),
-            Budget::Time(time) => Budget::Time(time / PART),
+            Budget::Time(time) => Budget::Time(time),
         }
     }
 
-    /// What the first phase leaves of the budget; half of it if a single trial took more than that.
+    /// What the first phase leaves of the budget; half of it if its last trial took more than that.
     fn rest_of_budget(&self, first: &[Trial]) -> Budget {
         match self.options.budget {
             Budget::Trials(n) => Budget::Trials(n.saturating_sub(first.len())),
             Budget::Time(time) => {
                 let left = time.as_secs_f64() - seconds(first);
                 let left = Duration::try_from_secs_f64(left).unwrap_or_default();
-                Budget::Time(left.max(time / 2))
+                Budget::Time(left.max(time / MOST))
             }
         }
     }
 
     /// Whether a new search has a first phase: one that is too short to reach its last rung would find nothing.
     fn plans_first_phase(&self) -> bool {
-        let part = self.part_of_budget();
-        let is_enough = match part {
+        let is_enough = match self.budget_of_first() {
             Budget::Trials(n) => n >= FEWEST,
             Budget::Time(time) => {
-                let options = self.with_budget(part);
-                let needed = Schedule::expected_seconds(&options, &self.problem_size());
-                needed <= time.as_secs_f64()
+                let needed = Schedule::expected_seconds(&self.options, &self.problem_size());
+                needed <= (time / PART).as_secs_f64()
             }
         };
         self.uniform.is_some() && !self.options.first_rung_only && is_enough
@@ -204,7 +209,7 @@ impl StagedSearch<'_> {
 
     /// Number of trials of the first phase, where that is known in advance.
     pub(super) fn first_trials(&self) -> Option<usize> {
-        match self.part_of_budget() {
+        match self.budget_of_first() {
             Budget::Trials(n) if self.plans_first_phase() => Some(n),
             Budget::Trials(_) => Some(0),
             Budget::Time(_) => None,
@@ -216,8 +221,10 @@ impl StagedSearch<'_> {
     pub(super) fn next(&self, trials: &[Trial]) -> Option<PlannedTrial> {
         let phases = self.phases(trials);
         let first = phases.first.as_ref();
-        let first = first.filter(|first| phases.whole.trials.is_empty() && !first.is_out_of_time());
-        first.and_then(Phase::next).or_else(|| phases.whole.next())
+        let first = first.filter(|_| phases.whole.trials.is_empty());
+        first
+            .and_then(Phase::next_in_part)
+            .or_else(|| phases.whole.next())
     }
 
     /// The rungs of the phase that the last of these trials is of; those of the whole space if there is none.

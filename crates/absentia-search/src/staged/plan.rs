@@ -17,8 +17,11 @@ const RANDOM: usize = 12;
 const PROMOTED: usize = 8;
 /// The metric must rise by this share to count as a gain.
 const GAIN: f64 = 0.002;
-/// Number of trials without a gain after which a rung ends: before the last rung, and on the last.
-const PATIENCE: (usize, usize) = (40, 10);
+/// Number of trials without a gain, for each setting that is searched, after which a rung before the last ends: a larger
+/// space needs more trials to find a gain. The last rung ends after a quarter of that.
+const PATIENCE: usize = 10;
+/// The smallest number of trials without a gain after which a rung before the last ends.
+const LEAST_PATIENCE: usize = 40;
 /// Fewer factors are chosen if their score is at least this share of the best.
 const AS_GOOD: f64 = 0.999;
 
@@ -64,8 +67,8 @@ pub(crate) struct Planner<'s> {
     pub(crate) families: &'static [Family],
     /// Number of trials of the phase before.
     pub(crate) made_before: usize,
-    /// The best trial of uniform weights of the phase before, as a point of this space, if it was not measured with all
-    /// factors of this phase.
+    /// The best trial of uniform weights of the phase before, as a point of this space, if that phase did not reach its
+    /// last rung.
     pub(crate) uniform: Option<Trial>,
     pub(crate) data: ProblemSize,
 }
@@ -167,14 +170,29 @@ impl<'s> Planner<'s> {
         let has = |rung| trials.iter().any(|trial| trial.rung == rung);
         for rung in reached.min(schedule.last())..schedule.last() {
             let in_time = elapsed < schedule.spent(rung, self.options.budget) * budget;
-            if !has(rung) || (in_time && !stalled(&searched(trials, schedule, rung), PATIENCE.0)) {
+            if !has(rung)
+                || (in_time && !stalled(&searched(trials, schedule, rung), self.patience()))
+            {
                 return Some(rung);
             }
         }
         let last = schedule.last();
         let longest = self.longest(trials, schedule);
         let fits = longest.is_none_or(|seconds| elapsed + seconds <= budget);
-        (fits && !is_done(trials, schedule)).then_some(last)
+        (fits && !self.is_done(trials, schedule)).then_some(last)
+    }
+
+    /// Number of trials without a gain after which a rung before the last ends.
+    fn patience(&self) -> usize {
+        (PATIENCE * self.space.dimensions().len()).max(LEAST_PATIENCE)
+    }
+
+    /// Whether the last rung has stopped gaining.
+    pub(crate) fn is_done(&self, trials: &[Trial], schedule: &Schedule) -> bool {
+        let last = schedule.last();
+        // If there is one rung only, the whole search happens on it.
+        let part = if last == 0 { 1 } else { 4 };
+        stalled(&searched(trials, schedule, last), self.patience() / part)
     }
 
     /// Seconds of the longest trial of the last rung, or an estimate from another rung with as many
@@ -380,14 +398,6 @@ pub(crate) fn searched<'t>(
     trials.iter().filter(is_part).collect()
 }
 
-/// Whether the last rung has stopped gaining.
-pub(crate) fn is_done(trials: &[Trial], schedule: &Schedule) -> bool {
-    let last = schedule.last();
-    // If there is one rung only, the whole search happens on it.
-    let patience = if last == 0 { PATIENCE.0 } else { PATIENCE.1 };
-    stalled(&searched(trials, schedule, last), patience)
-}
-
 /// Whether the last `patience` trials gained nothing.
 fn stalled(trials: &[&Trial], patience: usize) -> bool {
     let scores = trials.iter().map(|trial| trial.score.unwrap_or(f64::MIN));
@@ -403,7 +413,7 @@ fn stalled(trials: &[&Trial], patience: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{blocks, trial};
+    use crate::testing::{blocks, timed_blocks, trial};
 
     const DATA: ProblemSize = ProblemSize {
         users: 2e4,
@@ -437,6 +447,31 @@ mod tests {
         assert_eq!(planner.best(&trials).map(|best| best.number), Some(1));
         let unknown = [of(0, 0.300, None), of(1, 0.298, None)];
         assert_eq!(planner.best(&unknown).map(|best| best.number), Some(0));
+    }
+
+    #[test]
+    fn a_rung_of_a_larger_space_waits_longer_for_a_gain() {
+        let on_first_rung = |scope| {
+            let space = Space::of(&timed_blocks(), scope);
+            let options = SearchOptions {
+                max_factors: 64,
+                budget: Budget::Time(std::time::Duration::from_secs(6000)),
+                ..SearchOptions::default()
+            };
+            let planner = Planner::new(&space, options, DATA);
+            let mut trials: Vec<Trial> = Vec::new();
+            while let Some(next) = planner.next(&trials).filter(|next| next.rung == 0) {
+                let mut made = trial(trials.len(), next.point, 0.1);
+                made.params.factors = next.factors;
+                trials.push(made);
+            }
+            (space.dimensions().len(), trials.len())
+        };
+        // The first trial is what the others do not gain on.
+        assert_eq!(on_first_rung(Scope::Uniform), (3, 41));
+        let (settings, trials) = on_first_rung(Scope::All);
+        assert!(settings > 4, "{settings}");
+        assert_eq!(trials, 10 * settings + 1);
     }
 
     #[test]

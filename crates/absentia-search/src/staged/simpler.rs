@@ -6,8 +6,7 @@ use super::schedule::sample_sizes;
 use super::{Baseline, Kept, SearchResult, StagedSearch};
 use crate::error::SearchError;
 use crate::fold::Fold;
-use crate::space::Family;
-use crate::trial::{Trial, best_first, ranked};
+use crate::trial::{Trial, ranked};
 use crate::trial_runner::TrialRunner;
 use crate::user_scores::UserScores;
 
@@ -47,19 +46,16 @@ impl StagedSearch<'_> {
         Ok(())
     }
 
-    /// Numbers of the best trials of the families on the last rungs, the simplest family first. The best of uniform
-    /// weights may be of either phase.
+    /// Numbers of the best trials of the families on the last rungs, the simplest family first. The best of the first phase
+    /// comes before all others, of uniform weights as well: it is what a search over uniform weights would have found.
     pub(super) fn simplest_first(&self, trials: &[Trial]) -> Vec<usize> {
         let phases = self.phases(trials);
         let finalists = phases.whole.finalists();
         let alone = phases.first.as_ref().and_then(Phase::final_best);
-        let best = |family: &Family| {
-            let alone = alone.filter(|_| *family == Family::Uniform);
-            let own = phases.whole.best_of(*family, &finalists);
-            let ranked = best_first(own.into_iter().chain(alone));
-            ranked.first().map(|best| best.number)
-        };
-        phases.whole.families().iter().filter_map(best).collect()
+        let families = phases.whole.families().iter();
+        let of_families = families.filter_map(|family| phases.whole.best_of(*family, &finalists));
+        let all = alone.into_iter().chain(of_families);
+        all.map(|best| best.number).collect()
     }
 
     /// Drops the scores of users of all trials but those that [`keep_simpler`](Self::keep_simpler) can compare: they would

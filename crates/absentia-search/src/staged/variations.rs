@@ -1,7 +1,7 @@
 //! The best trial so far with one thing changed: the number of factors, the penalty, a setting left out.
 
 use super::options::Budget;
-use super::plan::{PlannedTrial, Planner, is_done, searched};
+use super::plan::{PlannedTrial, Planner, searched};
 use super::schedule::{Rung, Schedule, highest, trial_cost};
 use crate::trial::{Origin, Trial, ranked};
 
@@ -165,7 +165,7 @@ impl Planner<'_> {
         let short = self.longest(trials, schedule).unwrap_or(0.0);
         let elapsed: f64 = trials.iter().map(|trial| trial.seconds).sum();
         let then = elapsed + short * times;
-        then <= budget && (then + short > budget || is_done(trials, schedule))
+        then <= budget && (then + short > budget || self.is_done(trials, schedule))
     }
 }
 

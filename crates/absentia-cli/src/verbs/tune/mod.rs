@@ -43,12 +43,13 @@ Examples:
 The search covers the weights on missing entries (uniform, or by popularity, activity, age and their products),
 regularization and its exponent, targets, confidence, post-scaling, solver, sweeps and the number of factors, and
 strength, weights and targets of relations; weights by age and post-scaling by recent counts where the data has times.
-The search has two phases: the first quarter of the budget goes to uniform weights alone, just as --search uniform
-would spend it, the rest to the whole search. With fewer than 80 --trials, or a --budget that is short for the data, there
-is no first phase. Each phase tries many settings with few factors and few users first, then the best ones with more.
-The richest settings are kept only if they are better than uniform weights, and than settings without times, by more
-than noise. The most popular items are shown beside the best trials. Every trial is a line of the log; --resume
-continues from it. With --trials, the same data and the same --seed give the same result.";
+The search has two phases. The first tries uniform weights alone, with the trials that --search uniform makes. It goes on
+until nothing is gained, at most for half of the --budget or a quarter of the --trials. The second has the rest for the
+whole search. With fewer than 80 --trials, or a --budget that is short for the data, there is no first phase. Each phase
+tries many settings with few factors and few users first, then the best ones with more. Richer settings are kept only if
+they are better than the best uniform weights, and than settings without times, by more than noise. The most popular
+items are shown beside the best trials. Every trial is a line of the log; --resume continues from it. With --trials, the
+same data and the same --seed give the same result.";
 
 /// Find good settings by trying many, and write them as a configuration for `train`.
 #[derive(Debug, clap::Args)]

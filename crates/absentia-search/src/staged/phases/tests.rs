@@ -60,6 +60,25 @@ fn simulated(staged: &StagedSearch<'_>, mut trials: Vec<Trial>, per_factor: f64)
     trials
 }
 
+/// A trial whose score depends on its point alone, so that rungs end by themselves.
+fn with_score_of_point(trial: Trial) -> Trial {
+    Trial {
+        score: Some(0.2 + trial.point[0] / 100.0),
+        ..trial
+    }
+}
+
+/// Trials with such scores, until the search ends.
+fn simulated_to_the_end(staged: &StagedSearch<'_>, per_factor: f64) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    while let Some(plan) = staged.next(&trials) {
+        let seconds = per_factor * plan.factors as f64;
+        let trial = made(staged, plan, trials.len(), seconds);
+        trials.push(with_score_of_point(trial));
+    }
+    trials
+}
+
 fn of_first(trials: &[Trial]) -> usize {
     let is_first = |trial: &&Trial| trial.scope == Scope::Uniform;
     trials.iter().take_while(is_first).count()
@@ -213,36 +232,9 @@ fn a_first_phase_that_a_longer_budget_would_have_continued_keeps_uniform_weights
     assert!(repeated.contains(&full), "{repeated:?}");
 }
 
-/// Otherwise what is richer would be kept for its factors alone.
+/// It can be compared as it is.
 #[test]
-fn the_best_of_the_first_phase_is_repeated_where_the_second_can_afford_more_factors() {
-    let staged = planned_only(400);
-    let trials = simulated(&staged, Vec::new(), 0.01);
-    let phases = staged.phases(&trials);
-    let first = phases.first.as_ref().unwrap();
-    let (less, more) = (first.full_factors(), phases.whole.full_factors());
-    assert!(first.final_best().is_some() && less < more, "{less} {more}");
-    assert_eq!(phases.whole.families(), [Family::Uniform]);
-    assert_eq!(phases.whole.planner.families, [], "it has no turns");
-    let is_repeated = |trial: &&Trial| is_repeated(&staged, &trials, trial);
-    let repeated: Vec<&Trial> = trials.iter().filter(is_repeated).collect();
-    let found: Vec<_> = repeated
-        .iter()
-        .map(|t| (t.rung, t.params.factors))
-        .collect();
-    assert_eq!(found, [(phases.whole.schedule().last(), more)]);
-    let repeated = repeated[0].number;
-    assert!(staged.is_final(&trials[repeated], &trials));
-    // Of uniform weights, the better of both is compared with what is richer.
-    assert_eq!(staged.simplest_first(&trials), [repeated]);
-    let (before, mut worse) = (first.final_best().unwrap().number, trials.clone());
-    worse[repeated].score = Some(0.01);
-    assert_eq!(staged.simplest_first(&worse), [before]);
-}
-
-/// With the same factors, the trial of the first phase can be compared as it is.
-#[test]
-fn nothing_is_repeated_with_the_same_factors() {
+fn the_winner_of_a_first_phase_that_reached_its_last_rung_is_not_repeated() {
     let mut staged = staged(Scope::All, Budget::Trials(120));
     staged.options.max_factors = 1024;
     let trials = simulated(&staged, Vec::new(), 1.0);
@@ -287,6 +279,81 @@ fn a_time_that_is_too_short_for_a_trial_on_every_rung_has_no_first_phase() {
     assert!(first(1e-2, true), "it may have fewer factors");
 }
 
+/// The search over uniform weights with the same time.
+fn uniform_only(seconds: u64) -> StagedSearch<'static> {
+    let mut staged = staged(Scope::Uniform, time(seconds));
+    staged.options.max_factors = 1024;
+    staged
+}
+
+#[test]
+fn a_first_phase_that_ends_by_itself_has_the_trials_of_the_search_over_uniform_weights() {
+    let per_factor = 0.001;
+    let uniform = simulated_to_the_end(&uniform_only(600), per_factor);
+    let spent = seconds(&uniform);
+    assert!((20.0..60.0).contains(&spent), "{spent}");
+    for whole in [600, 4 * spent.ceil() as u64] {
+        let uniform = simulated_to_the_end(&uniform_only(whole), per_factor);
+        let staged = planned_only(whole);
+        let trials = simulated_to_the_end(&staged, per_factor);
+        assert_eq!(trials[..of_first(&trials)], uniform);
+        let winner = uniform_only(whole).best(&uniform).unwrap().number;
+        assert_eq!(staged.simplest_first(&trials)[0], winner);
+    }
+}
+
+/// Whatever other uniform weights score on the last rung of the second phase, they come after those of the first.
+#[test]
+fn the_winner_of_uniform_weights_is_kept_unless_something_beats_it() {
+    let (uniform, whole) = (
+        search(&staged(Scope::Uniform, time(600)), &[]),
+        search(&staged(Scope::All, time(600)), &[]),
+    );
+    let made = of_first(&whole.trials);
+    assert_eq!(whole.trials[..made], uniform.trials);
+    let winner = uniform.best().number;
+    assert_eq!(whole.trials[winner], *uniform.best());
+    let staged = staged(Scope::All, time(600));
+    let mut trials = whole.trials;
+    for trial in &mut trials[made..] {
+        // By as little as noise: the users' scores are the same.
+        trial.point = staged.in_space(staged.space(), uniform.best()).point;
+        (trial.weights, trial.params) = (
+            uniform.best().weights.clone(),
+            uniform.best().params.clone(),
+        );
+        trial.score = uniform.best().score.map(|score| score * 1.001);
+    }
+    let found = search(&staged, &trials);
+    assert_eq!(found.trials.len(), trials.len(), "nothing is left to try");
+    assert_eq!(found.best().number, winner);
+    assert!(found.not_kept().is_some_and(|trial| trial.number >= made));
+}
+
+#[test]
+fn a_first_phase_has_half_of_the_time_on_its_last_rung() {
+    let staged = planned_only(400);
+    let mut trials: Vec<Trial> = Vec::new();
+    loop {
+        let plan = staged.next(&trials).unwrap();
+        if plan.scope == Scope::All {
+            break;
+        }
+        let seconds = plan.factors as f64 / 1000.0;
+        let trial = made(&staged, plan, trials.len(), seconds);
+        // Only the last rung goes on rising.
+        trials.push(if staged.is_final(&trial, &trials) {
+            trial
+        } else {
+            with_score_of_point(trial)
+        });
+    }
+    let (last, before) = trials.split_last().unwrap();
+    assert!(staged.is_final(last, &trials));
+    let spent = seconds(before);
+    assert!(spent < 200.0 && spent + last.seconds >= 200.0, "{spent}");
+}
+
 #[test]
 fn a_first_phase_ends_when_its_time_is_over_on_a_slow_machine() {
     let mut staged = planned_only(100);
@@ -302,7 +369,6 @@ fn a_first_phase_ends_when_its_time_is_over_on_a_slow_machine() {
 #[test]
 fn the_whole_space_has_the_rest_of_the_time_and_half_of_it_at_least() {
     let staged = staged(Scope::All, time(60));
-    assert_eq!(staged.part_of_budget(), time(15));
     let after = |seconds: f64| {
         let mut trial = testing::trial(0, Vec::new(), 0.1);
         trial.seconds = seconds;
