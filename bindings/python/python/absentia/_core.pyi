@@ -1,5 +1,5 @@
 from os import PathLike
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union, final
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -320,4 +320,5 @@ def top_k(
     scale: Optional[Floats] = None,
     threads: Optional[int] = None,
 ) -> Lists: ...
+def dates(dates: Sequence[Union[int, str, None]]) -> NDArray[np.int64]: ...
 def weights_text(text: str) -> str: ...
