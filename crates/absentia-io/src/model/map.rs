@@ -143,11 +143,11 @@ struct Region {
     length: usize,
 }
 
-// SAFETY: the memory is read-only and its bytes do not change, as those of any map here.
+// SAFETY: the range belongs to this value alone, and any thread may unmap it.
 #[cfg(unix)]
 #[allow(unsafe_code)]
 unsafe impl Send for Region {}
-// SAFETY: as above.
+// SAFETY: a shared region is only read, its bytes do not change, and nothing unmaps it before it is dropped.
 #[cfg(unix)]
 #[allow(unsafe_code)]
 unsafe impl Sync for Region {}
