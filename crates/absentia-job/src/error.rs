@@ -120,7 +120,7 @@ pub enum JobError {
     )]
     OtherSettings {
         path: PathBuf,
-        key: &'static str,
+        key: String,
         then: String,
         now: String,
     },
