@@ -222,7 +222,7 @@ impl Tune {
             (None, seconds) => Budget::Time(Duration::from_secs_f64(seconds.unwrap_or(600.0))),
         };
         Ok(SearchOptions {
-            metric: measure::metric("--metric", &self.metric)?,
+            metric: measure::metric("metric", &self.metric)?,
             scope: self.search,
             budget,
             max_factors: self.factors.unwrap_or(self.max_factors),
