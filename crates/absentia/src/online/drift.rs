@@ -7,6 +7,7 @@ use crate::solver::growing::GrowingCache;
 
 /// A copy of what the caches are sums of, and of the caches, to be compared on another thread.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct CacheCheck {
     factors: Sides<Dense>,
     weights: Sides<Dense>,

@@ -47,10 +47,12 @@ mod weights;
 
 pub use drift::CacheCheck;
 pub use error::{OnlineError, PairFault};
-pub use operation::{Applied, Event, MAX_STEPS, Operation, Settings};
+pub use operation::{Applied, Event, Operation, Settings};
+#[doc(hidden)]
 pub use pair::{MAX_EVENTS, PairEvent, PairHistory};
 pub use refit::{REFIT_SWEEPS, TrainFrom};
 pub use rule::WeightMode;
+#[doc(hidden)]
 pub use snapshot::{OnlineParts, StoredEntries};
 pub use start::Options;
 

@@ -69,7 +69,7 @@ pub struct Settings {
 }
 
 /// Largest number of passes of an event.
-pub const MAX_STEPS: u32 = 1000;
+const MAX_STEPS: u32 = 1000;
 
 impl Default for Settings {
     fn default() -> Self {
