@@ -84,12 +84,12 @@ fn a_refit_resolves_the_weights_of_the_configuration_anew() {
     for mut learner in [learner, refitted] {
         learner.apply(&Record::Refit { sweeps: 1 }).unwrap();
         let online = learner.online();
-        let (now, anew) = (
+        let (now, again) = (
             online.missing_weights().unwrap(),
             scheme.resolve(&online.to_rows()).unwrap(),
         );
-        assert_eq!(now.a().as_slice(), anew.a().as_slice());
-        assert_eq!(now.b().as_slice(), anew.b().as_slice());
+        assert_eq!(now.a().as_slice(), again.a().as_slice());
+        assert_eq!(now.b().as_slice(), again.b().as_slice());
     }
 }
 

@@ -51,7 +51,7 @@ impl From<Measured> for Means {
     }
 }
 
-/// How far the caches are from sums made anew.
+/// How far the caches are from recomputed sums.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Drift {
     /// The largest difference, relative to the largest sum.
@@ -125,7 +125,7 @@ impl Default for QualityState {
 }
 
 impl Quality {
-    /// Begins anew with another model.
+    /// Starts again with another model.
     pub(crate) fn begin(&self, model: u64, since: u64) {
         *self.lock() = QualityState {
             model,

@@ -173,7 +173,7 @@ const MERGE: &str = "merge them with --duplicates sum, last or max";
 
 /// A parameter by the name of its flag.
 fn of_params(error: &ParamsError) -> Option<Refusal> {
-    let message = match error {
+    Some(match error {
         ParamsError::Whole {
             name,
             got,
@@ -284,7 +284,7 @@ fn of_data(error: &JobError, text: String) -> Refusal {
             "--min-rating holds for held-out rows as well: name their column with --rating-col",
         ),
         JobError::HeldOutRatedLow { .. } => refusal.hint("lower --min-rating"),
-        JobError::NothingMet { .. } => refusal.hint(
+        JobError::NoSharedIds { .. } => refusal.hint(
             "the first column of the file has the ids of the first type, the second those of the second: are they \
              the ids of the data?",
         ),

@@ -95,7 +95,7 @@ impl JoinedMaps {
             let found = std::fs::metadata(path).map_err(Error::io(path))?.len();
             if found != *expected {
                 let detail = format!("{found} bytes, expected {expected}");
-                return Err(Error::corrupt(path, super::folder::PIECE, detail));
+                return Err(Error::corrupt(path, super::folder::FACTOR_FILE, detail));
             }
             end += found as usize;
             ends.push(end);

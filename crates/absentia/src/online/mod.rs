@@ -19,7 +19,7 @@
 //! | `rule` | which columns of them follow the counts, and how |
 //! | `step` | improving one row |
 //! | `refit` | rebuilding the caches, training all rows |
-//! | `drift` | how far the caches are from sums made anew |
+//! | `drift` | how far the caches are from recomputed sums |
 //! | `ranking` | the best items of a user |
 //! | `single_row` | users that are not stored, and why an item has its score |
 //! | `export` | the state as a model, and its objective |

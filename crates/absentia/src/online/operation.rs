@@ -152,10 +152,10 @@ pub enum Operation {
         /// Row of the user.
         user: u32,
     },
-    /// Sums the caches anew.
+    /// Recomputes the caches.
     Rebuild,
     /// Trains all rows from the present factors, with everything that is frozen between refits resolved
-    /// anew.
+    /// again.
     Refit {
         /// Number of sweeps.
         sweeps: u32,
