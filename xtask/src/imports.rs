@@ -128,7 +128,7 @@ impl EngineRules {
 }
 
 /// The crates of the workspace with their folders, in order of their names.
-fn packages(repository: &Path) -> Result<Vec<(String, PathBuf)>, String> {
+pub(crate) fn packages(repository: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     let folder = repository.join("crates");
     let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut packages = vec![(
@@ -144,7 +144,7 @@ fn packages(repository: &Path) -> Result<Vec<(String, PathBuf)>, String> {
 }
 
 /// Rust files of a folder, those of tests left out.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut files = files(folder);
     let tests: Vec<PathBuf> = files.iter().flat_map(|file| test_modules(file)).collect();
     files.retain(|file| !tests.contains(&file.with_extension("")));
@@ -221,7 +221,7 @@ fn imports(text: &str, module: &[String]) -> Vec<Import> {
 }
 
 /// The lines of a text without comments and without what is compiled for tests alone.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let (mut code, mut is_test) = (String::new(), false);
     for line in text.lines() {
         let line = line.split("//").next().unwrap_or_default();

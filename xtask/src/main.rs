@@ -14,6 +14,7 @@ mod serve;
 mod test;
 mod toolchains;
 mod torture;
+mod type_names;
 mod versus;
 mod wheels;
 
@@ -25,7 +26,8 @@ cargo xtask <task>
 
   test     everything a change must pass: unit, property, command-line, documentation and Python tests;
            ends with the list of those that were skipped
-  lint     imports, formatting, clippy and documentation, warnings denied; the engine without `serde`
+  lint     imports, names of types, formatting, clippy and documentation, warnings denied; the engine
+           with and without `serde`
   imports, documents
            parts of lint: the order of xtask/imports.toml; files that ARCHITECTURE.md and
            CONTRIBUTING.md name
@@ -156,6 +158,7 @@ fn main() -> ExitCode {
 
 fn lint() -> Result<(), String> {
     imports::check(&repository())?;
+    type_names::check(&repository())?;
     licences::check()?;
     documents::check(&repository())?;
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
@@ -170,10 +173,13 @@ fn lint() -> Result<(), String> {
     ]))?;
     // The engine by itself, without the features that other crates turn on.
     run(&mut cargo(&[
-        "check",
+        "clippy",
         "--package",
         "absentia",
         "--no-default-features",
+        "--",
+        "-D",
+        "warnings",
     ]))?;
     run(
         cargo(&["doc", "--workspace", "--no-deps", "--all-features"])

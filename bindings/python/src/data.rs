@@ -164,7 +164,7 @@ impl BorrowedCsr<'_> {
 }
 
 impl<'a> Rows<'a> {
-    /// Yields the matrix: borrowed where rows are sorted, built anew where they are not.
+    /// Yields the matrix: borrowed where rows are sorted, rebuilt where they are not.
     pub(crate) fn interactions(&self) -> Result<Interactions<'a>, DataError> {
         let values = || {
             self.values

@@ -210,7 +210,8 @@ impl Dataset {
     }
 }
 
-type Pairs<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>);
+/// Rows of users and of items.
+pub(crate) type Pairs<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>);
 
 /// Entries one after the other.
 #[derive(Default)]

@@ -1,8 +1,10 @@
 //! Errors of the engine as Python exceptions.
 
 use std::io::ErrorKind;
+use std::str::FromStr;
 
 use absentia::data::DataError;
+use absentia::error::TextError;
 use absentia::evaluate::EvaluateError;
 use absentia::fit::FitError;
 use absentia::model::ModelError;
@@ -12,11 +14,11 @@ use absentia::weights::{SpecError, WeightsError};
 use absentia::{Fault, ParamsError};
 use absentia_job::JobError;
 use absentia_online::LearnError;
-use pyo3::PyErr;
 use pyo3::exceptions::{
     PyFileNotFoundError, PyKeyError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError,
     PyValueError,
 };
+use pyo3::{PyErr, PyResult};
 
 use crate::job::argument;
 
@@ -136,6 +138,12 @@ impl Raise for absentia_io::Error {
             _ => exception(self.fault(), message),
         }
     }
+}
+
+/// Reads the text of an argument.
+pub(crate) fn parsed<T: FromStr<Err = TextError>>(name: &str, text: &str) -> PyResult<T> {
+    let wrong = |error| PyValueError::new_err(format!("{name} is {text:?}; {error}"));
+    text.parse().map_err(wrong)
 }
 
 /// `result.or_raise()?` for every error of the engine.

@@ -73,6 +73,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dataset::prepare, module)?)?;
     module.add_function(wrap_pyfunction!(split::split, module)?)?;
     module.add_function(wrap_pyfunction!(train::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(weights::dates, module)?)?;
     module.add_function(wrap_pyfunction!(weights::weights_text, module)?)?;
     module.add_function(wrap_pyfunction!(part_reader::borders_of, module)?)?;
     module.add_function(wrap_pyfunction!(part_reader::divided, module)?)?;

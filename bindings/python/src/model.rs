@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use absentia::model::{ModelError, RowWeights, Similarity};
+use absentia::model::{ModelError, RowWeights};
 use absentia::ranking::{RankRequest, SeenItems, UserItems};
 use absentia::{Axis, Model as Trained};
 use absentia_io::model::{
@@ -13,7 +13,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::data::{BorrowedSeen, Column, Data, Seen, borrow, borrow_some, slice_some};
-use crate::error::OrRaise;
+use crate::dataset::Pairs;
+use crate::error::{OrRaise, parsed};
 use crate::factors::{BorrowedTable, Factors, Table, check_columns, shape, solve_each};
 use crate::ids::IdMap;
 use crate::lists::{Lists, Padded};
@@ -30,8 +31,6 @@ pub(crate) struct Model {
     pub(crate) seen: Option<UserItems>,
 }
 
-/// Rows of users and of items.
-type Pairs<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>);
 /// Iteration, seconds, observed, missing, regularization, validation.
 type SweepTuple = (usize, f64, f64, f64, f64, Option<f64>);
 /// Score, what each item adds to it, remainder.
@@ -324,7 +323,7 @@ impl Model {
         by: &str,
         threads: Option<usize>,
     ) -> PyResult<Lists<'py>> {
-        let (axis, by) = (parse_axis(axis)?, parse_similarity(by)?);
+        let (axis, by) = (parsed("axis", axis)?, parsed("by", by)?);
         let (most, each) = {
             let model = &slf.get().trained;
             (n_rows(model, axis), work_of_row(model, axis))
@@ -355,7 +354,7 @@ impl Model {
         like: Option<Column<u32>>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let axis = parse_axis(axis)?;
+        let axis = parsed("axis", axis)?;
         let k = slf.get().trained.n_factors();
         let (rows, solved) = interruptible(py, move |py, cancel| {
             let (data, like) = (data.borrow(py)?, borrow_some(py, like.as_ref())?);
@@ -415,26 +414,6 @@ fn n_rows(model: &Trained, axis: Axis) -> usize {
 /// Multiplications that a ranking of all rows of a side takes.
 fn work_of_row(model: &Trained, axis: Axis) -> u64 {
     n_rows(model, axis) as u64 * model.n_factors() as u64
-}
-
-fn parse_similarity(name: &str) -> PyResult<Similarity> {
-    match name {
-        "cosine" => Ok(Similarity::Cosine),
-        "inner-product" => Ok(Similarity::InnerProduct),
-        _ => Err(PyValueError::new_err(format!(
-            "by is {name:?}; it must be 'cosine' or 'inner-product'"
-        ))),
-    }
-}
-
-fn parse_axis(name: &str) -> PyResult<Axis> {
-    match name {
-        "user" => Ok(Axis::User),
-        "item" => Ok(Axis::Item),
-        _ => Err(PyValueError::new_err(format!(
-            "axis is {name:?}; it must be 'user' or 'item'"
-        ))),
-    }
 }
 
 impl Model {

@@ -157,7 +157,7 @@ impl Online {
         })
     }
 
-    /// Sums the caches anew; yields the sequence number.
+    /// Recomputes the caches; yields the sequence number.
     fn rebuild(slf: Py<Self>, py: Python<'_>) -> PyResult<u64> {
         Self::apply_one(slf, py, Record::Rebuild)
     }

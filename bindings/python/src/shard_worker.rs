@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use absentia::fit::shard::random_rows;
 use absentia::{Axis, Dense, Params, Sides};
 use absentia_io::IdMap;
-use absentia_io::model::{Ids, Piece, Pieces, save_piece};
+use absentia_io::model::{FactorFile, FactorFiles, Ids, save_factor_file};
 use absentia_job::{Frame, Job, Part, shards};
 use absentia_shard::{Received, Request, Wave, Worker, WorkerError, from_bytes, to_bytes};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -291,40 +291,40 @@ impl ShardWorker {
 
     /// Writes its rows into the folder of a model, and yields what their files are called.
     #[expect(clippy::needless_pass_by_value, reason = "as Python gives it")]
-    fn save_pieces(&self, py: Python<'_>, folder: PathBuf) -> PyResult<String> {
+    fn save_factors(&self, py: Python<'_>, folder: PathBuf) -> PyResult<String> {
         self.with(py, |ready| {
-            let pieces = Sides {
+            let files = Sides {
                 users: ready.save_side(&folder, Axis::User)?,
                 items: ready.save_side(&folder, Axis::Item)?,
             };
-            serde_json::to_string(&pieces)
+            serde_json::to_string(&files)
                 .map_err(|error| PyRuntimeError::new_err(error.to_string()))
         })
     }
 
-    /// Makes a model of the pieces of all workers in a folder, in the order of the workers, after the sweeps of `history`.
+    /// Makes a model of the files of all workers in a folder, in the order of the workers, after the sweeps of `history`.
     /// `ids` is as for [`model`](Self::model).
     #[expect(clippy::needless_pass_by_value, reason = "as Python gives it")]
     fn save_folder(
         &self,
         py: Python<'_>,
         folder: PathBuf,
-        pieces: Vec<String>,
+        files: Vec<String>,
         ids: Vec<PyReadonlyArray1<'_, u8>>,
         history: &str,
     ) -> PyResult<()> {
         let (ids, history) = (slices(&ids)?, parsed(history)?);
         self.with(py, |ready| {
-            let mut sides = Sides::<Vec<Piece>>::default();
-            for own in &pieces {
-                let own: Sides<Vec<Piece>> = serde_json::from_str(own)
+            let mut sides = Sides::<Vec<FactorFile>>::default();
+            for own in &files {
+                let own: Sides<Vec<FactorFile>> = serde_json::from_str(own)
                     .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
                 sides.users.extend(own.users);
                 sides.items.extend(own.items);
             }
             let factors = ready.params.factors;
-            let (pieces, ids) = (Pieces { factors, sides }, ready.all_ids(&ids)?);
-            let saved = ready.frame.save_folder(&folder, &pieces, &ids, &history);
+            let (files, ids) = (FactorFiles { factors, sides }, ready.all_ids(&ids)?);
+            let saved = ready.frame.save_folder(&folder, &files, &ids, &history);
             saved.or_raise()
         })
     }
@@ -411,14 +411,14 @@ impl Ready {
     }
 
     /// Writes the rows of one side.
-    fn save_side(&self, folder: &Path, axis: Axis) -> PyResult<Vec<Piece>> {
+    fn save_side(&self, folder: &Path, axis: Axis) -> PyResult<Vec<FactorFile>> {
         let rows = self.worker.all_rows(axis);
         if rows.is_empty() {
             return Ok(Vec::new());
         }
         let rows = (&rows[..], self.params.factors);
-        let piece = save_piece(folder, axis, self.worker.rows(axis).start, rows);
-        Ok(vec![piece.or_raise()?])
+        let file = save_factor_file(folder, axis, self.worker.rows(axis).start, rows);
+        Ok(vec![file.or_raise()?])
     }
 }
 

@@ -1,16 +1,14 @@
 //! Which rows train and which are held out.
 
 use absentia::data::{EventLog, Part, Pick};
-use absentia::error::TextError;
 use absentia_io::time::TimeUnit;
 use absentia_job::text::SplitRule;
 use absentia_job::{Job, defaults, split_rows};
 use numpy::PyArray1;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::data::{Column, borrow};
-use crate::error::OrRaise;
+use crate::error::{OrRaise, parsed};
 use crate::notices::Notices;
 use crate::pool::released;
 
@@ -30,12 +28,8 @@ pub(crate) fn split<'py>(
     pick: Option<&str>,
     seed: u64,
 ) -> PyResult<Bound<'py, PyArray1<u8>>> {
-    let wrong = |name: &'static str| {
-        move |error: TextError| PyValueError::new_err(format!("{name}: {error}"))
-    };
-    let rule: SplitRule = by.parse().map_err(wrong("by"))?;
-    let pick = pick.map(|pick| pick.parse::<Pick>().map_err(wrong("pick")));
-    let pick = pick.transpose()?;
+    let rule: SplitRule = parsed("by", by)?;
+    let pick: Option<Pick> = pick.map(|pick| parsed("pick", pick)).transpose()?;
     let rows = |column: &Column<u32>| Ok::<_, PyErr>(borrow(py, column)?.as_slice()?.to_vec());
     let mut log = EventLog::new(rows(&users)?, rows(&items)?).or_raise()?;
     if let Some(times) = &times {

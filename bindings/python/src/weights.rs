@@ -12,7 +12,8 @@ use absentia::weights::{
     MissingWeights as Weights, Presence, Product, Scheme as Requested, SchemeSpec, Slices,
     Strength, Term, WeightFunction,
 };
-use absentia_io::arrays::Arrays;
+use absentia_io::arrays::{Arrays, date_in_seconds};
+use absentia_io::time::{Moment, TimeUnit};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -341,6 +342,32 @@ fn options_of_presence<'py>(
         options.set_item("released", PyArray1::from_iter(py, dates))?;
     }
     Ok(options)
+}
+
+/// A date that Python passes.
+#[derive(FromPyObject)]
+pub(crate) enum GivenDate {
+    Number(i64),
+    Text(String),
+}
+
+/// Unix seconds of dates, as in files of dates; the smallest number, numpy's "not a time", where there is none.
+#[pyfunction]
+pub(crate) fn dates<'py>(
+    py: Python<'py>,
+    dates: Vec<Option<GivenDate>>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let seconds = dates.into_iter().enumerate().map(|(at, date)| match date {
+        None => Ok(i64::MIN),
+        Some(GivenDate::Number(number)) => Ok(TimeUnit::Seconds.of_moment(Moment(number))),
+        Some(GivenDate::Text(text)) => date_in_seconds(&text).ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "entry {at}: {text:?} is not a date; expected a year, a unix time or a date such as 2020-01-31"
+            ))
+        }),
+    });
+    let seconds: PyResult<Vec<i64>> = seconds.collect();
+    Ok(PyArray1::from_vec(py, seconds?))
 }
 
 /// The text of weights with every option, as it is written on the command line; arrays are named by path.

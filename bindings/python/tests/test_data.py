@@ -228,9 +228,12 @@ def test_times_of_tables_decay():
     pandas = pytest.importorskip("pandas")
     when = pandas.to_datetime(["2020-01-01", "2020-01-31", "2020-03-01"])
     seconds = when.astype("datetime64[s]").astype(np.int64)
-    frames = [pandas.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "timestamp": times}) for times in (when, seconds)]
+    texts = ["2020-01-01", "2020-01-31T02:00:00+02:00", "2020-03-01"]
+    given = (when, seconds, texts)
+    frames = [pandas.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "timestamp": times}) for times in given]
     fitted = [model(factors=2, confidence="decay:30d").fit(frame) for frame in frames]
     same(fitted[0], fitted[1])
+    same(fitted[0], fitted[2])
     assert not np.array_equal(fitted[0].user_factors_, model(factors=2).fit(frames[0]).user_factors_)
 
 

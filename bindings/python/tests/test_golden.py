@@ -1,6 +1,6 @@
 """Results that must not change by a bit: ``golden.json`` has their hashes.
 
-``ABSENTIA_GOLDEN=record`` writes them anew, for a change that is meant to change results and says so.
+``ABSENTIA_GOLDEN=record`` records them again, for a change that is meant to change results and says so.
 """
 
 import hashlib

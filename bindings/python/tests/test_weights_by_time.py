@@ -81,12 +81,30 @@ def test_release_dates_are_mappings_arrays_or_tables(tmp_path):
     array = np.full(20, "NaT", dtype="datetime64[D]")
     array[15] = day
     (tmp_path / "dates.csv").write_text(f"item,released\n15,{day}\n")
-    given = ({15: day}, {15: str(day)}, array, str(tmp_path / "dates.csv"), tmp_path / "dates.csv")
+    seconds = int(day.astype("datetime64[s]").astype(np.int64))
+    millis = np.zeros(20, dtype=np.int64)
+    millis[15] = 1000 * seconds
+    np.save(tmp_path / "millis.npy", millis)
+    given = (
+        {15: day},
+        {15: str(day)},
+        array,
+        str(tmp_path / "dates.csv"),
+        tmp_path / "dates.csv",
+        {15: seconds},
+        {15: 1000 * seconds, 3: None},
+        {15: f"{day}T01:00:00+01:00"},
+        {15: day.item(), "no such item": "2014"},
+    )
     found = [weights.Available(c0=1, released=dates).resolve(frame) for dates in given]
     hidden = found[0].b[15] == 0
     assert hidden.any() and not hidden.all()
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].b, other.b)
+    same = [weights.Age(c0=1, released=dates).resolve(frame) for dates in (millis, tmp_path / "millis.npy")]
+    np.testing.assert_array_equal(same[0].b, same[1].b)
+    with pytest.raises(ValueError, match='entry 15: "soon" is not a date'):
+        weights.Age(c0=1, released={15: "soon"}).resolve(frame)
 
 
 SCHEMES = {

@@ -214,7 +214,7 @@ pub fn run(argv: Vec<OsString>) -> u8 {
             let json = cli.global.json;
             match execute(&cli) {
                 Ok(outcome) => outcome.into(),
-                Err(error) => Failure::from(error).located(&cli.places).report(json),
+                Err(error) => Failure::located(&error, &cli.places).report(json),
             }
         }
         Err(ParseError::Clap(error)) => usage(&error, json),

@@ -96,17 +96,17 @@ impl Files {
             };
             if let Some((input, _)) = read.iter().find(|(_, other)| *other == place) {
                 let message = format!(
-                    "{} {path} is read as {}: it would be replaced by the result",
-                    file.argument, input.argument
+                    "{path} is read as {}: it would be replaced by the result",
+                    input.argument
                 );
-                return Err(Refusal::usage(message).hint(hint));
+                return Err(Refusal::argument(file.argument, &message).hint(hint));
             }
             if let Some((other, _)) = written.iter().find(|(_, other)| *other == place) {
                 let message = format!(
-                    "{} and {} both write {path}: one would replace the other",
-                    other.argument, file.argument
+                    "and {} both write {path}: one would replace the other",
+                    file.argument
                 );
-                return Err(Refusal::usage(message).hint(hint));
+                return Err(Refusal::argument(other.argument, &message).hint(hint));
             }
             written.push((file, place));
         }
@@ -127,11 +127,9 @@ impl Files {
         for (files, what) in lists {
             let mut named = files.iter().filter(|file| is_standard(&file.path));
             if let (Some(first), Some(second)) = (named.next(), named.next()) {
-                let message = format!(
-                    "{} {what} (-), and so does {}",
-                    first.argument, second.argument
-                );
-                return Err(Refusal::usage(message).hint("use - once, and files for the others"));
+                let message = format!("{what} (-), and so does {}", second.argument);
+                let refusal = Refusal::argument(first.argument, &message);
+                return Err(refusal.hint("use - once, and files for the others"));
             }
         }
         Ok(())

@@ -31,7 +31,7 @@ pub(crate) fn options(metrics: &[String], cutoffs: &[usize]) -> anyhow::Result<E
             Ok(metric) => metric,
             Err(error) => {
                 let named = name.parse::<MetricName>();
-                let named = named.map_err(|_| not_a_metric("--metrics", &error))?;
+                let named = named.map_err(|_| not_a_metric("metrics", &error))?;
                 options.cutoffs.extend(named.cutoff);
                 named.metric
             }
@@ -45,8 +45,7 @@ pub(crate) fn options(metrics: &[String], cutoffs: &[usize]) -> anyhow::Result<E
 pub(crate) fn metric(flag: &str, text: &str) -> anyhow::Result<MetricName> {
     metric_name(text).map_err(|error| match error {
         JobError::MetricLacksCutoff { metric } => {
-            let refusal =
-                Refusal::usage(format!("{flag} {metric}: {metric}@K is needed, a cut-off"));
+            let refusal = Refusal::flag(flag, format!("{metric}: {metric}@K is needed, a cut-off"));
             refusal.hint(format!("write {metric}@20, say")).into()
         }
         error => not_a_metric(flag, &error),
@@ -55,7 +54,7 @@ pub(crate) fn metric(flag: &str, text: &str) -> anyhow::Result<MetricName> {
 
 /// The refusal of a metric that a flag names.
 fn not_a_metric(flag: &str, error: &dyn std::fmt::Display) -> anyhow::Error {
-    Refusal::usage(format!("{flag}: {error}")).into()
+    Refusal::flag(flag, format!(": {error}")).into()
 }
 
 /// Why a metric is the same for every model of this many items, if it is.

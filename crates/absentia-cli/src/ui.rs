@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use absentia_io::{Column as Role, FoundColumns};
+use absentia_io::{Column as Role, ColumnNames};
 use absentia_job::Ledger;
 use absentia_report::format;
 use absentia_report::terminal::{Bar, Progress, Screen, Table};
@@ -179,7 +179,7 @@ impl absentia_io::Progress for ReadingBar {
         }
     }
 
-    fn columns(&self, found: &FoundColumns) {
+    fn columns(&self, found: &ColumnNames) {
         let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
         columns.push(found.to_vec());
     }

@@ -49,7 +49,7 @@ fn a_saved_itemknn_scores_as_the_one_that_was_trained() {
     let neighbours = loaded.neighbours().expect("saved");
     assert_eq!(neighbours.n_users(), 24);
     let lists: Vec<usize> = neighbours
-        .near()
+        .neighbours()
         .0
         .windows(2)
         .map(|ends| (ends[1] - ends[0]) as usize)

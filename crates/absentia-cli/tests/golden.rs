@@ -1,5 +1,5 @@
 //! Commands whose results must not change by a bit: `golden/commands.txt` lists them, `golden/hashes.txt` has what they
-//! gave. `ABSENTIA_GOLDEN=record` writes the hashes anew, for a change that is meant to change results and says so.
+//! gave. `ABSENTIA_GOLDEN=record` records the hashes again, for a change that is meant to change results and says so.
 #![allow(missing_docs)]
 
 mod support;

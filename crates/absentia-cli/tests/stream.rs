@@ -297,7 +297,7 @@ fn live_weights_beside_weights_of_a_file_continue_with_users_that_the_file_lacks
     assert!(lists(folder, "t.absentia").contains("\"u36\""));
 }
 
-/// Refits resolve weights anew after the model was saved too, also those that depend on times or are estimated.
+/// Refits resolve weights again after the model was saved too, also those that depend on times or are estimated.
 #[test]
 fn a_model_that_was_saved_continues_as_if_it_had_not_been() {
     let folder = trained();

@@ -113,7 +113,7 @@ fn a_long_search_begins_with_uniform_weights_alone() {
         let searched = if number < 20 { "uniform" } else { "all" };
         assert_eq!(trial["search"], searched, "{number}");
     }
-    let said = "after uniform weights, rung 1, with other users and factors, starts anew:";
+    let said = "after uniform weights, rung 1, with other users and factors, starts again:";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     for (search, factors) in [("", 8), ("uniform weights, ", 8)] {
         let name = format!(">{search}rung 1, {factors} factors");

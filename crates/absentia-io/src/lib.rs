@@ -78,9 +78,9 @@ pub use file_set::FileSet;
 pub use format::Format;
 pub use ids::{Id, IdMap, RawIds, id_borders};
 pub use read::{
-    DenseIds, FirstLine, FoundColumns, NoProgress, ParquetFile, Progress, ReadOptions,
-    TableColumns, Unknown, blocks, expand, expected_reading, hide_panics_of_decoders, is_decoding,
-    read, read_with_ids, reading,
+    ColumnNames, DenseIds, FirstLine, NoProgress, ParquetFile, Progress, ReadOptions, TableColumns,
+    Unknown, blocks, expand, expected_reading, hide_panics_of_decoders, is_decoding, read,
+    read_with_ids, reading,
 };
 pub use standard::{is_standard, output_name, read_text};
 pub use write::{id_list_paths, write, write_id_lists, write_with_ids, writing_bytes};

@@ -1,6 +1,5 @@
 //! A job as keys and values: what a configuration file, a model file and Python write.
 
-use absentia::{Baseline, Method, Solver};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Table, Value};
@@ -65,16 +64,10 @@ impl Job {
 
     /// The solver, by its name alone where its number has a key of its own.
     fn written_solver(&self) -> Option<Value> {
-        let has_key = match self.solver? {
-            Method::Solver(Solver::Subspace { .. }) => self.settings.block.is_some(),
-            Method::Solver(Solver::AlsCg { .. }) => self.settings.cg_steps.is_some(),
-            Method::Baseline(Baseline::ItemKnn { .. }) => self.settings.neighbours.is_some(),
-            _ => false,
-        };
-        if has_key {
-            self.solver.map(|method| method.name().into())
-        } else {
-            self.solver.written()
+        let method = self.solver?;
+        match self.settings.number_of(method) {
+            Some(_) => Some(method.name().into()),
+            None => self.solver.written(),
         }
     }
 

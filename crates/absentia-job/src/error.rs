@@ -120,7 +120,7 @@ pub enum JobError {
     )]
     OtherSettings {
         path: PathBuf,
-        key: &'static str,
+        key: String,
         then: String,
         now: String,
     },
@@ -131,7 +131,7 @@ pub enum JobError {
     #[error(
         "{file}: none of its {entity} are in {place}, so that {relation} says nothing about them"
     )]
-    NothingMet {
+    NoSharedIds {
         relation: String,
         file: String,
         entity: String,

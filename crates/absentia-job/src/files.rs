@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use absentia_io::{
-    Dataset, FirstLine, FoundColumns, IdMap, Progress, ReadOptions, Unknown, expand,
+    ColumnNames, Dataset, FirstLine, IdMap, Progress, ReadOptions, Unknown, expand,
     expected_reading, read, read_with_ids,
 };
 
@@ -36,7 +36,7 @@ pub(crate) fn read_paths(
     Ok(read_first_lines(paths, reading, listener)?.0)
 }
 
-/// Reads files, and yields the first lines of which what they look like decided whether they name the columns.
+/// Reads files. Also returns each first line whose appearance alone decided whether it is a header.
 ///
 /// # Errors
 /// Files that cannot be read.
@@ -74,7 +74,7 @@ impl Progress for FirstLines<'_> {
         self.progress.advance(bytes, rows);
     }
 
-    fn columns(&self, found: &FoundColumns) {
+    fn columns(&self, found: &ColumnNames) {
         self.progress.columns(found);
     }
 

@@ -11,7 +11,7 @@ use crate::error::JobError;
 use crate::exposed_entries::ExposedEntries;
 use crate::files::read_known;
 use crate::listener::{Event, Listener, Step};
-use crate::memory::beside_kept;
+use crate::memory::while_held;
 use crate::preparation::Preparation;
 use crate::reading::Reading;
 use crate::rows::{Rows, take_log};
@@ -30,7 +30,7 @@ pub fn pairs_of(
 ) -> Result<TestSet, JobError> {
     let (beside, ids) = (rows.bytes(), rows.take_ids());
     let read = || read_known(files, reading, ids, listener);
-    let mut dataset = beside_kept(listener, beside, read)?;
+    let mut dataset = while_held(listener, beside, read)?;
     let mut log = take_log(&mut dataset)?;
     (rows.users, rows.items) = (dataset.users, dataset.items);
     if let Some(minimum) = preparation.min_rating {

@@ -75,7 +75,7 @@ pub use folding::{
 pub use held_out::{ExposedPairs, pairs_of, without_held_out};
 pub use job::Job;
 pub use listener::{Choice, Event, Listener, Step};
-pub use memory::{Ledger, Plan, beside_kept};
+pub use memory::{Ledger, Plan, while_held};
 pub use message::{Level, unknown_text};
 pub use preparation::{Preparation, merge_repeats};
 pub use preset::Preset;

@@ -156,7 +156,7 @@ pub enum Event<'e> {
         of: usize,
     },
     /// Most ids that a relation has of a type are nowhere else.
-    FewMet {
+    FewSharedIds {
         /// The relation.
         relation: &'e str,
         /// The type.
@@ -164,7 +164,7 @@ pub enum Event<'e> {
         /// Where they could be.
         place: &'static str,
         /// Number of those that are.
-        met: usize,
+        shared: usize,
         /// Number of those in the relation.
         of: usize,
     },

@@ -25,7 +25,7 @@ pub struct Ledger {
     limit: Option<u64>,
     /// Bytes that the process held before the command.
     base: u64,
-    kept: AtomicU64,
+    held: AtomicU64,
     /// Bytes that the allocator keeps of the blocks that files were read in.
     blocks: AtomicU64,
     entered: Mutex<Entered>,
@@ -45,7 +45,7 @@ impl Ledger {
         Self {
             limit,
             base: limits::memory_held().unwrap_or(0),
-            kept: AtomicU64::new(0),
+            held: AtomicU64::new(0),
             blocks: AtomicU64::new(0),
             entered: Mutex::new(Entered {
                 largest: Stage::new("start"),
@@ -72,12 +72,12 @@ impl Ledger {
 
     /// Counts bytes in every stage from now on.
     pub fn keep(&self, bytes: u64) {
-        self.kept.fetch_add(bytes, Ordering::Relaxed);
+        self.held.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// No longer counts bytes that were [kept](Self::keep).
+    /// No longer counts bytes that were [counted](Self::keep).
     pub fn release(&self, bytes: u64) {
-        self.kept.fetch_sub(bytes, Ordering::Relaxed);
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Counts what the allocator keeps of blocks that files were read in: about an eighth, and what is
@@ -86,8 +86,8 @@ impl Ledger {
         self.blocks.fetch_max(bytes / 8, Ordering::Relaxed);
     }
 
-    fn kept(&self) -> u64 {
-        self.kept.load(Ordering::Relaxed) + self.blocks.load(Ordering::Relaxed)
+    fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed) + self.blocks.load(Ordering::Relaxed)
     }
 
     /// Rejects a stage that does not fit.
@@ -95,7 +95,7 @@ impl Ledger {
     /// # Errors
     /// Says what is needed and what there is.
     pub fn check(&self, stage: &Stage) -> Result<(), FitError> {
-        fits(stage.total().saturating_add(self.kept()), self.limit())
+        fits(stage.total().saturating_add(self.held()), self.limit())
     }
 
     /// Enters a stage; yields it if it is large, and larger than the one that was yielded last.
@@ -103,7 +103,7 @@ impl Ledger {
     /// # Errors
     /// As [`check`](Self::check).
     pub fn enter(&self, stage: Stage) -> Result<Option<Stage>, FitError> {
-        let stage = stage.with("kept from before", self.kept());
+        let stage = stage.with("kept from before", self.held());
         let bytes = stage.total();
         let mut entered = self.entered();
         if bytes > entered.largest.total() {
@@ -148,8 +148,8 @@ fn fits(needed: u64, limit: Option<u64>) -> Result<(), FitError> {
     }
 }
 
-/// Does something while some bytes are [kept](Ledger::keep).
-pub fn beside_kept<T>(listener: &dyn Listener, bytes: u64, work: impl FnOnce() -> T) -> T {
+/// Does something while some bytes are [counted](Ledger::keep).
+pub fn while_held<T>(listener: &dyn Listener, bytes: u64, work: impl FnOnce() -> T) -> T {
     if let Some(memory) = listener.memory() {
         memory.keep(bytes);
     }

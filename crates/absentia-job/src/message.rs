@@ -54,14 +54,14 @@ impl Event<'_> {
                 option("min-rating"),
                 option("targets"),
             ),
-            Self::FewMet {
+            Self::FewSharedIds {
                 relation,
                 entity,
                 place,
-                met,
+                shared,
                 of,
             } => format!(
-                "{relation}: only {met} of its {of} {entity} are in {place}; the others occur in this relation \
+                "{relation}: only {shared} of its {of} {entity} are in {place}; the others occur in this relation \
                  only (are the ids of the same kind?)"
             ),
             Self::UnknownAttributes {

@@ -12,8 +12,8 @@ use absentia_search::Automatic;
 
 use crate::error::JobError;
 use crate::fingerprint::{Difference, Fingerprint};
-use crate::settings::half_life_of;
-use crate::text::ConfidenceRule;
+use crate::job::Job;
+use crate::keys::{Keys as _, key_of, text_of};
 
 /// Reads the checkpoint of a run, if it exists, and takes the settings that were chosen from it.
 ///
@@ -67,7 +67,7 @@ pub(crate) fn check_data(path: &Path, difference: Option<Difference>) -> Result<
         Some(Difference::Data(what)) => Err(JobError::OtherData { path, what }),
         Some(Difference::Setting(key, then, now)) => Err(JobError::OtherSettings {
             path,
-            key,
+            key: key.to_owned(),
             then,
             now,
         }),
@@ -93,7 +93,7 @@ pub(crate) fn check_weights(
     match comparable.zip(now) {
         Some((then, now)) if then != now => Err(JobError::OtherSettings {
             path: path.to_owned(),
-            key: "weights",
+            key: "weights".to_owned(),
             then: then.to_string(),
             now: now.to_string(),
         }),
@@ -111,37 +111,27 @@ pub(crate) fn check_params(
     let Some(&name) = now.changes_since(then).first() else {
         return Ok(());
     };
-    let (key, then) = written(then, name, unit);
-    let (_, now) = written(now, name, unit);
     Err(JobError::OtherSettings {
         path: path.to_owned(),
-        key,
-        then,
-        now,
+        key: key_of(name),
+        then: written(then, name, unit),
+        now: written(now, name, unit),
     })
 }
 
-/// The key and the text of a parameter.
-fn written(params: &Params, name: &'static str, unit: TimeUnit) -> (&'static str, String) {
-    let confidence = || ConfidenceRule::of(params.confidence, unit).to_string();
-    match name {
-        "factors" => (name, params.factors.to_string()),
-        "regularization" => (name, params.regularization.to_string()),
-        "reg_exponent" => ("reg-exponent", params.reg_exponent.to_string()),
-        "solver" => (name, params.solver.to_string()),
-        "targets" => (name, params.targets.to_string()),
-        "confidence" => (name, confidence()),
-        "post_scale" => ("post-scale", params.post_scale.to_string()),
-        "post_scale_half_life" => {
-            let half_life = half_life_of(params, unit);
-            let text = half_life.map_or("none".to_owned(), |half_life| half_life.to_string());
-            ("post-scale-half-life", text)
-        }
-        "init_std" => ("init-std", params.init_std.to_string()),
-        "seed" => (name, params.seed.to_string()),
-        "learning_rate" => ("learning-rate", params.learning_rate.to_string()),
-        other => (other, String::new()),
-    }
+/// The text of a parameter.
+fn written(params: &Params, name: &str, unit: TimeUnit) -> String {
+    let mut job = Job {
+        solver: Some(params.solver),
+        ..Job::default()
+    };
+    job.settings.fix(params, unit);
+    let mut fields = job.fields().into_iter();
+    let field = fields.find(|(own, _)| *own == name);
+    let value = field.and_then(|(_, field)| field.written());
+    value.map_or("none".to_owned(), |value| {
+        text_of(&value).unwrap_or_default()
+    })
 }
 
 /// Whether two maps give the same rows to the same ids.

@@ -12,7 +12,7 @@ use absentia_io::{Dataset, IdMap};
 use crate::error::JobError;
 use crate::files::{read_files, read_known};
 use crate::listener::{Event, Listener, Step};
-use crate::memory::beside_kept;
+use crate::memory::while_held;
 use crate::preparation::{Preparation, merge_repeats};
 use crate::reading::Reading;
 
@@ -257,7 +257,7 @@ impl Rows {
     ) -> Result<(), JobError> {
         let (beside, ids) = (self.bytes(), self.take_ids());
         let read = || read_known(files, reading, ids, listener);
-        let dataset = beside_kept(listener, beside, read)?;
+        let dataset = while_held(listener, beside, read)?;
         // The pairs as they are looked up, and as they are compared with.
         let excluded = 24 * dataset.len() as u64 + 8 * self.log.len() as u64;
         listener.enter(

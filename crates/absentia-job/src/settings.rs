@@ -1,7 +1,7 @@
 //! Settings of a run as they were given; what was not given has a default or is chosen automatically.
 
 use absentia::data::Targets;
-use absentia::{Baseline, Method, Params, Solver};
+use absentia::{Baseline, Method, Params};
 use absentia_io::time::{TimeSpan, TimeUnit};
 use absentia_search::Automatic;
 
@@ -138,24 +138,28 @@ pub(crate) struct UnusedSetting {
 }
 
 impl GivenSettings {
+    /// The numbers of methods that have a key of their own, by [`Method::number_key`].
+    fn numbers(&self) -> [(&'static str, Option<usize>); 3] {
+        [
+            ("block", self.block),
+            ("cg-steps", self.cg_steps),
+            ("neighbours", self.neighbours),
+        ]
+    }
+
+    /// The number of a method that was given by a key of its own.
+    pub(crate) fn number_of(&self, method: Method) -> Option<usize> {
+        let key = method.number_key()?;
+        let mut numbers = self.numbers().into_iter();
+        numbers.find(|(own, _)| *own == key)?.1
+    }
+
     /// The method with its number, where that is given by a setting of its own: `block`, `cg-steps`
     /// or `neighbours`.
     #[must_use]
     pub fn method(&self, method: Method) -> Method {
-        match method {
-            Method::Solver(Solver::Subspace { block }) => Method::Solver(Solver::Subspace {
-                block: self.block.unwrap_or(block),
-            }),
-            Method::Solver(Solver::AlsCg { steps }) => Method::Solver(Solver::AlsCg {
-                steps: self.cg_steps.unwrap_or(steps),
-            }),
-            Method::Baseline(Baseline::ItemKnn { neighbours }) => {
-                Method::Baseline(Baseline::ItemKnn {
-                    neighbours: self.neighbours.unwrap_or(neighbours),
-                })
-            }
-            method => method,
-        }
+        self.number_of(method)
+            .map_or(method, |number| method.with_number(number))
     }
 
     /// The files of initial factors: given one by one, or in one text with a comma between them.
@@ -211,13 +215,13 @@ impl GivenSettings {
         self.iterations = Some(params.iterations);
         self.regularization = Some(params.regularization);
         self.reg_exponent = Some(params.reg_exponent);
-        let number = |name: &str| match params.solver {
-            method if method.name() == name => method.number(),
-            _ => name.parse::<Method>().ok().and_then(Method::number),
+        let number = |key| {
+            let own = Some(params.solver).filter(|solver| solver.number_key() == Some(key));
+            own.or(method_with(key)).and_then(Method::number)
         };
-        self.block = number("subspace");
-        self.cg_steps = number("als-cg");
-        self.neighbours = number("itemknn");
+        self.block = number("block");
+        self.cg_steps = number("cg-steps");
+        self.neighbours = number("neighbours");
         self.targets = Some(params.targets);
         self.confidence = Some(ConfidenceRule::of(params.confidence, unit));
         self.post_scale = Some(params.post_scale);
@@ -257,45 +261,34 @@ impl GivenSettings {
 
     /// Settings that none of these methods takes.
     pub(crate) fn unused(&self, methods: &[Method]) -> Vec<UnusedSetting> {
-        let any = |takes: fn(&Method) -> bool| methods.iter().any(takes);
-        let subspace = any(|m| matches!(m, Method::Solver(Solver::Subspace { .. })));
-        let als_cg = any(|m| matches!(m, Method::Solver(Solver::AlsCg { .. })));
-        let itemknn = any(|m| matches!(m, Method::Baseline(Baseline::ItemKnn { .. })));
-        let rate = any(|m| matches!(m, Method::Baseline(Baseline::Bpr | Baseline::SgdObserved)));
         // No warning for a default that is written out, as in the configuration of a model.
+        let numbers = self.numbers().into_iter().filter_map(|(key, given)| {
+            let usual = method_with(key)?;
+            let is_used = methods.iter().any(|one| one.number_key() == Some(key));
+            let unused = given.is_some() && given != usual.number() && !is_used;
+            unused.then(|| (key, usual.name()))
+        });
+        let has_rate = |method: &Method| {
+            matches!(
+                method,
+                Method::Baseline(Baseline::Bpr | Baseline::SgdObserved)
+            )
+        };
         let usual_rate = Params::default().learning_rate;
         let other_rate = |given: f32| given.to_bits() != usual_rate.to_bits();
-        let number_differs = |given: Option<usize>, name: &str| {
-            let usual = name.parse::<Method>().ok().and_then(Method::number);
-            given.is_some() && given != usual
-        };
-        let settings = [
-            (
-                number_differs(self.block, "subspace") && !subspace,
-                "block",
-                "subspace",
-            ),
-            (
-                number_differs(self.cg_steps, "als-cg") && !als_cg,
-                "cg-steps",
-                "als-cg",
-            ),
-            (
-                number_differs(self.neighbours, "itemknn") && !itemknn,
-                "neighbours",
-                "itemknn",
-            ),
-            (
-                self.learning_rate.is_some_and(other_rate) && !rate,
-                "learning-rate",
-                "bpr or sgd-observed",
-            ),
-        ];
-        let unused = settings.into_iter().filter(|(unused, ..)| *unused);
+        let rate = (self.learning_rate.is_some_and(other_rate) && !methods.iter().any(has_rate))
+            .then_some(("learning-rate", "bpr or sgd-observed"));
+        let unused = numbers.chain(rate);
         unused
-            .map(|(_, key, methods)| UnusedSetting { key, methods })
+            .map(|(key, methods)| UnusedSetting { key, methods })
             .collect()
     }
+}
+
+/// The method whose number has a key.
+fn method_with(key: &str) -> Option<Method> {
+    let mut all = Method::ALL.into_iter();
+    all.find(|method| method.number_key() == Some(key))
 }
 
 /// The half-life of post-scaling as it is written, for data whose times have this unit.
@@ -319,7 +312,26 @@ pub fn post_scaling_text(params: &Params, unit: TimeUnit) -> String {
 
 #[cfg(test)]
 mod tests {
+    use absentia::Solver;
+
     use super::*;
+    use crate::keys::Keys as _;
+
+    #[test]
+    fn every_number_of_a_method_has_a_key() {
+        for method in Method::ALL {
+            let Some(number) = method.number() else {
+                assert_eq!(method.number_key(), None);
+                continue;
+            };
+            let key = method.number_key().unwrap();
+            let mut given = GivenSettings::default();
+            given
+                .set_key(key, &toml::Value::Integer(number as i64 + 16))
+                .unwrap();
+            assert_eq!(given.method(method).number(), Some(number + 16), "{key}");
+        }
+    }
 
     #[test]
     fn nothing_given_is_the_engine_s_defaults() {

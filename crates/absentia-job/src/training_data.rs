@@ -12,7 +12,7 @@ use crate::error::JobError;
 use crate::held_out::{ExposedPairs, pairs_of, without_held_out};
 use crate::job::Job;
 use crate::listener::{Event, Listener};
-use crate::memory::beside_kept;
+use crate::memory::while_held;
 use crate::preparation::Preparation;
 use crate::rows::Rows;
 use crate::text::SplitRule;
@@ -94,7 +94,7 @@ impl TrainingData {
         };
         let shown = match &exposed.files[..] {
             [] => None,
-            _ => Some(beside_kept(listener, rows.bytes(), || {
+            _ => Some(while_held(listener, rows.bytes(), || {
                 ExposedPairs::read(&mut rows, exposed, reading, listener)
             })?),
         };

@@ -148,8 +148,9 @@ impl Learner {
         from: TrainFrom,
         sweeps: Option<usize>,
         observer: &mut dyn Observer,
+        cancel: &Cancel,
     ) -> Result<(), LearnError> {
-        Ok(self.online.train(from, sweeps, observer, &Cancel::new())?)
+        Ok(self.online.train(from, sweeps, observer, cancel)?)
     }
 
     /// The row of an id, if there is one.

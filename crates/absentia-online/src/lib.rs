@@ -7,10 +7,10 @@
 //! | file | concept |
 //! | --- | --- |
 //! | `record` | an operation by ids, as it is written |
-//! | `settings` | settings of which some are given |
+//! | `settings` | partial settings |
 //! | `learner` | the model with its ids; new ids become rows |
 //! | `events` | a table of events as records |
-//! | `open` | from a model file and its training rows, or from a saved state, to a learner |
+//! | `open` | opens a learner from a model and its rows, or from a saved state |
 //! | `log` | records in a file, each with a checksum |
 //! | `memory` | what learning and saving take |
 //! | `prequential` | how well the next event is predicted before it is learned |

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use absentia::error::Axis;
 use absentia::memory::Stage;
 
 use crate::learner::Learner;
@@ -50,5 +51,24 @@ impl Learner {
         stage
             .with("what is saved", self.online().snapshot_bytes(entries))
             .with("columns of entries", columns)
+    }
+
+    /// The memory of training a copy of the model on a number of threads and saving the result, beside the model.
+    #[must_use]
+    pub fn training_stage(&self, threads: usize) -> Stage {
+        let (online, ids) = (self.online(), self.ids());
+        let rows = online.n_rows(Axis::User) + online.n_rows(Axis::Item);
+        let saving = self.learning_stage(&[], true).total();
+        Stage::new("training")
+            .with(
+                "copy of the model",
+                online.growth_bytes(online.n_entries(), rows as u64),
+            )
+            .with("copy of the ids", ids.users.bytes() + ids.items.bytes())
+            // One after the other.
+            .with(
+                "copying, training and saving",
+                online.training_bytes(threads).max(saving),
+            )
     }
 }

@@ -291,7 +291,7 @@ impl Learner {
     }
 }
 
-/// The scheme that a model was trained with, by its configuration: a refit resolves it anew, and weights that follow
+/// The scheme that a model was trained with, by its configuration: a refit resolves it again, and weights that follow
 /// the counts need its mean. Terms of files are those of the model's weights: the files lack rows that are added.
 /// None without a configuration.
 fn trained_scheme(config: Option<&str>, model: &Model) -> Result<Option<Scheme>, LearnError> {

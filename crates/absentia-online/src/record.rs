@@ -62,7 +62,7 @@ pub enum Record {
         /// Id of the user.
         user: String,
     },
-    /// Sums the caches anew.
+    /// Recomputes the caches.
     Rebuild,
     /// Trains all rows from the present factors.
     Refit {

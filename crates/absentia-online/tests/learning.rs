@@ -6,8 +6,8 @@ use std::path::Path;
 use absentia::Params;
 use absentia::data::{Duplicates, Triplets};
 use absentia::error::{Axis, Fault};
-use absentia::fit::{Run, fit};
-use absentia::online::{Online, Options, Settings, WeightMode};
+use absentia::fit::{Cancel, Run, fit};
+use absentia::online::{Online, OnlineError, Options, Settings, TrainFrom, WeightMode};
 use absentia::weights::{Scheme, SchemeSpec};
 use absentia_io::model::{Ids, load_model};
 use absentia_online::{
@@ -84,13 +84,32 @@ fn a_refit_resolves_the_weights_of_the_configuration_anew() {
     for mut learner in [learner, refitted] {
         learner.apply(&Record::Refit { sweeps: 1 }).unwrap();
         let online = learner.online();
-        let (now, anew) = (
+        let (now, again) = (
             online.missing_weights().unwrap(),
             scheme.resolve(&online.to_rows()).unwrap(),
         );
-        assert_eq!(now.a().as_slice(), anew.a().as_slice());
-        assert_eq!(now.b().as_slice(), anew.b().as_slice());
+        assert_eq!(now.a().as_slice(), again.a().as_slice());
+        assert_eq!(now.b().as_slice(), again.b().as_slice());
     }
+}
+
+#[test]
+fn a_cancelled_training_changes_nothing() {
+    let mut learner = learner(WeightMode::Frozen);
+    assert!(learner.training_stage(2).total() > learner.training_stage(1).total());
+    let before = learner.online().factors(Axis::User).clone();
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let trained = learner.train(TrainFrom::Random, Some(3), &mut (), &cancel);
+    assert!(matches!(
+        trained,
+        Err(LearnError::Online(OnlineError::Cancelled))
+    ));
+    assert_eq!(learner.online().factors(Axis::User), &before);
+    learner
+        .train(TrainFrom::Random, Some(3), &mut (), &Cancel::new())
+        .unwrap();
+    assert_ne!(learner.online().factors(Axis::User), &before);
 }
 
 /// A stream with everything that a log can hold.

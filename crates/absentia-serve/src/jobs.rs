@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use absentia::error::Axis;
-use absentia::fit::{Control, Observer, Sweep};
+use absentia::fit::{Cancel, Control, Observer, Sweep};
+use absentia::memory::Stage;
 use absentia::online::{REFIT_SWEEPS, TrainFrom};
+use absentia_io::limits::memory_available;
 use absentia_io::model::file_of_model;
 use absentia_online::{Learner, Opening};
 use serde::Serialize;
@@ -45,6 +47,8 @@ pub struct Progress {
 pub struct Jobs {
     progress: Mutex<Progress>,
     versions: AtomicU64,
+    /// Ends a training when the server stops.
+    cancel: Cancel,
 }
 
 impl Default for Jobs {
@@ -55,6 +59,7 @@ impl Default for Jobs {
                 ..Progress::default()
             }),
             versions: AtomicU64::new(0),
+            cancel: Cancel::new(),
         }
     }
 }
@@ -64,6 +69,11 @@ impl Jobs {
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.lock().clone()
+    }
+
+    /// Ends a training that runs, without a model.
+    pub(crate) fn stop(&self) {
+        self.cancel.cancel();
     }
 
     /// Takes the largest number of a model.
@@ -350,14 +360,17 @@ pub(crate) fn default_sweeps(core: &Core, from: TrainFrom) -> u32 {
 
 /// Trains a copy of the state beside the live one.
 fn train(core: &Core, from: TrainFrom, sweeps: u32) -> Result<u64, ApiError> {
-    let (copy, sequence) = ask(core, |answer| Command::Copy { answer })?;
-    let mut learner = copy.into_learner()?;
     // Half of the machine is left to those who wait for lists.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    learner.set_threads(Some((processors / 2).max(1)));
+    let threads = (processors / 2).max(1);
+    let stage = core.live().read().learner.training_stage(threads);
+    check_memory(&stage, memory_available())?;
+    let (copy, sequence) = ask(core, |answer| Command::Copy { answer })?;
+    let mut learner = copy.into_learner()?;
+    learner.set_threads(Some(threads));
     let jobs = &core.jobs;
     let mut following = Following::new(jobs, sweeps);
-    learner.train(from, Some(sweeps as usize), &mut following)?;
+    learner.train(from, Some(sweeps as usize), &mut following, &jobs.cancel)?;
     learner.set_threads(None);
     jobs.change(|progress| "saving the model".clone_into(&mut progress.message));
     let version = core.live().version;
@@ -370,6 +383,19 @@ fn train(core: &Core, from: TrainFrom, sweeps: u32) -> Result<u64, ApiError> {
         ),
     };
     save(core, &learner, sequence, source, String::new())
+}
+
+/// Rejects a stage that takes more memory than the machine has left.
+fn check_memory(stage: &Stage, left: Option<u64>) -> Result<(), ApiError> {
+    let needed = stage.total();
+    match left {
+        Some(left) if needed > left => {
+            let message =
+                format!("training needs {needed} bytes of memory, and the machine has {left} left");
+            Err(ApiError::new(507, "not_enough_memory", message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a model of other users and items: at least half of those that are known must be in it.
@@ -392,4 +418,19 @@ fn check_ids(core: &Core, learner: &Learner) -> Result<(), ServeError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_training_that_does_not_fit_into_memory_is_rejected() {
+        let stage = Stage::new("training").with("copy", 700).with("run", 400);
+        assert_eq!(check_memory(&stage, None), Ok(()));
+        assert_eq!(check_memory(&stage, Some(1100)), Ok(()));
+        let error = check_memory(&stage, Some(1099)).unwrap_err();
+        assert_eq!((error.status, error.code), (507, "not_enough_memory"));
+        assert!(error.message.contains("1100"), "{}", error.message);
+    }
 }

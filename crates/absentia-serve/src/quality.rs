@@ -51,7 +51,7 @@ impl From<Measured> for Means {
     }
 }
 
-/// How far the caches are from sums made anew.
+/// How far the caches are from recomputed sums.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Drift {
     /// The largest difference, relative to the largest sum.
@@ -89,10 +89,10 @@ pub struct Summary {
 
 /// What was measured.
 #[derive(Debug, Default)]
-pub struct Quality(Mutex<Inner>);
+pub struct Quality(Mutex<QualityState>);
 
 #[derive(Debug)]
-struct Inner {
+struct QualityState {
     model: u64,
     since: u64,
     trained_up_to: u64,
@@ -106,7 +106,7 @@ struct Inner {
     drift: Option<Drift>,
 }
 
-impl Default for Inner {
+impl Default for QualityState {
     fn default() -> Self {
         Self {
             model: 0,
@@ -125,12 +125,12 @@ impl Default for Inner {
 }
 
 impl Quality {
-    /// Begins anew with another model.
+    /// Starts again with another model.
     pub(crate) fn begin(&self, model: u64, since: u64) {
-        *self.lock() = Inner {
+        *self.lock() = QualityState {
             model,
             since,
-            ..Inner::default()
+            ..QualityState::default()
         };
     }
 
@@ -191,7 +191,7 @@ impl Quality {
         self.lock().latest.iter().copied().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, QualityState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -135,6 +135,7 @@ pub fn serve(
 /// Finishes what has begun.
 fn end(core: &Core, ranking: Vec<JoinHandle<()>>, writing: JoinHandle<()>, keys: JoinHandle<()>) {
     core.status.stop();
+    core.jobs.stop();
     core.rankings.close();
     core.writes.close();
     for thread in ranking.into_iter().chain([writing, keys]) {

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use absentia::InstructionSet;
 use absentia::internals::bench::{
-    Case, ENTRY_PART, LANE_ENTRIES, PACK_FMAS, STEP_FMAS, cases, copy, peak,
+    ENTRY_PART, KernelCase, LANE_ENTRIES, PACK_FMAS, STEP_FMAS, cases, copy, peak,
 };
 
 /// Seconds of one call, the best of several short runs.
-fn seconds(case: &mut Case) -> f64 {
+fn seconds(case: &mut KernelCase) -> f64 {
     let mut calls = 1_u32;
     let mut best = f64::INFINITY;
     for _ in 0..12 {

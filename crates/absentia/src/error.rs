@@ -35,14 +35,33 @@ impl Axis {
     }
 }
 
-impl std::fmt::Display for Axis {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Axis::User => "user",
-            Axis::Item => "item",
-        })
-    }
+/// Reads and writes an enumeration by the names of its variants.
+macro_rules! named {
+    ($type:ident, $expected:literal, $($variant:ident = $name:literal),*) => {
+        impl std::str::FromStr for $type {
+            type Err = $crate::error::TextError;
+
+            #[doc = concat!("Reads ", $expected, ".")]
+            fn from_str(text: &str) -> Result<Self, $crate::error::TextError> {
+                match text {
+                    $($name => Ok($type::$variant),)*
+                    _ => Err($crate::error::TextError::new(text, $expected)),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self {
+                    $($type::$variant => $name,)*
+                })
+            }
+        }
+    };
 }
+pub(crate) use named;
+
+named!(Axis, "user or item", User = "user", Item = "item");
 
 /// A text that cannot be read as the value it is meant to be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -45,14 +45,12 @@ pub use fit::{Run, fit};
 pub use linalg::kernels::pages::return_freed_memory;
 pub use linalg::{DecompositionError, Dense, InstructionSet, InstructionSetError};
 pub use model::Model;
-pub use params::{
-    Baseline, CheckedParams, MAX_FACTORS, MAX_ITERATIONS, MAX_THREADS, Method, Params, ParamsError,
-    Solver,
-};
+pub use params::{Baseline, CheckedParams, MAX_FACTORS, Method, Params, ParamsError, Solver};
 pub use sides::Sides;
 pub use solver::Objective;
 
-/// Internals that tests and benchmarks use; they may change in any version.
+/// Internals that tests and benchmarks use. They may change in any version, as may all items that are hidden in the
+/// documentation: the other crates of this repository use those.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::linalg::{

@@ -19,8 +19,7 @@ pub fn similar<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Vec<
 }
 
 /// Yields the known word that is closest to `word`, the first of equals, if any is [similar].
-#[must_use]
-pub fn closest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+pub(crate) fn closest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let ranked = ranked(word, known).into_iter();
     ranked
         .min_by_key(|(distance, _)| *distance)

@@ -32,7 +32,7 @@ cargo xtask accuracy <what>; data is read from ../shared/data
            target/accuracy/table.md and table.json. --seconds 180 is the time of each search; two
            run at once with a thread each. --only amazon-book,movietweetings,retailrocket,kuairec names sets;
            gowalla is measured only if it is named: its test rows are closed.
-           Searches that were finished are kept; --again makes them anew
+           Searches that were finished are kept; --again repeats them
   weights  every weight scheme on every data set but Gowalla, tuned with the same few trials: the tables of
            docs/weights.md, in target/accuracy/weights/tables.md. --only NAME makes those of some sets; --program FILE measures a binary
            instead of building one

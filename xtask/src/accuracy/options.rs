@@ -9,7 +9,7 @@ pub(super) struct Options {
     /// Time of each search.
     pub(super) seconds: u32,
     pub(super) sources: Vec<&'static Source>,
-    /// Whether searches that were finished are made anew.
+    /// Whether searches that were finished are repeated.
     pub(super) again: bool,
 }
 

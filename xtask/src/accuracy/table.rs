@@ -63,7 +63,7 @@ fn write(contests: &[Contest], seconds: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Where contenders meet: a data set, and what they leave there.
+/// A data set, and the folder with its results.
 struct Arena<'a> {
     program: &'a Program,
     set: &'a Set,
@@ -123,7 +123,7 @@ impl Arena<'_> {
         eprintln!("xtask: {}: {what}", self.set.source.name);
     }
 
-    /// Uniform beside popularity, everything beside `implicit`: the same machine for each.
+    /// Pairs that run at the same time, so that each has the same machine.
     fn search(&self) -> Result<(), String> {
         let Options { seconds, again, .. } = *self.options;
         self.say(&format!("searching uniform and popularity for {seconds} s"));

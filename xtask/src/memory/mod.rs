@@ -64,12 +64,12 @@ pub(crate) fn memory(arguments: &[String]) -> Result<(), String> {
 }
 
 /// Megabytes of one command.
-struct Found {
+struct Peak {
     estimated: f64,
     measured: f64,
 }
 
-impl Found {
+impl Peak {
     /// Prints the line of a command, and yields what is wrong with its estimate.
     #[allow(clippy::print_stdout, reason = "the result of the command")]
     fn show(&self, line: &str) -> Option<String> {
@@ -87,7 +87,7 @@ impl Found {
     }
 }
 
-fn measure(program: &Path, folder: &Path, line: &str) -> Result<Option<Found>, String> {
+fn measure(program: &Path, folder: &Path, line: &str) -> Result<Option<Peak>, String> {
     let mut command = Command::new(program);
     command.args(line.split_whitespace()).current_dir(folder);
     let output = command.output().map_err(|error| error.to_string())?;
@@ -102,7 +102,7 @@ fn measure(program: &Path, folder: &Path, line: &str) -> Result<Option<Found>, S
     let estimated = rest.rsplit(": ").next().and_then(megabytes);
     Ok(megabytes(measured)
         .zip(estimated)
-        .map(|(measured, estimated)| Found {
+        .map(|(measured, estimated)| Peak {
             estimated,
             measured,
         }))

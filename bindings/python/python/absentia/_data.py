@@ -10,9 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import _core, _params
+from ._dates import MISSING, unix_seconds
 from ._ids import MAX_ROWS, Ids, Side, intern
 from ._options import COLUMNS, FILES_ONLY, ROWS, paths
 from ._tables import ColumnOption, Columns, columns_of, labels_of, rows_of_users
+
+# Kinds of arrays of dates: datetimes, texts and objects.
+_DATES = "MUO"
 
 # More users than these are found sooner by converting the whole table.
 _FEW = 16
@@ -251,7 +255,7 @@ def _column_options(settings: Settings) -> Dict[str, Any]:
 
 def _table_settings(settings: Settings, entries: Columns) -> str:
     """The settings for a table; dates have no unit to be given."""
-    if entries.times is not None and np.asarray(entries.times).dtype.kind == "M":
+    if entries.times is not None and np.asarray(entries.times).dtype.kind in _DATES:
         settings = {key: value for key, value in settings.items() if key != "time-unit"}
     return _params.settings(settings)
 
@@ -366,11 +370,12 @@ def is_files(data: Any) -> bool:
 
 def _times(given: Any) -> NDArray[np.int64]:
     array = np.asarray(given)
-    if array.dtype.kind == "M":
-        _refuse("time", array, np.isnat(array))
-        return array.astype("datetime64[s]").astype(np.int64)
+    if array.dtype.kind in _DATES:
+        seconds = unix_seconds(array)
+        _refuse("time", array, seconds == MISSING)
+        return seconds
     if array.dtype.kind not in "iuf":
-        raise ValueError(f"times hold {array.dtype}, expected numbers or datetimes")
+        raise ValueError(f"times hold {array.dtype}, expected numbers or dates")
     # As numbers of 64 bits: beyond them, a conversion would give another time.
     _refuse("time", array, ~(np.abs(array.astype(np.float64)) < 2.0**63))
     return np.ascontiguousarray(array, dtype=np.int64)

@@ -149,12 +149,12 @@ class Online:
     def refit(self, sweeps: Optional[int] = None) -> int:
         """Trains all rows by ordinary sweeps from the present factors, 5 if not given; returns the sequence number.
 
-        What is frozen between refits is resolved anew. A refit that Ctrl-C ends changes nothing.
+        What is frozen between refits is resolved again. A refit that Ctrl-C ends changes nothing.
         """
         return self._core.refit(_params.optional(_params.whole, "sweeps", sweeps))
 
     def rebuild(self) -> int:
-        """Sums the caches anew, in double precision; returns the sequence number."""
+        """Recomputes the caches in double precision; returns the sequence number."""
         return self._core.rebuild()
 
     def recommend(self, users: Any, n: int = 10, *, deny: Optional[Iterable[Any]] = None) -> Lists:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._dates import unix_seconds
 from ._resolved import Resolved, WeightExplanation
 
 if TYPE_CHECKING:
@@ -202,7 +203,12 @@ class _ByTime(Weights):
         return not (self.released is None or isinstance(self.released, (str, os.PathLike)))
 
     def _arrays(self, ids: "Ids") -> Dict[str, NDArray[Any]]:
-        return {"released": _dates(self.released, ids.items)} if self._in_memory() else {}
+        if not self._in_memory():
+            return {}
+        released: Any = self.released
+        if isinstance(released, Mapping):
+            released = [released.get(key) for key in ids.items.all().tolist()]
+        return {"released": unix_seconds(released)}
 
 
 class Age(_ByTime):
@@ -215,7 +221,8 @@ class Age(_ByTime):
     ``withdrawn`` is the same for the time after its last row; with 0, items stay.
 
     ``released`` gives the day from which items were there: a mapping from ids, an array in the order of the rows
-    with ``NaT`` where it is unknown, or the path of a table. The data needs times.
+    with ``NaT`` where it is unknown, or the path of a table. A day is a datetime, a text such as ``"2020-01-31"`` or
+    ``"2020"``, or a unix time in any unit. The data needs times.
     """
 
     _name = "age"
@@ -520,19 +527,6 @@ def _matrix(name: str, given: ArrayLike) -> NDArray[np.float32]:
     if array.ndim != 2:
         raise ValueError(f"{name} has {array.ndim} dimensions, expected 2")
     return array
-
-
-def _dates(given: Any, ids: Any) -> NDArray[np.int64]:
-    if isinstance(given, Mapping):
-        given = [given.get(key, "NaT") for key in ids.all().tolist()]
-    array = np.asarray(given)
-    if array.dtype.kind not in "iM":
-        array = np.array([np.datetime64(date) for date in array.tolist()], dtype="datetime64[s]")
-    if array.ndim != 1:
-        raise ValueError("released must be one date for each item")
-    if array.dtype.kind == "M":
-        array = array.astype("datetime64[s]")
-    return np.ascontiguousarray(array).astype(np.int64)
 
 
 def _groups(name: str, given: Any, ids: Any) -> NDArray[np.uint32]:

@@ -93,14 +93,14 @@ pub(super) fn explained(cause: &(dyn Error + 'static)) -> Option<Refusal> {
 fn of_generating(error: &GenerateError) -> Refusal {
     let text = error.to_string();
     match error {
-        GenerateError::TooManyEntries { .. } => Refusal::usage(format!("--entries: {text}"))
+        GenerateError::TooManyEntries { .. } => Refusal::flag("entries", format!(": {text}"))
             .hint("lower --entries, or raise --items or --like-rate"),
         GenerateError::Count { name, .. } | GenerateError::Parameter { name, .. } => {
             let flag = match *name {
                 "exposure strength" => "exposure".to_owned(),
                 name => name.replace(' ', "-"),
             };
-            Refusal::usage(format!("--{flag}: {text}"))
+            Refusal::flag(flag, format!(": {text}"))
         }
         _ => Refusal::usage(text),
     }
@@ -131,7 +131,7 @@ fn of_learning(error: &LearnError) -> Option<Refusal> {
             Refusal::not_found(text).hint("pass --train FILE if it is elsewhere")
         }
         LearnError::Online(OnlineError::Setting { name, got, range }) => {
-            Refusal::usage(format!("--{} is {got}; it must be {range}", setting(name)))
+            Refusal::flag(setting(name), format!("is {got}; it must be {range}"))
         }
         LearnError::Online(_)
         | LearnError::Pair { .. }
@@ -173,23 +173,28 @@ const MERGE: &str = "merge them with --duplicates sum, last or max";
 
 /// A parameter by the name of its flag.
 fn of_params(error: &ParamsError) -> Option<Refusal> {
-    let message = match error {
+    Some(match error {
         ParamsError::Whole {
             name,
             got,
             least,
             most,
-        } => format!(
-            "--{} is {got}; it must be between {least} and {most}",
-            key_of_parameter(name)
+        } => Refusal::flag(
+            key_of_parameter(name),
+            format!("is {got}; it must be between {least} and {most}"),
         ),
-        ParamsError::Real { name, got, range } => {
-            format!("--{} is {got}; it must be {range}", key_of_parameter(name))
+        ParamsError::Real { name, got, range } => Refusal::flag(
+            key_of_parameter(name),
+            format!("is {got}; it must be {range}"),
+        ),
+        // These say more about the range than a message of ours would, after the name.
+        ParamsError::Block { .. } | ParamsError::Method { .. } => {
+            let text = error.to_string();
+            let reason = text.strip_prefix(error.name()).unwrap_or(&text);
+            Refusal::flag(error.name(), reason.trim_start())
         }
-        ParamsError::Block { .. } | ParamsError::Method { .. } => format!("--{error}"),
         _ => return None,
-    };
-    Some(Refusal::usage(message))
+    })
 }
 
 fn of_job(error: &JobError) -> Refusal {
@@ -207,32 +212,33 @@ fn of_job(error: &JobError) -> Refusal {
             }
         }
         JobError::Configuration { reason, .. } => Refusal {
+            flag: None,
             message: text,
             ..of_job(reason)
         },
         JobError::SeveralWeights { count } => {
-            let message = format!("--weights is given {count} times; a model has only one scheme");
-            Refusal::usage(message).hint(
+            let message = format!("is given {count} times; a model has only one scheme");
+            Refusal::flag("weights", message).hint(
                 "add schemes up with ' + ' inside one --weights, or weigh them against each other \
                  with `absentia compare`",
             )
         }
         JobError::ExposedWeightAlone => {
-            let message = "--exposed-weight is the weight of pairs that --exposed names";
-            Refusal::usage(message).hint("pass --exposed FILE as well")
+            let message = "is the weight of pairs that --exposed names";
+            Refusal::flag("exposed-weight", message).hint("pass --exposed FILE as well")
         }
-        JobError::ValidMetric(error) => Refusal::usage(format!("--valid-metric: {error}")),
+        JobError::ValidMetric(error) => Refusal::flag("valid-metric", format!(": {error}")),
         JobError::MetricLacksCutoff { metric } => {
-            let message = format!("--valid-metric {metric}: {metric}@K is needed, a cut-off");
-            Refusal::usage(message).hint(format!("write {metric}@20, say"))
+            let message = format!("{metric}: {metric}@K is needed, a cut-off");
+            Refusal::flag("valid-metric", message).hint(format!("write {metric}@20, say"))
         }
-        JobError::SeveralStarts { .. } => Refusal::usage("--init takes P.npy,Q.npy or one model"),
+        JobError::SeveralStarts { .. } => Refusal::flag("init", "takes P.npy,Q.npy or one model"),
         JobError::StartFactors { factors, .. } => {
             Refusal::usage(text).hint(format!("pass --factors {factors}"))
         }
         JobError::NoWeightColumn => {
-            let message = "--confidence column: the data has no column of weights";
-            Refusal::usage(message).hint("name it with --weight-col COLUMN")
+            let message = "column: the data has no column of weights";
+            Refusal::flag("confidence", message).hint("name it with --weight-col COLUMN")
         }
         JobError::Relation(error) => {
             let refusal = Refusal::usage(text);
@@ -278,7 +284,7 @@ fn of_data(error: &JobError, text: String) -> Refusal {
             "--min-rating holds for held-out rows as well: name their column with --rating-col",
         ),
         JobError::HeldOutRatedLow { .. } => refusal.hint("lower --min-rating"),
-        JobError::NothingMet { .. } => refusal.hint(
+        JobError::NoSharedIds { .. } => refusal.hint(
             "the first column of the file has the ids of the first type, the second those of the second: are they \
              the ids of the data?",
         ),

@@ -65,11 +65,29 @@ pub(crate) enum Exit {
 #[derive(Debug)]
 pub(crate) struct Refusal {
     exit: Exit,
+    /// The flag whose value is refused; the message goes on after it.
+    flag: Option<String>,
     message: String,
     hint: Option<String>,
 }
 
 impl Refusal {
+    /// Refuses the value of a flag, given without dashes; `message` goes on after it.
+    pub(crate) fn flag(flag: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            flag: Some(flag.into()),
+            ..Self::usage(message)
+        }
+    }
+
+    /// Refuses the value of an argument: a flag with its dashes, or a name as in the usage of a command.
+    pub(crate) fn argument(argument: &str, message: &str) -> Self {
+        match argument.strip_prefix("--") {
+            Some(flag) => Self::flag(flag, message),
+            None => Self::usage(format!("{argument} {message}")),
+        }
+    }
+
     /// Refuses arguments that make no sense together.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
@@ -93,6 +111,7 @@ impl Refusal {
     fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self {
             exit,
+            flag: None,
             message: message.into(),
             hint: None,
         }
@@ -100,8 +119,30 @@ impl Refusal {
 
     /// Says where it is, before anything else.
     pub(crate) fn at(mut self, place: &str) -> Self {
-        self.message = format!("{place}: {}", self.message);
+        self.message = format!("{place}: {self}");
+        self.flag = None;
         self
+    }
+
+    /// The message, with the line of the configuration file and the key where a flag has its value from there.
+    fn located(&self, places: &Places) -> String {
+        let place = self
+            .flag
+            .as_ref()
+            .and_then(|flag| Some((places.of(flag)?, flag)));
+        match place {
+            Some((place, flag)) => format!("{place}: {flag}{}", self.after_flag()),
+            None => self.to_string(),
+        }
+    }
+
+    fn after_flag(&self) -> String {
+        let space = if self.message.starts_with(':') {
+            ""
+        } else {
+            " "
+        };
+        format!("{space}{}", self.message)
     }
 
     /// Says what to do about it.
@@ -126,7 +167,10 @@ impl Refusal {
 
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
+        match &self.flag {
+            Some(flag) => write!(f, "--{flag}{}", self.after_flag()),
+            None => f.write_str(&self.message),
+        }
     }
 }
 
@@ -142,27 +186,24 @@ pub(crate) struct Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
+        Self::located(&error, &Places::default())
+    }
+}
+
+impl Failure {
+    /// A failure that says on which line of the configuration file the wrong argument is, if it is from there.
+    pub(crate) fn located(error: &anyhow::Error, places: &Places) -> Self {
         let mut hint = error.chain().find_map(hint_of);
-        let exit = exit_of(&error);
+        let exit = exit_of(error);
         if hint.is_none() && exit == Exit::NotFound {
             hint = Some("check the name and the folder".to_owned());
         }
         Self {
             exit,
-            message: one_line(&error),
+            message: one_line(error, places),
             hint,
-            silent: is_closed_pipe(&error),
+            silent: is_closed_pipe(error),
         }
-    }
-}
-
-impl Failure {
-    /// Says on which line of the configuration file the wrong argument is, if it is from there.
-    pub(crate) fn located(mut self, places: &Places) -> Self {
-        if self.exit == Exit::Usage {
-            self.message = places.located(&self.message).unwrap_or(self.message);
-        }
-        self
     }
 
     /// Prints the failure, as text or as an object, and yields its exit code.
@@ -176,11 +217,15 @@ impl Failure {
 }
 
 /// The chain of causes in one line, causes that their effect already quotes left out.
-fn one_line(error: &anyhow::Error) -> String {
+fn one_line(error: &anyhow::Error, places: &Places) -> String {
     let mut line = String::new();
     for cause in error.chain() {
         let cause = unwrapped(cause);
-        let text = explained(cause).map_or_else(|| cause.to_string(), |refusal| refusal.message);
+        let text = match cause.downcast_ref::<Refusal>() {
+            Some(refusal) => refusal.located(places),
+            None => explained(cause)
+                .map_or_else(|| cause.to_string(), |refusal| refusal.located(places)),
+        };
         if line.is_empty() {
             line = text;
         } else if !line.contains(&text) {
@@ -325,6 +370,13 @@ mod tests {
         assert_eq!(
             range.message,
             "--factors is 0; it must be between 1 and 8192"
+        );
+        let mut places = Places::default();
+        places.add("factors", "run.toml:2".to_owned());
+        let error = absentia::Params::new().factors(0).check().unwrap_err();
+        assert_eq!(
+            Failure::located(&error.into(), &places).message,
+            "run.toml:2: factors is 0; it must be between 1 and 8192"
         );
         let weights = failure(absentia_job::JobError::SeveralWeights { count: 2 });
         assert_eq!(weights.exit, Exit::Usage);

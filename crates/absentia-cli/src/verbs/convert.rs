@@ -20,7 +20,7 @@ Examples:
   $ absentia convert ratings.csv --out positive.tsv.gz --min-rating 4 --k-core 2
   $ gzip -c ratings.csv | absentia convert - --out - --to jsonl --min-rating 4 | head -n 3";
 
-/// Write interaction files in another format, prepared on the way if asked.
+/// Write interaction files in another format, optionally filtered first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Convert {

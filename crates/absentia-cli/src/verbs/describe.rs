@@ -44,7 +44,7 @@ impl Describe {
             .enter(loaded.stage("describing").with("rows by user", grouping))?;
         let description = loaded.log.describe();
         let columns = context.ui.columns_read();
-        context.ui.json(&Described {
+        context.ui.json(&DescribedData {
             columns: columns
                 .iter()
                 .map(|(role, name)| (role.name(), &name[..]))
@@ -62,7 +62,7 @@ impl Describe {
 
 /// What is printed as JSON.
 #[derive(serde::Serialize)]
-struct Described<'d> {
+struct DescribedData<'d> {
     /// The heading or place of the column that was read for each role.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     columns: BTreeMap<&'d str, &'d str>,

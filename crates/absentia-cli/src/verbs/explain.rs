@@ -49,9 +49,9 @@ pub(crate) struct Explain {
     /// Files the model was trained on.
     #[arg(long, value_name = "FILE", num_args = 1, required = true)]
     train: Vec<String>,
-    /// Whose interactions and attributes explain the score.
+    /// Whose interactions and attributes explain the score: those of the user, or of the item.
     #[arg(long, value_name = "SIDE", default_value = "user")]
-    by: By,
+    by: Axis,
     /// Attributes of users or items, TYPE-TYPE:FILE as in training; its options are those of the model.
     #[arg(long, value_name = "RELATION", num_args = 1)]
     relation: Vec<RelationSpec>,
@@ -62,12 +62,6 @@ pub(crate) struct Explain {
     pub(crate) read: Reading,
     #[command(flatten)]
     pub(crate) prepare: Preparation,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
-enum By {
-    User,
-    Item,
 }
 
 /// The rows of a user and an item; nothing for one that is new.
@@ -81,10 +75,10 @@ struct Pair {
 
 impl Pair {
     /// The row of the one that explains the score.
-    fn own(&self, by: By) -> Option<u32> {
+    fn own(&self, by: Axis) -> Option<u32> {
         match by {
-            By::User => self.user,
-            By::Item => self.item,
+            Axis::User => self.user,
+            Axis::Item => self.item,
         }
     }
 
@@ -122,9 +116,10 @@ impl Explain {
         let seen = (0..train.log.len()).any(is_seen);
         let entries = self.own_entries(&train, &pair);
         (stored.users, stored.items) = train.take_ids();
-        let (axis, entity, id) = match self.by {
-            By::User => (Axis::User, 0, &self.user),
-            By::Item => (Axis::Item, 1, &self.item),
+        let axis = self.by;
+        let (entity, id) = match axis {
+            Axis::User => (0, &self.user),
+            Axis::Item => (1, &self.item),
         };
         let own = pair.own(self.by);
         let like = own.map_or(RowWeights::Frozen, RowWeights::Like);
@@ -143,25 +138,25 @@ impl Explain {
 
     /// The rows of user and item. The one that explains the score may be new, if its attributes are given.
     fn pair(&self, stored: &Stored, attributes: &[Attributes]) -> Result<Pair> {
-        let row = |axis, by: By, entity: usize, id: &str| -> Result<Option<u32>> {
+        let row = |axis: Axis, entity: usize, id: &str| -> Result<Option<u32>> {
             let ids = stored.ids_of(entity);
             let mut described = attributes.iter().filter(|one| one.entity == entity);
             let is_described = described.any(|one| !one.get(id).is_empty());
             if ids.get(id).is_some() || !is_described {
                 return row_of(ids, axis, id).map(Some);
             }
-            if by == self.by {
+            if axis == self.by {
                 return Ok(None);
             }
             let refusal = Refusal::usage(format!("{axis} {id:?} is new, and known by attributes"));
             let hint = format!("explain the score by the {axis}: --by {axis}");
             Err(refusal.hint(hint).into())
         };
-        let user = row(Axis::User, By::User, 0, &self.user)?;
-        let item = row(Axis::Item, By::Item, 1, &self.item)?;
+        let user = row(Axis::User, 0, &self.user)?;
+        let item = row(Axis::Item, 1, &self.item)?;
         let other = match self.by {
-            By::User => item,
-            By::Item => user,
+            Axis::User => item,
+            Axis::Item => user,
         };
         Ok(Pair {
             user,
@@ -176,11 +171,11 @@ impl Explain {
             return Vec::new();
         };
         match self.by {
-            By::User => {
+            Axis::User => {
                 let log = train.log.select(|row| train.log.user()[row] == own);
                 entries_of(&log, train.users.len()).swap_remove(own as usize)
             }
-            By::Item => {
+            Axis::Item => {
                 let log = train.log.select(|row| train.log.item()[row] == own);
                 entries_of_items(&log, train.items.len()).swap_remove(own as usize)
             }
@@ -272,8 +267,8 @@ impl Explain {
     /// What a contribution comes from: its kind, and its id.
     fn name(&self, stored: &Stored, part: &Contribution) -> (String, Option<Id>) {
         let (own, other) = match self.by {
-            By::User => (0, (1, "item")),
-            By::Item => (1, (0, "user")),
+            Axis::User => (0, (1, "item")),
+            Axis::Item => (1, (0, "user")),
         };
         let related = stored.model.related().zip(part.relation);
         let (entity, kind) = match related {

@@ -36,7 +36,7 @@ were not shown but would like. --truth writes A.npy and B.npy, whose product is 
 times each item was shown to each user:
 train on them with --dense-ids --weights lowrank:truth/A.npy,truth/B.npy.";
 
-/// Make up interactions of which it is known who was shown what.
+/// Generate synthetic interactions with known exposure.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Generate {

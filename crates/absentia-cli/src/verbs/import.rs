@@ -136,7 +136,7 @@ impl Import {
             ([_, _], given) => Ok(given.clone()),
             (_, None) => Ok(None),
             (_, Some(_)) => {
-                let refusal = Refusal::usage("--item-scale goes with P.npy and Q.npy");
+                let refusal = Refusal::flag("item-scale", "goes with P.npy and Q.npy");
                 Err(refusal.hint("an .npz of implicit holds no scale: leave it out"))
             }
         }

@@ -45,15 +45,9 @@ pub(crate) struct Similar {
     /// Length of the lists.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = parse_length)]
     top: usize,
-    /// How likeness is measured.
+    /// How likeness is measured: cosine, or inner-product.
     #[arg(long, value_name = "MEASURE", default_value = "cosine")]
-    by: Measure,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Measure {
-    Cosine,
-    InnerProduct,
+    by: Similarity,
 }
 
 #[derive(Serialize)]
@@ -82,15 +76,11 @@ impl Similar {
             None => from,
         };
         let (own, ids) = (stored.ids_of(from), stored.ids_of(to));
-        let by = match self.by {
-            Measure::Cosine => Similarity::Cosine,
-            Measure::InnerProduct => Similarity::InnerProduct,
-        };
         let rows = match self.by {
             // Rows of one type are normalised once.
-            Measure::Cosine if from == to && from < 2 => ids.len(),
-            Measure::Cosine => own.len() + ids.len(),
-            Measure::InnerProduct => 0,
+            Similarity::Cosine if from == to && from < 2 => ids.len(),
+            Similarity::Cosine => own.len() + ids.len(),
+            Similarity::InnerProduct => 0,
         };
         let normalised = 4 * (rows * stored.model.n_factors().next_multiple_of(16)) as u64;
         context.ui.enter(
@@ -109,9 +99,9 @@ impl Similar {
         let rows: Vec<u32> = self.id.iter().map(row).collect::<Result<_>>()?;
         let model = &stored.model;
         let lists = match (from, to) {
-            (0, 0) => model.similar(Axis::User, &rows, self.top, by)?,
-            (1, 1) => model.similar(Axis::Item, &rows, self.top, by)?,
-            ends => model.similar_across(ends, &rows, self.top, by)?,
+            (0, 0) => model.similar(Axis::User, &rows, self.top, self.by)?,
+            (1, 1) => model.similar(Axis::Item, &rows, self.top, self.by)?,
+            ends => model.similar_across(ends, &rows, self.top, self.by)?,
         };
         for (&row, list) in rows.iter().zip(lists) {
             let similar = list.iter().map(|scored| Like {

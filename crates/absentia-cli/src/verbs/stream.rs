@@ -280,7 +280,7 @@ impl Stream {
 }
 
 impl Stream {
-    /// Trains all rows anew, if it is time after this number of events. A refit that is interrupted is not
+    /// Refits all rows, if it is time after this number of events. A refit that is interrupted is not
     /// made: a run that is resumed makes it.
     fn refit_after(
         &self,

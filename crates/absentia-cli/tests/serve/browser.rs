@@ -121,7 +121,7 @@ impl Browser {
         self.evaluate(&code).as_u64().unwrap()
     }
 
-    /// Presses the mouse on an element and waits for the page that follows. A page that is laid out anew
+    /// Presses the mouse on an element and waits for the page that follows. A page that is laid out again
     /// meanwhile may have moved the element away: then it is pressed again.
     pub(crate) fn click(&mut self, selector: &str) {
         for _ in 0..4 {

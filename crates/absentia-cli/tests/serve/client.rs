@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -221,6 +221,19 @@ pub(crate) fn parsed(text: &str) -> Reply {
         status: status.unwrap_or(0),
         head: head.to_ascii_lowercase(),
         body: body.to_owned(),
+    }
+}
+
+/// Asks again and again until there is an answer. The limit is for a server that hangs: it says nothing about speed.
+#[track_caller]
+pub(crate) fn until<T>(what: &str, mut answer: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(answer) = answer() {
+            return answer;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(600), "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

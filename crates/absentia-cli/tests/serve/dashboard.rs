@@ -1,12 +1,11 @@
 //! The dashboard: every page with real data, hostile texts, who may act; and in a browser, if there is one.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::client::{Reply, Server, run, trained};
+use crate::client::{Reply, Server, run, trained, until};
 
 const EVIL: &str = "\"><script>alert('x')</script>";
 const PAGES: [&str; 7] = [
@@ -164,12 +163,7 @@ fn actions_need_the_scope_admin_and_a_page_of_this_server() {
     assert_eq!(begun.status, 303, "{begun:?}");
     let active = || server.get("/v1/models").ok()["active"].clone();
     let is_running = || server.get("/v1/models/train").ok()["state"] == "running";
-    for _ in 0..500 {
-        if !is_running() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("training ends", || (!is_running()).then_some(()));
     assert_eq!(active(), 2);
     let page = server.send("GET", "/dashboard/model", &cookie(&admin), b"");
     assert!(page.body.contains("Training is done: model 2"), "{page:?}");
@@ -282,15 +276,13 @@ fn pages_in_a_browser_show_events_and_models_are_changed_by_clicks() {
     opened(&mut browser, &base, "/dashboard/model");
     browser.type_into("#sweeps", "1000");
     browser.click("form[action$=train] button");
-    let begun = Instant::now();
-    while !browser.text().contains("Training is done: model 2") {
-        assert!(
-            begun.elapsed() < Duration::from_secs(600),
-            "{}",
-            browser.text()
-        );
-        browser.open(&format!("{base}/dashboard/model"));
-    }
+    until("the page says that training is done", || {
+        let is_done = browser.text().contains("Training is done: model 2");
+        if !is_done {
+            browser.open(&format!("{base}/dashboard/model"));
+        }
+        is_done.then_some(())
+    });
     assert!(browser.text().contains("Model 1 is active"));
     browser.click("form[action$=activate] button");
     assert!(browser.text().contains("Model 2 is active"));
@@ -339,11 +331,9 @@ fn a_reader_logs_in_in_a_browser_and_may_do_what_the_key_allows() {
     browser.open(&model);
     browser.type_into("#sweeps", "2");
     browser.click("form[action$=train] button");
-    let is_done = (0..100).any(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        server.get("/v1/models/train").ok()["state"] == "done"
+    until("training is done", || {
+        (server.get("/v1/models/train").ok()["state"] == "done").then_some(())
     });
-    assert!(is_done);
     browser.open(&model);
     browser.click("form[action$=activate] button");
     assert!(

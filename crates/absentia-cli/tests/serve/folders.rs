@@ -4,29 +4,31 @@ use std::path::Path;
 use std::process::Command;
 
 use absentia::{Axis, Sides};
-use absentia_io::model::{ModelHead, Piece, Pieces, load_model, save_head, save_piece};
+use absentia_io::model::{
+    FactorFile, FactorFiles, ModelHead, load_model, save_factor_file, save_head,
+};
 use serde_json::json;
 
 use crate::client::{PROGRAM, Server, run, trained};
 
-/// Writes a model as a folder, its factors in pieces of ten rows.
+/// Writes a model as a folder, its factors in files of ten rows.
 fn write_as_folder(file: &Path, folder: &Path) {
     let loaded = load_model(file).unwrap();
     let parts = loaded.model.parts();
-    let pieces = |axis: Axis| -> Vec<Piece> {
+    let files = |axis: Axis| -> Vec<FactorFile> {
         let factors = match axis {
             Axis::User => &parts.user_factors,
             Axis::Item => &parts.item_factors,
         };
         let firsts = (0..factors.rows()).step_by(10);
-        let piece = |first: usize| {
+        let file = |first: usize| {
             let rows = first..(first + 10).min(factors.rows());
             let numbers: Vec<f32> = rows.flat_map(|row| factors.row(row)).copied().collect();
-            save_piece(folder, axis, first, (&numbers, parts.params.factors)).unwrap()
+            save_factor_file(folder, axis, first, (&numbers, parts.params.factors)).unwrap()
         };
-        firsts.map(piece).collect()
+        firsts.map(file).collect()
     };
-    let sides = Sides::from_fn(pieces);
+    let sides = Sides::from_fn(files);
     let factors = parts.params.factors;
     let head = ModelHead {
         weights: &parts.weights,
@@ -40,7 +42,7 @@ fn write_as_folder(file: &Path, folder: &Path) {
         ids: &loaded.ids,
         config: loaded.config.as_deref(),
     };
-    save_head(folder, &head, &Pieces { factors, sides }).unwrap();
+    save_head(folder, &head, &FactorFiles { factors, sides }).unwrap();
 }
 
 #[test]

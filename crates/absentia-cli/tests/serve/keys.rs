@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::client::{Server, run, trained};
+use crate::client::{Server, run, trained, until};
 
 #[test]
 fn scopes_are_kept_and_keys_of_other_processes_are_known_soon() {
@@ -47,15 +47,11 @@ fn scopes_are_kept_and_keys_of_other_processes_are_known_soon() {
     }
     assert_eq!(with("GET", "/healthz", name, "").status, 200);
     let admin = key("--new-key admin -q");
-    let mut reply = with("POST", "/v1/models/train", name, &admin);
-    for _ in 0..100 {
-        if reply.status != 401 {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        reply = with("POST", "/v1/models/train", name, &admin);
-    }
-    // Known by now: the body is the wrong one.
+    let reply = until("the key is known", || {
+        let reply = with("POST", "/v1/models/train", name, &admin);
+        (reply.status != 401).then_some(reply)
+    });
+    // The body is the wrong one.
     reply.refused(422, "invalid_body");
     let other = "--address 0.0.0.0:0 --folder other";
     let error = Server::try_start(&path, &format!("m.absentia {other}"))

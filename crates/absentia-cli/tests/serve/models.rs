@@ -1,25 +1,21 @@
 //! The register of models: activation, roll back, training in the background.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Server, run, train_weighted, trained, weighted_rows};
+use crate::client::{Server, run, train_weighted, trained, until, weighted_rows};
 
 /// Trains in the background and waits for the end.
 pub(crate) fn trained_here(server: &Server, order: &Value) -> Value {
     let begun = server.post("/v1/models/train", order);
     assert_eq!(begun.status, 202, "{begun:?}");
-    for _ in 0..1000 {
+    let progress = until("training ends", || {
         let progress = server.get("/v1/models/train").ok();
-        if progress["state"] != "running" {
-            assert_eq!(progress["state"], "done", "{progress}");
-            return progress;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!("training does not end");
+        (progress["state"] != "running").then_some(progress)
+    });
+    assert_eq!(progress["state"], "done", "{progress}");
+    progress
 }
 
 /// Training from scratch on the events of the server is training on a file that has them, with the weights of

@@ -1,11 +1,10 @@
 //! Events are predicted before they are learned, as `absentia stream` measures them.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Server, run, train_weighted, trained, weighted_rows};
+use crate::client::{Server, run, train_weighted, trained, until, weighted_rows};
 
 /// Events of known and of new users and items, some of them again and again.
 fn events() -> Vec<(String, String)> {
@@ -50,12 +49,11 @@ fn the_live_model_is_measured_as_by_stream() {
     assert!(mrr("trained") > 0.0 && mrr("popular") > 0.0);
     assert!(mrr("live") > mrr("trained"), "{quality}");
     // The caches are compared in the background.
-    let drift = (0..200).find_map(|_| {
-        std::thread::sleep(Duration::from_millis(20));
+    let drift = until("caches are compared", || {
         let quality = server.get("/v1/quality").ok();
         quality["drift"]["relative"].as_f64()
     });
-    assert!(drift.unwrap() < 1e-9, "{drift:?}");
+    assert!(drift < 1e-9, "{drift}");
     let page = server.get("/dashboard/quality").body;
     for text in ["NDCG @20", "recent popularity", "<svg", "drift"] {
         assert!(page.contains(text), "{text}: {page}");

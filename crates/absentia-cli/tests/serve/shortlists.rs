@@ -1,11 +1,10 @@
 //! Lists that are looked up in shortlists are those that ranking gives.
 
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Server, trained, trained_of};
+use crate::client::{Server, trained, trained_of, until};
 
 /// Paths of lists.
 fn lists() -> Vec<String> {
@@ -36,25 +35,18 @@ fn looked_up(server: &Server) -> u64 {
 
 /// Waits until shortlists have been made, or made again.
 fn wait_for_shortlists(server: &Server, before: u64) {
-    let made = (0..500).any(|_| {
-        std::thread::sleep(Duration::from_millis(20));
-        counter(server, "absentia_indexes_total") > before
+    until("shortlists", || {
+        (counter(server, "absentia_indexes_total") > before).then_some(())
     });
-    assert!(made);
 }
 
 /// Waits until a list is looked up, which may take twenty times as long as the last shortlists took.
 fn wait_until_looked_up(server: &Server, path: &str) {
-    let is_looked_up = (0..3000).any(|_| {
+    until(path, || {
         let before = looked_up(server);
         server.get(path).ok();
-        let is_done = looked_up(server) > before;
-        if !is_done {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        is_done
+        (looked_up(server) > before).then_some(())
     });
-    assert!(is_looked_up, "{path}");
 }
 
 /// The same model twice: with shortlists, and without any, so that every list is ranked.

@@ -30,14 +30,17 @@ pub(super) fn dates(path: &Path, items: &IdMap) -> Result<Vec<Option<i64>>, Erro
             path: path.to_owned(),
         });
     };
-    let has_header = first.iter().skip(1).all(|cell| date(cell).is_none());
+    let has_header = first
+        .iter()
+        .skip(1)
+        .all(|cell| date_in_seconds(cell).is_none());
     let (id_at, date_at) = if has_header { places(first) } else { (0, 1) };
     for (line, row) in lines.iter().enumerate().skip(usize::from(has_header)) {
         let cell = row.get(date_at).map_or("", String::as_str);
         let (Some(id), false) = (row.get(id_at), cell.is_empty()) else {
             continue;
         };
-        let Some(date) = date(cell) else {
+        let Some(date) = date_in_seconds(cell) else {
             return Err(ArrayError::Date {
                 path: path.to_owned(),
                 line: line + 1,
@@ -66,8 +69,9 @@ fn places(headings: &[String]) -> (usize, usize) {
     (id, date)
 }
 
-/// A date, a unix time or a year, in unix seconds.
-fn date(cell: &str) -> Option<i64> {
+/// A date, a unix time in any unit or a year, in unix seconds.
+#[must_use]
+pub fn date_in_seconds(cell: &str) -> Option<i64> {
     let is_year = cell.len() == 4 && cell.bytes().all(|byte| byte.is_ascii_digit());
     let moment: Option<Moment> = if is_year {
         format!("{cell}-01-01").parse().ok()

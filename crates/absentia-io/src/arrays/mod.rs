@@ -23,6 +23,7 @@ use absentia::weights::{ArrayLoader, GroupPaths, Groups};
 
 use crate::error::Error;
 use crate::ids::IdMap;
+pub use dates::date_in_seconds;
 pub use error::ArrayError;
 pub use features::{FeatureOptions, FeatureTable, read_features};
 use groups::{GroupNames, GroupTable, group_lines};

@@ -1,8 +1,8 @@
 //! A model as a folder, for factors that no machine has in one place: everything but the factors in an ordinary model
-//! file, and the factors in pieces of rows, each written by whoever has them.
+//! file, and the factors in files of some rows each, written by whoever has them.
 //!
 //! The file, `model.absentia`, has no tensors `user_factors` and `item_factors`. The text `pieces` in its header names the
-//! files of each side in the order of their rows, with the number of rows and the xxh3-64 of each. A piece has the rows one
+//! files of each side in the order of their rows, with the number of rows and the xxh3-64 of each. A file has the rows one
 //! after the other, as floats, nothing else.
 
 use std::io::Write;
@@ -28,12 +28,12 @@ use crate::error::Error;
 
 /// The file of a folder that has everything but the factors.
 const HEAD: &str = "model.absentia";
-/// The text of the header that names the pieces.
-pub(super) const PIECES: &str = "pieces";
+/// The text of the header that names the files.
+pub(super) const FACTOR_FILES: &str = "pieces";
 
 /// Some rows of factors in a file of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct FactorFile {
     /// Its name in the folder.
     pub file: String,
     /// Number of rows.
@@ -44,32 +44,32 @@ pub struct Piece {
 
 /// The factors of a model in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pieces {
+pub struct FactorFiles {
     /// Number of factors.
     pub factors: usize,
-    /// The pieces of users and of items, in the order of their rows.
+    /// The files of users and of items, in the order of their rows.
     #[serde(flatten)]
-    pub sides: Sides<Vec<Piece>>,
+    pub sides: Sides<Vec<FactorFile>>,
 }
 
-impl Pieces {
-    /// The pieces that a header names, if there are any.
+impl FactorFiles {
+    /// The files that a header names, if there are any.
     pub(super) fn of(header: &ModelHeader, path: &Path) -> Result<Option<Self>, Error> {
-        let Some(text) = header.text(PIECES) else {
+        let Some(text) = header.text(FACTOR_FILES) else {
             return Ok(None);
         };
         let wrong =
-            |error| Error::corrupt(path, super::header::FORMAT, format!("its pieces: {error}"));
+            |error| Error::corrupt(path, super::header::FORMAT, format!("its files: {error}"));
         serde_json::from_str(text).map(Some).map_err(wrong)
     }
 
     /// Number of rows of a side.
     pub(super) fn rows(&self, axis: Axis) -> usize {
-        let rows = self.sides[axis].iter().map(|piece| piece.rows);
+        let rows = self.sides[axis].iter().map(|file| file.rows);
         rows.fold(0, usize::saturating_add)
     }
 
-    /// Bytes of all pieces.
+    /// Bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
         let rows = self.rows(Axis::User).saturating_add(self.rows(Axis::Item));
         4 * (rows as u64).saturating_mul(self.factors as u64)
@@ -79,31 +79,31 @@ impl Pieces {
     pub(super) fn load(&self, axis: Axis, head: &Path) -> Result<Factors, Error> {
         let folder = folder_of(head);
         let mut files = Vec::new();
-        for piece in &self.sides[axis] {
+        for file in &self.sides[axis] {
             // Names lead out of the folder in no file that this crate has written.
-            let is_name = Path::new(&piece.file).components().count() == 1 && piece.file != "..";
+            let is_name = Path::new(&file.file).components().count() == 1 && file.file != "..";
             if !is_name {
-                let detail = format!("{:?} is no name of a piece", piece.file);
+                let detail = format!("{:?} is no name of a file", file.file);
                 return Err(Error::corrupt(head, super::header::FORMAT, detail));
             }
-            let expected = 4 * (piece.rows as u64).saturating_mul(self.factors as u64);
-            files.push((folder.join(&piece.file), expected));
+            let expected = 4 * (file.rows as u64).saturating_mul(self.factors as u64);
+            files.push((folder.join(&file.file), expected));
         }
         let maps = JoinedMaps::open(&files)?;
-        for (at, (piece, (path, _))) in self.sides[axis].iter().zip(&files).enumerate() {
-            if format!("{:016x}", xxh3_64(maps.bytes(at))) != piece.digest {
+        for (at, (file, (path, _))) in self.sides[axis].iter().zip(&files).enumerate() {
+            if format!("{:016x}", xxh3_64(maps.bytes(at))) != file.digest {
                 let detail = "the checksum does not match, the file was altered";
-                return Err(Error::corrupt(path, PIECE, detail));
+                return Err(Error::corrupt(path, FACTOR_FILE, detail));
             }
         }
         let rows = self.rows(axis);
         let factors = Factors::new(rows, self.factors, Storage::shared(maps));
-        factors.ok_or_else(|| Error::corrupt(head, super::header::FORMAT, "its pieces do not fit"))
+        factors.ok_or_else(|| Error::corrupt(head, super::header::FORMAT, "its files do not fit"))
     }
 }
 
-/// What damaged pieces are called in messages.
-pub(super) const PIECE: &str = "piece of a model";
+/// What damaged files are called in messages.
+pub(super) const FACTOR_FILE: &str = "file of factors";
 
 /// The file to read where a model is given: for a folder, the one that has everything but the factors. It has the
 /// checksums of the factors, so that models whose files have equal bytes are equal.
@@ -117,16 +117,16 @@ pub fn file_of_model(path: &Path) -> PathBuf {
     }
 }
 
-/// Writes rows of a side into a folder of a model, as the piece that begins with row `first`.
+/// Writes rows of a side into a folder of a model, as the file that begins with row `first`.
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn save_piece(
+pub fn save_factor_file(
     folder: &Path,
     axis: Axis,
     first: usize,
     rows: (&[f32], usize),
-) -> Result<Piece, Error> {
+) -> Result<FactorFile, Error> {
     let (numbers, factors) = rows;
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let bytes: &[u8] = bytemuck::cast_slice(numbers);
@@ -142,7 +142,7 @@ pub fn save_piece(
     out.write_all(bytes).map_err(Error::io(&path))?;
     out.commit()?;
     let rows = numbers.len() / factors.max(1);
-    Ok(Piece { file, rows, digest })
+    Ok(FactorFile { file, rows, digest })
 }
 
 /// What a model has beside its factors.
@@ -164,12 +164,12 @@ pub struct ModelHead<'a> {
     pub config: Option<&'a str>,
 }
 
-/// Makes a model of the pieces in a folder: writes what it has beside its factors, and then removes the pieces of a model
+/// Makes a model of the files in a folder: writes what it has beside its factors, and then removes the files of a model
 /// that was there before.
 ///
 /// # Errors
 /// Parameters that cannot be stored, a file that cannot be written.
-pub fn save_head(folder: &Path, head: &ModelHead<'_>, pieces: &Pieces) -> Result<(), Error> {
+pub fn save_head(folder: &Path, head: &ModelHead<'_>, files: &FactorFiles) -> Result<(), Error> {
     let path = folder.join(HEAD);
     let weights_text = weights::text(head.weights, &path)?;
     let mut metadata = super::save::texts(FOLDER_VERSION, Kind::Model);
@@ -178,7 +178,7 @@ pub fn save_head(folder: &Path, head: &ModelHead<'_>, pieces: &Pieces) -> Result
         "transform",
         text_of(head.transform, "targets and confidence", &path)?,
     );
-    metadata.insert(PIECES, text_of(pieces, "pieces", &path)?);
+    metadata.insert(FACTOR_FILES, text_of(files, "pieces", &path)?);
     metadata.extend(head.config.map(|config| ("config", config.to_owned())));
     let mut tensors = weights::tensors(head.weights, &weights_text);
     if weights::is_short(&weights_text) {
@@ -190,32 +190,32 @@ pub fn save_head(folder: &Path, head: &ModelHead<'_>, pieces: &Pieces) -> Result
     tensors.extend(ids::tensors(Axis::User, &head.ids.users));
     tensors.extend(ids::tensors(Axis::Item, &head.ids.items));
     Image { metadata, tensors }.save(&path)?;
-    remove_others(folder, pieces);
+    remove_others(folder, files);
     Ok(())
 }
 
-/// Removes pieces that the model does not name.
-fn remove_others(folder: &Path, pieces: &Pieces) {
-    let Ok(files) = std::fs::read_dir(folder) else {
+/// Removes files that the model does not name.
+fn remove_others(folder: &Path, files: &FactorFiles) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
         return;
     };
     let own = |name: &str| {
-        let all = pieces.sides.users.iter().chain(&pieces.sides.items);
-        all.clone().any(|piece| piece.file == name)
+        let all = files.sides.users.iter().chain(&files.sides.items);
+        all.clone().any(|file| file.file == name)
     };
-    for file in files.flatten() {
-        let name = file.file_name();
-        let is_piece = |name: &&str| {
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let is_factors = |name: &&str| {
             let side = name.starts_with("users-") || name.starts_with("items-");
             side && Path::new(name).extension().is_some_and(|end| end == "f32")
         };
         if name
             .to_str()
-            .filter(is_piece)
+            .filter(is_factors)
             .is_some_and(|name| !own(name))
         {
             // One that cannot be removed does no harm.
-            let _ = std::fs::remove_file(file.path());
+            let _ = std::fs::remove_file(entry.path());
         }
     }
 }
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_of_any_length_are_one_table() {
+    fn files_of_any_length_are_one_table() {
         let folder = tempfile::tempdir().unwrap();
         for rows in [[2048, 2048, 100], [3, 5, 7], [2048, 0, 1]] {
             let factors = 4;
@@ -234,7 +234,8 @@ mod tests {
                 let first = all.len() / factors;
                 let numbers: Vec<f32> = (0..count * factors).map(|n| (n + first) as f32).collect();
                 users.push(
-                    save_piece(folder.path(), Axis::User, first, (&numbers, factors)).unwrap(),
+                    save_factor_file(folder.path(), Axis::User, first, (&numbers, factors))
+                        .unwrap(),
                 );
                 all.extend(numbers);
             }
@@ -242,40 +243,40 @@ mod tests {
                 users,
                 items: Vec::new(),
             };
-            let pieces = Pieces { factors, sides };
+            let files = FactorFiles { factors, sides };
             let head = folder.path().join(HEAD);
-            assert_eq!(pieces.load(Axis::User, &head).unwrap().as_slice(), all);
-            assert_eq!(pieces.load(Axis::Item, &head).unwrap().rows(), 0);
-            let damaged = folder.path().join(&pieces.sides.users[0].file);
+            assert_eq!(files.load(Axis::User, &head).unwrap().as_slice(), all);
+            assert_eq!(files.load(Axis::Item, &head).unwrap().rows(), 0);
+            let damaged = folder.path().join(&files.sides.users[0].file);
             let mut bytes = std::fs::read(&damaged).unwrap();
             bytes[5] ^= 1;
             std::fs::write(&damaged, bytes).unwrap();
-            let error = pieces.load(Axis::User, &head).unwrap_err().to_string();
+            let error = files.load(Axis::User, &head).unwrap_err().to_string();
             assert!(
                 error.contains("users-0000000000") && error.contains("checksum"),
                 "{error}"
             );
             std::fs::write(&damaged, b"short").unwrap();
-            let error = pieces.load(Axis::User, &head).unwrap_err().to_string();
+            let error = files.load(Axis::User, &head).unwrap_err().to_string();
             assert!(error.contains("5 bytes"), "{error}");
         }
     }
 
     #[test]
     fn names_do_not_lead_out_of_the_folder() {
-        let piece = |file: &str| Piece {
+        let file = |file: &str| FactorFile {
             file: file.to_owned(),
             rows: 0,
             digest: String::new(),
         };
         for name in ["../x", "/etc/passwd", "..", ""] {
             let sides = Sides {
-                users: vec![piece(name)],
+                users: vec![file(name)],
                 items: Vec::new(),
             };
-            let pieces = Pieces { factors: 1, sides };
+            let files = FactorFiles { factors: 1, sides };
             assert!(
-                pieces
+                files
                     .load(Axis::User, Path::new("m/model.absentia"))
                     .is_err(),
                 "{name}"

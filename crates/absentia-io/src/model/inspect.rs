@@ -10,7 +10,7 @@ use absentia::weights::Frozen;
 use absentia::{Axis, Params};
 use serde::de::DeserializeOwned;
 
-use super::folder::{self, Pieces};
+use super::folder::{self, FactorFiles};
 use super::header::{FORMAT, ModelHeader};
 use super::related::{self, RelationsInfo};
 use super::{Kind, history, weights};
@@ -79,7 +79,7 @@ pub fn inspect(path: &Path) -> Result<ModelInfo, Error> {
         kind: Kind::of(header, path)?,
         format_version: header.version(path)?,
         product_version: header.required("product_version", path)?.to_owned(),
-        bytes: reader.bytes + reader.pieces()?.map_or(0, |pieces| pieces.bytes()),
+        bytes: reader.bytes + reader.factor_files()?.map_or(0, |files| files.bytes()),
         n_users,
         n_items,
         n_factors,
@@ -137,15 +137,15 @@ impl Reader {
         Error::corrupt(&self.path, FORMAT, detail)
     }
 
-    fn pieces(&self) -> Result<Option<Pieces>, Error> {
-        Pieces::of(&self.header, &self.path)
+    fn factor_files(&self) -> Result<Option<FactorFiles>, Error> {
+        FactorFiles::of(&self.header, &self.path)
     }
 
     /// Users and factors, and items.
     fn factors(&self) -> Result<((usize, usize), usize), Error> {
-        if let Some(pieces) = self.pieces()? {
-            let users = (pieces.rows(Axis::User), pieces.factors);
-            return Ok((users, pieces.rows(Axis::Item)));
+        if let Some(files) = self.factor_files()? {
+            let users = (files.rows(Axis::User), files.factors);
+            return Ok((users, files.rows(Axis::Item)));
         }
         let (items, _) = self.shape("item_factors")?;
         Ok((self.shape("user_factors")?, items))

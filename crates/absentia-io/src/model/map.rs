@@ -95,7 +95,7 @@ impl JoinedMaps {
             let found = std::fs::metadata(path).map_err(Error::io(path))?.len();
             if found != *expected {
                 let detail = format!("{found} bytes, expected {expected}");
-                return Err(Error::corrupt(path, super::folder::PIECE, detail));
+                return Err(Error::corrupt(path, super::folder::FACTOR_FILE, detail));
             }
             end += found as usize;
             ends.push(end);
@@ -143,11 +143,11 @@ struct Region {
     length: usize,
 }
 
-// SAFETY: the memory is read-only and its bytes do not change, as those of any map here.
+// SAFETY: the range belongs to this value alone, and any thread may unmap it.
 #[cfg(unix)]
 #[allow(unsafe_code)]
 unsafe impl Send for Region {}
-// SAFETY: as above.
+// SAFETY: a shared region is only read, its bytes do not change, and nothing unmaps it before it is dropped.
 #[cfg(unix)]
 #[allow(unsafe_code)]
 unsafe impl Sync for Region {}

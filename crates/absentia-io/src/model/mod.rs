@@ -60,7 +60,7 @@ use std::path::Path;
 
 pub use error::ModelFileError;
 pub use export::{ExportOptions, Layout, export};
-pub use folder::{ModelHead, Piece, Pieces, file_of_model, save_head, save_piece};
+pub use folder::{FactorFile, FactorFiles, ModelHead, file_of_model, save_factor_file, save_head};
 pub use ids::Ids;
 pub use import::{ImportOptions, import_implicit, import_npy};
 pub use inspect::{IdForm, ModelInfo, inspect};

@@ -14,7 +14,7 @@ const NEAR: [&str; 3] = ["near_offsets", "near_items", "near_similarity"];
 
 pub(super) fn tensors(neighbours: &Neighbours) -> [Tensor<'_>; 5] {
     let ((taken_offsets, taken), (offsets, near, similarity)) =
-        (neighbours.taken(), neighbours.near());
+        (neighbours.taken(), neighbours.neighbours());
     [
         Tensor::list(TAKEN[0], taken_offsets),
         Tensor::list(TAKEN[1], taken),

@@ -8,7 +8,7 @@ use absentia::{Axis, Dense};
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::Pieces;
+use super::folder::FactorFiles;
 use super::header::{CHECKSUM, CHECKSUM_LEN, FORMAT, ModelHeader, not_a_model};
 use super::map::{FileMap, Mapped};
 use super::tensor::Stored;
@@ -33,9 +33,9 @@ pub(super) struct Opened {
 /// The file cannot be read, is not a model, was altered, or was written by a later version.
 pub fn verify(path: &Path) -> Result<(), Error> {
     let opened = Opened::open(path)?;
-    if let Some(pieces) = Pieces::of(&opened.header, &opened.path)? {
-        pieces.load(Axis::User, &opened.path)?;
-        pieces.load(Axis::Item, &opened.path)?;
+    if let Some(files) = FactorFiles::of(&opened.header, &opened.path)? {
+        files.load(Axis::User, &opened.path)?;
+        files.load(Axis::Item, &opened.path)?;
     }
     Ok(())
 }
@@ -126,8 +126,8 @@ impl Opened {
 
     /// The factors of a side, left in the file or the files that have them.
     pub(super) fn factors_of(&self, axis: Axis) -> Result<Factors, Error> {
-        match Pieces::of(&self.header, &self.path)? {
-            Some(pieces) => pieces.load(axis, &self.path),
+        match FactorFiles::of(&self.header, &self.path)? {
+            Some(files) => files.load(axis, &self.path),
             None => self.factors(match axis {
                 Axis::User => "user_factors",
                 Axis::Item => "item_factors",

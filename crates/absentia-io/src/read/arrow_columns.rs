@@ -64,7 +64,7 @@ impl ArrowLayout {
             time_unit: options.time_unit,
         };
         Ok(Self {
-            found: roles.found(&names),
+            found: roles.names_of_columns(&names),
             roles,
             shape,
             format,

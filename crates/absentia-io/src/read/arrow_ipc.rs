@@ -68,7 +68,7 @@ fn run(
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
     let bytes = path.metadata().map_err(Error::io(path))?.len();
-    builder.found(&layout.found);
+    builder.report_columns(&layout.found);
     let batches = Batches {
         reader,
         check,

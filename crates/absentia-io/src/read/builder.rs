@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::chunk::{Chunk, IdColumn};
-use super::options::{FirstLine, FoundColumns, Progress, Unknown};
+use super::options::{ColumnNames, FirstLine, Progress, Unknown};
 use crate::bad_row::BadRows;
 use crate::dataset::Dataset;
 use crate::error::{Error, shorten};
@@ -77,7 +77,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Says which columns of the next file are read.
-    pub(super) fn found(&self, columns: &FoundColumns) {
+    pub(super) fn report_columns(&self, columns: &ColumnNames) {
         self.progress.columns(columns);
     }
 

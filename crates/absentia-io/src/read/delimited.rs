@@ -62,7 +62,7 @@ fn read_rows(
     options: &ReadOptions,
     builder: &mut Builder<'_>,
 ) -> Result<(), Error> {
-    builder.found(&layout.found);
+    builder.report_columns(&layout.found);
     if let Some(first) = &layout.first {
         builder.first_line(first.clone());
     }
@@ -131,7 +131,7 @@ fn layout(
         let names = headings(first, format);
         let columns = &options.columns;
         let roles = Roles::by_heading_or_place(&names, &kinds, columns, source.path())?;
-        (roles, roles.found(&names))
+        (roles, roles.names_of_columns(&names))
     } else {
         let places: Vec<String> = (1..=width).map(|place| place.to_string()).collect();
         let roles = Roles::by_place(&places, &kinds, &options.columns, source.path())?;
@@ -139,7 +139,7 @@ fn layout(
             .iter()
             .map(|place| format!("column {place}"))
             .collect();
-        (roles, roles.found(&names))
+        (roles, roles.names_of_columns(&names))
     };
     Ok(RecordLayout {
         separator: sample.separator.clone(),

@@ -30,7 +30,7 @@ pub(super) fn read(
     let found: Vec<(Column, String)> = found
         .filter_map(|(column, key)| Some((column, key.clone()?)))
         .collect();
-    builder.found(&found);
+    builder.report_columns(&found);
     let (users, items) = id_rules(options);
     let has = |column: Column| keys[column as usize].is_some();
     let shape = Shape {

@@ -38,7 +38,7 @@ pub use arrow_ipc::{hide_panics_of_decoders, is_decoding};
 use builder::Builder;
 use chunk::IdRule;
 pub use memory::{blocks, expected_reading, reading};
-pub use options::{DenseIds, FirstLine, FoundColumns, NoProgress, Progress, ReadOptions, Unknown};
+pub use options::{ColumnNames, DenseIds, FirstLine, NoProgress, Progress, ReadOptions, Unknown};
 pub use parquet_file::ParquetFile;
 pub(crate) use parquet_rows::{ParquetRows, parquet_rows};
 pub use paths::expand;

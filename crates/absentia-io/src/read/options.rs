@@ -8,7 +8,7 @@ use crate::format::Format;
 use crate::time::TimeUnit;
 
 /// Which column of a file is read as what: a role and the heading or the place of its column.
-pub type FoundColumns = [(Column, String)];
+pub type ColumnNames = [(Column, String)];
 
 /// How to read; by default everything is detected from the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub trait Progress: Sync {
     }
 
     /// These columns of a file are read.
-    fn columns(&self, found: &FoundColumns) {
+    fn columns(&self, found: &ColumnNames) {
         let _ = found;
     }
 

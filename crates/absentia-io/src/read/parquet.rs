@@ -40,7 +40,7 @@ pub(super) fn read(
     let reader = guarded(path, FORMAT, || {
         reader.with_projection(mask).with_batch_size(BATCH).build()
     })?;
-    builder.found(&layout.found);
+    builder.report_columns(&layout.found);
     let batches = Batches {
         reader,
         check,

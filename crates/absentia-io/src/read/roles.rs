@@ -26,7 +26,7 @@ impl Roles {
     }
 
     /// The headings, or places, of the columns by their roles.
-    pub(super) fn found(&self, names: &[String]) -> Vec<(Column, String)> {
+    pub(super) fn names_of_columns(&self, names: &[String]) -> Vec<(Column, String)> {
         let name = |column: Column| names.get(self.get(column)?).cloned();
         Column::ALL
             .into_iter()

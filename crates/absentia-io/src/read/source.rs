@@ -54,7 +54,7 @@ impl Source {
     /// Takes the bytes of a file that is open.
     pub(super) fn new(path: &Arc<Path>, file: Box<dyn Read + Send>) -> Result<Self, Error> {
         let consumed = Arc::new(AtomicU64::new(0));
-        let mut raw = Counted {
+        let mut raw = CountingReader {
             inner: file,
             count: Arc::clone(&consumed),
         };
@@ -148,7 +148,7 @@ impl Source {
 
 type Decoder = (Option<&'static str>, Box<dyn Read + Send>);
 
-fn decoder(magic: Vec<u8>, rest: Counted) -> io::Result<Decoder> {
+fn decoder(magic: Vec<u8>, rest: CountingReader) -> io::Result<Decoder> {
     let kind = compression(&magic);
     let raw = Cursor::new(magic).chain(rest);
     Ok(match kind {
@@ -171,12 +171,12 @@ fn compression(magic: &[u8]) -> Option<&'static str> {
 }
 
 /// Counts the bytes that pass, for progress in terms of the file's size.
-struct Counted {
+struct CountingReader {
     inner: Box<dyn Read + Send>,
     count: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let got = self.inner.read(buffer)?;
         self.count.fetch_add(got as u64, Ordering::Relaxed);

@@ -157,8 +157,8 @@ fn names(dataset: &Dataset, (first, second): (u32, u32), is_first: bool) -> (Str
     if is_first { pair } else { (pair.1, pair.0) }
 }
 
-/// Rejects a file whose first line was taken for names, and may be a row: one of its ids is known. A line that was taken
-/// for a row is one if its attribute is known, and left out otherwise.
+/// Rejects a file whose first line was read as a header but contains a known id. A first line read as data is kept only if
+/// its attribute is known.
 fn check_first_lines(
     given: &RelationRows,
     is_first: bool,

@@ -1,15 +1,15 @@
 //! Relations of a run beside its main one: their files, their ids, and the blocks they become.
 
 mod build;
-mod meeting;
+mod shared_ids;
 
 use absentia::relations::{Arrangement, Content, Relation, Relations};
 use absentia_io::arrays::{Arrays, FeatureOptions, FeatureTable, read_features};
 use absentia_io::{ColumnRef, Dataset, FirstLine, IdMap, expand};
 
 use build::{drop_rare, entries, features};
-use meeting::Meeting;
-pub(crate) use meeting::{cell, is_name, unclear};
+use shared_ids::SharedIds;
+pub(crate) use shared_ids::{cell, is_name, unclear};
 
 use crate::error::JobError;
 use crate::files::read_first_lines;
@@ -188,15 +188,15 @@ fn relate(
             check_features(&one.spec, ends, &arranged.pairs)?;
             check_row_numbers(&one.spec, table, &ids[ends.0])?;
         }
-        let meeting = Meeting {
+        let shared = SharedIds {
             spec: &one.spec.clone(),
             entities: &entities,
             known: [ids[ends.0].len(), ids[ends.1].len()],
             added,
         };
-        meeting.check_first_lines(&one, ends, &ids)?;
+        shared.check_first_lines(&one, ends, &ids)?;
         let one = number(one, ends, &mut ids)?;
-        meeting.report(&one.ends, listener)?;
+        shared.report(&one.ends, listener)?;
         if let Some(lambda) = one.spec.regularization {
             let added = added.ok_or_else(|| JobError::NothingAdded {
                 relation: one.spec.name(),

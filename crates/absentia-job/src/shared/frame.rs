@@ -8,7 +8,7 @@ use absentia::fit::backend::Problem;
 use absentia::model::{Factors, Model, ModelError, ModelParts};
 use absentia::weights::MissingWeights;
 use absentia::{Params, Sides};
-use absentia_io::model::{Ids, ModelHead, Pieces, save_head};
+use absentia_io::model::{FactorFiles, Ids, ModelHead, save_head};
 
 /// A model without its factors and its history.
 #[derive(Clone, Debug)]
@@ -38,14 +38,14 @@ impl Frame {
         }
     }
 
-    /// Makes a model of the pieces of factors in a folder, after these sweeps.
+    /// Makes a model of the files of factors in a folder, after these sweeps.
     ///
     /// # Errors
     /// A file that cannot be written.
     pub fn save_folder(
         &self,
         folder: &Path,
-        pieces: &Pieces,
+        files: &FactorFiles,
         ids: &Ids,
         history: &[Sweep],
     ) -> Result<(), absentia_io::Error> {
@@ -58,7 +58,7 @@ impl Frame {
             ids,
             config: self.config.as_deref(),
         };
-        save_head(folder, &head, pieces)
+        save_head(folder, &head, files)
     }
 
     /// The model with these factors, after these sweeps.

@@ -9,7 +9,7 @@ mod waves;
 use absentia::error::Axis;
 use absentia::fit::backend::Problem;
 use absentia::fit::shard::ShardParts;
-use absentia::weights::{Requested, SchemeSpec, Term};
+use absentia::weights::{SchemeSpec, Term};
 use absentia::{Dense, Method, Params, Sides, Solver};
 use absentia_shard::Plan;
 
@@ -62,7 +62,7 @@ impl Job {
             Method::Solver(solver) => solver,
         };
         let weights: SchemeSpec = self.weights()?;
-        if let Some(name) = weights.terms().iter().find_map(not_divisible) {
+        if let Some(name) = weights.terms().iter().find_map(Term::not_divisible) {
             return refused(
                 format!("{name} weights"),
                 "train on one machine, or use weights that follow from counts, groups or two factors",
@@ -132,16 +132,5 @@ impl Job {
 
     fn configuration_of(&self, training: &Training<'_>) -> Option<String> {
         toml::to_string(&self.as_run(training)).ok()
-    }
-}
-
-/// The name of weights that workers cannot share.
-fn not_divisible<F: Requested>(term: &Term<F>) -> Option<&'static str> {
-    match term {
-        Term::Learned(_) => Some("learned"),
-        Term::Dense(_) => Some("dense"),
-        Term::Function(_) => Some("function"),
-        Term::Product(product) => product.other.as_deref().and_then(not_divisible),
-        _ => None,
     }
 }

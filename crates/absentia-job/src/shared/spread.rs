@@ -105,13 +105,7 @@ impl Job {
             self.params(TimeUnit::default()).confidence,
             Confidence::Decay { .. }
         );
-        let by_counts = |weights: SchemeSpec| {
-            weights.terms().iter().all(|term| match term {
-                Term::Uniform(_) => true,
-                Term::Product(product) => product.presence.is_none() && product.other.is_none(),
-                _ => false,
-            })
-        };
+        let by_counts = |weights: SchemeSpec| weights.terms().iter().all(Term::follows_from_counts);
         let reasons = [
             (
                 since.is_some() || until.is_some(),

@@ -107,16 +107,15 @@ impl Generator {
         )
     }
 
-    /// Yields all observed entries as a matrix, generating each user once and holding nothing but
-    /// the matrix.
+    /// Yields all observed entries as a matrix. Each user is generated once, and only the matrix is held in memory.
     ///
     /// # Errors
-    /// None is known; the matrix checks its rows as it checks anyone's.
+    /// Rows that are not valid, which the generator does not make.
     pub fn interactions(&self) -> Result<Interactions<'static>, DataError> {
         from_row_source(self, self.params.users, self.params.items)
     }
 
-    /// Yields the matrix whose rows are given user by user, each with an empty set to work with.
+    /// Yields the matrix whose rows `row` makes, one user at a time, with an empty set as scratch space.
     pub(super) fn collect(
         &self,
         row: impl Fn(&User<'_>, &mut Seen) -> Vec<u32> + Sync,

@@ -15,7 +15,7 @@ use absentia::memory::Stage;
 use absentia::ranking::{Scorer, ranking_bytes};
 use absentia::weights::{Scheme, Strength};
 use absentia::{Interactions, Method, Model, Params};
-use absentia_job::{Listener, beside_kept};
+use absentia_job::{Listener, while_held};
 use absentia_report::format;
 use anyhow::{Context as _, Result};
 
@@ -78,7 +78,7 @@ impl Lab<'_> {
             self.memory.enter(stage)?;
         }
         let set = source.load(self.size)?;
-        beside_kept(self.memory, set.bytes(), || work(&set))
+        while_held(self.memory, set.bytes(), || work(&set))
     }
 
     /// Trains a model, if that and ranking for its users fit into memory.

@@ -1,6 +1,6 @@
 //! The parts of the report in the order of the paper, with their costs.
 
-use absentia_job::beside_kept;
+use absentia_job::while_held;
 use anyhow::Result;
 
 use super::data::{Set, Source, sources};
@@ -120,7 +120,7 @@ fn streamed(set: &Source) -> Unit {
             lab.memory.enter(stage)?;
         }
         let stream = set.stream(lab.size)?;
-        beside_kept(lab.memory, stream.bytes(), || online::blocks(lab, &stream))
+        while_held(lab.memory, stream.bytes(), || online::blocks(lab, &stream))
     };
     Unit::new(Target::Online, &name, cost, make)
 }

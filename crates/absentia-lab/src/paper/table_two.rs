@@ -3,7 +3,7 @@
 use absentia::evaluate::Evaluation;
 use absentia::weights::Scheme;
 use absentia::{Baseline, Interactions, Method, Model, Solver};
-use absentia_job::beside_kept;
+use absentia_job::while_held;
 use absentia_report::format::{metric, significant};
 use anyhow::Result;
 
@@ -63,7 +63,7 @@ pub(super) fn blocks(lab: &Lab<'_>, set: &Set) -> Result<Vec<Block>> {
     let train = &set.train;
     let rows = (train.n_users() + train.n_items()) as u64;
     let of_svd = 4 * rows * svd.model.n_factors().next_multiple_of(16) as u64;
-    beside_kept(lab.memory, of_svd, || {
+    while_held(lab.memory, of_svd, || {
         for seed in 0..seeds {
             let eals = Fit::new(lab, set, Solver::Eals, seed)?;
             let over = eals.loss / svd.loss - 1.0;

@@ -12,7 +12,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 
 use super::call::{Answer, Call};
-use super::routes::{Found, Handler, ROUTES, Route, find};
+use super::routes::{Handler, ROUTES, Route, RouteMatch, find};
 use super::{catalogue, events, explanations, models, operations, recommendations, similar};
 use crate::auth::{Principal, Refused, Scope};
 use crate::core::Core;
@@ -37,7 +37,7 @@ pub async fn dispatch(
     let cors = allowed_origin(&core, request.headers());
     let found = find(method.as_str(), &path);
     let route = match &found {
-        Found::Route(at, _) => Some(*at),
+        RouteMatch::Route(at, _) => Some(*at),
         _ => None,
     };
     let answered = if method == "OPTIONS" && cors.is_some() {
@@ -62,16 +62,16 @@ async fn answer(
     core: &Arc<Core>,
     is_loopback: bool,
     request: Request<Incoming>,
-    found: Found,
+    found: RouteMatch,
 ) -> Result<Answer, ApiError> {
     let (at, parameters) = match found {
-        Found::Route(at, parameters) => (at, parameters),
-        Found::OtherMethods(methods) => {
+        RouteMatch::Route(at, parameters) => (at, parameters),
+        RouteMatch::OtherMethods(methods) => {
             let message = format!("this path has the methods {}", methods.join(", "));
             let answer = Answer::from(&ApiError::new(405, "method_not_allowed", message));
             return Ok(answer.header("allow", methods.join(", ")));
         }
-        Found::Nothing => {
+        RouteMatch::Nothing => {
             let message = "there is no such path; /openapi.json lists all";
             return Err(ApiError::not_found("no_such_path", message));
         }
@@ -134,7 +134,7 @@ pub(crate) async fn ask(
     body: &serde_json::Value,
 ) -> Result<serde_json::Value, ApiError> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let Found::Route(at, parameters) = find(method, path) else {
+    let RouteMatch::Route(at, parameters) = find(method, path) else {
         return Err(ApiError::not_found("no_such_path", "there is no such path"));
     };
     let route = &ROUTES[at];

@@ -152,7 +152,7 @@ fn quality_gauges(quality: &Summary) -> Vec<(&'static str, &'static str, f64)> {
     if let Some(drift) = quality.drift {
         gauges.push((
             "absentia_cache_drift",
-            "Largest relative difference between the caches and sums made anew.",
+            "Largest relative difference between the caches and recomputed sums.",
             drift.relative,
         ));
     }

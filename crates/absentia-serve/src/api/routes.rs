@@ -112,7 +112,7 @@ pub const ROUTES: &[Route] = &[
 
 /// What a path leads to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum RouteMatch {
     /// A route, by its place in the table, and its parameters.
     Route(usize, Vec<String>),
     /// A path that has other methods.
@@ -122,24 +122,24 @@ pub(super) enum Found {
 }
 
 /// Finds the route of a request.
-pub(super) fn find(method: &str, path: &str) -> Found {
+pub(super) fn find(method: &str, path: &str) -> RouteMatch {
     let parts: Option<Vec<String>> = path.split('/').map(decoded).collect();
     let Some(parts) = parts else {
-        return Found::Nothing;
+        return RouteMatch::Nothing;
     };
     let mut others = Vec::new();
     for (at, route) in ROUTES.iter().enumerate() {
         if let Some(parameters) = matched(route.path, &parts) {
             if route.method == method {
-                return Found::Route(at, parameters);
+                return RouteMatch::Route(at, parameters);
             }
             others.push(route.method);
         }
     }
     if others.is_empty() {
-        Found::Nothing
+        RouteMatch::Nothing
     } else {
-        Found::OtherMethods(others)
+        RouteMatch::OtherMethods(others)
     }
 }
 
@@ -188,12 +188,16 @@ mod tests {
 
     #[test]
     fn paths_lead_to_routes_and_parameters_are_decoded() {
-        let Found::Route(at, parameters) = find("GET", "/v1/users/a%2Fb/explanations/x%20y") else {
+        let RouteMatch::Route(at, parameters) = find("GET", "/v1/users/a%2Fb/explanations/x%20y")
+        else {
             panic!("no route");
         };
         assert_eq!(ROUTES[at].handler, Handler::Explain);
         assert_eq!(parameters, ["a/b", "x y"]);
-        assert_eq!(find("PUT", "/v1/events"), Found::OtherMethods(vec!["POST"]));
+        assert_eq!(
+            find("PUT", "/v1/events"),
+            RouteMatch::OtherMethods(vec!["POST"])
+        );
         for path in [
             "/v1/users//similar",
             "/v1/users/%zz",
@@ -201,10 +205,10 @@ mod tests {
             "/nothing",
             "",
         ] {
-            assert_eq!(find("GET", path), Found::Nothing, "{path}");
+            assert_eq!(find("GET", path), RouteMatch::Nothing, "{path}");
         }
         // A word of the table comes before a parameter.
-        let Found::Route(at, _) = find("POST", "/v1/models/train") else {
+        let RouteMatch::Route(at, _) = find("POST", "/v1/models/train") else {
             panic!("no route");
         };
         assert_eq!(ROUTES[at].handler, Handler::TrainModel);

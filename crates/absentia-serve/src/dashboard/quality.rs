@@ -49,7 +49,7 @@ pub(super) fn page(core: &Arc<Core>) -> Page {
         .push(caches(&quality))
 }
 
-/// Why there are no figures yet. Measuring begins anew with each start and each activation.
+/// Why there are no figures yet. Measuring starts again with each start and each activation.
 fn nothing_measured(quality: &Summary) -> String {
     let since = format!(
         "since measuring began with version {} at record {}",
@@ -172,7 +172,7 @@ fn explained(quality: &Summary) -> String {
 
 fn caches(quality: &Summary) -> Html {
     let Some(drift) = quality.drift else {
-        let text = "The caches are compared with sums made anew after the first events.";
+        let text = "The caches are compared with recomputed sums after the first events.";
         return Html::of_class("p", "soft", &Html::text(text));
     };
     pairs(
@@ -190,8 +190,8 @@ fn caches(quality: &Summary) -> Html {
         "p",
         "soft",
         &Html::text(
-            "The drift is the largest difference between the caches, which follow every event, and sums made \
-             anew, relative to the largest sum.",
+            "The drift is the largest difference between the caches, which follow every event, and \
+             recomputed sums, relative to the largest sum.",
         ),
     ))
 }

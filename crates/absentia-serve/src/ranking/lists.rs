@@ -15,7 +15,7 @@ use crate::store::StoreReader;
 
 /// Items that may differ from the index where a network thread looks a list up. Those that could enter the list are
 /// scored, which takes some microseconds; with more of them, ranking costs less.
-const FEW_CHANGED: usize = 8192;
+const MAX_CHANGED: usize = 8192;
 
 /// A request with rows in place of ids.
 struct Resolved {
@@ -40,7 +40,7 @@ enum Draft {
 pub(crate) fn looked_up(core: &Core, request: &ListRequest) -> Option<List> {
     let live = core.live();
     let state = live.try_read()?;
-    if state.n_changed() > FEW_CHANGED {
+    if state.n_changed() > MAX_CHANGED {
         return None;
     }
     let best = from_shortlist(core, &state, request)?;

@@ -121,7 +121,7 @@ impl Background {
         self.stop_preparing.store(true, Ordering::Relaxed);
     }
 
-    /// Begins anew with another version: what was prepared for the one before is of no use.
+    /// Starts again with another version: what was prepared for the one before is of no use.
     pub(super) fn begin_version(&mut self, version: u64) {
         self.stop_preparing();
         (self.version, self.copying, self.prepared) = (version, None, [None; 2]);

@@ -1,4 +1,4 @@
-//! Predicting a sample of events before they are learned, and when caches are compared with sums made anew.
+//! Predicting a sample of events before they are learned, and when caches are compared with recomputed sums.
 //!
 //! The writer notes what a prediction is made from before it learns the event; a background thread ranks, so that
 //! the event is acknowledged meanwhile.
@@ -170,7 +170,7 @@ impl Prediction {
         }
     }
 
-    /// Begins anew with another model: the latest stored events are what is recent.
+    /// Starts again with another model: the latest stored events are what is recent.
     pub(super) fn begin(
         &mut self,
         trained: Option<TrainedModel>,

@@ -203,7 +203,7 @@ impl Writer {
             return;
         };
         if has_changed_too_much(&state) {
-            // The copies are out of date; the next ones begin anew.
+            // The copies are out of date; the next ones start again.
             return;
         }
         let begun = Instant::now();
@@ -245,7 +245,7 @@ impl Writer {
         }
     }
 
-    /// Begins to compare the caches with sums made anew, if something was learned since.
+    /// Begins to compare the caches with recomputed sums, if something was learned since.
     fn begin_check(&mut self) {
         let live = self.core.live();
         let sequence = live.read().sequence;

@@ -18,7 +18,7 @@ const FRAME: usize = 24;
 const LITTLE_ENDIAN: u32 = 0x377f_0682;
 const BIG_ENDIAN: u32 = 0x377f_0683;
 
-/// Bytes of a log with some more frames of 4 KiB pages than `SQLite` writes before it starts the log anew.
+/// Bytes of a log with some more frames of 4 KiB pages than `SQLite` writes before it starts the log again.
 const ROOM: u64 = (HEADER + 1100 * (FRAME + 4096)) as u64;
 
 /// Lengthens the log with zeros, which are no frame. A commit that writes over bytes that are there is synchronised

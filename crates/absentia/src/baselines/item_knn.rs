@@ -20,8 +20,8 @@ use crate::ranking::{ScoreBlock, ScoreTile, Scorer};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbours {
     taken: Lists,
-    near: Lists,
-    /// Similarity of every item in `near`.
+    neighbours: Lists,
+    /// Similarity of every item in `neighbours`.
     similarity: Vec<f32>,
 }
 
@@ -91,7 +91,7 @@ impl Neighbours {
         let n_items = data.n_items();
         let counts = data.item_counts();
         let first_items: Vec<usize> = (0..n_items).step_by(PART).collect();
-        let parts: Vec<FoundNeighbours> = first_items
+        let parts: Vec<NeighbourLists> = first_items
             .into_par_iter()
             .map_init(
                 || Counter::new(n_items),
@@ -101,26 +101,27 @@ impl Neighbours {
                 },
             )
             .collect();
-        let mut near = Lists {
+        let mut neighbours = Lists {
             offsets: vec![0],
             items: Vec::new(),
         };
         let mut similarity = Vec::new();
         for part in parts {
-            let before = near.items.len() as u64;
-            append(&mut near.items, &part.items);
+            let before = neighbours.items.len() as u64;
+            append(&mut neighbours.items, &part.items);
             append(&mut similarity, &part.similarity);
-            near.offsets
+            neighbours
+                .offsets
                 .extend(part.ends.iter().map(|&end| before + end as u64));
         }
-        near.items.shrink_to_fit();
+        neighbours.items.shrink_to_fit();
         similarity.shrink_to_fit();
         Self {
             taken: Lists {
                 offsets: data.by_user().offsets().to_vec(),
                 items: data.by_user().indices().to_vec(),
             },
-            near,
+            neighbours,
             similarity,
         }
     }
@@ -133,20 +134,20 @@ impl Neighbours {
     /// finite or not one per neighbour.
     pub fn from_parts(
         taken: (Vec<u64>, Vec<u32>),
-        near: (Vec<u64>, Vec<u32>),
+        neighbours: (Vec<u64>, Vec<u32>),
         similarity: Vec<f32>,
     ) -> Result<Self, BaselineError> {
-        let n_items = near.0.len().saturating_sub(1);
+        let n_items = neighbours.0.len().saturating_sub(1);
         let taken = Lists::checked(taken.0, taken.1, n_items, "items taken")?;
-        let near = Lists::checked(near.0, near.1, n_items, "lists")?;
-        if similarity.len() != near.items.len() || similarity.iter().any(|s| !s.is_finite()) {
+        let neighbours = Lists::checked(neighbours.0, neighbours.1, n_items, "lists")?;
+        if similarity.len() != neighbours.items.len() || similarity.iter().any(|s| !s.is_finite()) {
             return Err(BaselineError::Neighbours {
                 what: "similarities",
             });
         }
         Ok(Self {
             taken,
-            near,
+            neighbours,
             similarity,
         })
     }
@@ -159,8 +160,12 @@ impl Neighbours {
 
     /// Offsets, items and similarities of each item's neighbours, items rising.
     #[must_use]
-    pub fn near(&self) -> (&[u64], &[u32], &[f32]) {
-        (&self.near.offsets, &self.near.items, &self.similarity)
+    pub fn neighbours(&self) -> (&[u64], &[u32], &[f32]) {
+        (
+            &self.neighbours.offsets,
+            &self.neighbours.items,
+            &self.similarity,
+        )
     }
 
     /// Number of users.
@@ -172,7 +177,7 @@ impl Neighbours {
     /// Number of items.
     #[must_use]
     pub fn n_items(&self) -> usize {
-        self.near.len()
+        self.neighbours.len()
     }
 
     /// Score of one pair.
@@ -183,8 +188,12 @@ impl Neighbours {
     pub fn score(&self, user: u32, item: u32) -> f32 {
         let own = self.taken.row(user as usize).iter();
         own.filter_map(|&taken| {
-            let at = self.near.row(taken as usize).binary_search(&item).ok()?;
-            Some(self.similarity[self.near.range(taken as usize).start + at])
+            let at = self
+                .neighbours
+                .row(taken as usize)
+                .binary_search(&item)
+                .ok()?;
+            Some(self.similarity[self.neighbours.range(taken as usize).start + at])
         })
         .sum()
     }
@@ -213,7 +222,7 @@ const PART: usize = 512;
 
 /// Neighbours of some items, one after the other.
 #[derive(Default)]
-struct FoundNeighbours {
+struct NeighbourLists {
     ends: Vec<usize>,
     items: Vec<u32>,
     similarity: Vec<f32>,
@@ -250,8 +259,8 @@ impl Counter {
         items: Range<usize>,
         counts: &[u32],
         k: usize,
-    ) -> FoundNeighbours {
-        let mut part = FoundNeighbours::default();
+    ) -> NeighbourLists {
+        let mut part = NeighbourLists::default();
         for item in items {
             let nearest = self.nearest(data, item, counts, k);
             part.items.extend(nearest.iter().map(|(item, _)| item));
@@ -356,12 +365,15 @@ impl NeighbourBlock<'_> {
         };
         let Neighbours {
             taken,
-            near,
+            neighbours,
             similarity,
         } = self.neighbours;
         let contiguous = (last - first) as usize + 1 == strip.len();
         for &own in taken.row(user as usize) {
-            let (start, list) = (near.range(own as usize).start, near.row(own as usize));
+            let (start, list) = (
+                neighbours.range(own as usize).start,
+                neighbours.row(own as usize),
+            );
             let from = list.partition_point(|&item| item < first);
             for (at, &item) in list.iter().enumerate().skip(from) {
                 if item > last {

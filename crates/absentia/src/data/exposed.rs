@@ -1,11 +1,11 @@
-//! Exceptions: entries known to have been shown and not taken.
+//! Exposed entries: pairs that were shown and not taken.
 
 use std::sync::Arc;
 
 use super::entries::{Entries, Values};
 use super::interactions::Interactions;
 
-/// One bit per entry of the matrix by user, set for exceptions.
+/// One bit per entry of the matrix by user, set for exposed entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Marks {
     words: Vec<u64>,
@@ -46,7 +46,7 @@ impl Marks {
     }
 }
 
-/// Yields `data` with the entries of `shown` (whose weights are the exceptions' weights) added
+/// Yields `data` with the entries of `shown` (whose weights are those of the exposed entries) added
 /// wherever `data` has none.
 pub(super) fn merge(data: &Interactions<'_>, shown: &Interactions<'_>) -> Interactions<'static> {
     let mut merged = MergedRows::new(data, shown.len());

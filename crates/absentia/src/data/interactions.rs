@@ -13,7 +13,7 @@ use crate::error::Axis;
 /// The observed matrix R in both orientations.
 ///
 /// Binary data costs 8 bytes an entry for both orientations together: targets and weights are
-/// stored only when they vary. *Exceptions* (entries known to have been shown, not taken) are
+/// stored only when they vary. *Exposed entries* (pairs that were shown and not taken) are
 /// entries with target 0 and their own weight; they count in the objective and nowhere else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interactions<'a> {
@@ -111,7 +111,7 @@ impl<'a> Interactions<'a> {
         self.by_item.rows()
     }
 
-    /// Number of entries of the objective, exceptions included.
+    /// Number of entries of the objective, exposed ones included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_user.len()
@@ -123,7 +123,7 @@ impl<'a> Interactions<'a> {
         self.by_user.is_empty()
     }
 
-    /// Number of interactions, exceptions not counted.
+    /// Number of interactions, exposed entries not counted.
     #[must_use]
     pub fn n_interactions(&self) -> usize {
         self.len() - self.exposed.as_ref().map_or(0, |marks| marks.count())
@@ -183,7 +183,7 @@ impl<'a> Interactions<'a> {
         counts
     }
 
-    /// Items the user interacted with, rising, exceptions left out.
+    /// Items the user interacted with, rising, exposed entries left out.
     pub fn seen(&self, user: u32) -> impl Iterator<Item = u32> + '_ {
         let range = self.by_user.range(user as usize);
         let marks = self.exposed.as_deref();
@@ -194,7 +194,7 @@ impl<'a> Interactions<'a> {
             .map(|(_, &item)| item)
     }
 
-    /// Whether the entry at this position of [`by_user`](Self::by_user) is an exception.
+    /// Whether the entry at this position of [`by_user`](Self::by_user) is an exposed one.
     #[must_use]
     pub fn is_exposed(&self, at: usize) -> bool {
         self.exposed
@@ -213,7 +213,7 @@ impl<'a> Interactions<'a> {
         self.by_user.bytes() + self.by_item.bytes() + times + marks
     }
 
-    /// Yields the matrix with users and items exchanged, times and exceptions with it.
+    /// Yields the matrix with users and items exchanged, times and exposed entries with it.
     #[must_use]
     pub fn transposed(&self) -> Self {
         let offsets = self.by_item.offsets();

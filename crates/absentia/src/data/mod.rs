@@ -32,9 +32,9 @@ pub use error::DataError;
 pub(crate) use exposed::MergedRows;
 pub use hold_out::HeldOut;
 pub use interactions::Interactions;
+pub use prepare::{Core, EventLog, Report, Sample};
 #[doc(hidden)]
-pub use prepare::mix;
-pub use prepare::{Core, EventLog, LogColumns, Report, Sample};
+pub use prepare::{LogColumns, mix};
 pub use recency::latest_item_counts;
 pub(crate) use recency::recent_now;
 pub(crate) use repeats::RowColumns;
@@ -43,6 +43,8 @@ pub use source::{RowSource, from_row_source};
 pub use split::{Part, Pick, Split, SplitReport, Unknown};
 pub(crate) use stack::Placed;
 pub use storage::Storage;
+#[doc(hidden)]
 pub use time_unit::{MOST_SECONDS, units_per_second};
 pub use transform::{Confidence, FrozenTransform, Targets};
+#[doc(hidden)]
 pub use whole::WholeMatrix;

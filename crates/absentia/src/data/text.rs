@@ -7,7 +7,7 @@ use super::prepare::{Core, Sample};
 use super::repeats::Duplicates;
 use super::split::Pick;
 use super::transform::Targets;
-use crate::error::TextError;
+use crate::error::{TextError, named};
 
 impl FromStr for Targets {
     type Err = TextError;
@@ -44,31 +44,6 @@ impl fmt::Display for Targets {
             Targets::Normalized { user, item } => write!(f, "normalized:{user},{item}"),
         }
     }
-}
-
-/// Reads and writes an enumeration by the names of its variants.
-macro_rules! named {
-    ($type:ident, $expected:literal, $($variant:ident = $name:literal),*) => {
-        impl FromStr for $type {
-            type Err = TextError;
-
-            #[doc = concat!("Reads ", $expected, ".")]
-            fn from_str(text: &str) -> Result<Self, TextError> {
-                match text {
-                    $($name => Ok($type::$variant),)*
-                    _ => Err(TextError::new(text, $expected)),
-                }
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self {
-                    $($type::$variant => $name,)*
-                })
-            }
-        }
-    };
 }
 
 named!(

@@ -1,7 +1,7 @@
 //! Targets `r_ui` and weights `c_ui` derived from the raw values.
 //!
 //! Both are computed from the *raw* value x of an entry, so their order does not matter.
-//! Exceptions keep their target 0 and their own weight.
+//! Exposed entries keep their target 0 and their own weight.
 
 use rayon::prelude::*;
 
@@ -204,8 +204,8 @@ impl<'a> Interactions<'a> {
     /// # Errors
     /// Names an entry whose target or weight would not be finite, or whose weight would be negative.
     pub fn apply(&self, frozen: &FrozenTransform) -> Result<Interactions<'a>, DataError> {
-        let r = self.keep_exceptions(self.targets(frozen), &self.by_user.r);
-        let c = self.keep_exceptions(self.weights(frozen), &self.by_user.c);
+        let r = self.keep_exposed(self.targets(frozen), &self.by_user.r);
+        let c = self.keep_exposed(self.weights(frozen), &self.by_user.c);
         match &r {
             Values::Each(r) => super::interactions::check_values(r)?,
             Values::Constant(r) => super::interactions::check_values(&[*r])?,
@@ -286,8 +286,8 @@ impl<'a> Interactions<'a> {
         }
     }
 
-    /// Puts back what exceptions had before a transform.
-    fn keep_exceptions(&self, changed: Values<'a>, before: &Values<'a>) -> Values<'a> {
+    /// Restores what exposed entries had before a transform.
+    fn keep_exposed(&self, changed: Values<'a>, before: &Values<'a>) -> Values<'a> {
         if self.n_interactions() == self.len() {
             return changed;
         }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::entries::{Entries, Values, offsets_from_counts};
 
-/// Most pieces that are counted apart, each with a number per column.
+/// Most parts that are counted apart, each with a number per column.
 const COUNTED_APART: usize = 8;
 
 impl Entries<'_> {
@@ -108,14 +108,14 @@ fn share_columns(offsets: &[u64], shares: usize) -> Vec<Range<usize>> {
 }
 
 fn count_columns(indices: &[u32], cols: usize) -> Vec<u64> {
-    // A set of counts per piece pays off only where entries outnumber columns by far.
+    // A set of counts per part pays off only where entries outnumber columns by far.
     let most = rayon::current_num_threads().min(COUNTED_APART);
-    let pieces = (indices.len() / (4 * cols).max(1)).clamp(1, most);
+    let parts = (indices.len() / (4 * cols).max(1)).clamp(1, most);
     indices
-        .par_chunks(indices.len().div_ceil(pieces).max(1))
-        .map(|piece| {
+        .par_chunks(indices.len().div_ceil(parts).max(1))
+        .map(|part| {
             let mut counts = vec![0_u64; cols];
-            for &column in piece {
+            for &column in part {
                 counts[column as usize] += 1;
             }
             counts

@@ -10,6 +10,7 @@ use super::summary::Summary;
 /// How a bootstrap is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Bootstrap {
     /// Number of resamples.
     pub resamples: usize,

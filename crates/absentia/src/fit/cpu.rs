@@ -21,7 +21,7 @@ use crate::solver::cg::CgSolver;
 use crate::solver::features::SideFeatures;
 use crate::solver::in_double::{DoubleCache, Steps, half_sweep_in_double};
 use crate::solver::lane_parallel::ElementSolver;
-use crate::solver::objective::has_few_entries;
+use crate::solver::objective::can_sum_every_entry;
 use crate::solver::vanilla::VanillaSolver;
 use crate::solver::{EntryLoss, Halt, MAX_STORED_ENTRIES, Side, Tiles, half_sweep};
 
@@ -128,7 +128,7 @@ impl Backend for CpuBackend<'_> {
         );
         let mut after = Dense::padded(free.rows(), free.cols());
         let cache = DoubleCache::new(side.fixed, side.fixed_weights);
-        let by_entry = has_few_entries(free.rows(), side.fixed.rows(), free.cols());
+        let by_entry = can_sum_every_entry(free.rows(), side.fixed.rows(), free.cols());
         half_sweep_in_double((steps, by_entry), (free, &mut after), (&side, &cache))?;
         self.before[axis] = Some(std::mem::replace(free, Arc::new(after)));
         self.forget_sums(axis);

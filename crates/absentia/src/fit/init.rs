@@ -11,6 +11,7 @@ use crate::model::Factors;
 
 /// Factors a run starts from.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum Init {
     /// Independent Gaussians of mean 0, seeded.
     #[default]

@@ -21,6 +21,7 @@ const EXPOSURE: u64 = 28;
 
 /// Bytes a run needs, part by part.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MemoryPlan {
     /// What takes memory, and how much.
     pub parts: Vec<(&'static str, u64)>,

@@ -11,6 +11,7 @@ mod memory;
 mod observer;
 mod problem;
 mod remote;
+#[doc(hidden)]
 pub mod shard;
 mod sketch;
 mod start;
@@ -25,6 +26,7 @@ pub use init::Init;
 pub(crate) use init::start_row;
 pub use memory::{MemoryPlan, Sizes, default_threads};
 pub use observer::{Cancel, Control, Estimate, Observer, Sweep};
+#[doc(hidden)]
 pub use remote::{Outline, RemoteRun, RemoteStart, fit_remote};
 pub use state::{Best, Checkpoint};
 
@@ -93,6 +95,7 @@ pub enum StopReason {
 
 /// A finished run.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Fitted {
     /// The model: the best one if there is a validation metric, the last one otherwise.
     pub model: Model,

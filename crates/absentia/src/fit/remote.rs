@@ -42,6 +42,7 @@ pub enum RemoteStart {
 
 /// A run that has ended; its factors are where they were trained.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RemoteRun {
     /// Its sweeps.
     pub history: Vec<Sweep>,

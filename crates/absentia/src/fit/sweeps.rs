@@ -14,7 +14,7 @@ use crate::model::Factors;
 use crate::params::Baseline;
 use crate::sides::Sides;
 use crate::solver::cache::GramCache;
-use crate::solver::objective::{Objective, entry_loss, has_few_entries, missing_of_all};
+use crate::solver::objective::{Objective, can_sum_every_entry, entry_loss, missing_of_all};
 use crate::solver::{Halt, ridge};
 
 /// Factors that a sweep improves.
@@ -63,7 +63,7 @@ pub(super) struct AlternatingSweeps<B> {
     /// The objective that the next sweep must not exceed.
     before: f64,
     /// Whether the objective can be summed entry by entry.
-    has_few_entries: bool,
+    can_sum_every_entry: bool,
 }
 
 impl<B: Backend> AlternatingSweeps<B> {
@@ -80,7 +80,7 @@ impl<B: Backend> AlternatingSweeps<B> {
         let mut sweeps = Self {
             backend,
             before: f64::INFINITY,
-            has_few_entries: has_few_entries(shape.users, shape.items, factors),
+            can_sum_every_entry: can_sum_every_entry(shape.users, shape.items, factors),
         };
         sweeps.before = match start {
             StartedFrom::Objective(objective) => objective.total(),
@@ -107,7 +107,7 @@ impl<B: Backend> AlternatingSweeps<B> {
         let precisions = Precision::ALL.into_iter();
         for precision in precisions.skip_while(|precision| *precision != least) {
             let every = precision == Precision::EveryEntry;
-            if every && !(self.has_few_entries && objective.total().is_finite()) {
+            if every && !(self.can_sum_every_entry && objective.total().is_finite()) {
                 break;
             }
             let sums = self

@@ -16,7 +16,7 @@ const ROUNDS: usize = 4;
 /// Updates of a side whose other side stays as it is.
 const LONE_SIDE: usize = 50;
 /// Rows updated by one task.
-const PIECE: usize = 256;
+const TASK_ROWS: usize = 256;
 /// Relative error that rounding alone can leave.
 const ROUNDING: f64 = 1e-8;
 /// Consecutive sweeps without real improvement after which the factors count as converged.
@@ -163,8 +163,8 @@ pub(crate) fn nonnegative_rows(products: &TallMatrix, s: &TallMatrix) -> TallMat
 fn update(free: &mut TallMatrix, product: &TallMatrix, gram: &TallMatrix) {
     let k = free.cols();
     free.values_mut()
-        .par_chunks_mut(PIECE * k)
-        .zip(product.values().par_chunks(PIECE * k))
+        .par_chunks_mut(TASK_ROWS * k)
+        .zip(product.values().par_chunks(TASK_ROWS * k))
         .for_each(|(free, product)| {
             for (row, target) in free.chunks_exact_mut(k).zip(product.chunks_exact(k)) {
                 for _ in 0..ROUNDS {

@@ -13,6 +13,7 @@ use crate::solver::quadratic::Quadratic;
 
 /// What one entry of the user adds to a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Contribution {
     /// The relation of the entry by its number; the main one if not given.
     pub relation: Option<usize>,
@@ -24,6 +25,7 @@ pub struct Contribution {
 
 /// A score as a sum of contributions.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The score as the model ranks by it.
     pub score: f64,

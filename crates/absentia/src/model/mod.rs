@@ -14,7 +14,7 @@ pub(crate) use explain::dot;
 pub use explain::{Contribution, Explanation};
 pub use factors::Factors;
 pub use fold_in::{FoldIn, NewEntry, RowEntries, RowWeights};
-pub use recommend::ModelScorer;
+#[doc(hidden)]
 pub use related::RelatedParts;
 pub use similar::Similarity;
 pub(crate) use similar::similar_rows;

@@ -8,11 +8,8 @@ use crate::ranking::{
 };
 
 /// Scores of a model, by its factors or its neighbours.
-#[derive(Clone, Copy, Debug)]
-pub enum ModelScorer<'a> {
-    /// Inner products of factors.
+enum ModelScorer<'a> {
     Factors(FactorScorer<'a>),
-    /// Similarities of items.
     Neighbours(&'a Neighbours),
 }
 
@@ -58,7 +55,11 @@ impl Scorer for ModelScorer<'_> {
 impl Model {
     /// Yields scores of every user for every item, as rankings and evaluations take them.
     #[must_use]
-    pub fn scorer(&self) -> ModelScorer<'_> {
+    pub fn scorer(&self) -> impl Scorer + '_ {
+        self.model_scorer()
+    }
+
+    fn model_scorer(&self) -> ModelScorer<'_> {
         match self.neighbours() {
             Some(neighbours) => ModelScorer::Neighbours(neighbours),
             None => ModelScorer::Factors(FactorScorer::of_model(
@@ -76,7 +77,7 @@ impl Model {
     /// # Errors
     /// Users or items that the model does not have, and lists of items that are not in ascending order.
     pub fn recommend(&self, request: &RankRequest<'_>) -> Result<Vec<Vec<Scored>>, ModelError> {
-        match self.scorer() {
+        match self.model_scorer() {
             ModelScorer::Factors(scorer) => best(&self.indexed(scorer, request), request),
             ModelScorer::Neighbours(neighbours) => best(neighbours, request),
         }

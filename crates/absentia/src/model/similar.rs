@@ -2,7 +2,7 @@
 
 use super::recommend::best;
 use super::{Factors, Model, ModelError};
-use crate::error::Axis;
+use crate::error::{Axis, named};
 use crate::linalg::Dense;
 use crate::ranking::{FactorRows, FactorScorer, RankRequest, Scored};
 
@@ -17,6 +17,13 @@ pub enum Similarity {
     /// Inner product of the factors.
     InnerProduct,
 }
+
+named!(
+    Similarity,
+    "cosine or inner-product",
+    Cosine = "cosine",
+    InnerProduct = "inner-product"
+);
 
 impl Model {
     /// Yields, for each of `rows`, the `n` rows of the same side that are most similar to it, itself

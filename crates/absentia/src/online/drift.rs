@@ -1,4 +1,4 @@
-//! How far the caches, which follow single rows, are from sums that are made anew.
+//! How far the caches, which follow single rows, are from recomputed sums.
 
 use super::Online;
 use crate::linalg::Dense;
@@ -7,6 +7,7 @@ use crate::solver::growing::GrowingCache;
 
 /// A copy of what the caches are sums of, and of the caches, to be compared on another thread.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct CacheCheck {
     factors: Sides<Dense>,
     weights: Sides<Dense>,
@@ -26,7 +27,7 @@ impl Online {
 }
 
 impl CacheCheck {
-    /// The largest difference between the caches and sums made anew, relative to the largest sum of the
+    /// The largest difference between the caches and recomputed sums, relative to the largest sum of the
     /// same side; the larger of both sides. Costs `O((M + N) Z K²)`.
     #[must_use]
     pub fn drift(&self) -> f64 {

@@ -7,6 +7,7 @@ use super::rows::GrowingRow;
 use super::snapshot::OnlineParts;
 use crate::data::{Confidence, Interactions, Targets, Values};
 use crate::error::Axis;
+use crate::fit::{MemoryPlan, Sizes};
 use crate::linalg::Dense;
 use crate::model::Model;
 
@@ -111,6 +112,32 @@ impl Online {
         let rank = self.weights.v.users.cols();
         let copies = dense_bytes(rows, self.params.factors, rank);
         (self.n_entries() + more) * entry + copies + 8 * self.n_rows(Axis::User) as u64
+    }
+
+    /// Bytes that [`train`](Self::train) takes beside the state on a number of threads, or somewhat more: values and
+    /// weights count as if they differed from entry to entry.
+    #[must_use]
+    pub fn training_bytes(&self, threads: usize) -> u64 {
+        let rows = |axis| self.observed.rows[axis].iter();
+        let longest = |axis| rows(axis).map(GrowingRow::len).max().unwrap_or(0);
+        let (users, items) = (self.n_rows(Axis::User), self.n_rows(Axis::Item));
+        let times = 8 * u64::from(self.observed.has_times());
+        let sizes = Sizes {
+            users,
+            items,
+            entries: self.n_entries() as usize,
+            longest_row: longest(Axis::User).max(longest(Axis::Item)),
+            data: self.n_entries() * (24 + times) + 8 * (users + items + 2) as u64,
+            vary: (true, true),
+            exposed: false,
+            rank: self.weights.v.users.cols(),
+            rank_to_estimate: self.scheme.rank_to_estimate(),
+            orders_times: self.scheme.needs_times(),
+            keeps_best: false,
+            neighbours: 0,
+            feature_rows: 0,
+        };
+        MemoryPlan::new(&sizes, &self.params.clone().threads(threads)).total()
     }
 
     /// Bytes that a number of new entries take, of which some are in rows that are new.

@@ -19,7 +19,7 @@
 //! | `rule` | which columns of them follow the counts, and how |
 //! | `step` | improving one row |
 //! | `refit` | rebuilding the caches, training all rows |
-//! | `drift` | how far the caches are from sums made anew |
+//! | `drift` | how far the caches are from recomputed sums |
 //! | `ranking` | the best items of a user |
 //! | `single_row` | users that are not stored, and why an item has its score |
 //! | `export` | the state as a model, and its objective |
@@ -47,10 +47,12 @@ mod weights;
 
 pub use drift::CacheCheck;
 pub use error::{OnlineError, PairFault};
-pub use operation::{Applied, Event, MAX_STEPS, Operation, Settings};
+pub use operation::{Applied, Event, Operation, Settings};
+#[doc(hidden)]
 pub use pair::{MAX_EVENTS, PairEvent, PairHistory};
 pub use refit::{REFIT_SWEEPS, TrainFrom};
 pub use rule::WeightMode;
+#[doc(hidden)]
 pub use snapshot::{OnlineParts, StoredEntries};
 pub use start::Options;
 

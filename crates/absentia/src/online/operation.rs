@@ -69,7 +69,7 @@ pub struct Settings {
 }
 
 /// Largest number of passes of an event.
-pub const MAX_STEPS: u32 = 1000;
+const MAX_STEPS: u32 = 1000;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -152,10 +152,10 @@ pub enum Operation {
         /// Row of the user.
         user: u32,
     },
-    /// Sums the caches anew.
+    /// Recomputes the caches.
     Rebuild,
     /// Trains all rows from the present factors, with everything that is frozen between refits resolved
-    /// anew.
+    /// again.
     Refit {
         /// Number of sweeps.
         sweeps: u32,

@@ -26,7 +26,7 @@ pub enum TrainFrom {
 }
 
 impl Online {
-    /// Sums caches and weights anew.
+    /// Recomputes caches and weights.
     pub(super) fn rebuild(&mut self) {
         self.weights.sum(&self.observed);
         self.sum_caches();
@@ -38,7 +38,7 @@ impl Online {
     }
 
     /// Trains all rows by ordinary sweeps, on everything that was observed so far; what is frozen between
-    /// trainings is resolved anew. `sweeps` are those that the model was trained with if not given.
+    /// trainings is resolved again. `sweeps` are those that the model was trained with if not given.
     ///
     /// # Errors
     /// Weights that cannot be resolved, a training that fails or is cancelled: nothing has changed then.
@@ -90,7 +90,7 @@ impl Online {
         items
     }
 
-    /// Takes over what a refit found, and freezes everything anew.
+    /// Takes over what a refit found, and freezes everything again.
     fn adopt(
         &mut self,
         model: &Model,

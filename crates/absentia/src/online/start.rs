@@ -22,7 +22,7 @@ use crate::weights::Scheme;
 /// How an online model treats weights and repeated pairs.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The scheme that the model was trained with, which a refit resolves anew. Without it, the scheme is
+    /// The scheme that the model was trained with, which a refit resolves again. Without it, the scheme is
     /// that of the model's weights: c0 is fixed also where a mean was requested, and weights by time, learned
     /// ones and given ones stay as they are.
     pub scheme: Option<Scheme>,

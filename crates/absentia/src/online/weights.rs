@@ -135,7 +135,7 @@ impl OnlineWeights {
         })
     }
 
-    /// Sums everything anew.
+    /// Recomputes everything.
     pub(super) fn sum(&mut self, observed: &Observed) {
         self.sums = self.v.as_ref().map(column_sums);
         self.observed = (0..self.rank())

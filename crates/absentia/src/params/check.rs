@@ -9,10 +9,10 @@ use crate::linalg::LANES;
 pub const MAX_FACTORS: usize = 8192;
 
 /// Most iterations that are accepted.
-pub const MAX_ITERATIONS: usize = 1_000_000;
+const MAX_ITERATIONS: usize = 1_000_000;
 
 /// Most threads that are accepted.
-pub const MAX_THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 impl Params {
     /// Yields the parameters as a set that can be run.

@@ -194,6 +194,35 @@ impl Method {
         self.number_mut().copied()
     }
 
+    /// The method with another number, if it has one.
+    #[must_use]
+    pub fn with_number(mut self, number: usize) -> Self {
+        if let Some(slot) = self.number_mut() {
+            *slot = number;
+        }
+        self
+    }
+
+    /// The name of the number that belongs to the method, as in its flag.
+    #[must_use]
+    pub fn number_key(self) -> Option<&'static str> {
+        match self {
+            Method::Solver(Solver::Subspace { .. }) => Some("block"),
+            Method::Solver(Solver::AlsCg { .. }) => Some("cg-steps"),
+            Method::Baseline(Baseline::ItemKnn { .. }) => Some("neighbours"),
+            Method::Solver(Solver::Eals | Solver::EalsVanilla | Solver::Als)
+            | Method::Baseline(
+                Baseline::Svd
+                | Baseline::Ials1
+                | Baseline::Rcd
+                | Baseline::IiSvd
+                | Baseline::Bpr
+                | Baseline::SgdObserved
+                | Baseline::Popularity,
+            ) => None,
+        }
+    }
+
     /// Whether it is a baseline.
     #[must_use]
     pub fn is_baseline(self) -> bool {

@@ -6,7 +6,7 @@ mod error;
 mod method;
 mod settings;
 
-pub use check::{CheckedParams, MAX_FACTORS, MAX_ITERATIONS, MAX_THREADS};
+pub use check::{CheckedParams, MAX_FACTORS};
 pub use error::ParamsError;
 pub use method::{Baseline, Method, Solver};
 pub use settings::Params;

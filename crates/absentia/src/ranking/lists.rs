@@ -118,7 +118,7 @@ impl UserItems {
         Ok(gathered)
     }
 
-    /// Takes the interactions of a matrix, without its exceptions.
+    /// Takes the interactions of a matrix, without its exposed entries.
     #[must_use]
     pub fn from_interactions(data: &Interactions<'_>) -> Self {
         let mut gathered = Self::default();

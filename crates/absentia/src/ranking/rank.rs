@@ -64,8 +64,8 @@ pub struct Ranking {
 /// Users or items out of range, unsorted allow or deny lists, targets not one row per user.
 pub fn rank(scorer: &dyn Scorer, request: &RankRequest<'_>) -> Result<Vec<Ranking>, RankError> {
     check(scorer, request)?;
-    let few = request.users.len() <= SMALL_BATCH && request.targets.is_none();
-    let factors = scorer.as_factors().filter(|_| few);
+    let is_small = request.users.len() <= SMALL_BATCH && request.targets.is_none();
+    let factors = scorer.as_factors().filter(|_| is_small);
     let index = factors.and_then(|factors| usable_index(factors, request));
     let made;
     let (catalogue, ready) = if let Some(index) = index {

@@ -27,11 +27,15 @@ mod error;
 mod features;
 mod layout;
 
-pub use arrange::{Arrangement, TypePair, context_name};
+#[doc(hidden)]
+pub use arrange::context_name;
+pub use arrange::{Arrangement, TypePair};
 pub(crate) use compose::{ComposedParts, Composition};
 pub use error::RelationError;
 pub(crate) use features::FeatureBlock;
-pub use features::{FeatureError, FeatureRule, Features, Scaling};
+#[doc(hidden)]
+pub use features::FeatureRule;
+pub use features::{FeatureError, Features, Scaling};
 pub use layout::Layout;
 
 use crate::data::{Confidence, FrozenTransform, Interactions, Targets};

@@ -13,7 +13,7 @@ mod grams;
 use std::ops::Range;
 
 use super::block_step::BlockStep;
-use super::long_rows::PIECE;
+use super::long_rows::SEGMENT;
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::kernels::{Form, Place, Quadratics, Solving, StridedRows};
 use crate::linalg::{Buffer, LANES};
@@ -122,7 +122,7 @@ impl BlockSolver {
     ) -> Result<(), NotConvex> {
         let (rows, form) = (tile.len(), self.form());
         scratch.start_small_grams(form, window, tile, side);
-        if tile.is_packed() && (0..rows).all(|at| tile.range(at).len() <= PIECE) {
+        if tile.is_packed() && (0..rows).all(|at| tile.range(at).len() <= SEGMENT) {
             scratch.add_all_small(form, window, tile, side);
         } else {
             (0..rows).for_each(|at| scratch.add_small(form, window, at, tile, side));

@@ -4,7 +4,7 @@
 //! `H_u x = Σ_t a_ut S_t x + Σ_{i∈R_u} d_ui q_i (q_i·x) + λ_u x`. Products with the caches are
 //! matrix products over the tile; each step costs `O(Z K² + |R_u| K)` a row.
 
-use super::long_rows::{for_each_piece, sum_pieces};
+use super::long_rows::{for_each_segment, sum_segments};
 use super::{EntryLoss, NotConvex, RowSolver, Side, Tile};
 use crate::linalg::LANES;
 use crate::linalg::kernels::{Gathered, StridedRows};
@@ -112,7 +112,7 @@ impl CgScratch {
         } else {
             let gathered = tile.gathered(0, side);
             let coefficients = &mut self.coefficients[..gathered.indices.len()];
-            for_each_piece(coefficients, |first, out| {
+            for_each_segment(coefficients, |first, out| {
                 let part = Gathered {
                     indices: &gathered.indices[first..first + out.len()],
                     ..gathered
@@ -189,7 +189,7 @@ fn cache_product(scales: &[f32], x: &[f32], rows: usize, side: &Side<'_>, out: &
 
 /// `out += Σ_n coefficients[n] q_n`.
 fn add_combination(coefficients: &[f32], gathered: Gathered<'_>, out: &mut [f32], side: &Side<'_>) {
-    sum_pieces(coefficients.len(), out, |range, out| {
+    sum_segments(coefficients.len(), out, |range, out| {
         let part = Gathered {
             indices: &gathered.indices[range.clone()],
             ..gathered

@@ -167,8 +167,8 @@ mod tests {
                 };
                 cache.replace(old, new);
             }
-            let anew = GrowingCache::new(&factors, &weights);
-            for (kept, sum) in cache.sums().iter().zip(anew.sums()) {
+            let again = GrowingCache::new(&factors, &weights);
+            for (kept, sum) in cache.sums().iter().zip(again.sums()) {
                 assert!((kept - sum).abs() <= 1e-12 * 500.0, "{kept}, {sum}");
             }
             // The rounded caches are laid out as those of training.

@@ -145,7 +145,7 @@ pub(crate) fn losses_at_zero(by_user: &Entries<'_>, first: usize) -> RowSum<f64>
 const MOST_PRODUCTS: f64 = 2e9;
 
 /// Whether a sum over all entries of a matrix with this many rows and columns takes a few seconds at most.
-pub(crate) fn has_few_entries(rows: usize, cols: usize, k: usize) -> bool {
+pub(crate) fn can_sum_every_entry(rows: usize, cols: usize, k: usize) -> bool {
     rows as f64 * cols as f64 * k as f64 <= MOST_PRODUCTS
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::lane_parallel::LaneLayout;
-use super::long_rows::PIECE;
+use super::long_rows::SEGMENT;
 use crate::data::Entries;
 use crate::linalg::{Dense, LANES};
 use crate::row_sums::CHUNK_ROWS;
@@ -31,9 +31,9 @@ pub(super) fn entries_in(bytes: usize, stride: usize) -> usize {
     bytes / (4 * stride.max(LANES))
 }
 
-/// Entries of the longest row that is packed whole and summed in one piece.
+/// Entries of the longest row that is packed whole and summed in one segment.
 pub(super) fn longest(stride: usize) -> usize {
-    entries_in(PACKED_BYTES, stride).min(PIECE)
+    entries_in(PACKED_BYTES, stride).min(SEGMENT)
 }
 
 /// Whether a row with `entries` entries is longer than that.

@@ -54,15 +54,19 @@ pub use approximation::{
     Approximation, Decomposition, Measured, Negatives, Rank, WeightFunction, WeightRule,
 };
 pub use error::WeightsError;
-pub use resolved::{
-    Frozen, FrozenPart, MissingWeights, NewRow, Normaliser, TermExplanation, WeightExplanation,
-};
-pub use scheme::{
-    ArrayLoader, ByPath, InMemory, Requested, Resolved, Scheme, SchemeForm, SchemeSpec, Term,
-};
+#[doc(hidden)]
+pub use resolved::{Frozen, FrozenPart, Normaliser};
+pub use resolved::{MissingWeights, NewRow, TermExplanation, WeightExplanation};
+#[doc(hidden)]
+pub use scheme::Resolved;
+pub use scheme::{ArrayLoader, ByPath, InMemory, Requested, Scheme, SchemeForm, SchemeSpec, Term};
 pub use schemes::{
-    Approximated, ExposureRates, GivenFactors, GroupPaths, Groups, ItemHistory, Learned,
-    LearnedWeights, LowRank, Period, Presence, Product, ResolvedFunction, ResolvedGroups,
-    ResolvedLearned, ResolvedPresence, ResolvedProduct, Slices, Strength, TimeFactor, Uniform,
+    Approximated, GroupPaths, Groups, Learned, LowRank, Period, Presence, Product, Slices,
+    Strength, TimeFactor, Uniform,
+};
+#[doc(hidden)]
+pub use schemes::{
+    ExposureRates, GivenFactors, ItemHistory, LearnedWeights, ResolvedFunction, ResolvedGroups,
+    ResolvedLearned, ResolvedPresence, ResolvedProduct,
 };
 pub use text::{SpecError, SpecErrorKind};

@@ -225,7 +225,12 @@ impl<F: Requested> Scheme<F> {
     pub fn needs_times(&self) -> bool {
         let by_time = |term: &Term<F>| match term {
             Term::Product(product) => product.presence.is_some(),
-            _ => false,
+            Term::Uniform(_)
+            | Term::Groups(_)
+            | Term::LowRank(_)
+            | Term::Dense(_)
+            | Term::Function(_)
+            | Term::Learned(_) => false,
         };
         self.terms().iter().any(by_time)
     }
@@ -266,6 +271,33 @@ impl<F: Requested> Scheme<F> {
 }
 
 impl<F: Requested> Term<F> {
+    /// The name of the weights in it that cannot be made from the rows of a part of the users or items and sums
+    /// over all of them.
+    #[must_use]
+    pub fn not_divisible(&self) -> Option<&'static str> {
+        match self {
+            Term::Learned(_) => Some("learned"),
+            Term::Dense(_) => Some("dense"),
+            Term::Function(_) => Some("function"),
+            Term::Product(product) => product.other.as_deref().and_then(Self::not_divisible),
+            Term::Uniform(_) | Term::Groups(_) | Term::LowRank(_) => None,
+        }
+    }
+
+    /// Whether the weights follow from the numbers of interactions of users and items alone.
+    #[must_use]
+    pub fn follows_from_counts(&self) -> bool {
+        match self {
+            Term::Uniform(_) => true,
+            Term::Product(product) => product.presence.is_none() && product.other.is_none(),
+            Term::Groups(_)
+            | Term::LowRank(_)
+            | Term::Dense(_)
+            | Term::Function(_)
+            | Term::Learned(_) => false,
+        }
+    }
+
     pub(super) fn times(self, other: Self) -> Option<Self> {
         let ((Term::Product(mut product), term) | (term, Term::Product(mut product))) =
             (self, other)
@@ -372,12 +404,15 @@ impl Term<InMemory> {
     #[must_use]
     pub fn to_estimate(&self) -> Option<&Learned> {
         match self {
-            Term::Learned(LearnedWeights {
-                learned,
-                exposure: None,
-            }) if learned.rounds > 0 => Some(learned),
+            Term::Learned(LearnedWeights { learned, exposure }) => {
+                (exposure.is_none() && learned.rounds > 0).then_some(learned)
+            }
             Term::Product(product) => product.other.as_ref()?.to_estimate(),
-            _ => None,
+            Term::Uniform(_)
+            | Term::Groups(_)
+            | Term::LowRank(_)
+            | Term::Dense(_)
+            | Term::Function(_) => None,
         }
     }
 
@@ -390,7 +425,11 @@ impl Term<InMemory> {
                 let other = product.other.take();
                 product.other = other.map(|other| Box::new(other.with_exposure(exposure)));
             }
-            _ => {}
+            Term::Uniform(_)
+            | Term::Groups(_)
+            | Term::LowRank(_)
+            | Term::Dense(_)
+            | Term::Function(_) => {}
         }
         term
     }
@@ -399,7 +438,7 @@ impl Term<InMemory> {
         match self {
             Term::Dense(_) | Term::Function(_) => true,
             Term::Product(product) => product.other.as_deref().is_some_and(Self::is_approximated),
-            _ => false,
+            Term::Uniform(_) | Term::Groups(_) | Term::LowRank(_) | Term::Learned(_) => false,
         }
     }
 

@@ -9,7 +9,7 @@ use super::train;
 use crate::oracle::relative_distance;
 use crate::{all, bits, params};
 
-/// A generated matrix with a long row and a long column, so that sums are cut into pieces.
+/// A generated matrix with a long row and a long column, so that sums are cut into segments.
 fn with_long_rows() -> Interactions<'static> {
     let (mut users, mut items) = (Vec::new(), Vec::new());
     for item in 0..9000 {
@@ -73,7 +73,7 @@ fn objective_by_hand(fitted: &Fitted, data: &Interactions<'_>, weight: f64, lamb
     total
 }
 
-/// So many factors that the lines of a user's entries pass the limit: of several pieces, and of one.
+/// So many factors that the lines of a user's entries pass the limit: of several segments, and of one.
 #[test]
 fn rows_too_long_to_be_packed_are_solved_as_all_others() {
     for (entries, factors) in [(9000, 128), (3000, 512), (1500, 768)] {
@@ -130,7 +130,7 @@ fn check_long_row(entries: u32, factors: usize) {
 
 #[test]
 fn pieces_of_long_rows_add_up_to_the_oracle() {
-    // One user with more entries than a piece holds, checked against the vanilla solver.
+    // One user with more entries than a segment holds, checked against the vanilla solver.
     let data = with_long_rows();
     let scheme = Scheme::uniform(0.02);
     let base = Params::new()

@@ -102,9 +102,9 @@ fn targets_scales_and_the_age_of_events_are_frozen_until_a_refit() {
     assert!(ratio < largest, "{ratio} {largest}");
 
     online.apply(&Operation::Refit { sweeps: 1 }).unwrap();
-    let anew = online.to_model().unwrap().parts().transform;
-    assert!((anew.now, frozen.now) == (2300, 1499), "{anew:?}");
+    let again = online.to_model().unwrap().parts().transform;
+    assert!((again.now, frozen.now) == (2300, 1499), "{again:?}");
     let counts = Sides::from_fn(|axis| online.counts(axis).to_vec());
-    assert_targets(&online, &anew, &counts);
+    assert_targets(&online, &again, &counts);
     assert_scales(&online, &counts);
 }

@@ -1,4 +1,4 @@
-//! Live weights against the scheme resolved anew.
+//! Live weights against the scheme resolved again.
 
 use absentia::online::{Online, WeightMode};
 use absentia::weights::{Decomposition, Learned, Presence, Rank, Scheme, Strength, TimeFactor};
@@ -34,14 +34,14 @@ fn live_weights_are_those_of_the_scheme_resolved_after_every_event() {
         for _ in 0..300 {
             let next = operation(&mut dice, &online);
             online.apply(&next).unwrap();
-            let anew = scheme.resolve(&online.to_rows()).unwrap();
-            let largest = f64::from(anew.weight(0, 0)).max(1e-3);
+            let again = scheme.resolve(&online.to_rows()).unwrap();
+            let largest = f64::from(again.weight(0, 0)).max(1e-3);
             for _ in 0..20 {
                 let user = dice.below(online.n_rows(Axis::User));
                 let item = dice.below(online.n_rows(Axis::Item));
                 let (now, then) = (
                     weight(&online, user, item),
-                    f64::from(anew.weight(user as u32, item as u32)),
+                    f64::from(again.weight(user as u32, item as u32)),
                 );
                 // A row of a single float: two roundings of the scheme, two of the online weights.
                 let off = (now - then).abs();

@@ -1,5 +1,5 @@
 //! An online model against what it must equal: steps of the slow solver, sums from scratch, schemes
-//! resolved anew, and its own replay.
+//! resolved again, and its own replay.
 // Helpers of tests unwrap as tests do.
 #![allow(clippy::unwrap_used, clippy::cast_possible_wrap)]
 

@@ -101,7 +101,7 @@ fn the_number_of_threads_changes_nothing() {
     same_on_any_threads(&Setup::new(live_sum(), WeightMode::Live), 150);
 }
 
-/// Sums over rows are made of several chunks here, and the rows of items of several pieces.
+/// Sums over rows are made of several chunks here, and the rows of items of several segments.
 #[test]
 fn the_number_of_threads_changes_nothing_where_threads_share_sums_and_rows() {
     let users = 9_000_u32;

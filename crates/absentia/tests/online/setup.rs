@@ -180,7 +180,7 @@ pub(crate) fn operation(dice: &mut Dice, online: &Online) -> Operation {
     }
 }
 
-/// Applies random operations, none of which sums anything anew.
+/// Applies random operations, none of which recomputes anything.
 pub(crate) fn run(online: &mut Online, dice: &mut Dice, operations: usize) {
     let mut done = 0;
     while done < operations {

@@ -44,6 +44,7 @@ fn factors(online: &Online) -> Sides<Dense> {
 }
 
 fn assert_close(found: &[f32], expected: &[f32], what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}: lengths");
     let size = expected.iter().fold(0.1_f32, |size, x| size.max(x.abs()));
     for (x, y) in found.iter().zip(expected) {
         assert!(

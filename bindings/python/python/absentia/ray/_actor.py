@@ -140,13 +140,13 @@ class Shard:
         users, items, ids = rows[:count], rows[count : 2 * count], rows[2 * count :]
         self._worker.model(list(users), list(items), list(ids), history).save(path)
 
-    def save_pieces(self, folder: str) -> str:
+    def save_factors(self, folder: str) -> str:
         """Writes its rows into the folder of a model."""
-        return self._worker.save_pieces(folder)
+        return self._worker.save_factors(folder)
 
-    def save_folder(self, folder: str, history: str, pieces: List[str], *ids: Any) -> None:
+    def save_folder(self, folder: str, history: str, files: List[str], *ids: Any) -> None:
         """Makes a model of the rows that all workers have written."""
-        self._worker.save_folder(folder, pieces, list(ids), history)
+        self._worker.save_folder(folder, files, list(ids), history)
 
     def model_bytes(self, history: str, *rows: Any) -> bytes:
         """The model file of the rows of all workers."""

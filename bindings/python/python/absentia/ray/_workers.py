@@ -315,8 +315,8 @@ class Workers:
     def save_folder(self, folder: str, history: str) -> None:
         """Writes the model as a folder: every worker its rows, the first one the rest."""
         self._check_open()
-        pieces = self._get([actor.save_pieces.remote(folder) for actor in self.actors])
-        self._get([self.actors[0].save_folder.remote(folder, history, pieces, *self._ids())])
+        files = self._get([actor.save_factors.remote(folder) for actor in self.actors])
+        self._get([self.actors[0].save_folder.remote(folder, history, files, *self._ids())])
 
     def on_one(self, method: str, *arguments: Any) -> Any:
         """Calls a method of the first worker with the rows of all."""

@@ -154,7 +154,7 @@ impl Train {
     /// The file to save in. Clap cannot require it, because it may come from a configuration.
     fn target(&self) -> Result<&Path, Refusal> {
         if self.running.resume && self.running.checkpoint.is_none() {
-            let refusal = Refusal::usage("--resume has nothing to continue from");
+            let refusal = Refusal::flag("resume", "has nothing to continue from");
             return Err(refusal.hint("name the file with --checkpoint FILE"));
         }
         match &self.model {

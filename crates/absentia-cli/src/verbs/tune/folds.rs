@@ -216,9 +216,9 @@ fn refused(error: SearchError) -> anyhow::Error {
         SearchError::WholeUsers => {
             Refusal::usage(message).hint("hold rows out, as in --split share:0.2")
         }
-        SearchError::TooManyFolds { most: 1 } => Refusal::usage(format!("--splits: {message}"))
+        SearchError::TooManyFolds { most: 1 } => Refusal::flag("splits", format!(": {message}"))
             .hint("pass --pick random or --pick drift as well"),
-        SearchError::TooManyFolds { .. } => Refusal::usage(format!("--splits: {message}"))
+        SearchError::TooManyFolds { .. } => Refusal::flag("splits", format!(": {message}"))
             .hint("pass fewer, or hold out a smaller share, as in --split time:0.05"),
         SearchError::NothingHeldOut => {
             Refusal::data("no row is held out: users have too few").hint("try --split share:0.2")

@@ -88,8 +88,8 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "FILE", num_args = 1, help_heading = "Validation")]
     #[arg(conflicts_with_all = ["model", "report"])]
     study: Vec<String>,
-    /// Side information that is trained with every trial, as for train. What is not given of its strength=,
-    /// weights= and targets= is searched. With --split cold-items:0.2, settings are chosen for new items.
+    /// Side information that is trained with every trial, as for train. Options strength=, weights= and targets= that are
+    /// not given are searched. With --split cold-items:0.2, settings are chosen for new items.
     #[arg(long, value_name = "RELATION", num_args = 1)]
     relation: Vec<RelationSpec>,
     #[command(flatten)]
@@ -223,7 +223,7 @@ impl Tune {
             (None, seconds) => Budget::Time(Duration::from_secs_f64(seconds.unwrap_or(600.0))),
         };
         Ok(SearchOptions {
-            metric: measure::metric("--metric", &self.metric)?,
+            metric: measure::metric("metric", &self.metric)?,
             scope: self.search,
             budget,
             max_factors: self.factors.unwrap_or(self.max_factors),

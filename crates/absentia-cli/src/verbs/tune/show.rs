@@ -75,7 +75,7 @@ impl<'a> Live<'a> {
             if let Some(before) = self.rung.replace(rung).filter(|before| *before != rung) {
                 let is_other_phase = before.0 != rung.0;
                 self.bar.say(&format!(
-                    "{}rung {}, with other users and factors, starts anew:",
+                    "{}rung {}, with other users and factors, starts again:",
                     if is_other_phase {
                         "after uniform weights, "
                     } else {

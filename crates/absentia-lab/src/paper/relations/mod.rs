@@ -16,7 +16,7 @@ use absentia::evaluate::{
 };
 use absentia::{Interactions, Model};
 use absentia_io::limits::memory_held;
-use absentia_job::beside_kept;
+use absentia_job::while_held;
 use absentia_report::format::{p_value, signed};
 use anyhow::Result;
 
@@ -120,7 +120,7 @@ pub(super) fn blocks(lab: &Lab<'_>, folder: &Path) -> Result<Vec<Block>> {
     let articles = Articles::read(folder, lab)?;
     // Tables of texts, whose size is known once they are read.
     let read = held().saturating_sub(before);
-    beside_kept(lab.memory, read, || compared(lab, folder, &articles))
+    while_held(lab.memory, read, || compared(lab, folder, &articles))
 }
 
 fn compared(lab: &Lab<'_>, folder: &Path, articles: &Articles) -> Result<Vec<Block>> {

@@ -49,7 +49,7 @@ fn last(fitted: &Fitted) -> f64 {
     fitted.model.history().last().unwrap().objective.total()
 }
 
-/// The part of J that row u has, evaluated anew.
+/// The part of J that row u has, recomputed.
 fn row_loss(r: &[f64], w: &[f64], p_u: &[f64], q: &Matrix) -> f64 {
     let entry = |(i, q_i): (usize, &Vec<f64>)| w[i] * (r[i] - dot(p_u, q_i)).powi(2);
     q.iter().enumerate().map(entry).sum::<f64>() + LAMBDA * dot(p_u, p_u)

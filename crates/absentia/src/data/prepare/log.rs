@@ -3,7 +3,7 @@
 use crate::data::{DataError, Duplicates, Interactions, Triplets};
 use crate::error::Axis;
 
-/// Events as parallel columns, in any order: who, what, and where known how much and when.
+/// Events as parallel columns, in any order: user, item and, if known, value and time.
 ///
 /// ```
 /// use absentia::data::EventLog;
@@ -170,7 +170,7 @@ impl EventLog {
         present.collect()
     }
 
-    /// Numbers one side anew, without ids that no row has. Yields the earlier ids, in order.
+    /// Numbers one side again, without ids that no row has. Yields the earlier ids, in order.
     pub fn renumber(&mut self, axis: Axis) -> Vec<u32> {
         let present = self.present(axis);
         let mut place = vec![0; present.last().map_or(0, |&last| last as usize + 1)];
@@ -199,7 +199,7 @@ impl EventLog {
         }
     }
 
-    /// Keeps the rows for which `keep` says so, in their order.
+    /// Keeps the rows for which `keep` is true, in their order.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) -> Report {
         let before = self.len();
         retain(&mut self.user, &keep);

@@ -29,7 +29,8 @@ use crate::sides::Sides;
 use crate::solver::cache::{GramCache, gram_sums};
 use crate::solver::in_double::{DoubleCache, double_sums, half_sweep_in_double};
 use crate::solver::objective::{
-    entry_losses, has_few_entries, losses_at_zero, missing_by_entry, prediction_sizes, ridge_sums,
+    can_sum_every_entry, entry_losses, losses_at_zero, missing_by_entry, prediction_sizes,
+    ridge_sums,
 };
 use crate::solver::{EntryLoss, Halt, NotConvex};
 use std::ops::Range;
@@ -144,7 +145,7 @@ impl ShardParts {
 /// Whether exact sums and half-sweeps of a problem with `k` factors visit every entry of the matrix.
 #[must_use]
 pub fn visits_every_entry(users: usize, items: usize, k: usize) -> bool {
-    has_few_entries(users, items, k)
+    can_sum_every_entry(users, items, k)
 }
 
 /// Some rows of the random factors that a run starts from; the first one begins a chunk.

@@ -186,7 +186,7 @@ impl Lanes for YmmPair {
 
     #[inline(always)]
     fn above(self, lane: usize) -> Self {
-        let masks = &KEPT[LANES - 1 - lane..];
+        let masks = &UPPER_MASKS[LANES - 1 - lane..];
         // SAFETY: these lanes exist, so that the machine has AVX2 and FMA; slicing has
         // checked that the lane is below sixteen, so that sixteen masks are left.
         unsafe {
@@ -282,7 +282,7 @@ unsafe fn transpose_eight(rows: [__m256; 8]) -> [__m256; 8] {
 }
 
 /// From position `15 − lane`, masks that keep the lanes above `lane`.
-static KEPT: [u32; 2 * LANES] = {
+static UPPER_MASKS: [u32; 2 * LANES] = {
     let mut masks = [0; 2 * LANES];
     let mut at = LANES;
     while at < 2 * LANES {

@@ -113,7 +113,7 @@ impl Lanes for Zmm {
     }
 
     #[inline(always)]
-    fn kept(self, bits: u16) -> Self {
+    fn masked(self, bits: u16) -> Self {
         // SAFETY: these lanes exist, so that the machine has AVX-512F.
         Self(unsafe { _mm512_maskz_mov_ps(bits, self.0) })
     }

@@ -9,7 +9,7 @@ use super::{
 use crate::linalg::{Buffer, Dense};
 
 /// One kernel on a problem of realistic size.
-pub struct Case {
+pub struct KernelCase {
     /// Name of the kernel.
     pub name: &'static str,
     /// Fused multiply-adds that one call needs.
@@ -19,7 +19,7 @@ pub struct Case {
     run: Box<dyn FnMut() + Send>,
 }
 
-impl Case {
+impl KernelCase {
     /// Calls the kernel once.
     pub fn run(&mut self) {
         (self.run)();
@@ -28,10 +28,10 @@ impl Case {
 
 /// Fused multiply-adds on registers alone: the upper limit of every kernel's rate.
 #[must_use]
-pub fn peak() -> Case {
+pub fn peak() -> KernelCase {
     const STEPS: usize = 1 << 20;
     let kernels = Kernels::in_use();
-    Case {
+    KernelCase {
         name: "registers alone",
         fmas: (kernels.peak_chains() * STEPS * LANES) as u64,
         bytes: 0,
@@ -43,10 +43,10 @@ pub fn peak() -> Case {
 
 /// A copy between two arrays that are too large for every cache.
 #[must_use]
-pub fn copy() -> Case {
+pub fn copy() -> KernelCase {
     const LEN: usize = 1 << 25;
     let (from, mut to) = (vec![1.0_f32; LEN], vec![0.0_f32; LEN]);
-    Case {
+    KernelCase {
         name: "copy",
         fmas: 0,
         bytes: 8 * LEN as u64,
@@ -155,11 +155,11 @@ impl KernelProblem {
 
 /// The kernels of a half-sweep and of ranking for K factors, on `rows` rows of the fixed side.
 #[must_use]
-pub fn cases(k: usize, rows: usize) -> Vec<Case> {
+pub fn cases(k: usize, rows: usize) -> Vec<KernelCase> {
     let k = k.next_multiple_of(LANES);
     let case = |name, fmas: usize, floats: usize, body: fn(Kernels, &mut KernelProblem)| {
         let mut problem = KernelProblem::new(k, rows);
-        Case {
+        KernelCase {
             name,
             fmas: fmas as u64,
             bytes: 4 * floats as u64,

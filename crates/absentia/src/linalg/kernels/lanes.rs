@@ -130,7 +130,7 @@ pub(super) trait Lanes: Copy {
 
     /// The lanes whose bits are set, zeros elsewhere.
     #[inline(always)]
-    fn kept(self, bits: u16) -> Self {
+    fn masked(self, bits: u16) -> Self {
         changed(self, |lanes| {
             for (lane, slot) in lanes.iter_mut().enumerate() {
                 if bits >> lane & 1 == 0 {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{BlockScratch, SMALL, Window, in_lanes, weights_of};
 use crate::linalg::kernels::{Form, RowLines, TileLines};
 use crate::linalg::{Buffer, LANES};
-use crate::solver::long_rows::{PIECE, sum_pieces};
+use crate::solver::long_rows::{SEGMENT, sum_segments};
 use crate::solver::{Side, Tile};
 
 impl BlockScratch {
@@ -105,7 +105,7 @@ impl BlockScratch {
         let g = &mut self.g.room((at + 1) * LANES)[at * LANES..];
         let mut sums = [0.0; SMALL + LANES];
         let sums = &mut sums[..floats + LANES];
-        sum_pieces(range.len(), sums, |part, out| {
+        sum_segments(range.len(), sums, |part, out| {
             let mut own = Buffer::default();
             let lines = tile.lines_of(at, block, part.clone(), &mut own, side);
             let (d, error) = tile.pulls(range.start + part.start..range.start + part.end);
@@ -171,12 +171,12 @@ impl BlockScratch {
                 }
             }
         };
-        if range.len() <= PIECE {
+        if range.len() <= SEGMENT {
             add(0..range.len(), h, g);
             return;
         }
         let mut sums = vec![0.0; width * width + width];
-        sum_pieces(range.len(), &mut sums, |part, out| {
+        sum_segments(range.len(), &mut sums, |part, out| {
             let (h, g) = out.split_at_mut(width * width);
             add(part, h, g);
         });

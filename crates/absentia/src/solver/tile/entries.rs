@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Tile;
 use crate::data::{Row, ValuesRow};
 use crate::linalg::kernels::Gathered;
-use crate::solver::long_rows::for_each_piece;
+use crate::solver::long_rows::for_each_segment;
 use crate::solver::{Side, observed_row};
 
 /// The entries of one row of a tile.
@@ -37,7 +37,7 @@ impl Tile<'_> {
             let (start, end) = (self.buffers.starts[at], self.buffers.starts[at + 1]);
             self.buffers.rows.resize(end, at as u32);
             let missing = &mut self.buffers.missing[start..end];
-            for_each_piece(missing, |first, out| {
+            for_each_segment(missing, |first, out| {
                 side.missing_weights(row, &observed.indices[first..first + out.len()], out);
             });
             weigh(

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Tile;
 use crate::linalg::kernels::Gathered;
 use crate::linalg::{Buffer, LANES};
-use crate::solver::long_rows::sum_pieces;
+use crate::solver::long_rows::sum_segments;
 use crate::solver::tiles::{TILE_BYTES, entries_in};
 use crate::solver::{Side, observed_row};
 
@@ -93,7 +93,7 @@ impl<'t> Tile<'t> {
         let range = self.range(at);
         let blocks = out.chunks_exact_mut(LANES).enumerate();
         for (block, out) in blocks {
-            sum_pieces(range.len(), out, |part, out| {
+            sum_segments(range.len(), out, |part, out| {
                 let part = range.start + part.start..range.start + part.end;
                 let lines = self.lines(block, part.clone());
                 side.kernels.combine_lines(&coefficients[part], lines, out);

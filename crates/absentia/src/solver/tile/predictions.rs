@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::Tile;
 use crate::linalg::kernels::Columns;
 use crate::linalg::{Buffer, LANES};
-use crate::solver::long_rows::{PIECE, for_each_piece};
+use crate::solver::long_rows::{SEGMENT, for_each_segment};
 use crate::solver::{Side, observed_row};
 
 impl Tile<'_> {
@@ -16,7 +16,7 @@ impl Tile<'_> {
             let p_u = &self.factors[at * self.stride..(at + 1) * self.stride];
             let indices = observed_row(side, self.rows.start + at).indices;
             let predicted = &mut self.buffers.predicted.room(self.padded)[range];
-            for_each_piece(predicted, |first, out| {
+            for_each_segment(predicted, |first, out| {
                 let indices = &indices[first..first + out.len()];
                 side.kernels.predict(p_u, side.gathered(indices), out);
             });
@@ -49,30 +49,32 @@ impl Tile<'_> {
         self.correct_long(delta, block, side);
     }
 
-    /// The same for a tile of one long row, whose pieces are gathered again.
+    /// The same for a tile of one long row, whose segments are gathered again.
     fn correct_long(&mut self, delta: &[f32], block: usize, side: &Side<'_>) {
         let indices = observed_row(side, self.rows.start).indices;
         let (d, pull) = (self.buffers.d.as_slice(), self.buffers.pull.as_slice());
         let predicted = self.buffers.predicted.room(self.padded);
-        let pieces = predicted
-            .par_chunks_mut(PIECE)
-            .zip(self.buffers.error.room(self.padded).par_chunks_mut(PIECE));
-        pieces.enumerate().for_each(|(piece, (predicted, error))| {
-            let first = piece * PIECE;
-            let range = first..indices.len().min(first + PIECE);
-            let mut lines = Buffer::default();
-            let lines = lines.room(predicted.len() * LANES);
-            side.kernels
-                .pick(side.gathered(&indices[range]), block * LANES, lines);
-            let len = predicted.len();
-            let mut columns = Columns {
-                rows: &vec![0; len],
-                d: &d[first..first + len],
-                pull: &pull[first..first + len],
-                predicted,
-                error,
-            };
-            side.kernels.correct(delta, 0, lines, &mut columns);
-        });
+        let segments = predicted
+            .par_chunks_mut(SEGMENT)
+            .zip(self.buffers.error.room(self.padded).par_chunks_mut(SEGMENT));
+        segments
+            .enumerate()
+            .for_each(|(segment, (predicted, error))| {
+                let first = segment * SEGMENT;
+                let range = first..indices.len().min(first + SEGMENT);
+                let mut lines = Buffer::default();
+                let lines = lines.room(predicted.len() * LANES);
+                side.kernels
+                    .pick(side.gathered(&indices[range]), block * LANES, lines);
+                let len = predicted.len();
+                let mut columns = Columns {
+                    rows: &vec![0; len],
+                    d: &d[first..first + len],
+                    pull: &pull[first..first + len],
+                    predicted,
+                    error,
+                };
+                side.kernels.correct(delta, 0, lines, &mut columns);
+            });
     }
 }

@@ -110,6 +110,7 @@ impl std::fmt::Display for Decomposition {
 /// How well `A Bᵀ` approximates a W that was given in full or as a rule.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Approximation {
     /// Number of components Z.
     pub rank: usize,
@@ -160,6 +161,7 @@ impl Measured {
 /// Negative weights among the missing entries it was measured on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Negatives {
     /// How many there are, including those that are 0 but for rounding.
     pub count: u64,

@@ -5,6 +5,7 @@ use crate::weights::approximation::dot;
 
 /// The weight of a pair, term by term; displays as sentences.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct WeightExplanation {
     /// The user.
     pub user: u32,
@@ -18,6 +19,7 @@ pub struct WeightExplanation {
 
 /// What one term adds to a weight.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TermExplanation {
     /// Name of the scheme.
     pub scheme: String,

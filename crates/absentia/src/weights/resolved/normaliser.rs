@@ -7,6 +7,7 @@ use crate::weights::sums::sum;
 /// The rule that turns a number of interactions n into `(n / total)^exponent / sum`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Normaliser {
     /// α.
     pub exponent: f32,

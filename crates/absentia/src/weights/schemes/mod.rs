@@ -103,7 +103,11 @@ impl Term<Resolved> {
                 let other = product.other.as_ref();
                 product.presence.is_some() || other.is_some_and(|other| other.kind.lists_rows())
             }
-            _ => false,
+            Term::Uniform(_)
+            | Term::LowRank(_)
+            | Term::Dense(_)
+            | Term::Function(_)
+            | Term::Learned(_) => false,
         }
     }
 }

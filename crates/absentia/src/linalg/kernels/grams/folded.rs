@@ -46,22 +46,22 @@ pub(super) fn gram<L: Lanes, const WIDE: bool>(
             row.prefetch::<L>(n);
             let q = simd.load(&lines[n]);
             let scaled = simd.splat(d[n]).mul(q);
-            diagonals.add_near(q, scaled);
-            diagonals.add_far(q, scaled);
+            diagonals.add_first(q, scaled);
+            diagonals.add_last(q, scaled);
             crossed.add(&lines[n], scaled);
             gradient = simd.splat(error[n]).mul_add(q, gradient);
         }
     } else {
         for n in 0..len {
             let q = simd.load(&lines[n]);
-            diagonals.add_near(q, simd.splat(d[n]).mul(q));
+            diagonals.add_first(q, simd.splat(d[n]).mul(q));
             gradient = simd.splat(error[n]).mul_add(q, gradient);
         }
         for n in 0..len {
             row.prefetch::<L>(n);
             let q = simd.load(&lines[n]);
             let scaled = simd.splat(d[n]).mul(q);
-            diagonals.add_far(q, scaled);
+            diagonals.add_last(q, scaled);
             crossed.add(&lines[n], scaled);
         }
     }
@@ -85,7 +85,7 @@ impl<L: Lanes> Diagonals<L> {
     }
 
     #[inline(always)]
-    fn add_near(&mut self, q: L, scaled: L) {
+    fn add_first(&mut self, q: L, scaled: L) {
         let sums = &mut self.0;
         sums[0] = q.mul_add(scaled, sums[0]);
         sums[1] = q.rotated::<1>().mul_add(scaled, sums[1]);
@@ -93,7 +93,7 @@ impl<L: Lanes> Diagonals<L> {
     }
 
     #[inline(always)]
-    fn add_far(&mut self, q: L, scaled: L) {
+    fn add_last(&mut self, q: L, scaled: L) {
         let sums = &mut self.0;
         sums[3] = q.rotated::<3>().mul_add(scaled, sums[3]);
         sums[4] = q.rotated::<4>().mul_add(scaled, sums[4]);

@@ -36,7 +36,7 @@ pub(in super::super) fn losses<L: Lanes, const W: usize>(
     for (slot, lines) in last_lines.enumerate() {
         let at = slot * LANES;
         let held = weights.held::<L>(simd, slot);
-        let c = one_or_slot::<L>(simd, weights.c, slot).kept(held);
+        let c = one_or_slot::<L>(simd, weights.c, slot).masked(held);
         let r = one_or_slot::<L>(simd, weights.r, slot);
         let inverse = simd.load(&x.inverse[at..]);
         let scaled = if x.plain {

@@ -64,13 +64,13 @@ pub(in super::super) fn pack<L: Lanes, const W: usize>(
         }
         let held = weights.held::<L>(simd, slot);
         // SAFETY: the assertions above found weights of all rows, and all picks below the number of rows.
-        let missing = unsafe { weights.missing::<L>(simd, picks) }.kept(held);
-        let c = one_or_slot::<L>(simd, weights.c, slot).kept(held);
+        let missing = unsafe { weights.missing::<L>(simd, picks) }.masked(held);
+        let c = one_or_slot::<L>(simd, weights.c, slot).masked(held);
         let d = missing.mul_sub(simd.splat(1.0), c);
         let scaled = d.lanes_above(c.mul(simd.splat(SCALED_FROM)));
         let one = simd.splat(1.0);
         plain &= held & !scaled == 0;
-        let scale = d.kept(scaled).sqrt().add(one.kept(held & !scaled));
+        let scale = d.masked(scaled).sqrt().add(one.masked(held & !scaled));
         let mut sums = [simd.splat(0.0); 4];
         for block in 0..blocks {
             let mut rows = [simd.splat(0.0); LANES];
@@ -89,7 +89,7 @@ pub(in super::super) fn pack<L: Lanes, const W: usize>(
             missing.store(&mut to.missing[at..]);
             inverse.store(&mut to.inverse[at..]);
         }
-        let left = d.kept(held & !scaled).add(one.kept(!held | scaled));
+        let left = d.masked(held & !scaled).add(one.masked(!held | scaled));
         left.store(&mut slots.left[at..]);
         let predicted = sums[0].add(sums[1]).add(sums[2].add(sums[3]));
         let pull = c.mul(one_or_slot(simd, weights.r, slot)).mul(inverse);

@@ -9,6 +9,7 @@ use crate::weights::error::WeightsError;
 /// [`Presence`] on data.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct ResolvedPresence {
     /// What it is used for.
     pub factor: TimeFactor,
@@ -37,6 +38,7 @@ pub struct ResolvedPresence {
     feature = "serde",
     serde(from = "(u32, u32, u32)", into = "(u32, u32, u32)")
 )]
+#[non_exhaustive]
 pub struct ItemHistory {
     /// Slice of its first row, or of its release if that is earlier; 0 if neither is known.
     pub first: u32,

@@ -20,6 +20,7 @@ pub enum Slices {
 
 /// A period of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Period {
     /// From midnight to midnight.
     Day,

@@ -1,5 +1,4 @@
-//! Whether the ids of a relation are those that the data, or relations before it, have: what a relation must share to
-//! say anything, and what its first line is recognised by.
+//! Checks that a relation shares ids with the data or with earlier relations, and detects its header by these ids.
 
 use absentia::relations::Entity;
 use absentia_io::{FirstLine, IdMap};
@@ -10,7 +9,7 @@ use crate::listener::{Event, Listener};
 use crate::text::RelationSpec;
 
 /// A relation that is about to be joined to what is there before it.
-pub(super) struct Meeting<'m> {
+pub(super) struct SharedIds<'m> {
     pub(super) spec: &'m RelationSpec,
     pub(super) entities: &'m [Entity],
     /// Number of ids that its two types have before it.
@@ -19,7 +18,7 @@ pub(super) struct Meeting<'m> {
     pub(super) added: Option<usize>,
 }
 
-impl Meeting<'_> {
+impl SharedIds<'_> {
     /// Rejects a relation none of whose ids of a type are there before it, and reports one with few of them.
     pub(super) fn report(
         &self,
@@ -31,7 +30,7 @@ impl Meeting<'_> {
                 continue;
             }
             let used = || rows.iter().filter(|&&row| row != u32::MAX);
-            let (of, met) = (
+            let (of, shared) = (
                 used().count(),
                 used().filter(|&&row| (row as usize) < known).count(),
             );
@@ -42,20 +41,20 @@ impl Meeting<'_> {
             } else {
                 "another relation"
             };
-            if met == 0 {
-                return Err(JobError::NothingMet {
+            if shared == 0 {
+                return Err(JobError::NoSharedIds {
                     relation,
                     file: self.spec.file.clone(),
                     entity: name.to_owned(),
                     place,
                 });
             }
-            if 2 * met < of {
-                listener.event(&Event::FewMet {
+            if 2 * shared < of {
+                listener.event(&Event::FewSharedIds {
                     relation: &relation,
                     entity: name,
                     place,
-                    met,
+                    shared,
                     of,
                 });
             }
