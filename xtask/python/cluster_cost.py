@@ -1,7 +1,7 @@
 """The cost model of docs/cluster.md: measures its constants, checks it against runs of several nodes in network namespaces whose
-bandwidth `tc` limits, and prints what it predicts for larger data.
+bandwidth `tc` limits and whose frames `delayed_network.py` delays, and prints what it predicts for larger data.
 
-    cluster_cost.py [--factors 64] [--nodes 2] [--rates 200,1000]
+    cluster_cost.py [--factors 64] [--nodes 2] [--rates 200,1000] [--delays 1,5]
 
 Needs Linux, root and iproute2. Namespaces and the bridge between them are removed at the end.
 """
@@ -15,7 +15,9 @@ import sys
 import tempfile
 import time
 
+import delayed_network
 import numpy as np
+from delayed_network import DEVICE, MTU
 
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bindings", "python", "tests")
 sys.path.insert(0, TESTS)
@@ -32,18 +34,19 @@ class Cost:
 
     Each worker improves its share of the rows and entries, on its threads; copies what it gets and sends; gets the bytes of rows
     of others over its link, the sums of all workers reach the driver and the caches leave it over the driver's link; and two steps
-    have a fixed cost.
+    have a fixed cost, and wait several times for a message to cross the network.
     """
 
     def __init__(self, entry, row, byte, step):
         self.entry, self.row, self.byte, self.step = entry, row, byte, step
+        self.messages = 0.0
 
-    def sweep(self, entries, rows, received, nodes, threads, link, factors):
+    def sweep(self, entries, rows, received, nodes, threads, link, factors, delay=0.0):
         compute = (self.entry * 2 * entries + self.row * rows) / (nodes * threads)
         triangle = 8 * factors * (factors + 1) / 2
         # Two half-sweeps: a few nodes of the tree from every worker, and the caches to every worker.
         driver = 2 * nodes * triangle * (1 + math.log2(max(2, rows / 2048 / nodes)))
-        return compute + 2 * self.step + self.byte * received + (received + driver) / link
+        return compute + 2 * (self.step + self.messages * delay) + self.byte * received + (received + driver) / link
 
     def constants(self):
         return f"{self.entry:.3e} s an entry and side, {self.row:.3e} s a row, {self.byte:.3e} s a byte, {self.step:.4f} s a step"
@@ -94,7 +97,7 @@ def shared(source, factors, workers):
 def arrived():
     """Bytes that have reached this namespace over its link."""
     with open("/proc/net/dev") as file:
-        links = [line.split() for line in file if line.strip().startswith("absw")]
+        links = [line.split() for line in file if line.strip().startswith(DEVICE)]
     return sum(int(words[1]) for words in links)
 
 
@@ -112,30 +115,44 @@ def run(*words, check=True):
 
 
 class Network:
-    """Nodes of Ray, each in a namespace of its own."""
+    """Nodes of Ray, each in a namespace of its own. Links between them are those of the kernel, or with ``delay`` those of a
+    process that delays every frame by so many seconds."""
 
-    def __init__(self, nodes):
-        self.nodes = nodes
+    def __init__(self, nodes, delay=None):
+        self.nodes, self.delay, self.carrier = nodes, delay, None
 
     def __enter__(self):
-        run("ip", "link", "add", BRIDGE, "type", "bridge")
-        run("ip", "link", "set", BRIDGE, "up")
-        for node in range(self.nodes):
-            name, outer, inner = f"{PREFIX}{node}", f"absv{node}", f"absw{node}"
+        names = [f"{PREFIX}{node}" for node in range(self.nodes)]
+        if self.delay is None:
+            run("ip", "link", "add", BRIDGE, "type", "bridge")
+            run("ip", "link", "set", BRIDGE, "up")
+        for node, name in enumerate(names):
+            inner = f"{DEVICE}{node}"
             run("ip", "netns", "add", name)
-            run("ip", "link", "add", outer, "type", "veth", "peer", "name", inner)
-            run("ip", "link", "set", inner, "netns", name)
-            run("ip", "link", "set", outer, "master", BRIDGE)
-            run("ip", "link", "set", outer, "up")
+            self.link(name, f"absv{node}", inner)
             run("ip", "-n", name, "addr", "add", f"{NETWORK}.{node + 1}/24", "dev", inner)
             run("ip", "-n", name, "link", "set", inner, "up")
             run("ip", "-n", name, "link", "set", "lo", "up")
+        if self.delay is not None:
+            words = [sys.executable, delayed_network.__file__, str(self.delay), *names]
+            self.carrier = subprocess.Popen(words, stdout=subprocess.PIPE)
+            self.carrier.stdout.readline()
         return self
+
+    def link(self, name, outer, inner):
+        if self.delay is not None:
+            run("ip", "-n", name, "tuntap", "add", "dev", inner, "mode", "tap")
+            run("ip", "-n", name, "link", "set", inner, "mtu", MTU)
+            return
+        run("ip", "link", "add", outer, "type", "veth", "peer", "name", inner)
+        run("ip", "link", "set", inner, "netns", name)
+        run("ip", "link", "set", outer, "master", BRIDGE)
+        run("ip", "link", "set", outer, "up")
 
     def limit(self, megabits):
         """Limits what each node sends."""
         for node in range(self.nodes):
-            name, inner = f"{PREFIX}{node}", f"absw{node}"
+            name, inner = f"{PREFIX}{node}", f"{DEVICE}{node}"
             run("ip", "netns", "exec", name, "tc", "qdisc", "del", "dev", inner, "root", check=False)
             if megabits:
                 rate = ["rate", f"{megabits}mbit", "burst", "1mb", "latency", "100ms"]
@@ -153,6 +170,9 @@ class Network:
                 raise RuntimeError(done.stdout + done.stderr)
 
     def __exit__(self, *_):
+        if self.carrier is not None:
+            self.carrier.kill()
+            self.carrier.wait()
         for node in range(self.nodes):
             name = f"{PREFIX}{node}"
             for process in run("ip", "netns", "pids", name, check=False).stdout.split():
@@ -166,14 +186,43 @@ class Network:
         run("ip", "link", "del", BRIDGE, check=False)
 
 
-def measured(network, sources, given):
+def measured(network, sources, factors):
     """What the nodes of a network take."""
     words = ["ip", "netns", "exec", f"{PREFIX}0", sys.executable, os.path.abspath(__file__)]
-    words += ["--factors", str(given.factors), "--nodes", str(given.nodes), "--inside", *sources]
+    words += ["--factors", str(factors), "--nodes", str(network.nodes), "--inside", *sources]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stdout + done.stderr)
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+
+
+def fitted(dense, sparse, free, nodes):
+    """The constants, from one process and from nodes without limits."""
+    entries = [own[2] for own in free]
+    # Two equations for the cost of entries and rows, two for that of bytes and steps.
+    system = [[2 * entries[0], dense[1]], [2 * entries[1], sparse[1]]]
+    entry, row = np.linalg.solve(system, [dense[0], sparse[0]])
+    rest = [own[0] - (entry * 2 * own[2] + row * own[3]) / nodes for own in free[:2]]
+    byte, step = np.linalg.solve([[free[0][1], 2], [free[1][1], 2]], rest)
+    return Cost(entry, row, byte, step)
+
+
+def compare(cost, found, network, factors, megabits):
+    """Prints what is predicted beside what was measured."""
+    link = math.inf if megabits is None else megabits * 1e6 / 8
+    delay = network.delay or 0.0
+    limit = "no limit" if megabits is None else f"{megabits} Mbit/s"
+    limit += f" and {1000 * delay:g} ms" if network.delay else ""
+    # Nodes share the processor of this machine.
+    threads = min(1.0, os.cpu_count() / network.nodes)
+    for name, (seconds, received, count, rows, wire) in zip(("dense", "sparse", "checked"), found):
+        predicted = cost.sweep(count, rows, received, network.nodes, threads, link, factors, delay)
+        print(
+            f"{network.nodes} nodes, {name}, {limit}: {received / 2**20:.1f} MiB of rows received by a worker ({wire / 2**20:.1f} MiB "
+            f"by the first node over its link, with all that Ray sends), predicted {predicted:.3f} s a sweep, measured "
+            f"{seconds:.3f} s, {seconds / predicted:.2f} times",
+            flush=True,
+        )
 
 
 def predictions(cost, factors):
@@ -191,11 +240,48 @@ def predictions(cost, factors):
             )
 
 
+def check(sources, given):
+    """Measures the constants, compares predictions with runs, and yields the model."""
+    dense, sparse = (alone(source, given.factors) for source in sources[:2])
+    rates = [int(rate) for rate in given.rates.split(",")]
+    with Network(given.nodes) as network:
+        network.start()
+        free = measured(network, sources, given.factors)
+        cost = fitted(dense, sparse, free, given.nodes)
+        print(f"K = {given.factors}, {given.nodes} nodes: {cost.constants()}", flush=True)
+        compare(cost, free, network, given.factors, None)
+        for rate in rates:
+            network.limit(rate)
+            compare(cost, measured(network, sources, given.factors), network, given.factors, rate)
+    for number, delay in enumerate(float(delay) / 1000 for delay in given.delays.split(",")):
+        with Network(given.nodes, delay) as network:
+            network.start()
+            network.limit(rates[-1])
+            found = measured(network, sources, given.factors)
+            if number == 0:
+                cost.messages = waits(cost, found[0], network, given.factors, rates[-1])
+                print(f"a step waits {cost.messages:.1f} times for a message, as the first of these says", flush=True)
+            compare(cost, found, network, given.factors, rates[-1])
+    with Network(2 * given.nodes) as network:
+        network.start()
+        network.limit(rates[0])
+        compare(cost, measured(network, sources, given.factors), network, given.factors, rates[0])
+    return cost
+
+
+def waits(cost, found, network, factors, megabits):
+    """How often a step waits for a message to cross the network."""
+    seconds, received, count, rows, _ = found
+    without = cost.sweep(count, rows, received, network.nodes, 1, megabits * 1e6 / 8, factors)
+    return max(0.0, (seconds - without) / (2 * network.delay))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--factors", type=int, default=64)
     parser.add_argument("--nodes", type=int, default=2)
-    parser.add_argument("--rates", default="200,1000")
+    parser.add_argument("--rates", default="200,1000", help="Mbit/s of each node")
+    parser.add_argument("--delays", default="1,5", help="milliseconds of each frame")
     parser.add_argument("--inside", nargs="*")
     given = parser.parse_args()
     if given.inside:
@@ -206,33 +292,7 @@ def main():
             path = os.path.join(folder, str(number))
             os.makedirs(path)
             sources.append(write(path, *shape))
-        dense, sparse = (alone(source, given.factors) for source in sources[:2])
-        with Network(given.nodes) as network:
-            network.start()
-            free = measured(network, sources, given)
-            entries = [own[2] for own in free]
-            # Two equations for the cost of entries and rows, two for that of bytes and steps.
-            system = [[2 * entries[0], dense[1]], [2 * entries[1], sparse[1]]]
-            entry, row = np.linalg.solve(system, [dense[0], sparse[0]])
-            rest = [own[0] - (entry * 2 * own[2] + row * own[3]) / given.nodes for own in free[:2]]
-            byte, step = np.linalg.solve([[free[0][1], 2], [free[1][1], 2]], rest)
-            cost = Cost(entry, row, byte, step)
-            print(f"K = {given.factors}, {given.nodes} nodes: {cost.constants()}", flush=True)
-            for rate in [None, *map(int, given.rates.split(","))]:
-                network.limit(rate)
-                link = math.inf if rate is None else rate * 1e6 / 8
-                found = free if rate is None else measured(network, sources, given)
-                for name, own in zip(("dense", "sparse", "checked"), found):
-                    seconds, received, count, rows, wire = own
-                    predicted = cost.sweep(count, rows, received, given.nodes, 1, link, given.factors)
-                    limit = "no limit" if rate is None else f"{rate} Mbit/s"
-                    print(
-                        f"{name}, {limit}: {received / 2**20:.1f} MiB of rows received by a worker ({wire / 2**20:.1f} MiB by the "
-                        f"first node over its link, with all that Ray sends), predicted {predicted:.3f} s a sweep, "
-                        f"measured {seconds:.3f} s, {seconds / predicted:.2f} times",
-                        flush=True,
-                    )
-        predictions(cost, given.factors)
+        predictions(check(sources, given), given.factors)
 
 
 main()

@@ -27,6 +27,8 @@ SHAPES = {
     "amazon": (117_176, 75_389, 5_020_705),
     "small": (5_000, 4_300, 40_000),
 }
+# On larger data Spark would take many minutes.
+SPARK_ENTRIES = 1_000_000
 
 
 def write(path, users, items, entries):
@@ -57,13 +59,20 @@ def main():
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--spark")
     given = parser.parse_args()
-    with ray_cluster.cluster(given.nodes, cpus=2 // given.nodes, store=400), tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
+        sources = {}
         for shape in given.shapes:
             path = os.path.join(folder, shape)
             os.makedirs(path)
-            source = write(path, *SHAPES[shape])
-            for factors in map(int, given.factors.split(",")):
-                measure(shape, source, factors, given)
+            sources[shape] = write(path, *SHAPES[shape])
+        every = [(shape, factors) for shape in given.shapes for factors in map(int, given.factors.split(","))]
+        with ray_cluster.cluster(given.nodes, cpus=2 // given.nodes, store=400):
+            for shape, factors in every:
+                measure(shape, sources[shape], factors, given)
+        # Without Ray, which takes some of the processor even when it has nothing to do.
+        for shape, factors in every:
+            if given.spark and SHAPES[shape][2] <= SPARK_ENTRIES:
+                measure_spark(shape, sources[shape], factors, given.spark)
 
 
 def sent_so_far(sweep):
@@ -74,33 +83,34 @@ def sent_so_far(sweep):
 def measure(shape, source, factors, given):
     settings = {"factors": factors, "iterations": given.iterations, "regularization": 0.01, "random_state": 1}
     settings["weights"] = "popularity:mean=0.01,alpha=0.25"
-    best = {"one process": np.inf, "two workers": np.inf}
+    one, two = [], []
     for _ in range(given.rounds):
         alone = absentia.Factorizer(**settings, num_threads=2).fit(source)
-        best["one process"] = min(best["one process"], min(sweep.seconds for sweep in alone.history_[1:]))
+        one += [sweep.seconds for sweep in alone.history_[1:]]
         traffic = []
         with fit(source, workers=2, callback=lambda sweep, *_: traffic.append(sent_so_far(sweep)), **settings) as run:
-            best["two workers"] = min(best["two workers"], min(sweep.seconds for sweep in run.history[1:]))
+            two += [sweep.seconds for sweep in run.history[1:]]
             same = run.model().item_factors_.tobytes() == alone.item_factors_.tobytes()
             least = sum(need[3] for need in run._workers.run.needs)
             sent = (run._workers.traffic() - traffic[0]) / (given.iterations - 1)
             text = plan(run._workers.run)
-    ratio = best["two workers"] / best["one process"]
     print(
-        f"{shape}, K = {factors}, nodes {given.nodes}: one process of two threads {best['one process']:.4f} s a sweep, two "
-        f"workers of one thread {best['two workers']:.4f} s, {ratio:.2f} times; {sent / 2**20:.1f} MiB travel, "
+        f"{shape}, K = {factors}, nodes {given.nodes}: best (middle) sweep of one process of two threads {min(one):.4f} "
+        f"({np.median(one):.4f}) s, of two workers of one thread {min(two):.4f} ({np.median(two):.4f}) s, "
+        f"{min(two) / min(one):.2f} ({np.median(two) / np.median(one):.2f}) times; {sent / 2**20:.1f} MiB travel, "
         f"{sent / least:.3f} times the least; bits are {'the same' if same else 'DIFFERENT'}",
         flush=True,
     )
     if factors == int(given.factors.split(",")[0]):
         print(text, flush=True)
-    if given.spark:
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "spark_als.py")
-        words = [given.spark, script, source, str(factors)]
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        done = subprocess.run(words, capture_output=True, text=True, env=environment)
-        result = done.stdout.strip() or done.stderr.strip()[-400:]
-        print(f"{shape}, K = {factors}: Spark's ALS, BLAS and seconds an iteration: {result}", flush=True)
+
+
+def measure_spark(shape, source, factors, python):
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "spark_als.py")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([python, script, source, str(factors)], capture_output=True, text=True, env=environment)
+    result = done.stdout.strip() or done.stderr.strip()[-400:]
+    print(f"{shape}, K = {factors}: Spark's ALS, BLAS and seconds an iteration: {result}", flush=True)
 
 
 main()

@@ -70,9 +70,14 @@ fn install_peers() {
 pub(crate) fn peer(name: &str) -> Result<PathBuf, String> {
     let known = PEERS.iter().find(|(peer, _)| *peer == name);
     let (_, packages) = known.ok_or_else(|| format!("{name}: no such peer"))?;
-    let folder = environments().join(name);
+    environment(name, packages)
+}
+
+/// The interpreter of an environment of this name with these packages, of which the first is imported under its own name.
+pub(crate) fn environment(name: &str, packages: &[&str]) -> Result<PathBuf, String> {
+    let folder = repository().join("target/bench-python").join(name);
     let python = folder.join("bin/python");
-    if !has_modules(&python, &[name])
+    if !has_modules(&python, &packages[..1])
         && let Err(why) = install(&folder, &python, packages)
     {
         let _ = std::fs::remove_dir_all(folder);
@@ -86,10 +91,6 @@ fn install(folder: &Path, python: &Path, packages: &[&str]) -> Result<(), String
     run(&mut pip(python, packages))?;
     let import = format!("import {}", packages[0]);
     run(Command::new(python).args(["-c", &import]))
-}
-
-fn environments() -> PathBuf {
-    repository().join("target/bench-python")
 }
 
 /// Seconds and peak memory of reading ten million generated rows.

@@ -27,8 +27,8 @@ pub(crate) fn test(words: &[String]) -> Result<(), String> {
     run(command.current_dir(repository().join("bindings/python")))
 }
 
-/// Measures sweeps on two workers: `cargo xtask bench cluster`; with `scale` or `cost` as the first word, large data from files
-/// to model, or the constants of the cost model.
+/// Measures sweeps on two workers, with Spark beside them: `cargo xtask bench cluster`; with `scale` or `cost` as the first word,
+/// large data from files to model, or the constants of the cost model.
 pub(crate) fn bench(words: &[String]) -> Result<(), String> {
     python::setup();
     let interpreter =
@@ -40,7 +40,17 @@ pub(crate) fn bench(words: &[String]) -> Result<(), String> {
         Some("cost") => ("cluster_cost.py", &words[1..]),
         _ => ("cluster_speed.py", words),
     };
-    run(python::package(&interpreter, "release")?
+    let mut command = python::package(&interpreter, "release")?;
+    command
         .arg(repository().join("xtask/python").join(script))
-        .args(words))
+        .args(words);
+    if script == "cluster_speed.py" && !words.iter().any(|word| word.starts_with("--spark")) {
+        match crate::bench::environment("pyspark", &["pyspark", "numpy"]) {
+            Ok(spark) => _ = command.arg("--spark").arg(spark),
+            Err(why) => {
+                eprintln!("xtask: Spark is left out, it could not be installed: {why}");
+            }
+        }
+    }
+    run(&mut command)
 }

@@ -13,6 +13,20 @@ import ray_cluster
 SIZES = {"users": 21_000, "items": 20_500, "count": 120_000}
 
 
+FIGURES = []
+
+
+@pytest.fixture
+def say():
+    """Takes a line that is printed after the tests."""
+    return FIGURES.append
+
+
+def pytest_terminal_summary(terminalreporter):
+    for line in FIGURES:
+        terminalreporter.write_line(line)
+
+
 @pytest.fixture(scope="session")
 def nodes():
     # Without this, Ray asks nodes every three seconds whether they are there, and gives them up after five failures.

@@ -91,7 +91,7 @@ def killer(delay, seed, kill_node, killed, started, added):
 
 
 @pytest.mark.parametrize("round", range(FIRST, FIRST + ROUNDS))
-def test_a_kill_at_a_random_moment_changes_no_bit(nodes, folder, usual, checkpoints, round):
+def test_a_kill_at_a_random_moment_changes_no_bit(nodes, folder, usual, checkpoints, say, round):
     started, added = nodes
     bits, usual_seconds, start = usual
     # No run ends before.
@@ -109,5 +109,5 @@ def test_a_kill_at_a_random_moment_changes_no_bit(nodes, folder, usual, checkpoi
     # At most one sweep and the reload; a kill during the start costs as much as the start.
     sweep = PAUSE + (usual_seconds - start) / SETTINGS["iterations"]
     lost = seconds - usual_seconds
-    print(f"round {round}: {killed} after {delay:.1f} s, workers replaced {losses} times, {lost:.1f} s lost of {seconds:.1f}")
+    say(f"round {round}: {killed} after {delay:.1f} s, workers replaced {losses} times, {lost:.1f} s lost of {seconds:.1f}")
     assert lost <= sweep + start + NOTICED

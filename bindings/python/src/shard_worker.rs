@@ -1,7 +1,7 @@
 //! A worker of a run that several processes share, for Python to carry its messages.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use absentia::fit::shard::random_rows;
 use absentia::{Axis, Dense, Params, Sides};
@@ -9,10 +9,11 @@ use absentia_io::IdMap;
 use absentia_io::model::{FactorFile, FactorFiles, Ids, save_factor_file};
 use absentia_job::{Frame, Job, Part, shards};
 use absentia_shard::{Received, Request, Wave, Worker, WorkerError, from_bytes, to_bytes};
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use rayon::ThreadPool;
 
 use crate::error::{OrRaise, Raise};
 use crate::model::Model;
@@ -60,25 +61,28 @@ pub(crate) struct ShardWorker {
     workers: usize,
     /// Bytes that it may take with the rows of others.
     memory: Option<u64>,
+    /// Its threads, which stay for all steps.
+    pool: Arc<ThreadPool>,
     ready: Mutex<Option<Ready>>,
+    /// The arrays of rows that others got last, whose memory the next ones use.
+    outgoing: Mutex<Sides<Vec<Py<PyArray1<f32>>>>>,
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ShardWorker {
-    fn lock(&self) -> MutexGuard<'_, Option<Ready>> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Runs `work` on the part of this worker, on the threads of the job, without the GIL.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Ready) -> PyResult<T> + Send,
     ) -> PyResult<T> {
-        let pool = pool_of(self.job.threads)?;
         released(py, || {
-            let mut ready = self.lock();
+            let mut ready = locked(&self.ready);
             match ready.as_mut() {
-                Some(ready) => pool.install(|| work(ready)),
+                Some(ready) => self.pool.install(|| work(ready)),
                 None => Err(PyRuntimeError::new_err(
                     "the part of this worker is not ready",
                 )),
@@ -93,7 +97,7 @@ impl ShardWorker {
         let weights = part.parts.first().map(|part| &part.sides.users.own_weights);
         let (factors, rank) = (part.params.factors, weights.map_or(0, Dense::cols));
         let shards = shards(part.parts, &part.start, &part.params, part.solver);
-        *self.lock() = Some(Ready {
+        *locked(&self.ready) = Some(Ready {
             worker: Worker::new(shards, self.index, factors, rank),
             params: part.params,
             frame: part.frame,
@@ -118,11 +122,13 @@ impl ShardWorker {
             return Err(PyValueError::new_err(message));
         }
         Ok(Self {
+            pool: pool_of(job.threads)?,
             job,
             index,
             workers,
             memory,
-            ready: Mutex::new(None),
+            ready: Mutex::default(),
+            outgoing: Mutex::default(),
         })
     }
 
@@ -185,7 +191,7 @@ impl ShardWorker {
     }
 
     /// The rows of a side that each worker needs of this one in a wave, one array for each worker; that of this one is
-    /// empty.
+    /// empty. The next call may use the same arrays again.
     fn rows_for<'py>(
         &self,
         py: Python<'py>,
@@ -193,20 +199,39 @@ impl ShardWorker {
         wave: usize,
     ) -> PyResult<Vec<Bound<'py, PyArray1<f32>>>> {
         let side = side(name)?;
-        let of_receiver = |ready: &Ready, receiver: usize| {
-            if receiver == self.index {
-                Vec::new()
-            } else {
-                ready.worker.rows_for(side, receiver, wave)
-            }
-        };
-        let rows = self.with(py, |ready| {
-            let receivers = 0..self.workers;
-            Ok(receivers
-                .map(|receiver| of_receiver(ready, receiver))
-                .collect::<Vec<_>>())
+        let counts = self.with(py, |ready| {
+            let count = |receiver| ready.worker.count_for(side, receiver, wave);
+            let others = |receiver: &usize| *receiver != self.index;
+            let counts = (0..self.workers).map(|to| Some(to).filter(others).map_or(0, count));
+            Ok((
+                counts.collect::<Vec<_>>(),
+                ready.worker.waves_of_others(side),
+            ))
         })?;
-        Ok(arrays(py, rows))
+        let (counts, waves) = counts;
+        let mut kept = std::mem::take(&mut locked(&self.outgoing)[side]).into_iter();
+        let arrays = counts.iter().map(|count| {
+            let kept = kept.next().map(|array| array.into_bound(py));
+            let kept = kept.filter(|array| array.len().is_ok_and(|len| len == *count));
+            kept.unwrap_or_else(|| PyArray1::zeros(py, *count, false))
+        });
+        let arrays: Vec<Bound<'py, PyArray1<f32>>> = arrays.collect();
+        let mut places: Vec<_> = arrays.iter().map(PyArrayMethods::readwrite).collect();
+        let places = places.iter_mut().map(|place| Ok(place.as_slice_mut()?));
+        let places: Vec<&mut [f32]> = places.collect::<PyResult<_>>()?;
+        self.with(py, |ready| {
+            for (receiver, to) in places.into_iter().enumerate() {
+                if receiver != self.index {
+                    ready.worker.copy_for(side, (receiver, wave), to);
+                }
+            }
+            Ok(())
+        })?;
+        if waves <= 1 {
+            let kept = arrays.iter().map(|array| array.clone().unbind());
+            locked(&self.outgoing)[side] = kept.collect();
+        }
+        Ok(arrays)
     }
 
     /// All rows of a side that this worker has, one after the other.

@@ -7,6 +7,7 @@ use absentia::fit::Cancel;
 use absentia::fit::backend::{EntryLoss, Halt, NotConvex, RowSum};
 use absentia::fit::shard::{Caches, ObjectiveShare, Shard, WholeSide};
 use absentia::{Dense, Sides};
+use rayon::prelude::*;
 
 use crate::message::{Reply, Request, Sample};
 use crate::plan::by_owner;
@@ -97,7 +98,12 @@ pub struct Worker {
     waves: Vec<Made>,
     /// The wave whose shard has a row without a minimum, and the row.
     failed: Option<(usize, NotConvex)>,
+    /// The rows that the last step read: memory for the next one.
+    gathered: Dense,
 }
+
+/// Rows that a thread copies at a time.
+const COPIED_ROWS: usize = 512;
 
 /// What a wave has summed.
 enum Made {
@@ -120,6 +126,7 @@ impl Worker {
             last: None,
             waves: Vec::new(),
             failed: None,
+            gathered: Dense::padded(0, factors),
         }
     }
 
@@ -190,10 +197,27 @@ impl Worker {
     /// The rows of a side that a worker needs in one of its waves, one after the other.
     #[must_use]
     pub fn rows_for(&self, side: Axis, receiver: usize, wave: usize) -> Vec<f32> {
-        let wanted = self.wanted_by(side, receiver, wave);
-        let mut rows = Vec::with_capacity(wanted.len() * self.factors);
-        self.visit(side, wanted, |row| rows.extend_from_slice(row));
+        let mut rows = vec![0.0; self.count_for(side, receiver, wave)];
+        self.copy_for(side, (receiver, wave), &mut rows);
         rows
+    }
+
+    /// How many numbers these rows have.
+    #[must_use]
+    pub fn count_for(&self, side: Axis, receiver: usize, wave: usize) -> usize {
+        self.wanted_by(side, receiver, wave).len() * self.factors
+    }
+
+    /// Copies these rows to memory of [this length](Self::count_for).
+    pub fn copy_for(&self, side: Axis, (receiver, wave): (usize, usize), to: &mut [f32]) {
+        let wanted = self.wanted_by(side, receiver, wave);
+        copy_rows(to, self.factors, |at| self.own_row(side, wanted[at]));
+    }
+
+    /// The most waves in which another worker takes its rows of a side.
+    #[must_use]
+    pub fn waves_of_others(&self, side: Axis) -> usize {
+        self.outgoing[side].iter().map(Vec::len).max().unwrap_or(0)
     }
 
     fn wanted_by(&self, side: Axis, receiver: usize, wave: usize) -> &[u32] {
@@ -203,19 +227,12 @@ impl Worker {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// Visits rows by their positions among its own, which rise.
-    fn visit(&self, side: Axis, rows: &[u32], mut visit: impl FnMut(&[f32])) {
-        let (first, mut rest) = (self.rows(side).start, rows);
-        for shard in &self.shards {
-            let own = shard.rows(side);
-            let end = own.end - first;
-            let here = rest.partition_point(|row| (*row as usize) < end);
-            let factors = shard.factors(side);
-            for row in &rest[..here] {
-                visit(factors.row(*row as usize + first - own.start));
-            }
-            rest = &rest[here..];
-        }
+    /// The factors of one of its rows, by its position among them.
+    fn own_row(&self, side: Axis, position: u32) -> &[f32] {
+        let row = self.rows(side).start + position as usize;
+        let before = |shard: &Shard| shard.rows(side).end <= row;
+        let shard = &self.shards[self.shards.partition_point(before)];
+        shard.factors(side).row(row - shard.rows(side).start)
     }
 
     /// All of its rows of a side, one after the other.
@@ -300,6 +317,10 @@ impl Worker {
                     .map(|(factors, weights)| WholeSide { factors, weights });
                 let made = self.make(request, wave, &fixed, whole)?;
                 self.waves.push(made);
+                // Between waves, rows on their way may need the memory.
+                if wave.count == 1 {
+                    self.gathered = fixed;
+                }
                 if !wave.is_last() {
                     return Ok(None);
                 }
@@ -472,18 +493,19 @@ impl Worker {
     }
 
     /// The rows of a side that a wave needs, from those that every worker sent and its own.
-    fn gathered(&self, side: Axis, wave: usize, rows: &[&[f32]]) -> Result<Dense, WorkerError> {
-        let nothing = Vec::new();
-        let counts = self.incoming[side].get(wave).unwrap_or(&nothing);
-        let mut gathered = Dense::padded(counts.iter().sum(), self.factors);
-        let mut at = 0;
+    fn gathered(&mut self, side: Axis, wave: usize, rows: &[&[f32]]) -> Result<Dense, WorkerError> {
+        let memory = std::mem::replace(&mut self.gathered, Dense::padded(0, self.factors));
+        let counts = self.incoming[side].get(wave);
+        let counts = counts.map(Vec::as_slice).unwrap_or_default();
+        let mut gathered = memory.with_rows(counts.iter().sum());
+        let stride = gathered.stride();
+        let mut rest = gathered.as_mut_slice();
         for (sender, &count) in counts.iter().enumerate() {
-            let mut take = |row: &[f32]| {
-                gathered.row_mut(at).copy_from_slice(row);
-                at += 1;
-            };
+            let (to, after) = rest.split_at_mut(count * stride);
+            rest = after;
             if sender == self.index {
-                self.visit(side, self.wanted_by(side, sender, wave), take);
+                let own = self.wanted_by(side, sender, wave);
+                copy_rows(to, stride, |at| self.own_row(side, own[at]));
                 continue;
             }
             let sent = rows.get(sender).copied().unwrap_or_default();
@@ -495,7 +517,8 @@ impl Worker {
                     expected: count * self.factors,
                 });
             }
-            sent.chunks_exact(self.factors).for_each(&mut take);
+            let row = |at: usize| &sent[at * self.factors..(at + 1) * self.factors];
+            copy_rows(to, stride, row);
         }
         Ok(gathered)
     }
@@ -519,6 +542,17 @@ impl Worker {
             reason,
         }
     }
+}
+
+/// Copies rows to places that are `stride` numbers apart, on all threads of the current pool.
+fn copy_rows<'a>(to: &mut [f32], stride: usize, row: impl Fn(usize) -> &'a [f32] + Sync) {
+    let blocks = to.par_chunks_mut(COPIED_ROWS * stride.max(1));
+    blocks.enumerate().for_each(|(block, to)| {
+        for (at, to) in to.chunks_exact_mut(stride.max(1)).enumerate() {
+            let row = row(block * COPIED_ROWS + at);
+            to[..row.len()].copy_from_slice(row);
+        }
+    });
 }
 
 /// The numbers of matrices without padding, one after the other.

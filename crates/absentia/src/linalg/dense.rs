@@ -93,6 +93,20 @@ impl Dense {
         self.row_mut(self.rows - 1).copy_from_slice(row);
     }
 
+    /// Yields a matrix of this many rows in the same memory, or in new memory where that is too small. Its rows have any
+    /// numbers; padding is zero.
+    #[must_use]
+    pub fn with_rows(mut self, rows: usize) -> Self {
+        if rows.saturating_mul(self.stride) <= self.lines.len() * LANES {
+            self.rows = rows;
+            return self;
+        }
+        let (cols, stride) = (self.cols, self.stride);
+        // The old memory is given back first.
+        drop(self);
+        Self::with_stride(rows, cols, stride)
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
@@ -241,6 +255,17 @@ mod tests {
         for row in 0..3 {
             assert_eq!(dense.row(row).as_ptr() as usize % 64, 0);
         }
+    }
+
+    #[test]
+    fn memory_is_used_again_for_other_numbers_of_rows() {
+        let filled = |rows| Dense::from_fn(rows, 17, |row, col| (row + col) as f32).into_padded();
+        let smaller = filled(9).with_rows(4);
+        assert_eq!(smaller, filled(4));
+        let larger = smaller.with_rows(9);
+        assert_eq!((larger.rows(), larger.as_slice().len()), (9, 9 * 32));
+        assert!(larger.padded_row(8)[17..].iter().all(|&x| x == 0.0));
+        assert_eq!(larger.with_rows(200), Dense::padded(200, 17));
     }
 
     #[test]

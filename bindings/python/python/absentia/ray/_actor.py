@@ -17,6 +17,14 @@ def several(values: Sequence[Any]) -> Any:
     return values[0] if len(values) == 1 else tuple(values)
 
 
+def divided(answer: Optional[bytes], pieces: int) -> List[Optional[bytes]]:
+    """An answer in pieces, which Ray sends along with the end of the call where each is short."""
+    if answer is None:
+        return [None] * pieces
+    size = -(-len(answer) // pieces)
+    return [answer[at * size : (at + 1) * size] for at in range(pieces)]
+
+
 class Shard:
     """A worker of a run."""
 
@@ -102,15 +110,24 @@ class Shard:
         return self._worker.all_rows(side)
 
     def step(
-        self, step: int, request: bytes, wave: Tuple[int, int], writes: Optional[str], is_again: bool, whole: int, *parts: Any
+        self,
+        step: int,
+        request: bytes,
+        wave: Tuple[int, int],
+        returns: Tuple[Optional[str], int],
+        is_again: bool,
+        whole: int,
+        *parts: Any,
     ) -> Any:
-        """Makes a wave of a request; yields its answer after the last one, and the factors that others need of it if
-        they have changed. Of rows that it has read before (``is_again``), none have travelled."""
-        rows, rest = parts[: len(parts) - 2 * whole], parts[len(parts) - 2 * whole :]
+        """Makes a wave of a request; yields its answer after the last one in a number of pieces, and the factors of a side
+        that others need of it if they have changed. Of rows that it has read before (``is_again``), none have travelled."""
+        (writes, pieces), rows = returns, parts[: len(parts) - 2 * whole]
+        rest = parts[len(rows) :]
         reply = self._worker.answer(step, request, wave, list(rows), list(zip(rest[:whole], rest[whole:])))
         received = rest if is_again else parts
         self._traffic += len(request) + sum(part.nbytes for part in received) + len(reply or b"")
-        return reply if writes is None else (reply, *self._worker.rows_for(writes, 0))
+        changed = [] if writes is None else self._worker.rows_for(writes, 0)
+        return several([*divided(reply, pieces), *changed])
 
     def store(self, path: str, checkpoint: str, rows: Sequence[Tuple[int, int]]) -> List[_store.Stored]:
         """Writes its rows."""

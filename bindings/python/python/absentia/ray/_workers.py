@@ -19,7 +19,11 @@ Rows = List[Tuple[Tuple[int, int], Tuple[int, int]]]
 _LOG = logging.getLogger("absentia")
 
 INLINE = 90_000
-"""Bytes of a request that Ray sends along with a call: it does so below 100 KB."""
+"""Bytes of a request that Ray sends along with a call, or of an answer along with its end: it does so below 100 KB. What is
+longer goes through the object stores of two nodes, which takes several milliseconds."""
+
+MOST_PIECES = 8
+"""Pieces of an answer, each short enough to be sent along. Longer answers go through object stores."""
 
 
 SILENCE = 30.0
@@ -62,6 +66,8 @@ class Workers:
         self._closed = False
         self._parts: Dict[str, Optional[Sent]] = {side: None for side in SIDES}
         self.actors: List[Any] = [None] * count
+        # Pieces in which answers come.
+        self._pieces = 1
 
     def start(self) -> Any:
         """Starts all workers and yields the run that they agree on."""
@@ -238,18 +244,27 @@ class Workers:
 
     def _wave(self, words: Tuple[Any, ...], sent: Optional[Sent], writes: Optional[str], everything: List[Any]) -> List[Any]:
         """Asks all workers for a wave of a step."""
-        count = self._count
+        count, pieces = self._count, self._pieces
         is_again = sent is not None and sent.is_read
+        returned = pieces + (0 if writes is None else count)
         results = []
         for receiver, actor in enumerate(self.actors):
             rows = [] if sent is None else [sent.rows[sender][receiver] for sender in range(count)]
-            call = returning(actor.step, 1 if writes is None else 1 + count)
-            results.append(call.remote(*words, writes, is_again, len(everything) // 2, *rows, *everything))
-        if writes is None:
-            return self._get(results)
-        replies = self._get([result[0] for result in results])
-        self._parts[writes] = Sent([list(result[1:]) for result in results], is_read=False)
-        return replies
+            call = returning(actor.step, returned)
+            made = call.remote(*words, (writes, pieces), is_again, len(everything) // 2, *rows, *everything)
+            results.append(listed(made, returned))
+        parts = self._get([piece for result in results for piece in result[:pieces]])
+        if writes is not None:
+            self._parts[writes] = Sent([result[pieces:] for result in results], is_read=False)
+        return self._joined([parts[at * pieces : (at + 1) * pieces] for at in range(count)])
+
+    def _joined(self, answers: List[List[Any]]) -> List[Any]:
+        """Answers from their pieces; the next ones come in as many pieces as these should have had."""
+        joined = [None if answer[0] is None else b"".join(answer) for answer in answers]
+        longest = max(len(answer or b"") for answer in joined)
+        pieces = max(1, -(-longest // INLINE))
+        self._pieces = max(self._pieces, pieces) if pieces <= MOST_PIECES else 1
+        return joined
 
     def traffic(self) -> int:
         """Bytes of the steps of all workers so far: requests, rows of others, and answers."""
