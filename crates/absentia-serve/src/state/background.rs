@@ -18,11 +18,20 @@ pub(super) enum Done {
     /// What lists of a version are made from, and how long it took.
     Prepared(u64, Box<Prepared>, Duration),
     /// Shortlists of users who had changed, and how long it took.
-    Renewed(u64, Renewed, Duration),
+    Renewed(u64, Box<Renewed>, Duration),
     /// A state was saved, or not.
     Saved(Result<(), String>),
     /// The caches of a version were compared.
     Checked(u64, Drift),
+}
+
+/// The latest renewal of shortlists.
+#[derive(Clone, Copy)]
+enum Renewal {
+    None,
+    Running,
+    /// When it ended, and how long it took.
+    Ended(Instant, Duration),
 }
 
 /// Background work of the writer: at most one preparation, one renewal of shortlists, one state and one comparison at a time.
@@ -38,9 +47,7 @@ pub(super) struct Background {
     version: u64,
     /// When the last preparation ended, and how long it took: of an index alone, and with shortlists.
     prepared: [Option<(Instant, Duration)>; 2],
-    pub(super) renews: bool,
-    /// When the last renewal of shortlists ended, and how long it took.
-    renewed: Option<(Instant, Duration)>,
+    renewal: Renewal,
     pub(super) saves: bool,
     pub(super) checks: bool,
 }
@@ -56,8 +63,7 @@ impl Background {
             stop_preparing: Arc::default(),
             version,
             prepared: [None; 2],
-            renews: false,
-            renewed: None,
+            renewal: Renewal::None,
             saves: false,
             checks: false,
         }
@@ -94,10 +100,7 @@ impl Background {
                     self.prepared[kind] = Some((Instant::now(), *took));
                 }
             }
-            Done::Renewed(_, _, took) => {
-                self.renews = false;
-                self.renewed = Some((Instant::now(), *took));
-            }
+            Done::Renewed(_, _, took) => self.renewal = Renewal::Ended(Instant::now(), *took),
             Done::Saved(_) => self.saves = false,
             Done::Checked(..) => self.checks = false,
         }
@@ -136,18 +139,21 @@ impl Background {
 
     /// Whether shortlists can be renewed again: that takes at most one part in `parts` of the time.
     pub(super) fn may_renew(&self, parts: u32) -> bool {
-        let is_over = |(ended, took): (Instant, Duration)| ended.elapsed() > took * parts;
-        !self.renews && self.renewed.is_none_or(is_over)
+        match self.renewal {
+            Renewal::None => true,
+            Renewal::Running => false,
+            Renewal::Ended(ended, took) => ended.elapsed() > took * parts,
+        }
     }
 
     /// Makes new shortlists of users who have changed.
     pub(super) fn renew(&mut self, version: u64, users: ChangedUsers) {
-        self.renews = true;
+        self.renewal = Renewal::Running;
         let send = self.send.clone();
         thread::spawn(move || {
             let _alone = background::begin(Pace::Steady);
             let begun = Instant::now();
-            let renewed = users.rank();
+            let renewed = Box::new(users.rank());
             send.send(Done::Renewed(version, renewed, begun.elapsed()))
         });
     }

@@ -20,8 +20,8 @@ use crate::ranking::{ScoreBlock, ScoreTile, Scorer};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbours {
     taken: Lists,
-    neighbours: Lists,
-    /// Similarity of every item in `neighbours`.
+    of_items: Lists,
+    /// Similarity of every item in `of_items`.
     similarity: Vec<f32>,
 }
 
@@ -121,7 +121,7 @@ impl Neighbours {
                 offsets: data.by_user().offsets().to_vec(),
                 items: data.by_user().indices().to_vec(),
             },
-            neighbours,
+            of_items: neighbours,
             similarity,
         }
     }
@@ -147,7 +147,7 @@ impl Neighbours {
         }
         Ok(Self {
             taken,
-            neighbours,
+            of_items: neighbours,
             similarity,
         })
     }
@@ -162,8 +162,8 @@ impl Neighbours {
     #[must_use]
     pub fn neighbours(&self) -> (&[u64], &[u32], &[f32]) {
         (
-            &self.neighbours.offsets,
-            &self.neighbours.items,
+            &self.of_items.offsets,
+            &self.of_items.items,
             &self.similarity,
         )
     }
@@ -177,7 +177,7 @@ impl Neighbours {
     /// Number of items.
     #[must_use]
     pub fn n_items(&self) -> usize {
-        self.neighbours.len()
+        self.of_items.len()
     }
 
     /// Score of one pair.
@@ -189,11 +189,11 @@ impl Neighbours {
         let own = self.taken.row(user as usize).iter();
         own.filter_map(|&taken| {
             let at = self
-                .neighbours
+                .of_items
                 .row(taken as usize)
                 .binary_search(&item)
                 .ok()?;
-            Some(self.similarity[self.neighbours.range(taken as usize).start + at])
+            Some(self.similarity[self.of_items.range(taken as usize).start + at])
         })
         .sum()
     }
@@ -365,7 +365,7 @@ impl NeighbourBlock<'_> {
         };
         let Neighbours {
             taken,
-            neighbours,
+            of_items: neighbours,
             similarity,
         } = self.neighbours;
         let contiguous = (last - first) as usize + 1 == strip.len();
