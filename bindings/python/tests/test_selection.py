@@ -89,6 +89,14 @@ def test_tune_returns_a_trained_model():
         absentia.tune(frame(), trials=1, metric="beauty@5")
 
 
+def test_tune_logs_trials_and_warnings_as_they_come(caplog):
+    with caplog.at_level("INFO", "absentia"):
+        absentia.tune(frame(), trials=2, metric="recall@99", max_factors=2)
+    said = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "absentia"]
+    assert sum(level == "INFO" and "factors" in text for level, text in said) == 2, said
+    assert any(level == "WARNING" and text.startswith("recall@99 is the same") for level, text in said), said
+
+
 def test_grid_search_and_pipelines():
     pytest.importorskip("sklearn")
     from sklearn.model_selection import GridSearchCV, cross_val_score

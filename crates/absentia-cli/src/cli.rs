@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use absentia::InstructionSet;
-use absentia_job::keys::{Keys, usual_name};
+use absentia_job::keys::Keys;
 use absentia_job::text::ByteSize;
 use absentia_job::{ExposedEntries, GivenSettings, Job, Preparation, Reading};
-use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::args::DataArgs;
@@ -17,6 +16,7 @@ use crate::guard::Files;
 use crate::help::arranged;
 use crate::reasons::with_reason;
 use crate::ui::Ui;
+use crate::usual::with_usual_name;
 use crate::verbs;
 
 const AFTER_HELP: &str = "\
@@ -166,39 +166,6 @@ fn with_help_as_flag(mut argv: Vec<OsString>) -> Vec<OsString> {
         argv.push("--help".into());
     }
     argv
-}
-
-/// The error of an unknown flag, with the one that other programs call by this name; and without the advice to
-/// pass it as a value, for which there is no need.
-fn with_usual_name(
-    mut error: clap::Error,
-    command: &clap::Command,
-    argv: &[OsString],
-) -> clap::Error {
-    let verb = argv
-        .iter()
-        .skip(1)
-        .find_map(|word| command.find_subcommand(word));
-    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
-        return error;
-    };
-    let is_long = flag.starts_with("--");
-    let usual = usual_name(flag.trim_start_matches('-'));
-    let has = |name: &str| {
-        let mut flags = verb.into_iter().flat_map(clap::Command::get_arguments);
-        flags.any(|arg| arg.get_long() == Some(name))
-    };
-    let usual = usual.filter(|name| has(name));
-    if is_long || usual.is_some() {
-        error.remove(ContextKind::Suggested);
-    }
-    if let Some(name) = usual {
-        error.insert(
-            ContextKind::SuggestedArg,
-            ContextValue::String(format!("--{name}")),
-        );
-    }
-    error
 }
 
 /// Runs the command line and yields the exit code.

@@ -311,7 +311,7 @@ fn find<'c>(command: &'c Command, key: &str) -> Result<&'c Arg, Refusal> {
     }
     let known: Vec<String> = command.get_arguments().map(key_of).collect();
     let mut similar = suggest::similar(key, known.iter().map(String::as_str));
-    if let Some(usual) = usual_name(key).filter(|usual| known.iter().any(|key| key == usual)) {
+    if let Some(usual) = usual_name(key, |usual| known.iter().any(|key| key == usual)) {
         similar = vec![usual];
     }
     let verb = command.get_name();

@@ -16,6 +16,7 @@ mod measure;
 mod reasons;
 mod store;
 mod ui;
+mod usual;
 mod verbs;
 
 pub use cli::{command, run};

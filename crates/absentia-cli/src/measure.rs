@@ -6,6 +6,7 @@ use absentia_job::text::SplitRule;
 use absentia_job::{JobError, metric_name};
 
 use crate::failure::Refusal;
+use crate::ui::Ui;
 
 /// Cut-offs where none are requested.
 const CUTOFFS: [usize; 2] = [10, 20];
@@ -57,21 +58,47 @@ fn not_a_metric(flag: &str, error: &dyn std::fmt::Display) -> anyhow::Error {
     Refusal::flag(flag, format!(": {error}")).into()
 }
 
+/// Whether a metric is the same for every model of this many items: its lists have all of them, in any order.
+fn is_the_same(metric: Metric, cutoff: usize, items: usize) -> bool {
+    let counts_hits = matches!(metric, Metric::HitRate | Metric::Recall | Metric::Precision);
+    counts_hits && cutoff >= items
+}
+
+/// A cut-off that tells models of this many items apart.
+fn smaller_cutoff(items: usize) -> usize {
+    (items / 3).max(1)
+}
+
 /// Why a metric is the same for every model of this many items, if it is.
 pub(crate) fn says_nothing(name: &MetricName, items: usize) -> Option<String> {
-    let counts_hits = matches!(
-        name.metric,
-        Metric::HitRate | Metric::Recall | Metric::Precision
-    );
     let cutoff = name
         .cutoff
-        .filter(|cutoff| counts_hits && *cutoff >= items)?;
-    let smaller = (items / 3).max(1);
+        .filter(|cutoff| is_the_same(name.metric, *cutoff, items))?;
+    let smaller = smaller_cutoff(items);
     Some(format!(
         "{name} is the same for all settings: lists of {cutoff} have all {items} items; choose a smaller cut-off, \
          as in --metric {}@{smaller}",
         name.metric
     ))
+}
+
+/// Warns of metrics that are the same for every model of this many items.
+pub(crate) fn warn_of_full_lists(options: &EvaluateOptions, items: usize, ui: &Ui) {
+    let cutoffs = options.cutoffs.iter();
+    let names = cutoffs.flat_map(|&cutoff| {
+        let metrics = options.metrics.iter();
+        let same = metrics.filter(move |metric| is_the_same(**metric, cutoff, items));
+        same.map(move |metric| format!("{metric}@{cutoff}"))
+    });
+    let names: Vec<String> = names.collect();
+    if !names.is_empty() {
+        ui.warn(format!(
+            "the same for all models: {}, because such lists have all {items} items; choose a smaller cut-off, as in \
+             --at {}",
+            names.join(", "),
+            smaller_cutoff(items)
+        ));
+    }
 }
 
 /// How rows were held out, in the words of a report.

@@ -46,7 +46,15 @@ fn warnings_do_not_advise_what_is_given() {
             .stderr
     };
     assert!(said("").contains("--targets raw"));
-    assert!(!said("--targets raw").contains("--targets raw"));
+    for targets in ["raw", "log"] {
+        let said = said(&format!("--targets {targets}"));
+        assert!(!said.contains("--targets raw"), "{said}");
+    }
+    // A search has no such flag.
+    let tune = "tune zero.csv --trials 2 --max-factors 2 --metric recall@1 --split ratio:0.3";
+    let said = sandbox.run(tune).ok().stderr;
+    let advice = said.contains("--min-rating leaves them out");
+    assert!(advice && !said.contains("--targets"), "{said}");
 }
 
 #[test]
@@ -95,7 +103,8 @@ fn a_share_of_few_rows_leaves_one_and_says_so() {
         .run("split few.csv --out parts --by share:0.9 --pick random")
         .ok();
     assert!(
-        ran.stderr.contains("2 users had too few rows"),
+        ran.stderr.contains("2 users had too few rows")
+            && ran.stderr.contains("all but one of their rows"),
         "{}",
         ran.stderr
     );
@@ -323,6 +332,28 @@ fn a_model_can_keep_what_users_have_seen() {
 }
 
 #[test]
+fn models_that_keep_what_users_have_seen_are_measured_and_explained_by_it() {
+    let sandbox = Sandbox::with_models();
+    let train = format!("train train.csv {TRAIN} --keep-seen");
+    sandbox.run(&train).ok();
+    for line in [
+        "evaluate m.absentia --test test.csv --at 5",
+        "explain m.absentia bob jaws",
+        "explain m.absentia bob jaws --by item",
+    ] {
+        let alone = sandbox.run(&format!("{line} --json")).ok().stdout;
+        let with_file = format!("{line} --json --train train.csv");
+        assert_eq!(alone, sandbox.run(&with_file).ok().stdout, "{line}");
+    }
+    // One that keeps nothing, and one whose targets are ratings, which are not kept.
+    let why = "explain movies.absentia bob jaws";
+    sandbox.run(why).fails(2, &["--train", "--keep-seen"]);
+    sandbox.run(&format!("{train} --targets raw")).ok();
+    let ran = sandbox.run("explain m.absentia bob jaws");
+    ran.fails(2, &["depend on ratings", "--train"]);
+}
+
+#[test]
 fn a_model_card_has_data_settings_metrics_and_limits() {
     let sandbox = Sandbox::with_models();
     let line = "evaluate movies.absentia --train train.csv --test test.csv --at 5 --json";
@@ -335,6 +366,8 @@ fn a_model_card_has_data_settings_metrics_and_limits() {
         "# Model card: movies",
         "`train.csv`",
         "24 users",
+        "interactions.",
+        "Measured for 24 users, ",
         "| factors | 8 |",
         "| recall@5 | 0.",
         "## Limits",
@@ -343,6 +376,12 @@ fn a_model_card_has_data_settings_metrics_and_limits() {
     }
     let bare = sandbox.run("inspect movies.absentia --card -").ok().stdout;
     assert!(bare.contains("None were given"), "{bare}");
+    let line =
+        format!("train ratings.csv {TRAIN} --valid-split leave-one-out --valid-metric ndcg@3");
+    sandbox.run(&line).ok();
+    let card = sandbox.run("inspect m.absentia --card -").ok().stdout;
+    let split = "Held out before training: `leave-one-out`.";
+    assert!(card.contains(split), "{card}");
     sandbox
         .run("inspect movies.absentia --card card.md --metrics train.csv")
         .fails(3, &["evaluate"]);

@@ -162,11 +162,28 @@ fn explanations_add_up_to_the_score() {
     let sum = listed + number(&found["others"]) + number(&found["remainder"]);
     assert!((sum - number(&found["score"])).abs() < 1e-6);
     assert!((number(&found["missing_weight"]) - 0.1).abs() < 1e-6);
+    // Where all are listed the others add 0, which is not written as -0.
+    let all = &sandbox
+        .run(&line.replace("--top 2", "--top 99"))
+        .ok()
+        .json()[0];
+    assert_eq!(all["others"].to_string(), "0.0");
 }
 
 #[test]
 fn two_models_are_compared_user_by_user() {
     let sandbox = Sandbox::with_models();
+    // Lists of 20 have all 14 items, in whatever order.
+    for line in [
+        "evaluate movies.absentia --train train.csv --test test.csv",
+        "compare train.csv --test test.csv -k 2 --iterations 1 --regularization 0.1",
+    ] {
+        let said = sandbox.run(line).ok().stderr;
+        let warning = "the same for all models: hr@20, recall@20, precision@20, because such lists have all 14 items";
+        assert!(said.contains(warning) && said.contains("--at 4"), "{said}");
+        let said = sandbox.run(&format!("{line} --at 4")).ok().stderr;
+        assert!(!said.contains("the same for all"), "{said}");
+    }
     let line = "evaluate movies.absentia --train train.csv --test test.csv --at 5 --metrics ndcg \
                 --against movies.absentia --per-user users.csv --json";
     let found = &sandbox.run(line).ok().json()[0];

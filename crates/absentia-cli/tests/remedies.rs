@@ -12,6 +12,24 @@ fn names_of_other_programs_lead_to_ours() {
     let train = |flags: &str| sandbox.run(&format!("train ratings.csv {TRAIN} {flags}"));
     train("--lambda 0.1").fails(2, &["--lambda", "'--regularization'"]);
     train("--epochs=3").fails(2, &["'--iterations'"]);
+    train("--alpha 40").fails(2, &["'--confidence'"]);
+    for flag in ["--out", "--output", "--save"] {
+        let line = format!("train ratings.csv {flag} m.absentia");
+        sandbox.run(&line).fails(2, &["'--model'"]);
+    }
+    let ran = sandbox.run("convert ratings.csv --save r.tsv");
+    ran.fails(2, &["'--out'"]);
+    for flag in ["--port 80", "--host 0.0.0.0", "--bind :80"] {
+        let line = format!("serve m.absentia {flag}");
+        sandbox.run(&line).fails(2, &["'--address'"]);
+    }
+    let verbose = train("--verbose");
+    verbose.fails(2, &["'--verbose'"]);
+    assert!(!verbose.stderr.contains("--version"), "{}", verbose.stderr);
+    for (verb, usual) in [("fit", "'train'"), ("predict", "'recommend'")] {
+        let line = format!("{verb} ratings.csv");
+        sandbox.run(&line).fails(2, &["unrecognized", usual]);
+    }
     let unknown = train("--frobnicate 3");
     unknown.fails(2, &["--frobnicate"]);
     assert!(!unknown.stderr.contains("as a value"), "{}", unknown.stderr);
@@ -28,6 +46,20 @@ fn folders_and_archives_of_several_files_say_what_to_name() {
     sandbox
         .run("describe months")
         .fails(3, &["months", "folder", "*.csv"]);
+    std::fs::create_dir(sandbox.path("empty")).expect("a folder");
+    sandbox
+        .run("describe empty")
+        .fails(3, &["empty: the folder has no files"]);
+    for line in [
+        "recommend months ann --allow-seen",
+        "similar months heat",
+        "inspect months",
+    ] {
+        let said = ["months: is a folder", "name the file of the model"];
+        sandbox.run(line).fails(3, &said);
+    }
+    let import = sandbox.run("import months months --model m.absentia");
+    import.fails(1, &["months: is a directory", "name a file in it"]);
     // It is no file that a result could replace.
     sandbox
         .run(&format!("train . {TRAIN}"))
@@ -121,10 +153,35 @@ fn files_that_only_contain_tables_say_what_to_do() {
         (b"\x93NUMPY\x01\0v\0", ["an array of NumPy", "as CSV"]),
         (b"\xff\xfe\0\0u\0\0\0", ["UTF-32", "iconv -f UTF-32"]),
         (b"\xff\xfeu\0,\0", ["UTF-16", "iconv -f UTF-16"]),
+        (
+            b"\n<!DOCTYPE html>\n<html><body>Not found</body></html>",
+            ["an HTML page", "download the file itself"],
+        ),
+        (
+            b"user,item\nann,caf\xe9 noir and milk\n",
+            [":2: not UTF-8", "iconv -f WINDOWS-1252 -t UTF-8"],
+        ),
     ] {
         std::fs::write(sandbox.path("table"), bytes).expect("written");
         sandbox.run("describe table").fails(3, &said);
     }
+}
+
+#[test]
+fn arrays_of_objects_and_bare_numbers_say_what_to_write() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.json", "[{\"user\": 1, \"item\": 2}]");
+    let ran = sandbox.run("describe a.json");
+    ran.fails(3, &["a JSON array", "jq -c '.[]'"]);
+    let ran = sandbox.run(&format!("train ratings.csv {TRAIN} --weights 0.1"));
+    ran.fails(2, &["did you mean uniform:0.1?"]);
+    // How many were bought is the value of a row.
+    sandbox.write("sold.csv", "User,Product,Quantity\nann,1,2\nbob,2,1\n");
+    let described = sandbox.run("describe sold.csv").ok().stdout;
+    assert!(
+        described.contains("rating from \"Quantity\""),
+        "{described}"
+    );
 }
 
 #[test]

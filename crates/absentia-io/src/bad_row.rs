@@ -86,6 +86,9 @@ pub enum RowFault {
     Key { column: Column, key: String },
 }
 
+/// How to convert a text; those of one byte for each letter are mostly from Windows.
+pub const TO_UTF8: &str = "convert the file to UTF-8, if it is from Windows by iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW_FILE,";
+
 impl RowFault {
     /// A number that cannot be stored, by its text: one with digits is too large, others are infinite or not numbers.
     pub(crate) fn unstorable(column: Column, text: String) -> Self {
@@ -119,7 +122,8 @@ impl RowFault {
             Self::TimeBeyond { .. } => "choose another unit of times".to_owned(),
             Self::NotRow { .. } => "read ids as names".to_owned(),
             Self::OutOfRange { .. } => "correct the shape".to_owned(),
-            Self::Utf8 | Self::Nul => "convert the file to UTF-8 or choose its format".to_owned(),
+            Self::Utf8 => format!("{TO_UTF8} or choose its format"),
+            Self::Nul => "convert the file to UTF-8 or choose its format".to_owned(),
             _ => return None,
         })
     }

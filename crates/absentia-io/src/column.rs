@@ -177,6 +177,8 @@ impl Column {
                 "stars",
                 "overall",
                 "count",
+                "quantity",
+                "qty",
                 "plays",
                 "playcount",
                 "r",

@@ -13,6 +13,7 @@ use crate::column::Column;
 use crate::format::Format;
 
 const CHECK_NAME: &str = "check the name and the folder";
+const NAME_A_FILE: &str = "name a file in it";
 
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +45,14 @@ pub enum Error {
     },
     /// A folder where files were expected.
     #[error("{}: is a folder; its files have to be named", path.display())]
-    Folder { path: PathBuf, example: String },
+    Folder {
+        path: PathBuf,
+        /// A pattern for its files, if they have a format that is known.
+        example: Option<String>,
+    },
+    /// A folder without files where files were expected.
+    #[error("{}: the folder has no files", path.display())]
+    EmptyFolder { path: PathBuf },
     /// An archive has more than one file, or none.
     #[error("{}: the archive has {} files, where one is expected: {}", path.display(), names.len(), listed(names))]
     SeveralFiles { path: PathBuf, names: Vec<String> },
@@ -173,7 +181,10 @@ impl Error {
             Self::NotReplaceable { .. } => {
                 "write to a folder of its own, or remove these files first".to_owned()
             }
-            Self::Folder { example, .. } => format!("name them by a pattern, as in {example:?}"),
+            Self::Folder { example, .. } => match example {
+                Some(example) => format!("name them by a pattern, as in {example:?}"),
+                None => NAME_A_FILE.to_owned(),
+            },
             Self::SeveralFiles { .. } => {
                 "extract the archive and name the file of interactions".to_owned()
             }
@@ -185,7 +196,7 @@ impl Error {
                 suggest::did_you_mean(similar).unwrap_or_else(|| CHECK_NAME.to_owned())
             }
             Self::Io { source, .. } if source.kind() == ErrorKind::IsADirectory => {
-                "name a file in it".to_owned()
+                NAME_A_FILE.to_owned()
             }
             Self::Row { row } | Self::TooManyBad { first: row, .. } => row.hint(),
             Self::Column { column, .. } => format!("choose the {column} column"),
@@ -230,6 +241,14 @@ impl Error {
             path: path.to_owned(),
             source,
         }
+    }
+
+    /// Rejects a folder where one file is expected.
+    pub(crate) fn refuse_folder(path: &Path) -> Result<(), Self> {
+        if path.is_dir() {
+            return Err(Self::io(path)(ErrorKind::IsADirectory.into()));
+        }
+        Ok(())
     }
 
     /// Builds the error of a file that breaks its format.

@@ -70,7 +70,7 @@ pub mod time;
 mod write;
 
 pub use atomic::{AtomicFile, without_links};
-pub use bad_row::{BadRow, BadRows, RowFault, is_decimal_comma};
+pub use bad_row::{BadRow, BadRows, RowFault, TO_UTF8, is_decimal_comma};
 pub use column::{Column, ColumnRef, Columns};
 pub use dataset::Dataset;
 pub use error::Error;

@@ -184,7 +184,7 @@ pub trait Keys {
             return Ok(field.read(key, value)?);
         }
         let keys = self.key_names();
-        let similar = match usual_name(key).filter(|usual| keys.iter().any(|key| key == usual)) {
+        let similar = match usual_name(key, |usual| keys.iter().any(|key| key == usual)) {
             Some(usual) => vec![usual],
             None => similar(key, keys.iter().map(String::as_str)),
         };
@@ -212,21 +212,27 @@ pub fn key_of_parameter(name: &str) -> String {
     }
 }
 
-/// The key that other programs call by this name.
+/// The key that other programs call by this name, of those that are known here.
 #[must_use]
-pub fn usual_name(name: &str) -> Option<&'static str> {
-    Some(match name.replace('_', "-").as_str() {
-        "lambda" | "reg" | "l2" | "reg-param" | "regularisation" => "regularization",
-        "rank" | "dim" | "dimensions" | "n-factors" | "num-factors" | "embedding-size" => "factors",
-        "epochs" | "sweeps" | "n-iter" | "num-iterations" | "max-iter" => "iterations",
-        "lr" => "learning-rate",
-        "random-state" | "random-seed" => "seed",
-        "num-threads" | "n-jobs" | "jobs" => "threads",
-        "sep" | "delimiter" => "separator",
-        "output" => "out",
-        "topk" | "top-k" | "limit" => "top",
-        _ => return None,
-    })
+pub fn usual_name(name: &str, is_known: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let names: &[&str] = match name.replace('_', "-").as_str() {
+        "lambda" | "reg" | "l2" | "reg-param" | "regularisation" => &["regularization"],
+        "rank" | "dim" | "dimensions" | "n-factors" | "num-factors" | "embedding-size" => {
+            &["factors"]
+        }
+        "epochs" | "sweeps" | "n-iter" | "num-iterations" | "max-iter" => &["iterations"],
+        "lr" => &["learning-rate"],
+        "alpha" => &["confidence"],
+        "random-state" | "random-seed" => &["seed"],
+        "num-threads" | "n-jobs" | "jobs" => &["threads"],
+        "sep" | "delimiter" => &["separator"],
+        // What a command writes may be a model.
+        "out" | "output" | "save" => &["out", "model"],
+        "topk" | "top-k" | "limit" => &["top"],
+        "port" | "host" | "bind" => &["address"],
+        _ => &[],
+    };
+    names.iter().copied().find(|name| is_known(name))
 }
 
 /// Lists the fields of a group, with their keys where those are not the names of the fields. A field that is

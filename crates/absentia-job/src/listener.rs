@@ -126,6 +126,8 @@ pub enum Event<'e> {
         rows: usize,
         /// Number of rows in all.
         of: usize,
+        /// Whether the caller can choose targets that follow ratings.
+        can_choose: bool,
     },
     /// Which rows are held out was not given, and the data has no times.
     HeldOutWithoutTimes(Pick),

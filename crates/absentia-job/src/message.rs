@@ -47,13 +47,22 @@ impl Event<'_> {
                 "{}: left out {left_out} of {rows} rows whose user or item the model does not know",
                 files.join(", ")
             ),
-            Self::RatedZeroOrLess { rows, of } => format!(
-                "{rows} of {} are rated 0 or less and count as interactions like the others; {} leaves \
-                 them out, {} raw uses their values",
-                counted(*of as u64, "row"),
-                option("min-rating"),
-                option("targets"),
-            ),
+            Self::RatedZeroOrLess {
+                rows,
+                of,
+                can_choose,
+            } => {
+                let of = counted(*of as u64, "row");
+                let remedy = format!("{} leaves them out", option("min-rating"));
+                let text = format!(
+                    "{rows} of {of} are rated 0 or less and count as interactions like the others; {remedy}"
+                );
+                if *can_choose {
+                    format!("{text}, {} raw uses their values", option("targets"))
+                } else {
+                    text
+                }
+            }
             Self::FewSharedIds {
                 relation,
                 entity,
@@ -149,7 +158,7 @@ impl Event<'_> {
                 "the data has no times: rows are held out at random".to_owned()
             }
             Self::HeldOutLess { users } => format!(
-                "{} had too few rows for the share: all but one of them are held out",
+                "{} had too few rows for the share: all but one of their rows are held out",
                 counted(*users as u64, "user")
             ),
             Self::HeldOut { rows } => format!("held out {}", counted(*rows as u64, "row")),

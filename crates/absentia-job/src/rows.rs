@@ -156,13 +156,22 @@ impl Rows {
     }
 
     /// Reports rows rated 0 or less: they rarely mean that an item was liked, but count as
-    /// interactions.
-    pub fn report_ratings(&self, preparation: &Preparation, listener: &dyn Listener) {
+    /// interactions. `can_choose` says whether targets can be chosen that follow ratings.
+    pub fn report_ratings(
+        &self,
+        preparation: &Preparation,
+        can_choose: bool,
+        listener: &dyn Listener,
+    ) {
         let ratings = self.log.value().unwrap_or_default();
         let rows = ratings.iter().filter(|&&rating| rating <= 0.0).count();
         if rows > 0 && preparation.min_rating.is_none() {
             let of = ratings.len();
-            listener.event(&Event::RatedZeroOrLess { rows, of });
+            listener.event(&Event::RatedZeroOrLess {
+                rows,
+                of,
+                can_choose,
+            });
         }
     }
 

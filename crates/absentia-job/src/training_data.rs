@@ -76,8 +76,9 @@ impl TrainingData {
     ) -> Result<Self, JobError> {
         let (reading, preparation, exposed) = (&job.reading, &job.preparation, &job.exposed);
         exposed.check()?;
-        if job.settings.targets != Some(Targets::Raw) {
-            rows.report_ratings(preparation, listener);
+        // With these, a value of 0 has the target 0.
+        if !matches!(job.settings.targets, Some(Targets::Raw | Targets::Log)) {
+            rows.report_ratings(preparation, true, listener);
         }
         let held_out = match job.validation.held_out() {
             HeldOutRows::None => None,

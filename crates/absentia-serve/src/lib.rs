@@ -25,7 +25,8 @@
 //!
 //! The path of a list: a handler puts the request into the queue of the ranking threads, which is full after
 //! a number of requests: more are refused at once. A ranking thread takes a few requests at a time and ranks
-//! them at one sequence number, which the answer carries. Network threads never rank and never write.
+//! them at one sequence number, which the answer carries. A list that can be looked up is answered by the network
+//! thread itself, which scores at most the few items that have changed since. Network threads never write.
 #![deny(missing_docs)]
 
 pub mod api;

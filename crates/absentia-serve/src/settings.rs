@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use absentia::data::Confidence;
+use absentia_online::LearnError;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -193,8 +194,15 @@ impl Settings {
             path: path.display().to_string(),
             detail,
         };
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        let settings: Self = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let text = absentia_io::read_text(path).map_err(LearnError::File)?;
+        let settings: Self = toml::from_str(&text).map_err(|error| {
+            let line_of = |at: usize| 1 + text[..at].matches('\n').count();
+            let line = error.span().map_or(1, |span| line_of(span.start));
+            ServeError::Settings {
+                path: format!("{}:{line}", path.display()),
+                detail: error.message().to_owned(),
+            }
+        })?;
         for (name, kind) in &settings.kinds {
             if !(kind.weight.is_finite() && kind.weight >= 0.0 && kind.value.is_finite()) {
                 return Err(wrong(format!(
@@ -258,5 +266,13 @@ mod tests {
             std::fs::write(&path, wrong).unwrap();
             assert!(Settings::read(&path).is_err(), "{wrong}");
         }
+        // The second line, and nothing of the text of the file.
+        std::fs::write(&path, "[limits]\nbodies = 5").unwrap();
+        let error = Settings::read(&path).unwrap_err().to_string();
+        let start = format!("{}:2: unknown field `bodies`", path.display());
+        assert!(
+            error.starts_with(&start) && !error.contains('\n'),
+            "{error}"
+        );
     }
 }

@@ -70,11 +70,12 @@ pub fn serve(
     ready: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
     let start = Instant::now();
+    let first = first_model(options, listener)?;
     let folder = Arc::new(Folder::open(&options.folder)?);
     let limit = options.settings.limits.database_bytes;
     let mut store = SqliteStore::open(&Folder::database(&options.folder), limit)?;
     store.verify()?;
-    register(&mut store, &folder, options, listener)?;
+    register(&mut store, &folder, (options, first), listener)?;
     let opened = open_active(&mut store, &folder, &options.settings.limits, listener)?;
     let (saved, replayed) = (opened.saved, opened.replayed);
     let keys = Keys::default();
@@ -157,11 +158,25 @@ fn watch_keys(core: Arc<Core>, store: Box<dyn StoreReader>) -> JoinHandle<()> {
     })
 }
 
-/// Registers and activates the model file, unless it is the one of a model that is known.
+/// The first model of a data folder that is not there yet: no folder is made unless there is one to serve.
+fn first_model(
+    options: &ServeOptions,
+    listener: &dyn Listener,
+) -> Result<Option<Learner>, ServeError> {
+    if Folder::database(&options.folder).exists() {
+        return Ok(None);
+    }
+    match &options.model {
+        Some(path) => import(path, &options.opening, &[], listener).map(Some),
+        None => Err(ServeError::NoModel(options.folder.display().to_string())),
+    }
+}
+
+/// Registers and activates the model file, unless it is the one of a model that is known. It may have been opened.
 fn register(
     store: &mut SqliteStore,
     folder: &Folder,
-    options: &ServeOptions,
+    (options, opened): (&ServeOptions, Option<Learner>),
     listener: &dyn Listener,
 ) -> Result<(), ServeError> {
     let models = store.models()?;
@@ -174,8 +189,10 @@ fn register(
     if models.iter().any(|model| model.digest == digest) {
         return Ok(());
     }
-    let erased = store.erased_users()?;
-    let learner = import(path, &options.opening, &erased, listener)?;
+    let learner = match opened {
+        Some(learner) => learner,
+        None => import(path, &options.opening, &store.erased_users()?, listener)?,
+    };
     let (version, sequence) = (versions.iter().max().unwrap_or(&0) + 1, 0);
     learner.save(&folder.state(version, sequence))?;
     let (source, created) = (format!("the file {}", path.display()), now_ms());

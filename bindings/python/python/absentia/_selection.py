@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import csv
-import json
+import logging
 import os
-import subprocess
-import sys
 import tempfile
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -21,8 +19,11 @@ from ._factorizer import Factorizer
 from ._ids import Ids, Side, intern
 from ._options import paths
 from ._prediction import DEFAULT_METRICS
+from ._program import objects_of
 from ._results import Evaluation
 from ._tables import Columns, columns_of, labels_of
+
+_LOG = logging.getLogger("absentia")
 
 _TRAIN, _VALID, _TEST, _FOLD_IN = range(4)
 
@@ -150,7 +151,8 @@ def tune(
     Either ``trials`` or a time ``budget`` such as ``"10m"`` limits the search. Further arguments are flags of
     ``absentia tune``, with underscores: ``max_factors=64``, ``search="popularity"``, ``split="last:1"``.
 
-    The search runs in a process of its own; data in memory is written to a temporary file for it.
+    The search runs in a process of its own; data in memory is written to a temporary file for it. Without ``trials``
+    and ``budget`` it takes ten minutes. The logger ``absentia`` gets its warnings, and each trial at the level ``INFO``.
     """
     with tempfile.TemporaryDirectory() as folder:
         out, saved = os.path.join(folder, "tuned.toml"), os.path.join(folder, "tuned.absentia")
@@ -161,17 +163,14 @@ def tune(
             files, entries = [os.path.join(folder, "data.csv")], _entries(data, columns)
             sides = _written(entries, files[0])
         flags = {"trials": trials, "budget": budget, "metric": metric, "seed": seed, **options}
-        line = [sys.executable, "-m", "absentia", "tune", *files, "--json", "--out", out, "--model", saved]
+        line = ["tune", *files, "--out", out, "--model", saved]
         for name, value in flags.items():
             flag = f"--{name.replace('_', '-')}"
             if value is True:
                 line.append(flag)
             elif value is not None and value is not False:
                 line.extend([flag, str(value)])
-        ran = subprocess.run(line, capture_output=True, text=True)
-        if ran.returncode != 0:
-            raise ValueError(_said(ran.stderr))
-        lines = [json.loads(text) for text in ran.stdout.splitlines() if text.startswith("{")]
+        lines = objects_of(line, _log_trial)
         with open(out, encoding="utf-8") as file:
             # A file for data in memory ends with this call.
             config = "".join(text for text in file if sides is None or not text.startswith("data = "))
@@ -184,13 +183,11 @@ def tune(
     return Tuned(model, float(best["score"]), [line for line in lines if "best" not in line], config)
 
 
-def _said(stderr: str) -> str:
-    """What the program said was wrong."""
-    for text in reversed(stderr.splitlines()):
-        if text.startswith("{"):
-            said = json.loads(text)
-            return ": ".join(part for part in (said["error"], said["hint"]) if part)
-    return stderr.strip()
+def _log_trial(line: Dict[str, Any]) -> None:
+    """Logs a trial of a search; its last line, which has the result, is none."""
+    if "best" not in line:
+        score = "no score" if line["score"] is None else f"{line['score']:.4f}"
+        _LOG.info("trial %d: %s with %d factors", line["number"] + 1, score, line["params"]["factors"])
 
 
 def _unfitted(model: Factorizer) -> Factorizer:

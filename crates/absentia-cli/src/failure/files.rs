@@ -1,7 +1,7 @@
 //! What to do about a file that cannot be read or written, with the flags that do it.
 
 use absentia_io::model::ModelFileError;
-use absentia_io::{BadRow, Column, Error, RowFault, is_decimal_comma};
+use absentia_io::{BadRow, Column, Error, RowFault, TO_UTF8, is_decimal_comma};
 
 /// What to do about the error: the hint of the library, in flags where there are some.
 pub(super) fn hint(error: &Error) -> Option<String> {
@@ -13,7 +13,10 @@ pub(super) fn hint(error: &Error) -> Option<String> {
         Error::TooManyRows { .. } => {
             "without --dense-ids, memory is used only for ids that occur".to_owned()
         }
-        Error::Folder { example, .. } => {
+        Error::Folder {
+            example: Some(example),
+            ..
+        } => {
             format!("name its files by a pattern in quotes, as in {example:?}")
         }
         Error::Binary { .. } => "choose the format with --format".to_owned(),
@@ -54,9 +57,8 @@ fn of_row(row: &BadRow) -> String {
         RowFault::Time { .. } => choose(Column::Time),
         RowFault::NotRow { .. } => "leave out --dense-ids if ids are not row numbers".to_owned(),
         RowFault::OutOfRange { .. } => "correct the shape".to_owned(),
-        RowFault::Utf8 | RowFault::Nul => {
-            "convert the file to UTF-8, choose the right --format".to_owned()
-        }
+        RowFault::Utf8 => format!("{TO_UTF8} choose the right --format"),
+        RowFault::Nul => "convert the file to UTF-8, choose the right --format".to_owned(),
         _ => {
             return "correct the line, or leave out up to N such rows with --skip-bad N".to_owned();
         }

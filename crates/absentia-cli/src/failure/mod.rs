@@ -103,6 +103,11 @@ impl Refusal {
         Self::new(Exit::NotFound, message)
     }
 
+    /// Something outside of the program does not allow it.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(Exit::Failed, message)
+    }
+
     /// Ctrl-C came before there was anything to keep.
     pub(crate) fn interrupted(message: impl Into<String>) -> Self {
         Self::new(Exit::Interrupted, message)

@@ -22,9 +22,9 @@ const LIMITS: &str = "\
 /// The page of a model: data, settings, metrics and limits.
 pub(crate) fn markdown(
     path: &Path,
-    info: &ModelInfo,
+    (info, interactions): (&ModelInfo, u64),
     settings: &[(&'static str, String)],
-    metrics: Option<&[(String, String)]>,
+    metrics: Option<&Figures>,
 ) -> String {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut page = format!("# Model card: {name}\n\n");
@@ -38,12 +38,19 @@ pub(crate) fn markdown(
         let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         let _ = writeln!(page, "Trained on {}.\n", names.join(", "));
     }
-    let _ = writeln!(
+    let (users, items) = (info.n_users as u64, info.n_items as u64);
+    let _ = write!(
         page,
-        "{} users, {} items.\n\n## Settings\n\n| | |\n| --- | --- |",
-        format::count(info.n_users as u64),
-        format::count(info.n_items as u64)
+        "{}, {}",
+        format::counted(users, "user"),
+        format::counted(items, "item")
     );
+    if interactions > 0 {
+        let _ = write!(page, ", {}", format::counted(interactions, "interaction"));
+    }
+    page.push_str(".\n\n");
+    page.push_str(&held_out(&config));
+    page.push_str("## Settings\n\n| | |\n| --- | --- |\n");
     for (name, value) in settings {
         let _ = writeln!(page, "| {name} | {} |", value.replace('|', "\\|"));
     }
@@ -56,9 +63,12 @@ pub(crate) fn markdown(
     }
     page.push_str("\n## Metrics\n\n");
     match metrics {
-        Some(metrics) => {
+        Some(figures) => {
+            if let Some(measured) = &figures.measured {
+                let _ = writeln!(page, "{measured}\n");
+            }
             page.push_str("| metric | mean over users, 95 % interval |\n| --- | --- |\n");
-            for (name, value) in metrics {
+            for (name, value) in &figures.values {
                 let _ = writeln!(page, "| {name} | {value} |");
             }
         }
@@ -71,8 +81,32 @@ pub(crate) fn markdown(
     page
 }
 
+/// How rows were held out of the data, in a paragraph; nothing if none were.
+fn held_out(config: &toml::Table) -> String {
+    let text = |key: &str| config.get(key).and_then(toml::Value::as_str);
+    if let Some(rule) = text("valid-split") {
+        let pick = text("valid-pick").map_or_else(String::new, |pick| format!(" ({pick} rows)"));
+        return format!("Held out before training: `{rule}`{pick}.\n\n");
+    }
+    let files = config.get("valid").and_then(toml::Value::as_array);
+    let files = files.into_iter().flatten().filter_map(toml::Value::as_str);
+    let files: Vec<String> = files.map(|file| format!("`{file}`")).collect();
+    if files.is_empty() {
+        return String::new();
+    }
+    format!("Measured during training on {}.\n\n", files.join(", "))
+}
+
+/// Figures of a model.
+pub(crate) struct Figures {
+    /// What they were measured on, in a sentence.
+    measured: Option<String>,
+    /// Metrics with their means and intervals.
+    values: Vec<(String, String)>,
+}
+
 /// The figures that `evaluate --json` printed, with their intervals.
-pub(crate) fn metrics_of(path: &Path) -> Result<Vec<(String, String)>> {
+pub(crate) fn metrics_of(path: &Path) -> Result<Figures> {
     let wrong = || {
         let refusal = Refusal::data(format!(
             "{}: no figures of `absentia evaluate`",
@@ -99,5 +133,15 @@ pub(crate) fn metrics_of(path: &Path) -> Result<Vec<(String, String)>> {
         };
         Some((name.clone(), text))
     });
-    Ok(shown.collect())
+    let users = object["users"].as_u64().zip(object["candidates"].as_str());
+    let measured = users.map(|(users, candidates)| {
+        format!(
+            "Measured for {}, {candidates}.",
+            format::counted(users, "user")
+        )
+    });
+    Ok(Figures {
+        values: shown.collect(),
+        measured,
+    })
 }

@@ -1,9 +1,11 @@
 //! `explain`: why an item has its score, and what weight its missing entry had.
 
+mod observed;
+
 use std::path::PathBuf;
 
 use absentia::error::Axis;
-use absentia::model::{Contribution, Explanation, NewEntry, RowWeights};
+use absentia::model::{Contribution, Explanation, RowWeights};
 use absentia_io::time::TimeUnit;
 use absentia_io::{Id, IdMap};
 use absentia_job::text::RelationSpec;
@@ -15,12 +17,11 @@ use absentia_report::terminal::{Cell, Column, Table};
 use anyhow::Result;
 use serde_json::json;
 
-use crate::args::{parse_length, warn_of_preparation};
+use crate::args::parse_length;
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
-use crate::folding::{entries_of, entries_of_items};
 use crate::guard::Files;
-use crate::loading::{Rows, read_known, row_of};
+use crate::loading::row_of;
 use crate::store::{self, Stored};
 
 const EXAMPLES: &str = "\
@@ -46,8 +47,9 @@ pub(crate) struct Explain {
     /// The item.
     #[arg(value_name = "ITEM")]
     item: String,
-    /// Files the model was trained on.
-    #[arg(long, value_name = "FILE", num_args = 1, required = true)]
+    /// Files the model was trained on; models of `train --keep-seen` need none, unless their targets or confidence
+    /// depend on ratings or times.
+    #[arg(long, value_name = "FILE", num_args = 1)]
     train: Vec<String>,
     /// Whose interactions and attributes explain the score: those of the user, or of the item.
     #[arg(long, value_name = "SIDE", default_value = "user")]
@@ -104,18 +106,7 @@ impl Explain {
         let attributes = read_attributes(&self.relation, stored.known(), ui)?;
         let attributes = Attributes::all(attributes, stored.known(), ui)?;
         let pair = self.pair(&stored, &attributes)?;
-        let ids = stored.take_ids();
-        let mut train = Rows::new(read_known(&self.train, &self.read, ids, ui)?)?;
-        train.prepare(&self.prepare, &self.read, ui)?;
-        train.merge_repeats(&self.prepare, ui)?;
-        warn_of_preparation(&self.prepare, ui);
-        let is_seen = |row: usize| {
-            let (user, item) = (train.log.user()[row], train.log.item()[row]);
-            (Some(user), Some(item)) == (pair.user, pair.item)
-        };
-        let seen = (0..train.log.len()).any(is_seen);
-        let entries = self.own_entries(&train, &pair);
-        (stored.users, stored.items) = train.take_ids();
+        let observed = self.observed(&mut stored, &pair, ui)?;
         let axis = self.by;
         let (entity, id) = match axis {
             Axis::User => (0, &self.user),
@@ -123,16 +114,18 @@ impl Explain {
         };
         let own = pair.own(self.by);
         let like = own.map_or(RowWeights::Frozen, RowWeights::Like);
-        let known = known_entries((entity, id), &entries, &attributes, &like);
+        let known = known_entries((entity, id), &observed.entries, &attributes, &like);
         if known.iter().all(|part| part.entries.is_empty()) {
-            let refusal = Refusal::not_found(format!("{axis} {id:?} has no row in --train"));
+            let refusal = Refusal::not_found(format!(
+                "{axis} {id:?} has no interaction in the training data"
+            ));
             return Err(refusal
                 .hint("pass the files the model was trained on, and its attributes with --relation")
                 .into());
         }
         let fold_in = stored.model.fold_in(axis);
         let explanation = fold_in.explain_related(own, &known, pair.other)?;
-        self.show(&stored, &explanation, pair, seen, context)?;
+        self.show(&stored, &explanation, pair, observed.is_pair, context)?;
         Ok(Outcome::Done)
     }
 
@@ -163,23 +156,6 @@ impl Explain {
             item,
             other: other.unwrap_or_default(),
         })
-    }
-
-    /// The interactions of the user or item that explains the score; none if it is new.
-    fn own_entries(&self, train: &Rows, pair: &Pair) -> Vec<NewEntry> {
-        let Some(own) = pair.own(self.by) else {
-            return Vec::new();
-        };
-        match self.by {
-            Axis::User => {
-                let log = train.log.select(|row| train.log.user()[row] == own);
-                entries_of(&log, train.users.len()).swap_remove(own as usize)
-            }
-            Axis::Item => {
-                let log = train.log.select(|row| train.log.item()[row] == own);
-                entries_of_items(&log, train.items.len()).swap_remove(own as usize)
-            }
-        }
     }
 
     fn show(
@@ -222,7 +198,7 @@ impl Explain {
             "item": id(&stored.items, pair.item, &self.item),
             "score": explanation.score,
             "contributions": contributions,
-            "others": others(explanation, self.top),
+            "others": explanation.others(self.top),
             "remainder": explanation.remainder,
             "observed": seen,
             "missing_weight": weight.as_ref().map_or(0.0, |weight| weight.total),
@@ -303,7 +279,7 @@ impl Explain {
         if explanation.contributions.len() > self.top {
             let rest = explanation.contributions.len() - self.top;
             let label = format!("{rest} others");
-            table.row([Cell::text(label), shown(others(explanation, self.top))]);
+            table.row([Cell::text(label), shown(explanation.others(self.top))]);
         }
         table.row([
             Cell::text("remainder of the sweeps"),
@@ -312,9 +288,4 @@ impl Explain {
         table.row([Cell::text("score"), shown(explanation.score)]);
         table
     }
-}
-
-fn others(explanation: &Explanation, top: usize) -> f64 {
-    let rest = explanation.contributions.iter().skip(top);
-    rest.map(|part| part.contribution).sum()
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use absentia::fit::Sweep;
-use absentia_io::model::{IdForm, Kind, ModelInfo, inspect, verify};
+use absentia_io::model::{IdForm, Kind, ModelInfo, inspect, interactions, verify};
 use absentia_io::output_name;
 use absentia_io::time::{Moment, TimeUnit};
 use absentia_job::post_scaling_text;
@@ -59,7 +59,12 @@ impl Inspect {
         let info = inspect(&self.model)?;
         if let Some(path) = &self.card {
             let metrics = self.metrics.as_deref().map(card::metrics_of).transpose()?;
-            let page = card::markdown(&self.model, &info, &facts(&info), metrics.as_deref());
+            let page = card::markdown(
+                &self.model,
+                (&info, interactions(&self.model)?),
+                &facts(&info),
+                metrics.as_ref(),
+            );
             store::write_text(path, &page)?;
             context.ui.json(&json!({"card": path}))?;
             context

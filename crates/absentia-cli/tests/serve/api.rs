@@ -254,6 +254,9 @@ fn explanations_add_up_and_neighbours_are_those_of_the_program() {
         "{explanation}"
     );
     assert!((score - number(&explanation["score"])).abs() < 1e-6);
+    // Where all are listed the others add 0, which is not written as -0.
+    let all = server.get(&format!("/v1/users/u7/explanations/{item}?n=1000"));
+    assert_eq!(all.ok()["others"].to_string(), "0.0");
     assert!(
         number(&explanation["missing"]["weight"]) > 0.0
             && explanation["missing"]["parts"][0]["reason"].is_string()
@@ -277,6 +280,34 @@ fn explanations_add_up_and_neighbours_are_those_of_the_program() {
             .len(),
         3
     );
+}
+
+/// The data of the model has times in seconds.
+#[test]
+fn times_of_events_may_be_dates_and_heads_are_answers_without_a_body() {
+    let (_folder, path) = trained();
+    let server = Server::start(&path, "m.absentia");
+    let event = |id: &str, time: Value| {
+        let event = json!({"id": id, "user": "u1", "item": "i2", "kind": "view", "time": time});
+        server.post("/v1/events", &json!([event]))
+    };
+    let date = json!("2017-07-14T03:00:00Z");
+    assert_eq!(event("a", date.clone()).ok()["accepted"], 1);
+    assert_eq!(event("a", date).ok()["duplicates"], 1);
+    assert_eq!(event("b", json!(1_500_001_200)).ok()["accepted"], 1);
+    let before_1970 = event("c", json!("1969-07-20"));
+    before_1970.refused(422, "invalid_value");
+    for path in ["/v1/users/u1", "/healthz", "/dashboard/style.css"] {
+        let (head, got) = (server.send("HEAD", path, "", b""), server.get(path));
+        let length = format!("content-length: {}\r\n", got.body.len());
+        assert_eq!(
+            (head.status, head.body.as_str()),
+            (got.status, ""),
+            "{path}"
+        );
+        assert!(head.head.contains(&length), "{}", head.head);
+    }
+    assert_eq!(server.send("HEAD", "/v1/events", "", b"").status, 405);
 }
 
 /// An item that was shown is an entry with the target 0: it is scored lower and still recommended. All that was

@@ -194,6 +194,11 @@ fn bodies_of_another_shape_are_refused_with_the_field() {
             r#"[{"user": "u1", "item": "i1", "kind": "view", "user": "u2"}]"#,
             Some("events[0].user"),
         ),
+        (
+            "/v1/events",
+            r#"[{"user": "u1", "item": "i1", "kind": "view", "time": "soon"}]"#,
+            Some("events[0].time"),
+        ),
         ("/v1/events", "{}", Some("events")),
     ] {
         let refused = server.send("POST", target, JSON, body.as_bytes());

@@ -109,6 +109,17 @@ struct Moments {
     exchanging: usize,
     /// Before the server was ready.
     starting: usize,
+    /// After it had made indexes while it stored events.
+    indexing: usize,
+}
+
+/// Whether a server has made an index since it started.
+fn has_made_indexes(server: &Server) -> bool {
+    let counters = server.get("/metrics").body;
+    let made = counters
+        .lines()
+        .find_map(|line| line.strip_prefix("absentia_indexes_total "));
+    made.is_some_and(|made| made.trim() != "0")
 }
 
 /// Temporary files of states that were being written.
@@ -168,6 +179,7 @@ fn what_was_acknowledged_survives_kills_exactly_once() {
             let exchanges = dice.below(2) == 0;
             let exchanging = exchanges.then(|| scope.spawn(|| exchange_models(&server, &is_gone)));
             std::thread::sleep(Duration::from_millis(5 + dice.below(600)));
+            moments.indexing += usize::from(has_made_indexes(&server));
             kill(server.id());
             is_gone.store(true, Ordering::Relaxed);
             let was_exchanging = exchanging.is_some_and(|thread| thread.join().unwrap());
@@ -208,13 +220,14 @@ fn what_was_acknowledged_survives_kills_exactly_once() {
         saving,
         exchanging,
         starting,
+        indexing,
     } = moments;
     eprintln!(
         "{rounds} kills, {acknowledged} events, each there once; the state is that of a replay\n\
-         {saving} kills while a state was written, {exchanging} while a model was exchanged, {starting} more \
-         while the server started"
+         {saving} kills while a state was written, {exchanging} while a model was exchanged, {indexing} after \
+         indexes were made, {starting} more while the server started"
     );
     // A campaign that never meets such a moment proves nothing about it.
     let is_campaign = rounds >= 100;
-    assert!(!is_campaign || (saving > 0 && exchanging > 0 && starting > 0));
+    assert!(!is_campaign || (saving > 0 && exchanging > 0 && indexing > 0 && starting > 0));
 }

@@ -16,4 +16,5 @@ mod keys;
 mod kills;
 mod models;
 mod quality;
+mod refusals;
 mod shortlists;

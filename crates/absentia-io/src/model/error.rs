@@ -18,6 +18,9 @@ pub enum ModelFileError {
     /// The file is not one of ours, or its first bytes are damaged beyond recognition.
     #[error("{}: not an Absentia model, or a damaged one", path.display())]
     NotAModel { path: PathBuf },
+    /// A folder that does not have the file that all folders with a model have.
+    #[error("{}: is a folder, and not of a model", path.display())]
+    NotAModelFolder { path: PathBuf },
     /// The file was written by a later version.
     #[error("{}: format version {found}, written by absentia {written_by}; this version reads up to {newest}", path.display())]
     TooNew {
@@ -92,6 +95,9 @@ impl ModelFileError {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotAModel { .. } => "models are written by training and by import",
+            Self::NotAModelFolder { .. } => {
+                "name the file of the model; a folder with a model has a file model.absentia"
+            }
             Self::TooNew { .. } => "use a newer version of Absentia",
             Self::NotACheckpoint { .. } => "start a new run from it",
             Self::RepeatedId { .. } => "give every row its own id",

@@ -16,6 +16,7 @@ use absentia::{Axis, Params, Sides};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::error::ModelFileError;
 use super::header::{FOLDER_VERSION, ModelHeader};
 use super::ids::{self, Ids};
 use super::image::Image;
@@ -115,6 +116,15 @@ pub fn file_of_model(path: &Path) -> PathBuf {
     } else {
         path.to_owned()
     }
+}
+
+/// The same, for a file or a folder that is to be a model.
+pub(super) fn file_to_read(path: &Path) -> Result<PathBuf, Error> {
+    let file = file_of_model(path);
+    if file.is_dir() {
+        return Err(ModelFileError::NotAModelFolder { path: file }.into());
+    }
+    Ok(file)
 }
 
 /// Writes rows of a side into a folder of a model, as the file that begins with row `first`.

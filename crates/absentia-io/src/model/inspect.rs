@@ -96,6 +96,18 @@ pub fn inspect(path: &Path) -> Result<ModelInfo, Error> {
     })
 }
 
+/// Number of interactions that a model was trained on; 0 if it was trained elsewhere and they were not counted.
+///
+/// # Errors
+/// The file cannot be read or is not a model.
+pub fn interactions(path: &Path) -> Result<u64, Error> {
+    let counts = Reader::open(path)?.tensor("user_counts")?;
+    let bytes = counts.unwrap_or_default();
+    let (counts, _) = bytes.as_chunks::<4>();
+    let counts = counts.iter().map(|count| u32::from_le_bytes(*count));
+    Ok(counts.map(u64::from).sum())
+}
+
 fn id_form(header: &ModelHeader, integers: &str, text: &str) -> IdForm {
     if header.tensor(integers).is_some() {
         IdForm::Integers
@@ -116,7 +128,7 @@ struct Reader {
 
 impl Reader {
     fn open(path: &Path) -> Result<Self, Error> {
-        let path = &folder::file_of_model(path);
+        let path = &folder::file_to_read(path)?;
         let mut file = File::open(path).map_err(Error::io(path))?;
         let bytes = file.metadata().map_err(Error::io(path))?.len();
         let mut head = Vec::new();

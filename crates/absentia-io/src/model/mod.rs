@@ -63,7 +63,7 @@ pub use export::{ExportOptions, Layout, export};
 pub use folder::{FactorFile, FactorFiles, ModelHead, file_of_model, save_factor_file, save_head};
 pub use ids::Ids;
 pub use import::{ImportOptions, import_implicit, import_npy};
-pub use inspect::{IdForm, ModelInfo, inspect};
+pub use inspect::{IdForm, ModelInfo, inspect, interactions};
 pub use load::{CheckpointState, LoadedCheckpoint, LoadedModel, load_checkpoint, load_model};
 pub use memory::loading;
 pub use online::{LoadedOnline, load_online, save_online};

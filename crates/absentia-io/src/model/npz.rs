@@ -21,6 +21,7 @@ pub(super) struct Npz {
 
 impl Npz {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        Error::refuse_folder(path)?;
         let file = File::open(path).map_err(Error::io(path))?;
         let length = file.metadata().map_err(Error::io(path))?.len();
         let archive =

@@ -43,10 +43,10 @@ pub fn verify(path: &Path) -> Result<(), Error> {
 impl Opened {
     /// Maps a file and checks that it is a whole, unaltered model.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        let path = &super::folder::file_of_model(path);
+        let path = &super::folder::file_to_read(path)?;
         let found = std::fs::metadata(path).map_err(Error::io(path))?;
         if !found.is_file() || found.len() == 0 {
-            // Folders, pipes and empty files cannot be mapped.
+            // Pipes and empty files cannot be mapped.
             return Err(not_a_model(path));
         }
         let map = FileMap::open(path)?;

@@ -16,6 +16,7 @@ const STEP: usize = 256 << 10;
 /// # Errors
 /// The file cannot be read, is damaged, or holds something other than numbers or strings.
 pub fn read_file(path: &Path) -> Result<Array, Error> {
+    Error::refuse_folder(path)?;
     let file = File::open(path).map_err(Error::io(path))?;
     let length = file.metadata().map_err(Error::io(path))?.len();
     read(&mut BufReader::new(file), length, path)

@@ -49,7 +49,7 @@ pub(super) fn check_text(source: &Source) -> Result<(), Error> {
             encoding,
         });
     }
-    if let Some((feature, remedy)) = container(head) {
+    if let Some((feature, remedy)) = container(head).or_else(|| page(head)) {
         return Err(Error::Unsupported {
             path: source.path().to_path_buf(),
             feature: feature.to_owned(),
@@ -97,6 +97,21 @@ fn container(head: &[u8]) -> Option<(&'static str, &'static str)> {
     }
     let found = STARTS.iter().find(|(start, ..)| head.starts_with(start));
     found.map(|&(_, name, remedy)| (name, remedy))
+}
+
+/// A page of the web, which a server sends instead of a file that it does not have.
+fn page(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    const STARTS: [&[u8]; 2] = [b"<!doctype html", b"<html"];
+    let text = head
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(head)
+        .trim_ascii_start();
+    let begins = |start: &[u8]| {
+        let own = text.get(..start.len());
+        own.is_some_and(|own| own.eq_ignore_ascii_case(start))
+    };
+    let is_page = STARTS.into_iter().any(begins);
+    is_page.then_some(("an HTML page", "download the file itself"))
 }
 
 /// The encoding of a text that takes two or four bytes for each letter.

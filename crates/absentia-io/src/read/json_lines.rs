@@ -66,7 +66,7 @@ fn find_keys(source: &Source, options: &ReadOptions) -> Result<Keys, Error> {
         return Err(Error::Unsupported {
             path: path.to_path_buf(),
             feature,
-            remedy: "write one JSON object a line",
+            remedy: "write one JSON object a line, as `jq -c '.[]' FILE > NEW_FILE` does",
         });
     }
     let mut names: Vec<String> = Vec::new();

@@ -6,6 +6,7 @@ use absentia::suggest;
 
 use crate::atomic::folder_of;
 use crate::error::Error;
+use crate::format::Format;
 use crate::standard::is_standard;
 
 /// The files that match: those of each glob sorted, in the order of the patterns.
@@ -19,10 +20,7 @@ pub fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     for pattern in patterns {
         let named = PathBuf::from(pattern);
         if named.is_dir() {
-            return Err(Error::Folder {
-                example: example(&named),
-                path: named,
-            });
+            return Err(is_folder(named));
         }
         if is_standard(&named) || named.exists() {
             paths.push(named);
@@ -33,22 +31,35 @@ pub fn expand(patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// A pattern for the files of a folder, with the extension that most of them have, apart from models.
-fn example(folder: &Path) -> String {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let files = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.is_file());
-    let mut extensions: Vec<String> = files
-        .filter_map(|path| Some(path.extension()?.to_str()?.to_owned()))
-        .filter(|extension| extension != "absentia")
-        .collect();
+/// The error of a folder, with a pattern for its files.
+fn is_folder(path: PathBuf) -> Error {
+    let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let files: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
+    if files.is_empty() {
+        return Error::EmptyFolder { path };
+    }
+    let mut extensions: Vec<String> = files.iter().filter_map(|file| extension(file)).collect();
     extensions.sort_unstable();
-    let most = extensions
-        .chunk_by(|one, other| one == other)
-        .max_by_key(|group| group.len());
-    let pattern = most.map_or_else(|| "*".to_owned(), |group| format!("*.{}", group[0]));
-    folder.join(pattern).display().to_string()
+    let groups = extensions.chunk_by(|one, other| one == other);
+    let most = groups.max_by_key(|group| group.len());
+    let pattern = most.map(|group| path.join(format!("*.{}", group[0])));
+    Error::Folder {
+        example: pattern.map(|pattern| pattern.display().to_string()),
+        path,
+    }
+}
+
+/// The extension of a file of a known format, with that of its compression.
+fn extension(file: &Path) -> Option<String> {
+    Format::from_path(file)?;
+    let last = file.extension()?.to_str()?;
+    // The format is that of the name without the extension of a compression.
+    let inner = Path::new(file.file_stem()?);
+    if Format::from_path(Path::new("a").with_extension(last).as_path()).is_some() {
+        return Some(last.to_owned());
+    }
+    Some(format!("{}.{last}", inner.extension()?.to_str()?))
 }
 
 fn matches(pattern: &str) -> Result<Vec<PathBuf>, Error> {
@@ -133,9 +144,32 @@ mod tests {
         ));
         let folder = folder.path().to_string_lossy().into_owned();
         match expand(&[folder]) {
-            Err(Error::Folder { example, .. }) => assert!(example.ends_with("*.csv"), "{example}"),
+            Err(Error::Folder { example, .. }) => {
+                let example = example.expect("a pattern");
+                assert!(example.ends_with("*.csv"), "{example}");
+            }
             other => panic!("{other:?}"),
         }
         assert_eq!(expand(&["-".to_owned()]).unwrap(), [Path::new("-")]);
+    }
+
+    /// Files of other kinds say nothing of the data.
+    #[test]
+    fn patterns_are_of_known_formats() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_string_lossy().into_owned();
+        let refused = || expand(std::slice::from_ref(&path)).unwrap_err();
+        assert!(matches!(refused(), Error::EmptyFolder { .. }));
+        let write = |name: &str| std::fs::write(folder.path().join(name), "").unwrap();
+        write("x.txt");
+        write("y.log");
+        let example = |error| match error {
+            Error::Folder { example, .. } => example,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(example(refused()), None);
+        write("a.csv.gz");
+        let pattern = example(refused()).expect("a pattern");
+        assert!(pattern.ends_with("*.csv.gz"), "{pattern}");
     }
 }

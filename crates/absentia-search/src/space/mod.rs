@@ -18,6 +18,8 @@ pub use dimension::{Dimension, Range};
 pub(crate) use family::Family;
 pub use relations::{RelationSettings, SearchedRelation};
 
+use crate::trial::Trial;
+
 /// How much of the space is searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -223,6 +225,22 @@ impl Space {
         share.is_some_and(|share| point[axis] < share)
     }
 
+    /// Whether the setting on an axis has a part in a trial: one that is switched off has none, and some belong to a
+    /// choice that was not made.
+    #[must_use]
+    pub fn is_in_use(&self, trial: &Trial, axis: usize) -> bool {
+        let dimension = &self.dimensions[axis];
+        match &*dimension.name {
+            STRENGTH => self.confidence(&trial.point) != Confidence::default(),
+            TARGET_EXPONENT => matches!(self.targets(&trial.point), Targets::Normalized { .. }),
+            HALF_LIFE => {
+                trial.params.post_scale != 0.0 && dimension.value(trial.point[axis]) != 0.0
+            }
+            ALPHA | BETA | AGE => dimension.value(trial.point[axis]) != 0.0,
+            _ => true,
+        }
+    }
+
     /// The ratio of the penalties of two points; `None` if they differ in anything else.
     pub(crate) fn penalty_over(&self, point: &[f64], other: &[f64]) -> Option<f64> {
         let at = self.dimensions.iter().position(|d| d.name == PENALTY)?;
@@ -371,6 +389,24 @@ mod tests {
         assert!(has(&rich, CONFIDENCE) && has(&rich, TARGETS));
         assert!(has(&rich, AGE) && has(&rich, HALF_LIFE));
         assert_eq!(names(&data(true), Scope::Uniform), [WEIGHT, PENALTY, NU]);
+    }
+
+    #[test]
+    fn settings_of_choices_that_were_not_made_are_not_in_use() {
+        let space = Space::of(&data(true), Scope::All);
+        let in_use = |values: &[(&str, f64)], name: &str| {
+            let axis = space.dimensions().iter().position(|d| d.name == name);
+            let mut trial = Trial::unmeasured(None, Params::default());
+            trial.point = space.point(values);
+            space.is_in_use(&trial, axis.expect("a dimension"))
+        };
+        assert!(!in_use(&[(CONFIDENCE, 0.0)], STRENGTH));
+        assert!(in_use(&[(CONFIDENCE, 1.0)], STRENGTH));
+        assert!(!in_use(&[(ALPHA, 0.0)], ALPHA) && in_use(&[(ALPHA, 0.4)], ALPHA));
+        let exponent = (TARGET_EXPONENT, 0.4);
+        assert!(in_use(&[exponent], TARGET_EXPONENT));
+        assert!(!in_use(&[exponent, (TARGETS, 2.0)], TARGET_EXPONENT));
+        assert!(in_use(&[], NU) && in_use(&[], WEIGHT));
     }
 
     #[test]

@@ -254,6 +254,14 @@ pub(crate) fn sample_sizes(folds: usize) -> [usize; SAMPLES.len()] {
     SAMPLES.map(|users| users.div_ceil(folds))
 }
 
+impl Rung {
+    /// Number of users that it measures, where a number of folds each hold out rows of a number of users.
+    #[must_use]
+    pub fn measured_users(&self, folds: usize, held_out: usize) -> usize {
+        sample_sizes(folds)[self.sample].min(held_out)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 
 use super::call::{Answer, Call};
 use super::routes::{Handler, ROUTES, Route, RouteMatch, find};
@@ -29,13 +29,17 @@ pub async fn dispatch(
     core: Arc<Core>,
     peer: SocketAddr,
     is_loopback: bool,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
     let start = Instant::now();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let id = request_id(request.headers());
     let cors = allowed_origin(&core, request.headers());
-    let found = find(method.as_str(), &path);
+    if method == Method::HEAD {
+        // The connection sends the head of the answer alone.
+        *request.method_mut() = Method::GET;
+    }
+    let found = find(request.method().as_str(), &path);
     let route = match &found {
         RouteMatch::Route(at, _) => Some(*at),
         _ => None,

@@ -46,8 +46,6 @@ fn explained(worker: &Worker, user: &str, item: &str, n: usize) -> Result<Answer
             json!({"item": id, "title": title, "contribution": part.contribution})
         })
         .collect();
-    let others = explanation.contributions.iter().skip(n);
-    let others: f64 = others.map(|part| part.contribution).sum();
     let is_observed = online
         .columns(Axis::User, rows.0)
         .binary_search(&rows.1)
@@ -68,7 +66,7 @@ fn explained(worker: &Worker, user: &str, item: &str, n: usize) -> Result<Answer
         200,
         &json!({
             "user": user, "item": item, "score": explanation.score,
-            "contributions": contributions, "others": others,
+            "contributions": contributions, "others": explanation.others(n),
             "remainder": explanation.remainder, "observed": is_observed, "missing": missing,
             "model": live.version, "sequence": state.sequence,
         }),

@@ -8,6 +8,7 @@ use absentia_io::time::TimeUnit;
 use absentia_online::{Learner, MAX_ID_BYTES, Record};
 use serde::{Deserialize, Serialize};
 
+use super::event_time::EventTime;
 use crate::error::ApiError;
 use crate::settings::{Kind, MAX_KEY_BYTES, Meaning, Settings};
 use crate::store::{
@@ -31,9 +32,9 @@ pub struct NewEvent {
     /// Its value, for kinds that have one.
     #[serde(default)]
     pub value: Option<f64>,
-    /// When it happened, in the unit of the training data; the latest time so far if not set.
+    /// When it happened; the latest time so far if not set.
     #[serde(default)]
-    pub time: Option<i64>,
+    pub time: Option<EventTime>,
 }
 
 /// The digest of an event's id.
@@ -195,7 +196,7 @@ impl Checking<'_> {
 
     /// The time that the event is learned with: none where the model has no times. No clock is asked.
     fn time(&self, event: &NewEvent) -> Result<Option<i64>, ApiError> {
-        if event.time.is_some_and(|time| time < 0) {
+        if event.time.is_some_and(EventTime::is_negative) {
             return Err(ApiError::invalid("time", "it must be at least 0"));
         }
         if self.latest <= 0 {
@@ -205,7 +206,9 @@ impl Checking<'_> {
             return Ok(Some(self.latest));
         };
         let unit = |time: i64| TimeUnit::of_times(Some(&[time]));
-        if unit(time) != unit(self.latest) {
+        let is_number = matches!(time, EventTime::Number(_));
+        let time = time.in_unit(unit(self.latest));
+        if is_number && unit(time) != unit(self.latest) {
             let message = format!(
                 "the model was trained on times in {}",
                 unit(self.latest).name()

@@ -283,7 +283,10 @@ pub(crate) fn import(
 /// It cannot be read.
 pub(crate) fn model_digest(path: &Path) -> Result<String, ServeError> {
     let path = file_of_model(path);
-    let bytes = fs::read(&path).map_err(ServeError::io(path.display().to_string()))?;
+    let bytes = fs::read(&path).map_err(|source| {
+        let error = absentia_io::Error::Io { path, source };
+        ServeError::Learn(error.into())
+    })?;
     Ok(hex(&digest_of(&[&bytes])))
 }
 

@@ -6,6 +6,7 @@
 //! | `prepared` | the index and the shortlists, made in the background |
 //! | `folder` | the data folder: which states are saved, opening the newest whole one |
 //! | `events` | events as they are sent, checked and turned into records |
+//! | `event_time` | when an event happened: a number or a date |
 //! | `writer` | the writing thread: validate, commit, apply in order, acknowledge |
 //! | `upkeep` | what it does beside its commands: learning with predictions, saving, indexes, checks |
 //! | `prediction` | predicting a sample of events before they are learned |
@@ -22,6 +23,7 @@
 
 mod background;
 mod erase;
+mod event_time;
 mod events;
 mod folder;
 mod live;
@@ -32,6 +34,7 @@ mod upkeep;
 mod writer;
 
 pub(crate) use erase::finish as finish_erasures;
+pub use event_time::EventTime;
 pub use events::NewEvent;
 pub use folder::{Folder, Opened};
 pub(crate) use folder::{Silent, import, model_digest};

@@ -124,6 +124,13 @@ impl FrozenTransform {
         }
     }
 
+    /// Whether targets and weights follow from the pairs alone, without values, weights and times of their own.
+    #[must_use]
+    pub fn needs_pairs_only(&self) -> bool {
+        let targets = matches!(self.targets, Targets::Binary | Targets::Normalized { .. });
+        targets && matches!(self.confidence, Confidence::Constant { .. })
+    }
+
     fn check(&self) -> Result<(), DataError> {
         let finite = |name, got: f32| in_range(name, got, got.is_finite(), "finite");
         let at_least_zero =

@@ -54,6 +54,14 @@ impl Explanation {
             remainder: score - explained,
         }
     }
+
+    /// What the contributions add that are not among the first `n`.
+    #[must_use]
+    pub fn others(&self, n: usize) -> f64 {
+        let rest = self.contributions.iter().skip(n);
+        // The sum of no numbers is -0.
+        rest.map(|part| part.contribution).sum::<f64>() + 0.0
+    }
 }
 
 impl FoldIn<'_> {

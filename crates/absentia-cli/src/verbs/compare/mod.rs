@@ -152,6 +152,7 @@ impl Compare {
         warn_of_unused(&job, &self.solver, &own_flag, ui);
         let prepared = job.read(ui)?;
         let options = measure::options(&self.metrics, &self.at)?;
+        measure::warn_of_full_lists(&options, prepared.data.n_items(), ui);
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
         let mut variants: Vec<Compared> = Vec::new();

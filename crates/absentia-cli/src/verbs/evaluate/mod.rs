@@ -57,7 +57,7 @@ pub(crate) struct Evaluate {
     /// Files of held-out interactions.
     #[arg(long, value_name = "FILE", num_args = 1, required = true)]
     test: Vec<String>,
-    /// Files the model was trained on: what users have seen is not ranked.
+    /// Files the model was trained on: what users have seen is not ranked. Models of `train --keep-seen` have it.
     #[arg(long, value_name = "FILE", num_args = 1)]
     train: Vec<String>,
     /// Count only test rows rated at least this as liked; the rest are left out.
@@ -204,7 +204,7 @@ impl Evaluate {
             users,
             items,
             related,
-            seen: kept,
+            seen: mut kept,
         } = stored;
         let mut test = read_known(&self.test, &self.read, (users, items), ui)?;
         if let Some(least) = self.min_rating {
@@ -234,16 +234,24 @@ impl Evaluate {
             latest_counts =
                 times.map(|times| latest_item_counts(&train.item, times, item_counts.len()));
             enter_gathering(&train, ui)?;
-            let lists = UserItems::from_pairs(&train.user, &train.item)?;
+            kept = Some(UserItems::from_pairs(&train.user, &train.item)?);
+            ids = (train.users, train.items);
+        }
+        if let Some(lists) = kept {
             if !self.rank_seen {
-                warn_of_overlap(&lists, &held, ui);
+                let place = if self.train.is_empty() {
+                    "what the model keeps"
+                } else {
+                    "--train"
+                };
+                warn_of_overlap(&lists, place, &held, ui);
             }
             seen_bytes = lists.bytes();
             seen = Box::new(lists);
-            ids = (train.users, train.items);
         } else if !self.rank_seen && self.negatives.is_none() {
             let refusal = Refusal::usage("without --train it is not known what users have seen");
-            let hint = "pass --train FILE, or --rank-seen to rank everything";
+            let hint = "pass --train FILE, or --rank-seen to rank everything; models of `train --keep-seen` need \
+                        neither";
             return Err(refusal.hint(hint).into());
         }
         let setting = Setting {
@@ -261,7 +269,7 @@ impl Evaluate {
             users: ids.0,
             items: ids.1,
             related,
-            seen: kept,
+            seen: None,
         };
         Ok((setting, stored))
     }
@@ -323,6 +331,9 @@ impl Evaluate {
             }
         }
         setting.left_out.warn(ui);
+        if !matches!(setting.options.candidates, Candidates::Sampled(_)) {
+            measure::warn_of_full_lists(&setting.options, setting.item_counts.len(), ui);
+        }
         Ok(Outcome::Done)
     }
 }
@@ -425,7 +436,7 @@ fn keep_rated(test: &mut Dataset, least: f32, ui: &Ui) -> Result<()> {
     Ok(())
 }
 
-fn warn_of_overlap(seen: &UserItems, test: &TestSet, ui: &Ui) {
+fn warn_of_overlap(seen: &UserItems, place: &str, test: &TestSet, ui: &Ui) {
     let mut both = 0;
     for (row, &user) in test.users().iter().enumerate() {
         let seen = seen.get(user).unwrap_or_default();
@@ -434,7 +445,7 @@ fn warn_of_overlap(seen: &UserItems, test: &TestSet, ui: &Ui) {
     }
     if both > 0 {
         ui.warn(format!(
-            "{both} of {} test pairs are in --train as well and count as missed",
+            "{both} of {} test pairs are in {place} as well and count as missed",
             test.lists().len()
         ));
     }

@@ -1,6 +1,8 @@
 //! `serve`: recommendations over HTTP, and events that change them.
 
+mod address;
 mod demo;
+mod refused;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -9,19 +11,21 @@ use absentia::online::WeightMode;
 use absentia_online::Opening;
 use absentia_report::format;
 use absentia_serve::state::Folder;
-use absentia_serve::store::{SqliteStore, StoreError};
-use absentia_serve::{Ready, Scope, ServeError, ServeOptions, Settings, new_key, serve};
+use absentia_serve::store::SqliteStore;
+use absentia_serve::{Ready, Scope, ServeOptions, Settings, new_key, serve};
 use anyhow::{Context as _, Result};
 use serde_json::json;
 
 use crate::cli::Context;
 use crate::failure::{Outcome, Refusal};
 use crate::guard::Files;
+use address::parse_address;
+use refused::refused;
 
 const EXAMPLES: &str = "\
 Examples:
   $ absentia serve movies.absentia
-  $ curl localhost:8080/v1/users/ann/recommendations?n=5
+  $ curl \"localhost:8080/v1/users/ann/recommendations?n=5\"
   $ absentia serve --folder shop --new-key write
   $ absentia serve movies.absentia --folder shop --address 0.0.0.0:8080
   $ absentia serve --demo
@@ -44,8 +48,8 @@ pub(crate) struct Serve {
     /// Data folder: events, catalogue, keys, models [default: absentia-data, or absentia-demo].
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Address and port to listen on.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    /// Address and port to listen on; a port alone is one of this machine, which others do not reach.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     address: SocketAddr,
     /// TOML file with kinds of events, their weights, and limits.
     #[arg(long, value_name = "FILE")]
@@ -111,6 +115,7 @@ impl Serve {
     }
 
     pub(crate) fn run(&self, context: &Context) -> Result<Outcome> {
+        self.check_folder()?;
         if let Some(scope) = self.new_key {
             return self.make_key(scope, context);
         }
@@ -175,6 +180,16 @@ impl Serve {
         Ok(())
     }
 
+    /// Rejects a file in the place of the data folder.
+    fn check_folder(&self) -> Result<(), Refusal> {
+        let folder = self.folder();
+        if !folder.exists() || folder.is_dir() {
+            return Ok(());
+        }
+        let refusal = Refusal::usage(format!("--folder {}: is not a folder", folder.display()));
+        Err(refusal.hint("name the folder that has the data of the server, or is to have it"))
+    }
+
     fn make_key(&self, scope: Scope, context: &Context) -> Result<Outcome> {
         let folder = self.folder();
         std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -194,21 +209,4 @@ impl Serve {
 
 fn opened(folder: &Path) -> Result<SqliteStore> {
     SqliteStore::open(&Folder::database(folder), 0).map_err(|error| refused(error.into()))
-}
-
-/// An error of the server with its exit code.
-fn refused(error: ServeError) -> anyhow::Error {
-    let message = error.to_string();
-    match error {
-        ServeError::Learn(error) => error.into(),
-        ServeError::NoKey(_) | ServeError::InUse(_) | ServeError::Settings { .. } => {
-            Refusal::usage(message).into()
-        }
-        ServeError::NoModel(_) => Refusal::not_found(message).into(),
-        ServeError::Store(StoreError::Damaged(_)) | ServeError::OtherIds { .. } => {
-            Refusal::data(message).into()
-        }
-        ServeError::Io { what, source } => anyhow::Error::from(source).context(what),
-        _ => anyhow::anyhow!(message),
-    }
 }

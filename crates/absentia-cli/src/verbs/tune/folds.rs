@@ -34,6 +34,8 @@ pub(super) struct Folds {
     pub(super) unit: TimeUnit,
     /// Number of rows that the first fold holds out.
     pub(super) held_out: usize,
+    /// Number of users whose rows the first fold holds out.
+    pub(super) held_out_users: usize,
     /// Number of folds: ways to hold rows out.
     pub(super) number: usize,
     /// How rows are held out, in words.
@@ -108,7 +110,7 @@ pub(super) fn fold(
         .map(read)
         .collect::<Result<_, JobError>>()?;
     let related = loaded.relate(given, ui)?;
-    loaded.report_ratings(&data.prepare, ui);
+    loaded.report_ratings(&data.prepare, false, ui);
     loaded.merge_repeats(&data.prepare, ui)?;
     let mut test = None;
     if !study.is_empty() {
@@ -137,6 +139,7 @@ pub(super) fn fold(
     let of_fold = |fold: &Fold<'_>| fold.train.bytes() + fold.held_out.bytes();
     ui.memory().keep(folds.iter().map(of_fold).sum());
     let held_out = folds.first().map_or(0, |fold| fold.held_out.lists().len());
+    let held_out_users = folds.first().map_or(0, |fold| fold.held_out.users().len());
     ui.note(format!(
         "{} of {} with {}; {} held out{}",
         counted(all.n_interactions() as u64, "interaction"),
@@ -160,6 +163,7 @@ pub(super) fn fold(
         unit: TimeUnit::of_times(loaded.log.time()),
         loaded,
         held_out,
+        held_out_users,
         test,
         related,
     })

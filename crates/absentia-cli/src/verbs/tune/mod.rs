@@ -1,6 +1,7 @@
 //! `tune`: a search for the settings with the best metric.
 
 mod apart;
+mod conditions;
 mod folds;
 mod page;
 mod settings;
@@ -202,7 +203,7 @@ impl Tune {
         let mut log = TrialLog::create(&log_path, &header, &logged).map_err(refused_log)?;
         let cancel = Cancel::new();
         end_on_interrupt(&cancel)?;
-        let live = Live::new(&staged, &logged, folds.unit, context);
+        let live = Live::new(&staged, &logged, &folds, context);
         let result = search((&staged, live), logged, &cancel, &mut log, &context.ui)?;
         if let Some(test) = folds.test.take() {
             let study = Study {

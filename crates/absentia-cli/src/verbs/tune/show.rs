@@ -13,6 +13,8 @@ use absentia_search::{Baseline, Budget, SearchResult, StagedSearch, Trial, sensi
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::conditions::Conditions;
+use super::folds::Folds;
 use crate::cli::Context;
 use crate::cold::{self, Cold};
 
@@ -27,17 +29,24 @@ pub(super) struct Live<'a> {
     context: &'a Context,
     unit: TimeUnit,
     bar: Bar,
-    /// The score of the best one that was shown.
-    best: Option<f64>,
-    /// Whether it is of the first phase, and its rung.
-    rung: Option<(bool, usize)>,
+    /// Number of folds, and of users whose rows they hold out.
+    held_out: (usize, usize),
+    /// The best one that was shown.
+    best: Option<Shown>,
+}
+
+/// A trial that was shown as the best so far.
+struct Shown {
+    score: Option<f64>,
+    is_first_phase: bool,
+    measured: Conditions,
 }
 
 impl<'a> Live<'a> {
     pub(super) fn new(
         search: &'a StagedSearch<'a>,
         logged: &[Trial],
-        unit: TimeUnit,
+        folds: &Folds,
         context: &'a Context,
     ) -> Self {
         let progress = context.ui.progress();
@@ -48,10 +57,10 @@ impl<'a> Live<'a> {
         let live = Self {
             search,
             context,
-            unit,
+            unit: folds.unit,
             bar,
+            held_out: (folds.number, folds.held_out_users),
             best: None,
-            rung: None,
         };
         live.advance(logged);
         live
@@ -64,40 +73,39 @@ impl<'a> Live<'a> {
         };
         self.context.ui.json(trial)?;
         self.advance(trials);
-        let best = self.search.best_of_phase(trials);
-        if let Some(best) = best.filter(|best| self.is_news(best)) {
-            if self.rung.is_none() {
-                self.bar
-                    .say(&heading(&self.search.options().metric.to_string()));
-            }
-            let rung = self.rung_of(best);
-            // Rungs have other users and factors: a lower score is no step back.
-            if let Some(before) = self.rung.replace(rung).filter(|before| *before != rung) {
-                let is_other_phase = before.0 != rung.0;
-                self.bar.say(&format!(
-                    "{}rung {}, with other users and factors, starts again:",
-                    if is_other_phase {
-                        "after uniform weights, "
-                    } else {
-                        ""
-                    },
-                    best.rung + 1
-                ));
-            }
-            self.bar.say(&line(best, trials, self.unit));
-            self.best = best.score;
+        if let Some(best) = self.search.best_of_phase(trials) {
+            self.show_best(best, trials);
         }
         Ok(())
     }
 
-    /// Whether a trial is better than the best that was shown. One that is as good with fewer factors, or by NDCG, takes
-    /// its place without a line: the best so far does not fall.
-    fn is_news(&self, best: &Trial) -> bool {
-        self.rung != Some(self.rung_of(best)) || best.score > self.best
+    /// Shows the best trial of its phase if it is better than the best that was shown. One that is as good with fewer
+    /// factors, or by NDCG, takes its place without a line: the best so far does not fall.
+    fn show_best(&mut self, best: &Trial, trials: &[Trial]) {
+        let now = self.shown(best, trials);
+        match &self.best {
+            None => {
+                let metric = self.search.options().metric.to_string();
+                self.bar.say(&heading(&metric));
+            }
+            Some(before) if before.measured == now.measured => {
+                if now.score <= before.score {
+                    return;
+                }
+            }
+            Some(before) => self.bar.say(&announced(best.rung, before, &now)),
+        }
+        self.bar.say(&line(best, trials, self.unit));
+        self.best = Some(now);
     }
 
-    fn rung_of(&self, trial: &Trial) -> (bool, usize) {
-        (self.search.is_first_phase(trial), trial.rung)
+    fn shown(&self, best: &Trial, trials: &[Trial]) -> Shown {
+        let rung = self.search.schedule(trials).rungs[best.rung];
+        Shown {
+            score: best.score,
+            is_first_phase: self.search.is_first_phase(best),
+            measured: Conditions::new(best.params.factors, &rung, self.held_out),
+        }
     }
 
     pub(super) fn finish(&self) {
@@ -131,6 +139,20 @@ impl<'a> Live<'a> {
 
 fn elapsed(trials: &[Trial]) -> Duration {
     Duration::from_secs_f64(trials.iter().map(|trial| trial.seconds).sum())
+}
+
+/// A rung whose scores are not compared with those before: a lower one is no step back.
+fn announced(rung: usize, before: &Shown, now: &Shown) -> String {
+    let phase = if before.is_first_phase && !now.is_first_phase {
+        "after uniform weights, "
+    } else {
+        ""
+    };
+    let changes = now.measured.changes(&before.measured);
+    format!(
+        "{phase}rung {}, with other {changes}, starts again:",
+        rung + 1
+    )
 }
 
 fn heading(metric: &str) -> String {
@@ -239,6 +261,9 @@ pub(super) fn sensitivity_table(search: &StagedSearch<'_>, result: &SearchResult
     let kept = |name: &str| {
         let at = dimensions.iter().position(|d| d.label() == name)?;
         let dimension = &dimensions[at];
+        if !space.is_in_use(&best, at) {
+            return Some("-".to_owned());
+        }
         Some(if dimension.options().is_empty() {
             format::significant(dimension.value_in(&best, at), 4)
         } else {

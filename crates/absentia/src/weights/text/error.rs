@@ -28,7 +28,7 @@ impl std::fmt::Display for SpecError {
 #[allow(missing_docs, reason = "messages explain the fields of their variants")]
 pub enum SpecErrorKind {
     /// Not the name of a scheme.
-    #[error("'{word}' is not a weight scheme; {}", suggested_scheme(*suggestion))]
+    #[error("'{word}' is not a weight scheme; {}", suggested_scheme(word, *suggestion))]
     Scheme {
         word: String,
         suggestion: Option<&'static str>,
@@ -84,8 +84,9 @@ impl SpecError {
     }
 }
 
-fn suggested_scheme(suggestion: Option<&str>) -> String {
+fn suggested_scheme(word: &str, suggestion: Option<&str>) -> String {
     match suggestion {
+        _ if word.parse::<f32>().is_ok() => format!("did you mean uniform:{word}?"),
         Some(name) => format!("did you mean {name}?"),
         None => "it must be uniform, popularity, activity, age, available, a product of these such as \
                  popularity*activity, or learned, each alone or with options as in popularity:mean=0.1,alpha=0.4, or \
