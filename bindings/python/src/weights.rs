@@ -353,10 +353,10 @@ pub(crate) enum GivenDate {
 
 /// Unix seconds of dates, as in files of dates; the smallest number, numpy's "not a time", where there is none.
 #[pyfunction]
-pub(crate) fn dates<'py>(
-    py: Python<'py>,
+pub(crate) fn dates(
+    py: Python<'_>,
     dates: Vec<Option<GivenDate>>,
-) -> PyResult<Bound<'py, PyArray1<i64>>> {
+) -> PyResult<Bound<'_, PyArray1<i64>>> {
     let seconds = dates.into_iter().enumerate().map(|(at, date)| match date {
         None => Ok(i64::MIN),
         Some(GivenDate::Number(number)) => Ok(TimeUnit::Seconds.of_moment(Moment(number))),

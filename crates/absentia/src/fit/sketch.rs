@@ -73,8 +73,9 @@ fn without_popularity(block: &mut Dense, roots: &[f32]) {
         let mut sums = vec![0.0; stride];
         for first in rows.clone().step_by(SINGLE_ROWS) {
             let mut single = vec![0.0; stride];
-            for row in first..rows.end.min(first + SINGLE_ROWS) {
-                Kernels::in_use().axpy(roots[row], block.padded_row(row), &mut single);
+            let end = rows.end.min(first + SINGLE_ROWS);
+            for (row, root) in (first..end).zip(&roots[first..end]) {
+                Kernels::in_use().axpy(*root, block.padded_row(row), &mut single);
             }
             for (sum, more) in sums.iter_mut().zip(single) {
                 *sum += f64::from(more) / total;
