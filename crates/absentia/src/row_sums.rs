@@ -9,8 +9,6 @@
 
 use std::ops::Range;
 
-use crate::linalg::Dense;
-
 /// Number of rows of a chunk.
 pub const CHUNK_ROWS: usize = 2048;
 
@@ -194,20 +192,6 @@ pub(crate) fn sum_rows<T: Summand>(
 /// Yields the sum of one number for each row.
 pub(crate) fn sum_values(values: &[f64]) -> f64 {
     sum_rows(values.len(), |rows| values[rows].iter().sum()).unwrap_or(0.0)
-}
-
-/// Yields the sum of every column.
-pub(crate) fn column_sums(matrix: &Dense) -> Vec<f64> {
-    let of_chunk = |rows: Range<usize>| {
-        let mut sums = vec![0.0; matrix.cols()];
-        for row in rows {
-            for (sum, x) in sums.iter_mut().zip(matrix.row(row)) {
-                *sum += f64::from(*x);
-            }
-        }
-        sums
-    };
-    sum_rows(matrix.rows(), of_chunk).unwrap_or_else(|| vec![0.0; matrix.cols()])
 }
 
 #[cfg(test)]

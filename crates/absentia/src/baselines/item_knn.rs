@@ -20,8 +20,8 @@ use crate::ranking::{ScoreBlock, ScoreTile, Scorer};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbours {
     taken: Lists,
-    of_items: Lists,
-    /// Similarity of every item in `of_items`.
+    similar: Lists,
+    /// Similarity of every item in `similar`.
     similarity: Vec<f32>,
 }
 
@@ -101,27 +101,27 @@ impl Neighbours {
                 },
             )
             .collect();
-        let mut neighbours = Lists {
+        let mut similar = Lists {
             offsets: vec![0],
             items: Vec::new(),
         };
         let mut similarity = Vec::new();
         for part in parts {
-            let before = neighbours.items.len() as u64;
-            append(&mut neighbours.items, &part.items);
+            let before = similar.items.len() as u64;
+            append(&mut similar.items, &part.items);
             append(&mut similarity, &part.similarity);
-            neighbours
+            similar
                 .offsets
                 .extend(part.ends.iter().map(|&end| before + end as u64));
         }
-        neighbours.items.shrink_to_fit();
+        similar.items.shrink_to_fit();
         similarity.shrink_to_fit();
         Self {
             taken: Lists {
                 offsets: data.by_user().offsets().to_vec(),
                 items: data.by_user().indices().to_vec(),
             },
-            of_items: neighbours,
+            similar,
             similarity,
         }
     }
@@ -134,20 +134,20 @@ impl Neighbours {
     /// finite or not one per neighbour.
     pub fn from_parts(
         taken: (Vec<u64>, Vec<u32>),
-        neighbours: (Vec<u64>, Vec<u32>),
+        similar: (Vec<u64>, Vec<u32>),
         similarity: Vec<f32>,
     ) -> Result<Self, BaselineError> {
-        let n_items = neighbours.0.len().saturating_sub(1);
+        let n_items = similar.0.len().saturating_sub(1);
         let taken = Lists::checked(taken.0, taken.1, n_items, "items taken")?;
-        let neighbours = Lists::checked(neighbours.0, neighbours.1, n_items, "lists")?;
-        if similarity.len() != neighbours.items.len() || similarity.iter().any(|s| !s.is_finite()) {
+        let similar = Lists::checked(similar.0, similar.1, n_items, "lists")?;
+        if similarity.len() != similar.items.len() || similarity.iter().any(|s| !s.is_finite()) {
             return Err(BaselineError::Neighbours {
                 what: "similarities",
             });
         }
         Ok(Self {
             taken,
-            of_items: neighbours,
+            similar,
             similarity,
         })
     }
@@ -161,11 +161,7 @@ impl Neighbours {
     /// Offsets, items and similarities of each item's neighbours, items rising.
     #[must_use]
     pub fn neighbours(&self) -> (&[u64], &[u32], &[f32]) {
-        (
-            &self.of_items.offsets,
-            &self.of_items.items,
-            &self.similarity,
-        )
+        (&self.similar.offsets, &self.similar.items, &self.similarity)
     }
 
     /// Number of users.
@@ -177,7 +173,7 @@ impl Neighbours {
     /// Number of items.
     #[must_use]
     pub fn n_items(&self) -> usize {
-        self.of_items.len()
+        self.similar.len()
     }
 
     /// Score of one pair.
@@ -188,12 +184,8 @@ impl Neighbours {
     pub fn score(&self, user: u32, item: u32) -> f32 {
         let own = self.taken.row(user as usize).iter();
         own.filter_map(|&taken| {
-            let at = self
-                .of_items
-                .row(taken as usize)
-                .binary_search(&item)
-                .ok()?;
-            Some(self.similarity[self.of_items.range(taken as usize).start + at])
+            let at = self.similar.row(taken as usize).binary_search(&item).ok()?;
+            Some(self.similarity[self.similar.range(taken as usize).start + at])
         })
         .sum()
     }
@@ -365,15 +357,12 @@ impl NeighbourBlock<'_> {
         };
         let Neighbours {
             taken,
-            of_items: neighbours,
+            similar,
             similarity,
         } = self.neighbours;
         let contiguous = (last - first) as usize + 1 == strip.len();
         for &own in taken.row(user as usize) {
-            let (start, list) = (
-                neighbours.range(own as usize).start,
-                neighbours.row(own as usize),
-            );
+            let (start, list) = (similar.range(own as usize).start, similar.row(own as usize));
             let from = list.partition_point(|&item| item < first);
             for (at, &item) in list.iter().enumerate().skip(from) {
                 if item > last {

@@ -7,7 +7,7 @@ use super::interactions::Interactions;
 use crate::linalg::{LinearOperator, TallMatrix};
 
 /// Rows of the result computed by one task.
-const PIECE: usize = 128;
+const TASK_ROWS: usize = 128;
 
 impl LinearOperator for Interactions<'_> {
     fn rows(&self) -> usize {
@@ -27,8 +27,12 @@ impl LinearOperator for Interactions<'_> {
     }
 
     fn squared_norm(&self) -> f64 {
-        let squared = |at: usize| f64::from(self.by_user.r.get(at)).powi(2);
-        (0..self.len()).map(squared).sum()
+        let of_user = |user: usize| {
+            let row = self.by_user.row(user);
+            let squares = (0..row.indices.len()).map(|n| f64::from(row.r.get(n)).powi(2));
+            squares.sum()
+        };
+        self.sum_over_users(of_user)
     }
 }
 
@@ -37,11 +41,11 @@ fn product(entries: &Entries<'_>, x: &TallMatrix) -> TallMatrix {
     let k = x.cols();
     let mut y = TallMatrix::zeros(entries.rows(), k);
     y.values_mut()
-        .par_chunks_mut(PIECE * k.max(1))
+        .par_chunks_mut(TASK_ROWS * k.max(1))
         .enumerate()
-        .for_each(|(piece, out)| {
+        .for_each(|(task, out)| {
             for (at, sum) in out.chunks_exact_mut(k.max(1)).enumerate() {
-                let row = entries.row(piece * PIECE + at);
+                let row = entries.row(task * TASK_ROWS + at);
                 for (n, &index) in row.indices.iter().enumerate() {
                     let r = f64::from(row.r.get(n));
                     let pairs = sum.iter_mut().zip(x.row(index as usize));

@@ -6,6 +6,8 @@
 //! of R̃ᵀ and R̃ with a Gaussian block, with popularity removed before each, turn Q towards the
 //! singular vectors that follow, at a cost of |R|K each.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::init::gaussian;
@@ -13,10 +15,10 @@ use crate::data::{Entries, Interactions};
 use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
 use crate::params::Params;
+use crate::row_sums::{sum_rows, sum_values};
 
-/// Number of rows that are summed in `f32`; these sums are added in `f64`. Fixed, so that the result
-/// does not depend on the number of threads.
-const CHUNK: usize = 256;
+/// Number of rows of a chunk that are summed in `f32`; these sums are added in `f64`.
+const SINGLE_ROWS: usize = 256;
 
 /// Standard deviation of the sketch, as a multiple of that of the Gaussian noise that is added to
 /// it. The noise keeps factors different if the data has fewer directions than there are factors.
@@ -65,25 +67,23 @@ fn roots(counts: &[u32]) -> Vec<f32> {
 /// half of the normalisation.
 fn without_popularity(block: &mut Dense, roots: &[f32]) {
     let stride = block.stride();
-    let total: f64 = roots.iter().map(|&root| f64::from(root).powi(2)).sum();
-    let parts: Vec<Vec<f32>> = block
-        .as_slice()
-        .par_chunks(CHUNK * stride)
-        .zip(roots.par_chunks(CHUNK))
-        .map(|(part, roots)| {
-            let mut sums = vec![0.0; stride];
-            for (row, root) in part.chunks_exact(stride).zip(roots) {
-                Kernels::in_use().axpy(*root, row, &mut sums);
+    let squares: Vec<f64> = roots.iter().map(|&root| f64::from(root).powi(2)).collect();
+    let total = sum_values(&squares);
+    let of_chunk = |rows: Range<usize>| {
+        let mut sums = vec![0.0; stride];
+        for first in rows.clone().step_by(SINGLE_ROWS) {
+            let mut single = vec![0.0; stride];
+            let end = rows.end.min(first + SINGLE_ROWS);
+            for (row, root) in (first..end).zip(&roots[first..end]) {
+                Kernels::in_use().axpy(*root, block.padded_row(row), &mut single);
             }
-            sums
-        })
-        .collect();
-    let mut mean = vec![0.0_f64; stride];
-    for part in parts {
-        for (sum, more) in mean.iter_mut().zip(part) {
-            *sum += f64::from(more) / total;
+            for (sum, more) in sums.iter_mut().zip(single) {
+                *sum += f64::from(more) / total;
+            }
         }
-    }
+        sums
+    };
+    let mean = sum_rows(block.rows(), of_chunk).unwrap_or_default();
     let rows = block.as_mut_slice().par_chunks_exact_mut(stride);
     rows.zip(roots).for_each(|(row, &root)| {
         for (x, mean) in row.iter_mut().zip(&mean) {
@@ -124,17 +124,11 @@ fn multiply(entries: &Entries<'_>, roots: &[f32], from: &Dense, out: &mut Dense)
 /// the noise. If the sketch is zero, only the noise remains.
 fn add_scaled(block: &mut Dense, roots: &[f32], std: f32, noise: &Dense) {
     let (stride, count) = (block.stride(), block.rows() * block.cols());
-    let squares: Vec<f32> = block
-        .as_slice()
-        .par_chunks(CHUNK * stride)
-        .zip(roots.par_chunks(CHUNK))
-        .map(|(part, roots)| {
-            let rows = part.chunks_exact(stride).zip(roots);
-            rows.map(|(row, root)| root * root * row.iter().map(|x| x * x).sum::<f32>())
-                .sum()
-        })
-        .collect();
-    let square: f64 = squares.into_iter().map(f64::from).sum();
+    let of_row = |row: usize| {
+        let squares = block.row(row).iter().map(|x| x * x).sum::<f32>();
+        f64::from(roots[row] * roots[row] * squares)
+    };
+    let square = sum_rows(block.rows(), |rows| rows.map(of_row).sum::<f64>()).unwrap_or(0.0);
     let scale = (f64::from(std) / (square / count as f64).sqrt()) as f32;
     let scale = if scale.is_finite() { scale } else { 0.0 };
     let rows = block.as_mut_slice().par_chunks_exact_mut(stride);

@@ -1,8 +1,11 @@
 //! Row-major matrices whose rows start on cache lines.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 
 use super::kernels::pages::prefer_large;
+use crate::row_sums::sum_rows;
 
 /// Number of `f32` lanes the kernels work on at a time; also the factor block of the solvers.
 pub(crate) const LANES: usize = 16;
@@ -156,6 +159,20 @@ impl Dense {
     pub fn padded_row(&self, row: usize) -> &[f32] {
         let start = row * self.stride;
         &self.as_slice()[start..start + self.stride]
+    }
+
+    /// Yields the sum of every column.
+    pub(crate) fn column_sums(&self) -> Vec<f64> {
+        let of_chunk = |rows: Range<usize>| {
+            let mut sums = vec![0.0; self.cols()];
+            for row in rows {
+                for (sum, x) in sums.iter_mut().zip(self.row(row)) {
+                    *sum += f64::from(*x);
+                }
+            }
+            sums
+        };
+        sum_rows(self.rows(), of_chunk).unwrap_or_else(|| vec![0.0; self.cols()])
     }
 
     /// Yields the same matrix with rows that fill whole cache lines.

@@ -7,11 +7,10 @@ use rayon::prelude::*;
 
 use super::dense::Dense;
 use super::tall::TallMatrix;
+use crate::row_sums::sum_rows;
 
 /// Rows of a matrix that are held at a time when it is given row by row.
 const TILE: usize = 64;
-/// Partial sums of a product with the transpose; fixed, so that results do not depend on threads.
-const PARTS: usize = 16;
 
 /// A `rows × cols` matrix that can be multiplied with a block of vectors from either side.
 pub trait LinearOperator: Sync {
@@ -117,30 +116,27 @@ impl<S: RowBlocks + ?Sized> RowOperator<'_, S> {
         width: usize,
         each: impl Fn(Range<usize>, MatRef<'_, f64>, MatMut<'_, f64>) + Sync,
     ) -> TallMatrix {
-        let (m, n) = (self.0.rows(), self.0.cols());
-        let part = m.div_ceil(PARTS).next_multiple_of(TILE).max(TILE);
-        let partial: Vec<TallMatrix> = (0..m.div_ceil(part))
-            .into_par_iter()
-            .map_init(RowTile::default, |tile, at| {
-                let mut sum = TallMatrix::zeros(n, width);
-                let end = m.min((at + 1) * part);
-                for start in (at * part..end).step_by(TILE) {
-                    let rows = start..end.min(start + TILE);
-                    tile.load(self.0, rows.clone());
-                    let values = MatRef::from_row_major_slice(&tile.double, rows.len(), n);
-                    let into = MatMut::from_row_major_slice_mut(sum.values_mut(), n, width);
-                    each(rows, values, into);
-                }
-                sum
-            })
-            .collect();
-        let mut total = TallMatrix::zeros(n, width);
-        for sum in partial {
-            let pairs = total.values_mut().iter_mut().zip(sum.values());
-            pairs.for_each(|(total, x)| *total += x);
-        }
-        total
+        let n = self.0.cols();
+        let of_chunk = |chunk: Range<usize>| {
+            let (mut tile, mut sum) = (RowTile::default(), TallMatrix::zeros(n, width));
+            for rows in tiles(chunk) {
+                tile.load(self.0, rows.clone());
+                let values = MatRef::from_row_major_slice(&tile.double, rows.len(), n);
+                let into = MatMut::from_row_major_slice_mut(sum.values_mut(), n, width);
+                each(rows, values, into);
+            }
+            sum
+        };
+        sum_rows(self.0.rows(), of_chunk).unwrap_or_else(|| TallMatrix::zeros(n, width))
     }
+}
+
+/// The tiles of a chunk of rows.
+fn tiles(chunk: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let Range { start, end } = chunk;
+    (start..end)
+        .step_by(TILE)
+        .map(move |first| first..end.min(first + TILE))
 }
 
 impl<S: RowBlocks + ?Sized> LinearOperator for RowOperator<'_, S> {
@@ -195,17 +191,15 @@ impl<S: RowBlocks + ?Sized> LinearOperator for RowOperator<'_, S> {
     }
 
     fn squared_norm(&self) -> f64 {
-        let (m, n) = (self.0.rows(), self.0.cols());
-        let partial: Vec<f64> = (0..m.div_ceil(TILE))
-            .into_par_iter()
-            .map_init(Vec::new, |buffer, at| {
-                let rows = at * TILE..m.min((at + 1) * TILE);
-                buffer.resize(rows.len() * n, 0.0_f32);
-                self.0.fill(rows, buffer);
-                buffer.iter().map(|&x| f64::from(x) * f64::from(x)).sum()
-            })
-            .collect();
-        partial.into_iter().sum()
+        let of_chunk = |chunk: Range<usize>| {
+            let mut tile = RowTile::default();
+            let of_tile = |rows: Range<usize>| -> f64 {
+                tile.load(self.0, rows);
+                tile.double.iter().map(|x| x * x).sum()
+            };
+            tiles(chunk).map(of_tile).sum()
+        };
+        sum_rows(self.0.rows(), of_chunk).unwrap_or(0.0)
     }
 }
 

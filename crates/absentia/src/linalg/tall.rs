@@ -1,18 +1,18 @@
 //! Tall, thin `f64` matrices and the products that factorisations need.
 //!
-//! Sums over rows are taken in pieces whose borders depend on the shape alone, so that results do
-//! not depend on the number of threads.
+//! Sums over rows are those of [`row_sums`](crate::row_sums), so that results do not depend on the number of threads.
+
+use std::ops::Range;
 
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
 use rand::Rng;
 use rayon::prelude::*;
 
 use super::dense::Dense;
+use crate::row_sums::{Summand, sum_rows};
 
-/// Pieces that a sum over rows is split into at most; bounds the memory of partial sums.
-const MAX_PIECES: usize = 32;
-/// Minimum rows of a piece, so that a task is worth starting.
-const MIN_PIECE: usize = 512;
+/// Rows of a product that are computed by one task.
+const TASK_ROWS: usize = 512;
 
 /// A row-major `rows × cols` matrix of `f64`, usually with many rows and few columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,23 +127,16 @@ impl TallMatrix {
 
     /// Yields the Euclidean norm of each column.
     pub(crate) fn column_norms(&self) -> Vec<f64> {
-        let piece = piece_rows(self.rows) * self.cols.max(1);
-        let partial: Vec<Vec<f64>> = self
-            .values
-            .par_chunks(piece)
-            .map(|rows| {
-                let mut sums = vec![0.0; self.cols];
-                for row in rows.chunks_exact(self.cols) {
-                    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * x);
-                }
-                sums
-            })
-            .collect();
-        let mut norms = vec![0.0; self.cols];
-        for sums in partial {
-            norms.iter_mut().zip(sums).for_each(|(norm, s)| *norm += s);
-        }
-        norms.into_iter().map(f64::sqrt).collect()
+        let of_chunk = |rows: Range<usize>| {
+            let mut sums = vec![0.0; self.cols];
+            for row in rows {
+                let pairs = sums.iter_mut().zip(self.row(row));
+                pairs.for_each(|(sum, x)| *sum += x * x);
+            }
+            sums
+        };
+        let squares = sum_rows(self.rows, of_chunk).unwrap_or_else(|| vec![0.0; self.cols]);
+        squares.into_iter().map(f64::sqrt).collect()
     }
 
     /// Multiplies column `j` by `factors[j]`.
@@ -156,25 +149,18 @@ impl TallMatrix {
     /// Yields `selfᵀ · other`.
     pub(crate) fn inner(&self, other: &Self) -> Self {
         assert_eq!(self.rows, other.rows);
-        let mut total = Self::zeros(self.cols, other.cols);
-        if total.values.is_empty() {
-            return total;
+        if self.cols == 0 || other.cols == 0 {
+            return Self::zeros(self.cols, other.cols);
         }
-        let piece = piece_rows(self.rows);
-        let partial: Vec<Self> = self
-            .values
-            .par_chunks(piece * self.cols)
-            .zip(other.values.par_chunks(piece * other.cols))
-            .map(|(left, right)| inner_piece(left, self.cols, right, other.cols))
-            .collect();
-        for part in partial {
-            total
-                .values
-                .iter_mut()
-                .zip(part.values)
-                .for_each(|(sum, x)| *sum += x);
-        }
-        total
+        let of_chunk = |rows: Range<usize>| {
+            let mut sum = Self::zeros(self.cols, other.cols);
+            let left = self.view().subrows(rows.start, rows.len()).transpose();
+            let right = other.view().subrows(rows.start, rows.len());
+            let into = MatMut::from_row_major_slice_mut(&mut sum.values, self.cols, other.cols);
+            matmul(into, Accum::Replace, left, right, 1.0, Par::Seq);
+            sum
+        };
+        sum_rows(self.rows, of_chunk).unwrap_or_else(|| Self::zeros(self.cols, other.cols))
     }
 
     /// Adds `scale · left · right` to this matrix.
@@ -184,10 +170,10 @@ impl TallMatrix {
         if self.values.is_empty() || left.cols == 0 {
             return;
         }
-        let (piece, cols) = (piece_rows(self.rows), self.cols);
+        let cols = self.cols;
         self.values
-            .par_chunks_mut(piece * cols)
-            .zip(left.values.par_chunks(piece * left.cols))
+            .par_chunks_mut(TASK_ROWS * cols)
+            .zip(left.values.par_chunks(TASK_ROWS * left.cols))
             .for_each(|(own, left_rows)| {
                 let rows = own.len() / cols;
                 let lhs = MatRef::from_row_major_slice(left_rows, rows, left.cols);
@@ -204,24 +190,15 @@ impl TallMatrix {
     }
 }
 
-/// Rows of one piece of a sum over `rows` rows.
-pub(crate) fn piece_rows(rows: usize) -> usize {
-    rows.div_ceil(MAX_PIECES).max(MIN_PIECE)
-}
-
 /// Yields a number uniform on [−1, 1).
 pub(crate) fn symmetric_unit(rng: &mut impl Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * (2.0 / (1_u64 << 53) as f64) - 1.0
 }
 
-fn inner_piece(left: &[f64], left_cols: usize, right: &[f64], right_cols: usize) -> TallMatrix {
-    let rows = left.len() / left_cols;
-    let mut part = TallMatrix::zeros(left_cols, right_cols);
-    let lhs = MatRef::from_row_major_slice(left, rows, left_cols).transpose();
-    let rhs = MatRef::from_row_major_slice(right, rows, right_cols);
-    let dst = MatMut::from_row_major_slice_mut(&mut part.values, left_cols, right_cols);
-    matmul(dst, Accum::Replace, lhs, rhs, 1.0, Par::Seq);
-    part
+impl Summand for TallMatrix {
+    fn add(&mut self, other: Self) {
+        self.values.add(other.values);
+    }
 }
 
 #[cfg(test)]
@@ -232,18 +209,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn products_equal_their_definition_across_piece_borders() {
+    fn products_equal_their_definition_across_chunks() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let left = TallMatrix::random(1500, 3, &mut rng);
-        let right = TallMatrix::random(1500, 2, &mut rng);
+        let left = TallMatrix::random(5000, 3, &mut rng);
+        let right = TallMatrix::random(5000, 2, &mut rng);
         let inner = left.inner(&right);
         for (i, j) in [(0, 0), (2, 1), (1, 0)] {
-            let expected: f64 = (0..1500).map(|n| left.get(n, i) * right.get(n, j)).sum();
+            let expected: f64 = (0..5000).map(|n| left.get(n, i) * right.get(n, j)).sum();
             assert!((inner.get(i, j) - expected).abs() < 1e-11);
         }
         let back = left.times(&inner);
-        let expected: f64 = (0..3).map(|i| left.get(1400, i) * inner.get(i, 1)).sum();
-        assert!((back.get(1400, 1) - expected).abs() < 1e-9);
+        let expected: f64 = (0..3).map(|i| left.get(4400, i) * inner.get(i, 1)).sum();
+        assert!((back.get(4400, 1) - expected).abs() < 1e-9);
         let norm = left.inner(&left).get(1, 1).sqrt();
         assert!((left.column_norms()[1] - norm).abs() < 1e-10);
     }

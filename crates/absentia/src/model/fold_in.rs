@@ -10,7 +10,6 @@ use crate::data::{DataError, Entries, Values};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::linalg::kernels::Kernels;
-use crate::row_sums::column_sums;
 use crate::solver::cache::GramCache;
 use crate::solver::in_double::{DoubleCache, solve_exactly_in_double};
 use crate::solver::penalty::row_penalty;
@@ -115,7 +114,7 @@ impl Model {
             blocks,
             cache: GramCache::new(&fixed, &fixed_weights, kernels),
             in_double: OnceLock::new(),
-            sums: column_sums(&fixed_weights),
+            sums: fixed_weights.column_sums(),
             fixed,
             fixed_weights,
             kernels,

@@ -19,7 +19,6 @@ use super::rule::{Rule, WeightMode, power, rules};
 use crate::error::Axis;
 use crate::linalg::Dense;
 use crate::model::{ModelError, RowWeights};
-use crate::row_sums::column_sums;
 use crate::sides::Sides;
 use crate::weights::{MissingWeights, Scheme, Strength};
 
@@ -137,7 +136,7 @@ impl OnlineWeights {
 
     /// Recomputes everything.
     pub(super) fn sum(&mut self, observed: &Observed) {
-        self.sums = self.v.as_ref().map(column_sums);
+        self.sums = self.v.as_ref().map(Dense::column_sums);
         self.observed = (0..self.rank())
             .map(|t| {
                 if !self.needs_observed(t) {
@@ -346,7 +345,7 @@ fn typical_rows(side: &Dense) -> (Vec<f32>, Vec<f32>) {
             (0.0, (sum / rows) as f32)
         }
     };
-    column_sums(side)
+    side.column_sums()
         .into_iter()
         .enumerate()
         .map(of_column)

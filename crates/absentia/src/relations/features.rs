@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use crate::linalg::Dense;
+use crate::row_sums::sum_rows;
 use crate::sides::Sides;
 
 /// How numbers become targets.
@@ -57,21 +58,22 @@ impl FeatureRule {
         if scaling == Scaling::Unscaled {
             return rule;
         }
-        let rows = || (0..values.rows()).filter(|&row| known[row]);
-        let count = rows().count() as f64;
-        let mut means = vec![0.0; columns];
-        for row in rows() {
-            for (mean, x) in means.iter_mut().zip(values.row(row)) {
-                *mean += f64::from(*x) / count;
-            }
-        }
-        let mut variances = vec![0.0; columns];
-        for row in rows() {
-            let pairs = values.row(row).iter().zip(&means);
-            for (variance, (x, mean)) in variances.iter_mut().zip(pairs) {
-                *variance += (f64::from(*x) - mean).powi(2) / count;
-            }
-        }
+        let count = known.iter().filter(|known| **known).count() as f64;
+        // The mean over the rows that have features, of each column.
+        let mean = |number: &(dyn Fn(usize, f32) -> f64 + Sync)| -> Vec<f64> {
+            let of_chunk = |rows: Range<usize>| {
+                let mut sums = vec![0.0; columns];
+                for row in rows.filter(|&row| known[row]) {
+                    for (column, x) in values.row(row).iter().enumerate() {
+                        sums[column] += number(column, *x) / count;
+                    }
+                }
+                sums
+            };
+            sum_rows(values.rows(), of_chunk).unwrap_or_default()
+        };
+        let means = mean(&|_, x| f64::from(x));
+        let variances = mean(&|column, x| (f64::from(x) - means[column]).powi(2));
         let mean_variance = variances.iter().sum::<f64>() / columns as f64;
         for column in 0..columns {
             let variance = match scaling {
@@ -212,12 +214,18 @@ impl FeatureBlock {
         let own = features.targets.clone();
         let across = Dense::from_fn(own.cols(), own.rows(), |row, column| own.row(column)[row]);
         let weight = strength * features.weight();
-        let squares = own.as_slice().iter().map(|x| f64::from(*x).powi(2));
+        let of_row = |row: usize| {
+            own.row(row)
+                .iter()
+                .map(|x| f64::from(*x).powi(2))
+                .sum::<f64>()
+        };
+        let squares = sum_rows(own.rows(), |rows| rows.map(of_row).sum::<f64>()).unwrap_or(0.0);
         Self {
             ranges,
             weight,
             component,
-            at_zero: f64::from(weight) * squares.sum::<f64>(),
+            at_zero: f64::from(weight) * squares,
             targets: if is_upright {
                 Sides {
                     users: own,

@@ -4,7 +4,6 @@ use rayon::prelude::*;
 
 use crate::data::{Entries, Values};
 use crate::linalg::Dense;
-use crate::row_sums::column_sums;
 
 /// Rows whose penalties are computed together.
 const CHUNK: usize = 1024;
@@ -33,7 +32,7 @@ pub(crate) fn penalties(
     if exponent == 0.0 || lambda == 0.0 {
         return Ok(Values::Constant(lambda));
     }
-    let all = column_sums(fixed_weights);
+    let all = fixed_weights.column_sums();
     let penalty = |row: usize| {
         let total = total_weight(observed, row, own_weights, fixed_weights, &all);
         row_penalty(row, total, lambda, exponent)

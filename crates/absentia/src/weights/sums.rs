@@ -5,7 +5,6 @@ use std::ops::Range;
 use crate::data::Interactions;
 use crate::linalg::Dense;
 use crate::row_sums::{Summand, sum_rows};
-pub(super) use crate::row_sums::{column_sums, sum_values as sum};
 
 /// Number of missing entries.
 pub(super) fn missing_entries(data: &Interactions<'_>) -> u64 {
@@ -15,7 +14,7 @@ pub(super) fn missing_entries(data: &Interactions<'_>) -> u64 {
 /// Yields the mean of every column, 0 of a matrix without rows.
 pub(super) fn column_means(matrix: &Dense) -> Vec<f32> {
     let rows = matrix.rows().max(1) as f64;
-    let sums = column_sums(matrix).into_iter();
+    let sums = matrix.column_sums().into_iter();
     sums.map(|sum| (sum / rows) as f32).collect()
 }
 
@@ -39,7 +38,7 @@ pub(super) fn mean_over_missing(data: &Interactions<'_>, a: &Dense, b: &Dense) -
 
 /// Yields the sum of `a_u · b_i` over missing entries in `O(|R| Z + (M + N) Z)`.
 pub(super) fn total_over_missing(data: &Interactions<'_>, a: &Dense, b: &Dense) -> f64 {
-    let b_sums = column_sums(b);
+    let b_sums = b.column_sums();
     let of_user = |user| row_over_missing(data, user, a, b, &b_sums);
     data.sum_over_users(of_user)
 }

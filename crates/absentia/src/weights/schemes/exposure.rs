@@ -37,7 +37,7 @@ use super::learned::{Learned, NAME};
 use crate::data::{DataError, Duplicates, Entries, Interactions, Row, Triplets};
 use crate::linalg::Dense;
 use crate::weights::error::WeightsError;
-use crate::weights::sums::{column_sums, mean_over_missing, missing_entries, weighted_mean_square};
+use crate::weights::sums::{mean_over_missing, missing_entries, weighted_mean_square};
 
 /// Multiplicative steps of both sides for each estimate of the exposures.
 const STEPS: usize = 15;
@@ -231,7 +231,7 @@ fn start(counts: &[u32], rank: usize, scale: f64, seed: u64) -> Dense {
 /// row's exposures and those of the prior.
 fn multiply(free: &mut Dense, fixed: &Dense, seen: &Entries<'_>, gamma: Gamma) {
     let (z, n) = (free.cols(), free.rows().max(1) as f64);
-    let (sums, means) = (column_sums(fixed), column_sums(free));
+    let (sums, means) = (fixed.column_sums(), free.column_sums());
     let means: Vec<f64> = means.iter().map(|sum| sum / n).collect();
     let expected: f64 = means.iter().zip(&sums).map(|(m, s)| m * s).sum();
     let shares: Vec<f64> = means.iter().zip(&sums).map(|(m, s)| m * s).collect();

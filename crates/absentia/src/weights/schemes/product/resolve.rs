@@ -9,7 +9,7 @@ use crate::weights::resolved::{FrozenPart, Normaliser};
 use crate::weights::scheme::{InMemory, Term};
 use crate::weights::schemes::presence::ResolvedPresence;
 use crate::weights::schemes::{SchemeTerm, TermColumns, check_finite};
-use crate::weights::sums::{column_sums, sum, total_over_missing, total_product_over_missing};
+use crate::weights::sums::{sum, total_over_missing, total_product_over_missing};
 
 impl SchemeTerm for Product<InMemory> {
     fn resolve(&self, data: &Interactions<'_>) -> Result<TermColumns, WeightsError> {
@@ -37,7 +37,7 @@ impl SchemeTerm for Product<InMemory> {
             Some((own_a, own_b)) => {
                 let (a, b) = (times_rows(&own_a, &x, 1.0), times_rows(&own_b, &y, 1.0));
                 let c0 = self.strength.c0(&name, data, || {
-                    let sums = column_sums(&a).into_iter().zip(column_sums(&b));
+                    let sums = a.column_sums().into_iter().zip(b.column_sums());
                     let all = sums.map(|(a, b)| (a * b).abs()).sum();
                     (total_over_missing(data, &a, &b), all)
                 })?;
