@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::data::Interactions;
 use crate::linalg::Dense;
+pub(super) use crate::row_sums::sum_values as sum;
 use crate::row_sums::{Summand, sum_rows};
 
 /// Number of missing entries.
