@@ -60,7 +60,7 @@ cargo xtask <task>
   bench relations [K] [COLUMNS] [ROUNDS]
            a sweep with tags beside that of the stacked matrix, and what features add to a sweep beside
            their matrix products
-  bench serve [--program FILE] [--quick] [--no-peer]
+  bench serve [--program FILE] [--quick] [--no-peer | --only-events]
            the server under load on Gowalla at K = 128, beside implicit behind FastAPI: lists, lists beside
            events, acknowledgements in synchronisations of the disk, 100,000 events replayed, overload;
            prints every figure beside its target

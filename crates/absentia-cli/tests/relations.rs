@@ -98,7 +98,7 @@ fn new_items_are_recommended_found_and_explained_by_their_tags() {
     let explain = "explain tagged.absentia ann laura --train train.csv";
     sandbox
         .run(&format!("{explain} --by item"))
-        .fails(4, &["has no row", "--relation"]);
+        .fails(4, &["has no interaction", "--relation"]);
     let by_tags = format!("{explain} --by item --relation items-tags:tags.csv");
     let shown = sandbox.run(&by_tags).ok().stdout;
     assert!(
