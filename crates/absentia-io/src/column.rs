@@ -178,7 +178,6 @@ impl Column {
                 "overall",
                 "count",
                 "quantity",
-                "qty",
                 "plays",
                 "playcount",
                 "r",

@@ -62,7 +62,7 @@ fn other_files_are_not_taken_for_models() {
     );
     std::fs::write(&path, foreign.unwrap()).unwrap();
     assert!(message(&path).contains("not an Absentia model"));
-    assert!(message(folder.path()).contains("not an Absentia model"));
+    assert!(message(folder.path()).contains("is a folder, and not of a model"));
     let missing = load_model(&folder.path().join("missing")).unwrap_err();
     assert_eq!(missing.fault(), absentia::Fault::NotFound);
 }
