@@ -358,7 +358,7 @@ pub(crate) fn dates(
     dates: Vec<Option<GivenDate>>,
 ) -> PyResult<Bound<'_, PyArray1<i64>>> {
     let seconds = dates.into_iter().enumerate().map(|(at, date)| match date {
-        None => Ok(i64::MIN),
+        None | Some(GivenDate::Number(i64::MIN)) => Ok(i64::MIN),
         Some(GivenDate::Number(number)) => Ok(TimeUnit::Seconds.of_moment(Moment(number))),
         Some(GivenDate::Text(text)) => date_in_seconds(&text).ok_or_else(|| {
             PyValueError::new_err(format!(

@@ -162,7 +162,7 @@ def test_hostile_events_are_refused_and_change_nothing():
         (dict(users=["ann", "bob"], items=["up"]), ValueError, "2 users"),
         (dict(users=1.5, items="up"), ValueError, "fractions"),
         (dict(users=None, items="up"), ValueError, "ids must be"),
-        (dict(users="ann", items="up", times="yesterday"), ValueError, "times"),
+        (dict(users="ann", items="up", times="yesterday"), ValueError, "\"yesterday\" is not a date"),
     ]:
         with pytest.raises(error, match=words):
             online.insert(**arguments)
