@@ -162,9 +162,9 @@ class Network:
         environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
         for node in range(self.nodes):
             ip = f"{NETWORK}.{node + 1}"
-            where = ["--head", "--port=6379"] if node == 0 else [f"--address={NETWORK}.1:6379"]
+            where = ["--head", "--port=6379", "--include-dashboard=false"] if node == 0 else [f"--address={NETWORK}.1:6379"]
             words = ["ip", "netns", "exec", f"{PREFIX}{node}", sys.executable, "-m", "ray.scripts.scripts", "start", *where]
-            words += [f"--node-ip-address={ip}", "--num-cpus=1", "--object-store-memory=300000000", "--include-dashboard=false"]
+            words += [f"--node-ip-address={ip}", "--num-cpus=1", "--object-store-memory=300000000"]
             done = subprocess.run(words, env=environment, capture_output=True, text=True)
             if done.returncode:
                 raise RuntimeError(done.stdout + done.stderr)

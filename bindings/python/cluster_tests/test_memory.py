@@ -13,7 +13,7 @@ WORKERS = 8
 # Bytes of the object store of a node, and of a process of Ray with Python before it reads anything.
 STORE, EMPTY = 100 * 2**20, 220 * 2**20
 # Of the rest, what a worker takes for its part and for rows of others; what is left is for reading, and for arrays of Python.
-SHARE = 0.8
+SHARE = 0.7
 # Users, items and rows such that a quarter of one process is far more than an empty process of Ray.
 SHAPE = (4_800_000, 1_600_000, 32_000_000)
 SETTINGS = {"factors": 64, "iterations": 2, "regularization": 0.005, "weights": "uniform:0.03", "random_state": 5}

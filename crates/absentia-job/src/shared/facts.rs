@@ -174,6 +174,12 @@ impl Facts {
         let own = self.rows.users.len() + self.rows.items.len();
         self.bytes + 8 * (own * factors.next_multiple_of(16)) as u64
     }
+
+    /// Bytes of its part and of the rows of others at a time.
+    pub(super) fn bytes_in_all(&self, factors: usize) -> u64 {
+        let need = Need::of(self, factors);
+        need.part + need.gathered
+    }
 }
 
 /// Number of rows of a side that a part needs and a worker with these rows has not.

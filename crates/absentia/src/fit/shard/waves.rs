@@ -63,16 +63,28 @@ impl SideParts {
 
 impl ShardParts {
     /// Cuts it into parts whose half-sweeps need at most `most` rows of the other side each, as far as single chunks
-    /// do. The n-th run of chunks of each side is in the n-th part; the last parts may have no rows of a side.
+    /// do, unless it needs no more itself.
     #[must_use]
     pub fn in_waves(self, most: usize) -> Vec<Self> {
-        let sides = [Axis::User, Axis::Item];
-        if sides
-            .iter()
-            .all(|axis| self.sides[*axis].needs.len() <= most)
-        {
+        if self.needs_at_most(most) {
             return vec![self];
         }
+        self.waves(most)
+    }
+
+    /// Whether its half-sweeps need at most `most` rows of the other side.
+    #[must_use]
+    pub fn needs_at_most(&self, most: usize) -> bool {
+        let sides = [Axis::User, Axis::Item];
+        sides
+            .iter()
+            .all(|axis| self.sides[*axis].needs.len() <= most)
+    }
+
+    /// Copies it into parts whose half-sweeps need at most `most` rows of the other side each, as far as single chunks
+    /// do. The n-th run of chunks of each side is in the n-th part; the last parts may have no rows of a side.
+    #[must_use]
+    pub fn waves(&self, most: usize) -> Vec<Self> {
         let waves = Sides::from_fn(|axis| self.sides[axis].waves(self.shape[axis], most));
         let count = waves.users.len().max(waves.items.len());
         let part = |wave: usize| {
